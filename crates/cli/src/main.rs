@@ -1,0 +1,3 @@
+//! The `vlflab` binary.
+
+fn main() {}

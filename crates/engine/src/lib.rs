@@ -1,0 +1,1 @@
+//! The database engine: log, pages, buffer pool, transactions, recovery, backup.

@@ -1,0 +1,1 @@
+//! The listener, login and session loop: where TDS meets T-SQL.

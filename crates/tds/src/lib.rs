@@ -1,0 +1,1 @@
+//! The TDS protocol as bytes and tokens. Pure: no sockets.

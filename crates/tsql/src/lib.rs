@@ -1,0 +1,1 @@
+//! T-SQL: lexer, parser, binder, executor.
