@@ -1,1 +1,111 @@
-//! The only door to files: a trait, the operating system behind it, and a simulated disk with faults.
+//! The only door to files.
+//!
+//! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
+//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Two implementations stand
+//! behind them: [`OsDisk`] is the operating system, `sim::SimDisk` is a disk in memory which loses power on demand.
+//!
+//! Invariants of every implementation:
+//!
+//! * `create`, `delete`, `rename` and `create_directories` are durable when they return.
+//! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
+//!   keep any part of them, sector by sector.
+//! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
+//! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
+//!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
+//! * Methods may be called from many threads at once; overlapping writes have no order among them.
+
+mod aligned;
+mod error;
+mod os;
+
+pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
+pub use error::{DiskError, DiskErrorKind};
+pub use os::OsDisk;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How the bytes of a file travel between the process and the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Past the page cache (O_DIRECT) where the file system has it, through the page cache otherwise. For log and data
+    /// files, whose pages the engine caches itself.
+    Direct,
+    /// Through the page cache. For small files: settings, error logs, backups' headers.
+    Buffered,
+}
+
+/// The name space of files: everything the engine asks of a disk that is not about the bytes of one open file.
+pub trait Disk: Send + Sync {
+    /// Opens an existing file for reading and writing. Fails with `NotFound` when there is none.
+    fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError>;
+
+    /// Creates an empty file durably: the file and its directory entry are synced on return. Fails with
+    /// `AlreadyExists` when the name is taken, `NotFound` when the directory does not exist.
+    fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError>;
+
+    /// Deletes a file durably (its directory is synced on return). Open handles stay readable until dropped.
+    fn delete(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Renames a file durably, replacing a file that has the new name. After a power cut the new name leads either to
+    /// the old file or to the new one, never to neither. Contents must have been synced by the caller before.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Creates a directory and all its missing parents durably. Existing directories are no error.
+    fn create_directories(&self, path: &Path) -> Result<(), DiskError>;
+
+    /// Lists a directory: full paths (directory joined with name) of files and directories in it, sorted.
+    fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError>;
+
+    /// Length of a file in bytes; `None` when no file has that name (a directory is no file).
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError>;
+
+    /// Free bytes an unprivileged process may still allocate on the file system which holds `path`.
+    fn available_bytes(&self, path: &Path) -> Result<u64, DiskError>;
+
+    /// Takes the exclusive lock of an instance on a lock file, creating the file when it is missing. Held until the
+    /// returned guard is dropped or the process ends. Fails with `InUse` at once when somebody holds it.
+    fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError>;
+}
+
+/// One open file with positioned reads and writes.
+#[allow(
+    clippy::len_without_is_empty,
+    reason = "an empty file has no meaning of its own to the engine"
+)]
+pub trait File: Send + Sync {
+    /// The path the file was opened with (a later rename does not change it).
+    fn path(&self) -> &Path;
+
+    /// Length in bytes.
+    fn len(&self) -> Result<u64, DiskError>;
+
+    /// Fills the whole buffer from `offset`; `UnexpectedEnd` when the file ends before.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError>;
+
+    /// Writes all bytes at `offset`, growing the file when they reach past its end. Not durable until `sync()`.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
+
+    /// Writes all bytes at `offset` and returns when they are durable, together with the length they need. Other
+    /// unsynced writes of the file may or may not become durable with it. One O_DIRECT|O_DSYNC write when offset and
+    /// length are multiples of `sector_bytes()`; a write and an fdatasync otherwise.
+    fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
+
+    /// Writes the parts one behind the other from `offset`. Not durable until `sync()`.
+    fn write_vectored_at(&self, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError>;
+
+    /// Makes every earlier write and length change of this file durable (fdatasync).
+    fn sync(&self) -> Result<(), DiskError>;
+
+    /// Grows the file to `new_len` bytes with the space reserved on disk; the new part reads as zeros. `DiskFull`
+    /// leaves the file as it was. A file already that long is left alone. Not durable until `sync()`.
+    fn grow_reserved(&self, new_len: u64) -> Result<(), DiskError>;
+
+    /// Sets the length in bytes: cuts the tail off, or extends with zeros without reserving space. Not durable until
+    /// `sync()`.
+    fn set_len(&self, len: u64) -> Result<(), DiskError>;
+
+    /// The alignment in bytes that offset and length of a write should have to be one device write: 512 or 4096, and
+    /// 4096 (the physical block of today's devices) wherever the file system accepts it.
+    fn sector_bytes(&self) -> u32;
+}
