@@ -1,1 +1,3 @@
 //! T-SQL: lexer, parser, binder, executor.
+
+pub mod ast;

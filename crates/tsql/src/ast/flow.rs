@@ -1,0 +1,251 @@
+//! Variables, control of flow, transactions, session options, EXECUTE and cursors.
+
+use super::{DataType, Expression, Identifier, Name, Query, Statement, TableElement};
+
+/// `=` or a compound assignment operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssignmentOperator {
+    /// `=`
+    Assign,
+    /// `+=` and its kin: the value is `target operator value`.
+    Compound(super::BinaryOperator),
+}
+
+/// `@v operator value`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariableAssignment {
+    /// The variable, with its `@`.
+    pub variable: String,
+    /// The operator.
+    pub operator: AssignmentOperator,
+    /// The value.
+    pub value: Expression,
+}
+
+/// One variable of DECLARE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declaration {
+    /// Line of the variable's name.
+    pub line: u32,
+    /// The variable, with its `@`.
+    pub variable: String,
+    /// What it holds.
+    pub kind: DeclarationKind,
+}
+
+/// What a declared variable holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeclarationKind {
+    /// A value.
+    Scalar {
+        /// Its type; a user-defined table type makes a table variable.
+        data_type: DataType,
+        /// `= value`.
+        initial: Option<Expression>,
+    },
+    /// `TABLE (...)`.
+    Table(Vec<TableElement>),
+    /// `CURSOR`.
+    Cursor,
+}
+
+/// The name of a transaction or savepoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransactionName {
+    /// As written.
+    Name(Identifier),
+    /// In a variable, with its `@`.
+    Variable(String),
+}
+
+/// `IF condition statement [ELSE statement]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct If {
+    /// The condition.
+    pub condition: Expression,
+    /// The statement if it holds.
+    pub then: Statement,
+    /// The statement if it does not.
+    pub otherwise: Option<Statement>,
+}
+
+/// `WHILE condition statement`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct While {
+    /// The condition.
+    pub condition: Expression,
+    /// The statement.
+    pub body: Statement,
+}
+
+/// `THROW number, message, state`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Throw {
+    /// 50000 or more.
+    pub number: Expression,
+    /// The message.
+    pub message: Expression,
+    /// 0 to 255.
+    pub state: Expression,
+}
+
+/// `RAISERROR (message, severity, state, arguments...) WITH ...`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RaiseError {
+    /// A text, a variable, or a message number.
+    pub message: Expression,
+    /// The severity.
+    pub severity: Expression,
+    /// The state.
+    pub state: Expression,
+    /// What the message's placeholders take.
+    pub arguments: Vec<Expression>,
+    /// `WITH NOWAIT`.
+    pub no_wait: bool,
+    /// `WITH LOG`.
+    pub log: bool,
+    /// `WITH SETERROR`.
+    pub set_error: bool,
+}
+
+/// Kinds of WAITFOR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitForKind {
+    /// `DELAY`: a span.
+    Delay,
+    /// `TIME`: a time of day.
+    Time,
+}
+
+/// `EXECUTE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execute {
+    /// `@rc =`.
+    pub return_variable: Option<String>,
+    /// What runs.
+    pub module: ExecuteModule,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// `WITH RECOMPILE`.
+    pub recompile: bool,
+}
+
+/// What EXECUTE runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExecuteModule {
+    /// A procedure by name.
+    Procedure(Name),
+    /// A procedure whose name is in a variable.
+    Variable(String),
+    /// `EXEC (text)`.
+    Text(Expression),
+}
+
+/// One argument of a procedure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// `@name =`.
+    pub name: Option<String>,
+    /// The value; a bare word comes as nvarchar text, `DEFAULT` as [`super::Literal::Default`].
+    pub value: Expression,
+    /// `OUTPUT`.
+    pub output: bool,
+}
+
+/// A SET of a session option.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetOption {
+    /// `SET A, B ON | OFF`: the options in upper case.
+    Switch {
+        /// `NOCOUNT`, `XACT_ABORT`, ...; `STATISTICS IO` and its kin with a blank.
+        options: Vec<String>,
+        /// On or off.
+        on: bool,
+    },
+    /// `SET option value`: `LOCK_TIMEOUT`, `DATEFORMAT`, `LANGUAGE`, `TEXTSIZE`, `ROWCOUNT`, `DATEFIRST`,
+    /// `DEADLOCK_PRIORITY`, `CONTEXT_INFO`, `QUERY_GOVERNOR_COST_LIMIT`. A bare word comes as varchar text.
+    Value {
+        /// The option in upper case.
+        option: String,
+        /// Its value.
+        value: Expression,
+    },
+    /// `SET TRANSACTION ISOLATION LEVEL`.
+    IsolationLevel(IsolationLevel),
+    /// `SET IDENTITY_INSERT table ON | OFF`.
+    IdentityInsert {
+        /// The table.
+        table: Name,
+        /// On or off.
+        on: bool,
+    },
+}
+
+/// Isolation levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// `READ UNCOMMITTED`
+    ReadUncommitted,
+    /// `READ COMMITTED`
+    ReadCommitted,
+    /// `REPEATABLE READ`
+    RepeatableRead,
+    /// `SNAPSHOT`
+    Snapshot,
+    /// `SERIALIZABLE`
+    Serializable,
+}
+
+/// A cursor by name or variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorReference {
+    /// The name, or the variable with its `@`.
+    pub name: String,
+    /// `GLOBAL name`.
+    pub global: bool,
+}
+
+/// `DECLARE name CURSOR options FOR query`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclareCursor {
+    /// The cursor, or the variable with its `@`.
+    pub name: String,
+    /// `LOCAL`, `FAST_FORWARD`, `SCROLL`, `INSENSITIVE`, ... in upper case.
+    pub options: Vec<String>,
+    /// Its query.
+    pub query: Query,
+    /// `FOR UPDATE`.
+    pub for_update: bool,
+    /// The columns of `FOR UPDATE OF`.
+    pub update_columns: Vec<Identifier>,
+    /// `FOR READ ONLY`.
+    pub read_only: bool,
+}
+
+/// `FETCH direction FROM cursor INTO variables`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FetchCursor {
+    /// Where to.
+    pub direction: FetchDirection,
+    /// The cursor.
+    pub cursor: CursorReference,
+    /// The variables, with their `@`; empty to send the row to the client.
+    pub into: Vec<String>,
+}
+
+/// Where FETCH moves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FetchDirection {
+    /// `NEXT`, the default.
+    Next,
+    /// `PRIOR`
+    Prior,
+    /// `FIRST`
+    First,
+    /// `LAST`
+    Last,
+    /// `ABSOLUTE n`
+    Absolute(Expression),
+    /// `RELATIVE n`
+    Relative(Expression),
+}

@@ -1,0 +1,145 @@
+//! INSERT, UPDATE, DELETE and bulk loads.
+
+use super::{
+    AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier,
+    Name, OptionValue, Query, QueryHint, SelectItem, TableHint, TableSource, Top,
+};
+
+/// What a statement changes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// A table, a view, or in UPDATE and DELETE an alias of FROM.
+    Table(Name),
+    /// A table variable, with its `@`.
+    Variable(String),
+}
+
+/// `OUTPUT items [INTO target (columns)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The items, over `inserted` and `deleted`.
+    pub items: Vec<SelectItem>,
+    /// `INTO`; without it the rows go to the client.
+    pub into: Option<Target>,
+    /// The columns of INTO.
+    pub columns: Vec<Identifier>,
+}
+
+/// `INSERT`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Insert {
+    /// `WITH name AS (...)`.
+    pub common_table_expressions: Vec<CommonTableExpression>,
+    /// `TOP`.
+    pub top: Option<Top>,
+    /// The table.
+    pub target: Target,
+    /// `WITH (...)`.
+    pub hints: Vec<TableHint>,
+    /// The columns, if listed.
+    pub columns: Vec<Identifier>,
+    /// `OUTPUT`.
+    pub output: Option<Output>,
+    /// Where the rows come from.
+    pub source: InsertSource,
+    /// `OPTION (...)` after VALUES or EXEC; a query holds its own.
+    pub query_hints: Vec<QueryHint>,
+}
+
+/// Where inserted rows come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InsertSource {
+    /// `VALUES (...), (...)`: 1 to 1000 rows. `DEFAULT` comes as [`super::Literal::Default`].
+    Values(Vec<Vec<Expression>>),
+    /// `SELECT ...`.
+    Query(Box<Query>),
+    /// `EXEC ...`.
+    Execute(Box<Execute>),
+    /// `DEFAULT VALUES`.
+    DefaultValues,
+}
+
+/// `UPDATE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// `WITH name AS (...)`.
+    pub common_table_expressions: Vec<CommonTableExpression>,
+    /// `TOP`.
+    pub top: Option<Top>,
+    /// The table or alias.
+    pub target: Target,
+    /// `WITH (...)`.
+    pub hints: Vec<TableHint>,
+    /// `SET`: at least one.
+    pub assignments: Vec<UpdateAssignment>,
+    /// `OUTPUT`.
+    pub output: Option<Output>,
+    /// `FROM`.
+    pub from: Vec<TableSource>,
+    /// `WHERE`.
+    pub selection: Option<Expression>,
+    /// `WHERE CURRENT OF cursor`; then `selection` is empty.
+    pub current_of: Option<super::CursorReference>,
+    /// `OPTION (...)`.
+    pub query_hints: Vec<QueryHint>,
+}
+
+/// One assignment of `UPDATE ... SET`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpdateAssignment {
+    /// Line of the assignment.
+    pub line: u32,
+    /// The variable of `@v = expression` and `@v = column = expression`.
+    pub variable: Option<String>,
+    /// The column; `None` only when a variable alone is set.
+    pub column: Option<Name>,
+    /// `=` or a compound operator.
+    pub operator: AssignmentOperator,
+    /// The value. `DEFAULT` comes as [`super::Literal::Default`].
+    pub value: Expression,
+}
+
+/// `DELETE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delete {
+    /// `WITH name AS (...)`.
+    pub common_table_expressions: Vec<CommonTableExpression>,
+    /// `TOP`.
+    pub top: Option<Top>,
+    /// The table or alias.
+    pub target: Target,
+    /// `WITH (...)`.
+    pub hints: Vec<TableHint>,
+    /// `OUTPUT`.
+    pub output: Option<Output>,
+    /// The second `FROM`.
+    pub from: Vec<TableSource>,
+    /// `WHERE`.
+    pub selection: Option<Expression>,
+    /// `WHERE CURRENT OF cursor`; then `selection` is empty.
+    pub current_of: Option<super::CursorReference>,
+    /// `OPTION (...)`.
+    pub query_hints: Vec<QueryHint>,
+}
+
+/// `BULK INSERT table FROM 'file' WITH (...)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkInsert {
+    /// The table.
+    pub table: Name,
+    /// The file, as written.
+    pub file: String,
+    /// The options.
+    pub options: Vec<OptionValue>,
+}
+
+/// `INSERT BULK table (columns) WITH (...)`, sent by bulk copy clients ahead of the row stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsertBulk {
+    /// The table.
+    pub table: Name,
+    /// The columns of the stream.
+    pub columns: Vec<ColumnDefinition>,
+    /// The options (`TABLOCK`, `CHECK_CONSTRAINTS`, `ROWS_PER_BATCH`, ...).
+    pub options: Vec<OptionValue>,
+}

@@ -1,0 +1,105 @@
+//! Procedures, functions and views.
+
+use super::{DataType, Expression, Identifier, Name, Query, Statement, TableElement};
+
+/// Whether a module is created, altered, or either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefinitionKind {
+    /// `CREATE`
+    Create,
+    /// `ALTER`
+    Alter,
+    /// `CREATE OR ALTER`
+    CreateOrAlter,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// Its name, with the `@`.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+    /// `= value`.
+    pub default: Option<Expression>,
+    /// `OUTPUT`.
+    pub output: bool,
+    /// `READONLY`.
+    pub read_only: bool,
+}
+
+/// `CREATE | ALTER PROCEDURE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateProcedure {
+    /// Create or alter.
+    pub definition: DefinitionKind,
+    /// Its name.
+    pub name: Name,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// `WITH RECOMPILE, ...`: the options in upper case.
+    pub options: Vec<String>,
+    /// Its statements; lines count from the module's own text.
+    pub body: Vec<Statement>,
+    /// The whole batch as sent, for the catalog.
+    pub text: String,
+}
+
+/// `CREATE | ALTER FUNCTION`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateFunction {
+    /// Create or alter.
+    pub definition: DefinitionKind,
+    /// Its name.
+    pub name: Name,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// What it returns, and its body.
+    pub body: FunctionBody,
+    /// `WITH SCHEMABINDING, ...`: the options in upper case.
+    pub options: Vec<String>,
+    /// The whole batch as sent, for the catalog.
+    pub text: String,
+}
+
+/// What a function returns, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FunctionBody {
+    /// `RETURNS type AS BEGIN ... END`.
+    Scalar {
+        /// The type returned.
+        returns: DataType,
+        /// The statements.
+        statements: Vec<Statement>,
+    },
+    /// `RETURNS TABLE AS RETURN (query)`.
+    InlineTable(Box<Query>),
+    /// `RETURNS @table TABLE (...) AS BEGIN ... END`.
+    Table {
+        /// The table variable, with its `@`.
+        variable: String,
+        /// Its definition.
+        elements: Vec<TableElement>,
+        /// The statements.
+        statements: Vec<Statement>,
+    },
+}
+
+/// `CREATE | ALTER VIEW`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateView {
+    /// Create or alter.
+    pub definition: DefinitionKind,
+    /// Its name.
+    pub name: Name,
+    /// Its columns, if listed.
+    pub columns: Vec<Identifier>,
+    /// `WITH SCHEMABINDING, ...`: the options in upper case.
+    pub options: Vec<String>,
+    /// Its query.
+    pub query: Query,
+    /// `WITH CHECK OPTION`.
+    pub check_option: bool,
+    /// The whole batch as sent, for the catalog.
+    pub text: String,
+}

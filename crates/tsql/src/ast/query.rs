@@ -1,0 +1,276 @@
+//! Queries: SELECT with all its clauses.
+
+use super::{AssignmentOperator, Expression, FunctionCall, Identifier, Name, OrderItem};
+
+/// A complete query: common table expressions, body, order and hints.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Line of its first token.
+    pub line: u32,
+    /// `WITH name AS (...)`.
+    pub common_table_expressions: Vec<CommonTableExpression>,
+    /// The SELECT, or several joined by set operators.
+    pub body: QueryBody,
+    /// `ORDER BY`.
+    pub order_by: Vec<OrderItem>,
+    /// `OFFSET n ROWS`.
+    pub offset: Option<Expression>,
+    /// `FETCH NEXT n ROWS ONLY`.
+    pub fetch: Option<Expression>,
+    /// `FOR XML | JSON | BROWSE`: its words, for the executor to refuse.
+    pub for_clause: Option<String>,
+    /// `OPTION (...)`.
+    pub hints: Vec<QueryHint>,
+}
+
+/// `name [(columns)] AS (query)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonTableExpression {
+    /// Line of its name.
+    pub line: u32,
+    /// Its name.
+    pub name: Identifier,
+    /// Its columns, if listed.
+    pub columns: Vec<Identifier>,
+    /// Its query.
+    pub query: Query,
+}
+
+/// One hint of `OPTION (...)`: its words in upper case (`MAXDOP`, `FAST`, `HASH JOIN`, ...) and its number if it has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryHint {
+    /// The words before the number, in upper case, blank between them.
+    pub name: String,
+    /// The number, or the text between parentheses, as written.
+    pub value: Option<String>,
+}
+
+/// A SELECT or a set operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    /// A single SELECT.
+    Select(Box<Select>),
+    /// `left UNION | EXCEPT | INTERSECT right`.
+    SetOperation {
+        /// Which.
+        operator: SetOperator,
+        /// The left side.
+        left: Box<QueryBody>,
+        /// The right side.
+        right: Box<QueryBody>,
+    },
+}
+
+/// Set operators. INTERSECT binds tighter than the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    /// `UNION`
+    Union,
+    /// `UNION ALL`
+    UnionAll,
+    /// `EXCEPT`
+    Except,
+    /// `INTERSECT`
+    Intersect,
+}
+
+/// One SELECT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    /// Line of the word SELECT.
+    pub line: u32,
+    /// `DISTINCT`.
+    pub distinct: bool,
+    /// `TOP`.
+    pub top: Option<Top>,
+    /// The select list, at least one long.
+    pub items: Vec<SelectItem>,
+    /// `INTO table`.
+    pub into: Option<Name>,
+    /// `FROM`: its comma-separated sources; empty without FROM.
+    pub from: Vec<TableSource>,
+    /// `WHERE`: a condition.
+    pub selection: Option<Expression>,
+    /// `GROUP BY`; empty without one.
+    pub group_by: Vec<GroupItem>,
+    /// `HAVING`: a condition.
+    pub having: Option<Expression>,
+}
+
+/// `TOP (count) [PERCENT] [WITH TIES]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Top {
+    /// The count or percentage.
+    pub count: Expression,
+    /// `PERCENT`.
+    pub percent: bool,
+    /// `WITH TIES`.
+    pub with_ties: bool,
+}
+
+/// One item of a select list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectItem {
+    /// `*` or `t.*`.
+    Wildcard {
+        /// Line of the item.
+        line: u32,
+        /// The table or alias before `.*`.
+        qualifier: Option<Name>,
+    },
+    /// An expression with or without alias.
+    Expression {
+        /// The expression.
+        expression: Expression,
+        /// Its alias, in any of the three spellings.
+        alias: Option<Identifier>,
+    },
+    /// `@v = expression`.
+    Assignment {
+        /// The variable, with its `@`.
+        variable: String,
+        /// `=` or a compound operator.
+        operator: AssignmentOperator,
+        /// The value.
+        value: Expression,
+    },
+}
+
+/// One item of GROUP BY.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupItem {
+    /// A plain key.
+    Expression(Expression),
+    /// `()`: the grand total.
+    Empty,
+    /// `(a, b)` inside ROLLUP, CUBE or GROUPING SETS.
+    Composite(Vec<Expression>),
+    /// `ROLLUP (...)`, also from `WITH ROLLUP`.
+    Rollup(Vec<GroupItem>),
+    /// `CUBE (...)`, also from `WITH CUBE`.
+    Cube(Vec<GroupItem>),
+    /// `GROUPING SETS (...)`.
+    GroupingSets(Vec<GroupItem>),
+}
+
+/// A table source of FROM.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableSource {
+    /// A table, view or common table expression.
+    Table(TableReference),
+    /// `@table [AS alias]`.
+    Variable {
+        /// Line of the source.
+        line: u32,
+        /// The variable, with its `@`.
+        name: String,
+        /// Its alias.
+        alias: Option<Identifier>,
+    },
+    /// A table-valued function.
+    Function {
+        /// Line of the source.
+        line: u32,
+        /// The call.
+        call: Box<FunctionCall>,
+        /// Its alias.
+        alias: Option<Identifier>,
+        /// `alias (columns)`.
+        columns: Vec<Identifier>,
+    },
+    /// `(SELECT ...) AS alias (columns)`.
+    Derived {
+        /// Line of the source.
+        line: u32,
+        /// The query.
+        query: Box<Query>,
+        /// Its alias.
+        alias: Identifier,
+        /// `alias (columns)`.
+        columns: Vec<Identifier>,
+    },
+    /// `(VALUES (...), (...)) AS alias (columns)`.
+    Values {
+        /// Line of the source.
+        line: u32,
+        /// The rows.
+        rows: Vec<Vec<Expression>>,
+        /// Its alias.
+        alias: Identifier,
+        /// `alias (columns)`.
+        columns: Vec<Identifier>,
+    },
+    /// A join or an apply.
+    Join(Box<Join>),
+}
+
+/// A table by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableReference {
+    /// Line of the name.
+    pub line: u32,
+    /// The name.
+    pub name: Name,
+    /// Its alias.
+    pub alias: Option<Identifier>,
+    /// `WITH (NOLOCK, ...)` and the old form without WITH.
+    pub hints: Vec<TableHint>,
+}
+
+/// A table hint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableHint {
+    /// The hint in upper case: `NOLOCK`, `TABLOCK`, `INDEX`, ...
+    pub name: String,
+    /// What is in its parentheses or after `=`, as written: the index names or numbers of `INDEX (...)`.
+    pub arguments: Vec<String>,
+}
+
+/// A join of two sources.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Join {
+    /// Line of the word JOIN or APPLY.
+    pub line: u32,
+    /// The left source.
+    pub left: TableSource,
+    /// Which kind.
+    pub kind: JoinKind,
+    /// `LOOP`, `HASH`, `MERGE` or `REMOTE` between the kind and JOIN.
+    pub algorithm: Option<JoinAlgorithm>,
+    /// The right source.
+    pub right: TableSource,
+    /// `ON`: a condition; always present for inner and outer joins, never for cross joins and applies.
+    pub on: Option<Expression>,
+}
+
+/// Kinds of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// `[INNER] JOIN`
+    Inner,
+    /// `LEFT [OUTER] JOIN`
+    Left,
+    /// `RIGHT [OUTER] JOIN`
+    Right,
+    /// `FULL [OUTER] JOIN`
+    Full,
+    /// `CROSS JOIN`
+    Cross,
+    /// `CROSS APPLY`
+    CrossApply,
+    /// `OUTER APPLY`
+    OuterApply,
+}
+
+/// Join hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinAlgorithm {
+    /// `LOOP`
+    Loop,
+    /// `HASH`
+    Hash,
+    /// `MERGE`
+    Merge,
+    /// `REMOTE`
+    Remote,
+}

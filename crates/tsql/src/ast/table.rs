@@ -1,0 +1,368 @@
+//! CREATE TABLE, ALTER TABLE, indexes, schemas, types and DROP.
+
+use super::{DataType, Expression, Identifier, Name, OptionValue};
+
+/// `CREATE TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTable {
+    /// The table.
+    pub name: Name,
+    /// Columns and constraints in order.
+    pub elements: Vec<TableElement>,
+    /// `ON filegroup`.
+    pub filegroup: Option<Identifier>,
+    /// `TEXTIMAGE_ON filegroup`.
+    pub text_filegroup: Option<Identifier>,
+    /// `WITH (...)`.
+    pub options: Vec<OptionValue>,
+}
+
+/// One element of a table's definition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableElement {
+    /// A column.
+    Column(ColumnDefinition),
+    /// A table constraint.
+    Constraint(TableConstraint),
+    /// `INDEX name ...` inside the parentheses.
+    Index(InlineIndex),
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDefinition {
+    /// Line of its name.
+    pub line: u32,
+    /// Its name.
+    pub name: Identifier,
+    /// Its type; `None` for computed columns, and for a `timestamp` column written by that word alone.
+    pub data_type: Option<DataType>,
+    /// `AS expression`.
+    pub computed: Option<Expression>,
+    /// `PERSISTED`.
+    pub persisted: bool,
+    /// `COLLATE`.
+    pub collation: Option<Identifier>,
+    /// `NULL` (true), `NOT NULL` (false), or neither.
+    pub nullable: Option<bool>,
+    /// `IDENTITY (seed, increment)`.
+    pub identity: Option<IdentityDefinition>,
+    /// `ROWGUIDCOL`.
+    pub row_guid: bool,
+    /// `SPARSE`.
+    pub sparse: bool,
+    /// `DEFAULT expression`.
+    pub default: Option<DefaultDefinition>,
+    /// Constraints written with the column; those that list columns have an empty list, meaning this column.
+    pub constraints: Vec<TableConstraint>,
+}
+
+/// `IDENTITY (seed, increment)`, both 1 if not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityDefinition {
+    /// The first value.
+    pub seed: i128,
+    /// The step, not zero.
+    pub increment: i128,
+    /// `NOT FOR REPLICATION`.
+    pub not_for_replication: bool,
+}
+
+/// `[CONSTRAINT name] DEFAULT expression`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DefaultDefinition {
+    /// The constraint's name.
+    pub name: Option<Identifier>,
+    /// The value.
+    pub expression: Expression,
+    /// The expression as written, for the catalog.
+    pub text: String,
+}
+
+/// A constraint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableConstraint {
+    /// Line of its first word.
+    pub line: u32,
+    /// `CONSTRAINT name`.
+    pub name: Option<Identifier>,
+    /// Which kind.
+    pub kind: ConstraintKind,
+}
+
+/// Kinds of constraints.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConstraintKind {
+    /// `PRIMARY KEY` and `UNIQUE`.
+    Key(KeyConstraint),
+    /// `FOREIGN KEY`.
+    ForeignKey(ForeignKey),
+    /// `CHECK (condition)`.
+    Check {
+        /// The condition.
+        condition: Expression,
+        /// The condition as written, for the catalog.
+        text: String,
+        /// `NOT FOR REPLICATION`.
+        not_for_replication: bool,
+    },
+    /// `DEFAULT expression FOR column` (ALTER TABLE ADD only).
+    Default {
+        /// The definition.
+        definition: DefaultDefinition,
+        /// The column.
+        column: Identifier,
+    },
+}
+
+/// `PRIMARY KEY` or `UNIQUE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyConstraint {
+    /// True for `PRIMARY KEY`.
+    pub primary: bool,
+    /// `CLUSTERED` (true), `NONCLUSTERED` (false), or neither.
+    pub clustered: Option<bool>,
+    /// Its columns; empty on a column constraint.
+    pub columns: Vec<IndexColumn>,
+    /// `WITH (...)`.
+    pub options: Vec<OptionValue>,
+    /// `ON filegroup`.
+    pub filegroup: Option<Identifier>,
+}
+
+/// `FOREIGN KEY (columns) REFERENCES table (columns)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignKey {
+    /// The referencing columns; empty on a column constraint.
+    pub columns: Vec<Identifier>,
+    /// The referenced table.
+    pub table: Name,
+    /// The referenced columns; empty for its primary key.
+    pub referenced_columns: Vec<Identifier>,
+    /// `ON DELETE`.
+    pub on_delete: ReferentialAction,
+    /// `ON UPDATE`.
+    pub on_update: ReferentialAction,
+    /// `NOT FOR REPLICATION`.
+    pub not_for_replication: bool,
+}
+
+/// What follows a change of the referenced row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferentialAction {
+    /// `NO ACTION`
+    #[default]
+    NoAction,
+    /// `CASCADE`
+    Cascade,
+    /// `SET NULL`
+    SetNull,
+    /// `SET DEFAULT`
+    SetDefault,
+}
+
+/// A key column of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexColumn {
+    /// The column.
+    pub name: Identifier,
+    /// `DESC`.
+    pub descending: bool,
+}
+
+/// `INDEX name [UNIQUE] [CLUSTERED] (columns)` inside CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InlineIndex {
+    /// Its name.
+    pub name: Identifier,
+    /// `UNIQUE`.
+    pub unique: bool,
+    /// `CLUSTERED` (true), `NONCLUSTERED` (false), or neither.
+    pub clustered: Option<bool>,
+    /// Its columns; empty if written with a column.
+    pub columns: Vec<IndexColumn>,
+    /// `INCLUDE`.
+    pub included_columns: Vec<Identifier>,
+    /// `WHERE`.
+    pub filter: Option<Expression>,
+    /// `WITH (...)`.
+    pub options: Vec<OptionValue>,
+}
+
+/// `ALTER TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterTable {
+    /// The table.
+    pub name: Name,
+    /// The change.
+    pub action: AlterTableAction,
+}
+
+/// The change an ALTER TABLE makes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AlterTableAction {
+    /// `[WITH CHECK | NOCHECK] ADD ...`.
+    Add {
+        /// `WITH NOCHECK` is `Some(false)`.
+        check: Option<bool>,
+        /// What is added.
+        elements: Vec<TableElement>,
+    },
+    /// `DROP [COLUMN | CONSTRAINT] ...`.
+    Drop(Vec<AlterTableDrop>),
+    /// `ALTER COLUMN name type [COLLATE] [NULL | NOT NULL]`.
+    AlterColumn {
+        /// The column.
+        name: Identifier,
+        /// The new type.
+        data_type: DataType,
+        /// The new collation.
+        collation: Option<Identifier>,
+        /// `NULL` (true), `NOT NULL` (false), or neither.
+        nullable: Option<bool>,
+    },
+    /// `[WITH CHECK | NOCHECK] CHECK | NOCHECK CONSTRAINT ALL | names`.
+    CheckConstraint {
+        /// `WITH CHECK | NOCHECK`.
+        check_existing: Option<bool>,
+        /// True for `CHECK`.
+        enable: bool,
+        /// The names; empty for `ALL`.
+        names: Vec<Identifier>,
+    },
+    /// `REBUILD [WITH (...)]`.
+    Rebuild(Vec<OptionValue>),
+    /// `SET (...)`.
+    Set(Vec<OptionValue>),
+}
+
+/// One thing ALTER TABLE drops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlterTableDrop {
+    /// True for `COLUMN`, false for a constraint.
+    pub column: bool,
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// The name.
+    pub name: Identifier,
+}
+
+/// `CREATE [UNIQUE] [CLUSTERED | NONCLUSTERED] INDEX`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// Its name.
+    pub name: Identifier,
+    /// `UNIQUE`.
+    pub unique: bool,
+    /// `CLUSTERED`.
+    pub clustered: bool,
+    /// The table.
+    pub table: Name,
+    /// The key.
+    pub columns: Vec<IndexColumn>,
+    /// `INCLUDE`.
+    pub included_columns: Vec<Identifier>,
+    /// `WHERE`.
+    pub filter: Option<Expression>,
+    /// `WITH (...)`.
+    pub options: Vec<OptionValue>,
+    /// `ON filegroup`.
+    pub filegroup: Option<Identifier>,
+}
+
+/// `ALTER INDEX name | ALL ON table REBUILD | REORGANIZE | DISABLE | SET (...)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterIndex {
+    /// The index; `None` for `ALL`.
+    pub name: Option<Identifier>,
+    /// The table.
+    pub table: Name,
+    /// The change.
+    pub action: AlterIndexAction,
+    /// `WITH (...)` or `SET (...)`.
+    pub options: Vec<OptionValue>,
+}
+
+/// What ALTER INDEX does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlterIndexAction {
+    /// `REBUILD`
+    Rebuild,
+    /// `REORGANIZE`
+    Reorganize,
+    /// `DISABLE`
+    Disable,
+    /// `SET (...)`
+    Set,
+}
+
+/// `DROP INDEX [IF EXISTS] index ON table, ...`, also the old `table.index`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DropIndex {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// Each index with its table.
+    pub indexes: Vec<(Identifier, Name)>,
+}
+
+/// `DROP kind [IF EXISTS] name, ...`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drop {
+    /// What is dropped.
+    pub kind: ObjectKind,
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// The names, at least one.
+    pub names: Vec<Name>,
+}
+
+/// What DROP drops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// `TABLE`
+    Table,
+    /// `VIEW`
+    View,
+    /// `PROCEDURE`
+    Procedure,
+    /// `FUNCTION`
+    Function,
+    /// `SCHEMA`
+    Schema,
+    /// `TYPE`
+    Type,
+    /// `DATABASE`
+    Database,
+}
+
+/// `CREATE SCHEMA name [AUTHORIZATION owner]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateSchema {
+    /// Its name.
+    pub name: Identifier,
+    /// Its owner.
+    pub owner: Option<Identifier>,
+}
+
+/// `CREATE TYPE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateType {
+    /// Its name.
+    pub name: Name,
+    /// What it stands for.
+    pub definition: TypeDefinition,
+}
+
+/// What a user-defined type stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeDefinition {
+    /// `FROM type [NULL | NOT NULL]`.
+    Alias {
+        /// The base type.
+        data_type: DataType,
+        /// `NULL` (true), `NOT NULL` (false), or neither.
+        nullable: Option<bool>,
+    },
+    /// `AS TABLE (...)`.
+    Table(Vec<TableElement>),
+}
