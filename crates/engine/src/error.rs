@@ -1,0 +1,230 @@
+//! One error type for the whole engine: SQL Server's number, severity, state and words.
+//!
+//! Every way to fail has a constructor here, named for what happened and sorted by number, so that one file holds all the
+//! sentences a client can read. Texts follow Microsoft's list of "Database Engine events and errors" (sql-docs); where a
+//! text of ours has no counterpart there, its number is 50000 or above and the sentence says what, where and what to do.
+//!
+//! Severity decides what happens to the batch: up to 10 is a message, 11 to 16 the statement's fault, 17 lack of resources,
+//! 20 and above ends the session.
+
+use disk::{DiskError, DiskErrorKind};
+use std::fmt;
+
+/// The result of everything in the engine that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// SQL Server's error number.
+    pub number: i32,
+    /// SQL Server's severity (class), 0 to 25.
+    pub severity: u8,
+    /// SQL Server's state: tells apart the places that raise one number.
+    pub state: u8,
+    /// The sentence.
+    pub message: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "Msg {}, Level {}, State {}: {}",
+            self.number, self.severity, self.state, self.message
+        )
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// An error with every part given. Prefer a named constructor.
+    pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> Error {
+        Error {
+            number,
+            severity,
+            state,
+            message: message.into(),
+        }
+    }
+
+    /// 511: a row is longer than a page can hold.
+    pub fn row_too_long(row_bytes: usize, limit_bytes: usize) -> Error {
+        let text = format!(
+            "Cannot create a row of size {row_bytes} which is greater than the allowable maximum row size of {limit_bytes}."
+        );
+        Error::new(511, 16, 1, text)
+    }
+
+    /// 823: the operating system failed a read or write of a data file.
+    pub fn data_file_io(operation: &str, offset: u64, path: &str, cause: &str) -> Error {
+        let text = format!(
+            "The operating system returned error {cause} to SQL Server during a {operation} at offset {offset:#018x} in file \
+             '{path}'. Additional messages in the SQL Server error log and operating system error log may provide more detail. \
+             This is a severe system-level error condition that threatens database integrity and must be corrected immediately. \
+             Complete a full database consistency check (DBCC CHECKDB)."
+        );
+        Error::new(823, 24, 2, text)
+    }
+
+    /// 824: a page was read whose content contradicts itself (checksum, page id, structure).
+    pub fn damaged_page(what: &str, page: &str, database: &str, path: &str) -> Error {
+        let text = format!(
+            "SQL Server detected a logical consistency-based I/O error: {what}. It occurred during a read of page {page} in \
+             database '{database}' in file '{path}'. Additional messages in the SQL Server error log or operating system error \
+             log may provide more detail. This is a severe error condition that threatens database integrity and must be \
+             corrected immediately. Complete a full database consistency check (DBCC CHECKDB)."
+        );
+        Error::new(824, 24, 2, text)
+    }
+
+    /// 1101: no page could be allocated because the disk is full.
+    pub fn disk_full_for_page(database: &str, filegroup: &str) -> Error {
+        let text = format!(
+            "Could not allocate a new page for database '{database}' because of insufficient disk space in filegroup \
+             '{filegroup}'. Create the necessary space by dropping objects in the filegroup, adding additional files to the \
+             filegroup, or setting autogrowth on for existing files in the filegroup."
+        );
+        Error::new(1101, 17, 12, text)
+    }
+
+    /// 1105: a filegroup is full and may not grow.
+    pub fn filegroup_full(object: &str, database: &str, filegroup: &str) -> Error {
+        let text = format!(
+            "Could not allocate space for object '{object}' in database '{database}' because the '{filegroup}' filegroup is \
+             full. Create disk space by deleting unneeded files, dropping objects in the filegroup, adding additional files to \
+             the filegroup, or setting autogrowth on for existing files in the filegroup."
+        );
+        Error::new(1105, 17, 2, text)
+    }
+
+    /// 1205: this transaction was chosen as the deadlock victim.
+    pub fn deadlock_victim(session: u16) -> Error {
+        let text = format!(
+            "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as \
+             the deadlock victim. Rerun the transaction."
+        );
+        Error::new(1205, 13, 51, text)
+    }
+
+    /// 1222: a lock was not granted within LOCK_TIMEOUT.
+    pub fn lock_timeout() -> Error {
+        Error::new(1222, 16, 51, "Lock request time out period exceeded.")
+    }
+
+    /// 3624: a rule of our own code did not hold; the session ends, the server goes on.
+    pub fn assertion(what: &str) -> Error {
+        let text = format!(
+            "A system assertion check has failed ({what}). Check the SQL Server error log for details. Typically, an assertion \
+             failure is caused by a software bug or data corruption. To check for database corruption, consider running DBCC CHECKDB."
+        );
+        Error::new(3624, 20, 1, text)
+    }
+
+    /// 3617: the client cancelled the batch, or the server is shutting down.
+    pub fn cancelled() -> Error {
+        Error::new(3617, 11, 0, "Operation cancelled by user.")
+    }
+
+    /// 5120: a physical file could not be opened.
+    pub fn cannot_open_file(path: &str, cause: &str) -> Error {
+        let text = format!("Unable to open the physical file \"{path}\". Operating system error {cause}.");
+        Error::new(5120, 16, 101, text)
+    }
+
+    /// 5123: a physical file could not be created.
+    pub fn cannot_create_file(path: &str, cause: &str) -> Error {
+        let text = format!(
+            "CREATE FILE encountered operating system error {cause} while attempting to open or create the physical file '{path}'."
+        );
+        Error::new(5123, 16, 1, text)
+    }
+
+    /// 5149: a file could not be grown.
+    pub fn cannot_grow_file(path: &str, cause: &str) -> Error {
+        let text = format!(
+            "MODIFY FILE encountered operating system error {cause} while attempting to expand the physical file '{path}'."
+        );
+        Error::new(5149, 16, 3, text)
+    }
+
+    /// 9001: the log was closed after a failed write; the database must be restarted.
+    pub fn log_not_available(database: &str) -> Error {
+        let text = format!(
+            "The log for database '{database}' is not available. Check the operating system error log for related error \
+             messages. Resolve any errors and restart the database."
+        );
+        Error::new(9001, 21, 1, text)
+    }
+
+    /// 9002: the log is full; `reason` is the name in `log_reuse_wait_desc`.
+    pub fn log_full(database: &str, reason: &str) -> Error {
+        let text = format!("The transaction log for database '{database}' is full due to '{reason}'.");
+        Error::new(9002, 17, 2, text)
+    }
+
+    /// 9003: a log position was asked for that the log does not hold.
+    pub fn log_position_invalid(lsn: &str, database: &str) -> Error {
+        let text = format!(
+            "The log scan number ({lsn}) passed to log scan in database '{database}' is not valid. This error may indicate data \
+             corruption or that the log file (.ldf) does not match the data file (.mdf). If this error occurred during \
+             replication, re-create the publication. Otherwise, restore from backup if the problem results in a failure during startup."
+        );
+        Error::new(9003, 20, 9, text)
+    }
+
+    /// 9004: the log's bytes contradict themselves. `detail` names the place and the fault.
+    pub fn log_damaged(database: &str, detail: &str) -> Error {
+        let text = format!(
+            "An error occurred while processing the log for database '{database}'.  If possible, restore from backup. If a \
+             backup is not available, it might be necessary to rebuild the log. ({detail})"
+        );
+        Error::new(9004, 21, 6, text)
+    }
+
+    /// 17053: the operating system failed a call; for the error log.
+    pub fn operating_system(what: &str, cause: &str) -> Error {
+        Error::new(
+            17053,
+            16,
+            1,
+            format!("{what}: Operating system error {cause} encountered."),
+        )
+    }
+
+    /// The operating system's own error as SQL Server quotes it: `112(There is not enough space on the disk.)`.
+    pub fn cause(error: &DiskError) -> String {
+        match error.kind {
+            DiskErrorKind::DiskFull => "112(There is not enough space on the disk.)".to_string(),
+            DiskErrorKind::NotFound => "2(The system cannot find the file specified.)".to_string(),
+            DiskErrorKind::AlreadyExists => "80(The file exists.)".to_string(),
+            DiskErrorKind::PermissionDenied => "5(Access is denied.)".to_string(),
+            DiskErrorKind::InUse => {
+                "32(The process cannot access the file because it is being used by another process.)".to_string()
+            }
+            DiskErrorKind::UnexpectedEnd => "38(Reached the end of the file.)".to_string(),
+            DiskErrorKind::Io | DiskErrorKind::PowerCut => format!("1117({error})"),
+        }
+    }
+
+    /// True for 9002, the one error that a rollback must never meet.
+    pub fn is_log_full(&self) -> bool {
+        self.number == 9002
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_names_the_database_and_the_reason() {
+        let error = Error::log_full("vlf", "ACTIVE_TRANSACTION");
+        assert!(error.is_log_full());
+        assert_eq!(
+            error.to_string(),
+            "Msg 9002, Level 17, State 2: The transaction log for database 'vlf' is full due to 'ACTIVE_TRANSACTION'."
+        );
+    }
+}

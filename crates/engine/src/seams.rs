@@ -1,0 +1,205 @@
+//! The seams through which everything that is not deterministic enters the engine: files, time, background work.
+//!
+//! With a simulated disk, a [`ManualClock`] and [`Background::Inline`], one seed replays one history: no thread runs that a
+//! caller did not start, and no clock moves that a caller did not move.
+
+use crate::errorlog::ErrorLog;
+use crate::waits::WaitStatistics;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A point of wall-clock time as `datetime` holds it: days since 1900-01-01 and ticks of 1/300 second since midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct DateTimeTicks {
+    /// Days since 1900-01-01; negative before it.
+    pub days: i32,
+    /// Ticks of 1/300 second since midnight, below 25,920,000.
+    pub ticks: u32,
+}
+
+/// Days from 1900-01-01 to the Unix epoch, 1970-01-01.
+const DAYS_TO_UNIX_EPOCH: i32 = 25_567;
+const MICROS_PER_DAY: u64 = 86_400_000_000;
+
+impl DateTimeTicks {
+    /// From microseconds since the Unix epoch, rounded to the nearest tick as `datetime` does.
+    pub fn from_unix_micros(unix_micros: u64) -> DateTimeTicks {
+        let days = (unix_micros / MICROS_PER_DAY) as i32 + DAYS_TO_UNIX_EPOCH;
+        let micros = unix_micros % MICROS_PER_DAY;
+        let ticks = ((micros * 3 + 5_000) / 10_000) as u32;
+        if ticks >= 25_920_000 {
+            return DateTimeTicks {
+                days: days + 1,
+                ticks: 0,
+            };
+        }
+        DateTimeTicks { days, ticks }
+    }
+
+    /// Microseconds since the Unix epoch; times before it count as the epoch.
+    pub fn unix_micros(self) -> u64 {
+        let days = i64::from(self.days) - i64::from(DAYS_TO_UNIX_EPOCH);
+        let micros = days * MICROS_PER_DAY as i64 + i64::from(self.ticks) * 10_000 / 3;
+        micros.max(0) as u64
+    }
+
+    /// `2026-11-20 21:22:23.45`, the error log's own form (hundredths of a second).
+    pub fn errorlog_text(self) -> String {
+        let (year, month, day) = civil_from_days(i64::from(self.days) - i64::from(DAYS_TO_UNIX_EPOCH));
+        let hundredths = u64::from(self.ticks) / 3;
+        let (seconds, fraction) = (hundredths / 100, hundredths % 100);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{fraction:02}")
+    }
+}
+
+/// Year, month and day of a count of days since 1970-01-01 (proleptic Gregorian calendar).
+pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    } as u32;
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+/// Where time comes from.
+pub trait Clock: Send + Sync {
+    /// Microseconds that never go back; the origin is the clock's own.
+    fn now_micros(&self) -> u64;
+    /// Microseconds since the Unix epoch, in UTC.
+    fn unix_micros(&self) -> u64;
+    /// Wall-clock time as `datetime` holds it.
+    fn wall_ticks(&self) -> DateTimeTicks {
+        DateTimeTicks::from_unix_micros(self.unix_micros())
+    }
+}
+
+/// The machine's clock.
+pub struct SystemClock {
+    origin: Instant,
+}
+
+impl SystemClock {
+    /// A clock whose monotonic origin is now.
+    pub fn new() -> SystemClock {
+        SystemClock { origin: Instant::now() }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        SystemClock::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now_micros(&self) -> u64 {
+        self.origin.elapsed().as_micros() as u64
+    }
+
+    fn unix_micros(&self) -> u64 {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+        since_epoch.map_or(0, |elapsed| elapsed.as_micros() as u64)
+    }
+}
+
+/// A clock that moves only when told to, and by one microsecond at each reading so that no two readings are equal.
+pub struct ManualClock {
+    micros: AtomicU64,
+}
+
+impl ManualClock {
+    /// Starts at `unix_micros` since the Unix epoch.
+    pub fn starting_at(unix_micros: u64) -> ManualClock {
+        ManualClock {
+            micros: AtomicU64::new(unix_micros),
+        }
+    }
+
+    /// Moves the clock on.
+    pub fn advance(&self, micros: u64) {
+        self.micros.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_micros(&self) -> u64 {
+        self.micros.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn unix_micros(&self) -> u64 {
+        self.micros.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+/// Who does work that nobody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// Threads of the engine's own: log growth ahead of need, checkpoints, the lazy writer.
+    Threads,
+    /// Nobody: such work is done inline by whoever finds it due, or when a caller asks. For simulation.
+    Inline,
+}
+
+/// Everything the engine's rooms need from outside.
+#[derive(Clone)]
+pub struct Environment {
+    /// The only door to files.
+    pub disk: Arc<dyn disk::Disk>,
+    /// The only source of time.
+    pub clock: Arc<dyn Clock>,
+    /// Whether threads may be started.
+    pub background: Background,
+    /// Wait statistics of the instance.
+    pub waits: Arc<WaitStatistics>,
+    /// The instance's error log.
+    pub errorlog: Arc<ErrorLog>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_round_trip_and_print_as_the_error_log_prints() {
+        // 2008-05-16 13:22:47.97 UTC
+        let unix_micros = 1_210_944_167_970_000;
+        let ticks = DateTimeTicks::from_unix_micros(unix_micros);
+        assert_eq!(ticks.errorlog_text(), "2008-05-16 13:22:47.97");
+        assert_eq!(ticks.unix_micros() / 10_000, unix_micros / 10_000);
+    }
+
+    #[test]
+    fn the_last_half_tick_of_a_day_belongs_to_the_next() {
+        let ticks = DateTimeTicks::from_unix_micros(MICROS_PER_DAY - 1);
+        assert_eq!(
+            ticks,
+            DateTimeTicks {
+                days: DAYS_TO_UNIX_EPOCH + 1,
+                ticks: 0
+            }
+        );
+    }
+
+    #[test]
+    fn civil_dates_around_leap_days() {
+        for (days, date) in [
+            (0, (1970, 1, 1)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (-25_567, (1900, 1, 1)),
+        ] {
+            assert_eq!(civil_from_days(days), date);
+        }
+    }
+}
