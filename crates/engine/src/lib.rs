@@ -4,5 +4,6 @@
 
 pub mod error;
 pub mod errorlog;
+pub mod lock;
 pub mod seams;
 pub mod waits;

@@ -1,0 +1,249 @@
+//! The shared side: queues per resource, granting, waiting, cycles.
+
+use super::{Mode, Resource};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Resources are spread over this many tables, each with a mutex of its own.
+const SHARDS: usize = 64;
+
+/// How a waiting request ended, or that it has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Waiting,
+    Granted,
+    Victim,
+}
+
+/// One waiting request's place to sleep.
+pub(super) struct Waiter {
+    pub(super) owner: u64,
+    pub(super) mode: Mode,
+    pub(super) price: Price,
+    pub(super) verdict: Mutex<Verdict>,
+    pub(super) wake: Condvar,
+}
+
+/// What it costs to make an owner the victim: lower gives way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Price {
+    pub(super) priority: i8,
+    pub(super) log_bytes: u64,
+}
+
+impl Waiter {
+    fn decide(&self, verdict: Verdict) {
+        *self.verdict.lock() = verdict;
+        self.wake.notify_one();
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    granted: Vec<(u64, Mode)>,
+    waiting: VecDeque<Arc<Waiter>>,
+}
+
+impl Queue {
+    fn held_by(&self, owner: u64) -> Option<Mode> {
+        self.granted.iter().find(|entry| entry.0 == owner).map(|entry| entry.1)
+    }
+
+    /// True when `mode` goes beside every lock granted to others.
+    fn fits(&self, owner: u64, mode: Mode) -> bool {
+        self.granted
+            .iter()
+            .all(|&(other, held)| other == owner || mode.compatible_with(held))
+    }
+
+    fn grant(&mut self, owner: u64, mode: Mode) {
+        match self.granted.iter_mut().find(|entry| entry.0 == owner) {
+            Some(entry) => entry.1 = mode,
+            None => self.granted.push((owner, mode)),
+        }
+    }
+
+    /// Grants from the front of the queue for as long as requests fit.
+    fn advance(&mut self) {
+        while let Some(next) = self.waiting.front() {
+            if !self.fits(next.owner, next.mode) {
+                return;
+            }
+            let next = self.waiting.pop_front().expect("the front was just looked at");
+            self.grant(next.owner, next.mode);
+            next.decide(Verdict::Granted);
+        }
+    }
+}
+
+type Shard = HashMap<Resource, Queue>;
+
+/// One line of `sys.dm_tran_locks`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockRow {
+    /// What is locked or waited for.
+    pub resource: Resource,
+    /// In which mode.
+    pub mode: Mode,
+    /// The owner's id.
+    pub owner: u64,
+    /// False while it waits.
+    pub granted: bool,
+}
+
+/// All locks of an instance.
+pub struct LockManager {
+    shards: Vec<Mutex<Shard>>,
+}
+
+/// The answer to a request.
+pub(super) enum Answer {
+    Granted,
+    Wait(Arc<Waiter>),
+    Refused,
+}
+
+impl LockManager {
+    /// No locks at all.
+    pub fn new() -> LockManager {
+        LockManager {
+            shards: (0..SHARDS).map(|_| Mutex::new(Shard::new())).collect(),
+        }
+    }
+
+    fn shard(&self, resource: &Resource) -> MutexGuard<'_, Shard> {
+        let mixed = match *resource {
+            Resource::Database(database) => u64::from(database),
+            Resource::Object(database, object) => u64::from(database) << 32 | u64::from(object),
+            Resource::Name(database, hash) => hash ^ u64::from(database),
+            Resource::Row(database, object, row) => row ^ u64::from(object) << 20 ^ u64::from(database),
+        };
+        let index = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        self.shards[index % SHARDS].lock()
+    }
+
+    /// Asks for `mode` (already joined with what `owner` holds). With `wait` false a request that cannot be granted at once
+    /// leaves no trace.
+    pub(super) fn request(&self, owner: u64, resource: Resource, mode: Mode, price: Price, wait: bool) -> Answer {
+        let mut shard = self.shard(&resource);
+        let queue = shard.entry(resource).or_default();
+        let converts = queue.held_by(owner).is_some();
+        if queue.fits(owner, mode) && (converts || queue.waiting.is_empty()) {
+            queue.grant(owner, mode);
+            return Answer::Granted;
+        }
+        if !wait {
+            return Answer::Refused;
+        }
+        let waiter = Arc::new(Waiter {
+            owner,
+            mode,
+            price,
+            verdict: Mutex::new(Verdict::Waiting),
+            wake: Condvar::new(),
+        });
+        if converts {
+            queue.waiting.push_front(waiter.clone());
+        } else {
+            queue.waiting.push_back(waiter.clone());
+        }
+        Answer::Wait(waiter)
+    }
+
+    /// Gives up a waiting request. Returns its verdict, which may have come in the meantime.
+    pub(super) fn abandon(&self, resource: &Resource, waiter: &Arc<Waiter>) -> Verdict {
+        let mut shard = self.shard(resource);
+        let verdict = *waiter.verdict.lock();
+        if verdict != Verdict::Granted
+            && let Some(queue) = shard.get_mut(resource)
+        {
+            queue.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
+            queue.advance();
+        }
+        verdict
+    }
+
+    /// Sets what `owner` holds on `resource`: `None` releases it, a weaker mode downgrades it.
+    pub(super) fn set(&self, owner: u64, resource: Resource, mode: Option<Mode>) {
+        let mut shard = self.shard(&resource);
+        let Some(queue) = shard.get_mut(&resource) else { return };
+        match mode {
+            Some(mode) => queue.grant(owner, mode),
+            None => queue.granted.retain(|entry| entry.0 != owner),
+        }
+        queue.advance();
+        if queue.granted.is_empty() && queue.waiting.is_empty() {
+            shard.remove(&resource);
+        }
+    }
+
+    /// Looks for a cycle of waiters that includes `start` and makes the cheapest member its victim.
+    pub(super) fn break_cycle(&self, start: u64) {
+        // All shards in one order: rare, short, and the only way to see a graph that does not move.
+        let shards: Vec<MutexGuard<'_, Shard>> = self.shards.iter().map(|shard| shard.lock()).collect();
+        let mut edges: HashMap<u64, (Arc<Waiter>, Vec<u64>)> = HashMap::new();
+        for queue in shards.iter().flat_map(|shard| shard.values()) {
+            for (position, waiter) in queue.waiting.iter().enumerate() {
+                let holders = queue.granted.iter();
+                let blocked_by_grant = holders
+                    .filter(|entry| entry.0 != waiter.owner && !waiter.mode.compatible_with(entry.1))
+                    .map(|entry| entry.0);
+                let ahead = queue.waiting.iter().take(position).map(|other| other.owner);
+                edges.insert(waiter.owner, (waiter.clone(), blocked_by_grant.chain(ahead).collect()));
+            }
+        }
+        let Some(cycle) = find_cycle(start, &edges) else { return };
+        let members = cycle.iter().filter_map(|owner| edges.get(owner));
+        let still_waiting = members.filter(|(waiter, _)| *waiter.verdict.lock() == Verdict::Waiting);
+        // Among equals the youngest gives way: it has the highest id.
+        let victim = still_waiting.min_by_key(|(waiter, _)| (waiter.price, std::cmp::Reverse(waiter.owner)));
+        if let Some((waiter, _)) = victim {
+            waiter.decide(Verdict::Victim);
+        }
+    }
+
+    /// Every lock held and waited for, in the order of resources.
+    pub fn rows(&self) -> Vec<LockRow> {
+        let mut rows = Vec::new();
+        for shard in &self.shards {
+            for (&resource, queue) in shard.lock().iter() {
+                let granted = queue.granted.iter().map(|&(owner, mode)| (owner, mode, true));
+                let waiting = queue.waiting.iter().map(|waiter| (waiter.owner, waiter.mode, false));
+                rows.extend(granted.chain(waiting).map(|(owner, mode, granted)| LockRow {
+                    resource,
+                    mode,
+                    owner,
+                    granted,
+                }));
+            }
+        }
+        rows.sort_by_key(|row| (row.resource, !row.granted, row.owner));
+        rows
+    }
+}
+
+impl Default for LockManager {
+    fn default() -> Self {
+        LockManager::new()
+    }
+}
+
+/// The owners on a cycle through `start`, if there is one. Depth first, each owner visited once.
+fn find_cycle(start: u64, edges: &HashMap<u64, (Arc<Waiter>, Vec<u64>)>) -> Option<Vec<u64>> {
+    let mut path = vec![(start, 0usize)];
+    let mut seen = std::collections::HashSet::from([start]);
+    while let Some(&mut (owner, ref mut next)) = path.last_mut() {
+        let target = edges.get(&owner).and_then(|(_, targets)| targets.get(*next)).copied();
+        *next += 1;
+        match target {
+            Some(target) if target == start => return Some(path.iter().map(|step| step.0).collect()),
+            Some(target) if seen.insert(target) => path.push((target, 0)),
+            Some(_) => {}
+            None => {
+                path.pop();
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,430 @@
+//! One transaction's side: what it holds, how it waits, when its row locks become one table lock.
+
+use super::manager::{Answer, Price, Verdict, Waiter};
+use super::{LockManager, Mode, Resource};
+use crate::error::{Error, Result};
+use crate::seams::Clock;
+use crate::waits::{WaitStatistics, WaitType};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI8, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Row locks on one table after which one table lock is tried instead (sql-docs: "Lock escalation", 5,000 locks).
+pub const ESCALATION_THRESHOLD: u32 = 5_000;
+/// How often a waiter looks up to see whether its batch was cancelled.
+const CANCEL_CHECK: Duration = Duration::from_millis(20);
+
+/// Holds locks for one transaction (or one session between transactions). Dropping it releases them all.
+pub struct LockOwner {
+    manager: Arc<LockManager>,
+    clock: Arc<dyn Clock>,
+    waits: Arc<WaitStatistics>,
+    id: u64,
+    session: u16,
+    held: Mutex<Held>,
+    timeout_ms: AtomicI64,
+    priority: AtomicI8,
+    log_bytes: AtomicU64,
+    cancel: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Held {
+    modes: HashMap<Resource, Mode>,
+    rows_by_object: HashMap<(u16, u32), RowLocks>,
+}
+
+#[derive(Default)]
+struct RowLocks {
+    rows: Vec<Resource>,
+    next_attempt: u32,
+}
+
+static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
+
+impl LockOwner {
+    /// An owner that holds nothing. `cancel` set by anyone ends its waits with error 3617.
+    pub fn new(
+        manager: Arc<LockManager>,
+        clock: Arc<dyn Clock>,
+        waits: Arc<WaitStatistics>,
+        session: u16,
+        cancel: Arc<AtomicBool>,
+    ) -> LockOwner {
+        LockOwner {
+            manager,
+            clock,
+            waits,
+            id: NEXT_OWNER.fetch_add(1, Ordering::Relaxed),
+            session,
+            held: Mutex::new(Held::default()),
+            timeout_ms: AtomicI64::new(-1),
+            priority: AtomicI8::new(0),
+            log_bytes: AtomicU64::new(0),
+            cancel,
+        }
+    }
+
+    /// The id shown in lock listings.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// SET LOCK_TIMEOUT: milliseconds, -1 for ever, 0 not at all.
+    pub fn set_timeout_ms(&self, timeout_ms: i64) {
+        self.timeout_ms.store(timeout_ms, Ordering::Relaxed);
+    }
+
+    /// SET DEADLOCK_PRIORITY: -10 to 10, the lowest gives way first.
+    pub fn set_priority(&self, priority: i8) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// Tells the manager how much this transaction has logged: the cheaper one is the victim.
+    pub fn set_log_bytes(&self, log_bytes: u64) {
+        self.log_bytes.store(log_bytes, Ordering::Relaxed);
+    }
+
+    /// Locks `resource` in `mode` at least, waiting for as long as the timeout allows.
+    ///
+    /// Errors: 1205 as a deadlock's victim, 1222 at the timeout, 3617 when cancelled.
+    pub fn lock(&self, resource: Resource, mode: Mode) -> Result<()> {
+        self.acquire(resource, mode, true).map(|_| ())
+    }
+
+    /// Locks without waiting; false when someone is in the way.
+    pub fn try_lock(&self, resource: Resource, mode: Mode) -> bool {
+        self.acquire(resource, mode, false).unwrap_or(false)
+    }
+
+    /// Locks a row and the intent on its table; skips what a table lock covers; escalates past the threshold.
+    pub fn lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> Result<()> {
+        let table = Resource::Object(database, object);
+        self.lock(table, mode.intent())?;
+        if self.mode_of(&table).is_some_and(|held| held.covers_rows_in(mode)) || self.escalate(database, object, mode) {
+            return Ok(());
+        }
+        let is_new = self.mode_of(&row).is_none();
+        self.lock(row, mode)?;
+        if is_new {
+            let mut held = self.held.lock();
+            held.rows_by_object
+                .entry((database, object))
+                .or_default()
+                .rows
+                .push(row);
+        }
+        Ok(())
+    }
+
+    /// Waits until a row could be read under READ COMMITTED: takes S and gives it back at once.
+    pub fn wait_for_row(&self, database: u16, object: u32, row: Resource) -> Result<()> {
+        let table_covers = self
+            .mode_of(&Resource::Object(database, object))
+            .is_some_and(|held| held.covers_rows_in(Mode::S));
+        if table_covers || self.mode_of(&row).is_some_and(|held| held.covers(Mode::S)) {
+            return Ok(());
+        }
+        let before = self.mode_of(&row);
+        self.lock(row, Mode::S)?;
+        self.restore(row, before);
+        Ok(())
+    }
+
+    /// The mode held on `resource`.
+    pub fn mode_of(&self, resource: &Resource) -> Option<Mode> {
+        self.held.lock().modes.get(resource).copied()
+    }
+
+    /// Gives back one resource.
+    pub fn unlock(&self, resource: Resource) {
+        self.restore(resource, None);
+    }
+
+    /// Gives back everything.
+    pub fn release_all(&self) {
+        let held = std::mem::take(&mut *self.held.lock());
+        for &resource in held.modes.keys() {
+            self.manager.set(self.id, resource, None);
+        }
+    }
+
+    /// Gives back everything but database locks, which belong to the session rather than to its transaction.
+    pub fn release_transaction(&self) {
+        let mut held = self.held.lock();
+        held.rows_by_object.clear();
+        held.modes.retain(|&resource, _| {
+            let stays = matches!(resource, Resource::Database(_));
+            if !stays {
+                self.manager.set(self.id, resource, None);
+            }
+            stays
+        });
+    }
+
+    /// True when this owner may skip row locks on the table because its table lock covers them.
+    pub fn covers_table(&self, database: u16, object: u32, mode: Mode) -> bool {
+        self.mode_of(&Resource::Object(database, object))
+            .is_some_and(|held| held.covers_rows_in(mode))
+    }
+
+    fn restore(&self, resource: Resource, mode: Option<Mode>) {
+        let mut held = self.held.lock();
+        match mode {
+            Some(mode) => held.modes.insert(resource, mode),
+            None => held.modes.remove(&resource),
+        };
+        self.manager.set(self.id, resource, mode);
+    }
+
+    fn escalate(&self, database: u16, object: u32, mode: Mode) -> bool {
+        {
+            let mut held = self.held.lock();
+            let Some(locks) = held.rows_by_object.get_mut(&(database, object)) else {
+                return false;
+            };
+            let count = locks.rows.len() as u32;
+            if count < ESCALATION_THRESHOLD.max(locks.next_attempt) {
+                return false;
+            }
+            // A failed attempt is repeated after 1,250 more locks, as SQL Server does.
+            locks.next_attempt = count + 1_250;
+        }
+        let table_mode = if mode.intent() == Mode::IS { Mode::S } else { Mode::X };
+        if !self.try_lock(Resource::Object(database, object), table_mode) {
+            return false;
+        }
+        let mut held = self.held.lock();
+        let rows = held.rows_by_object.remove(&(database, object)).unwrap_or_default().rows;
+        for row in rows {
+            held.modes.remove(&row);
+            self.manager.set(self.id, row, None);
+        }
+        true
+    }
+
+    fn acquire(&self, resource: Resource, mode: Mode, wait: bool) -> Result<bool> {
+        let wanted = match self.mode_of(&resource) {
+            Some(held) if held.covers(mode) => return Ok(true),
+            Some(held) => held.joined_with(mode),
+            None => mode,
+        };
+        let timeout_ms = self.timeout_ms.load(Ordering::Relaxed);
+        let price = Price {
+            priority: self.priority.load(Ordering::Relaxed),
+            log_bytes: self.log_bytes.load(Ordering::Relaxed),
+        };
+        match self
+            .manager
+            .request(self.id, resource, wanted, price, wait && timeout_ms != 0)
+        {
+            Answer::Granted => {}
+            Answer::Refused if wait => return Err(Error::lock_timeout()),
+            Answer::Refused => return Ok(false),
+            Answer::Wait(waiter) => self.wait(resource, &waiter, timeout_ms)?,
+        }
+        self.held.lock().modes.insert(resource, wanted);
+        Ok(true)
+    }
+
+    fn wait(&self, resource: Resource, waiter: &Arc<Waiter>, timeout_ms: i64) -> Result<()> {
+        let start = self.clock.now_micros();
+        self.manager.break_cycle(self.id);
+        let failure = loop {
+            let mut verdict = waiter.verdict.lock();
+            if *verdict == Verdict::Waiting {
+                waiter.wake.wait_for(&mut verdict, CANCEL_CHECK);
+            }
+            match *verdict {
+                Verdict::Granted => break None,
+                Verdict::Victim => break Some(Error::deadlock_victim(self.session)),
+                Verdict::Waiting => {}
+            }
+            let waited_ms = self.clock.now_micros().saturating_sub(start) / 1_000;
+            if self.cancel.load(Ordering::Relaxed) {
+                break Some(Error::cancelled());
+            }
+            if timeout_ms >= 0 && waited_ms >= timeout_ms as u64 {
+                break Some(Error::lock_timeout());
+            }
+        };
+        let waited = self.clock.now_micros().saturating_sub(start);
+        self.waits.record(wait_type(waiter.mode), waited, 0);
+        match failure {
+            // A grant may have come between the decision to give up and the giving up: then the lock is ours after all.
+            Some(error) if self.manager.abandon(&resource, waiter) != Verdict::Granted => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        self.release_all();
+    }
+}
+
+fn wait_type(mode: Mode) -> WaitType {
+    match mode {
+        Mode::SchS => WaitType::LockMSchemaStability,
+        Mode::IS => WaitType::LockMIntentShared,
+        Mode::IX => WaitType::LockMIntentExclusive,
+        Mode::S => WaitType::LockMShared,
+        Mode::U => WaitType::LockMUpdate,
+        Mode::SIX => WaitType::LockMSharedIntentExclusive,
+        Mode::X => WaitType::LockMExclusive,
+        Mode::SchM => WaitType::LockMSchemaModification,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::seams::SystemClock;
+
+    const ROW_A: Resource = Resource::Row(5, 1, 10);
+    const ROW_B: Resource = Resource::Row(5, 1, 11);
+
+    fn owner(manager: &Arc<LockManager>, session: u16) -> Arc<LockOwner> {
+        let clock = Arc::new(SystemClock::new());
+        let waits = Arc::new(WaitStatistics::new());
+        Arc::new(LockOwner::new(
+            manager.clone(),
+            clock,
+            waits,
+            session,
+            Arc::new(AtomicBool::new(false)),
+        ))
+    }
+
+    #[test]
+    fn a_writer_waits_for_a_reader_and_gets_its_turn() {
+        let manager = Arc::new(LockManager::new());
+        let (reader, writer) = (owner(&manager, 51), owner(&manager, 52));
+        reader.lock_row(5, 1, ROW_A, Mode::S).unwrap();
+        assert!(!writer.try_lock(ROW_A, Mode::X));
+        let thread = std::thread::spawn(move || {
+            writer.lock_row(5, 1, ROW_A, Mode::X).unwrap();
+            writer
+        });
+        while manager.rows().iter().all(|row| row.granted) {
+            std::thread::yield_now();
+        }
+        reader.release_all();
+        let writer = thread.join().unwrap();
+        assert_eq!(writer.mode_of(&ROW_A), Some(Mode::X));
+        assert_eq!(manager.rows().len(), 2, "row and intent, both the writer's");
+    }
+
+    #[test]
+    fn of_two_that_wait_for_each_other_the_cheaper_one_gives_way() {
+        let manager = Arc::new(LockManager::new());
+        let (dear, cheap) = (owner(&manager, 51), owner(&manager, 52));
+        dear.set_log_bytes(1_000_000);
+        cheap.set_log_bytes(10);
+        dear.lock_row(5, 1, ROW_A, Mode::X).unwrap();
+        cheap.lock_row(5, 1, ROW_B, Mode::X).unwrap();
+        let waiting = cheap.clone();
+        let thread = std::thread::spawn(move || {
+            let outcome = waiting.lock_row(5, 1, ROW_A, Mode::X);
+            waiting.release_all();
+            outcome
+        });
+        while manager.rows().iter().all(|row| row.granted) {
+            std::thread::yield_now();
+        }
+        dear.lock_row(5, 1, ROW_B, Mode::X).unwrap();
+        let error = thread.join().unwrap().unwrap_err();
+        assert_eq!((error.number, error.severity), (1205, 13));
+        assert!(error.message.contains("Process ID 52"));
+    }
+
+    #[test]
+    fn two_readers_that_both_want_to_write_are_a_deadlock() {
+        let manager = Arc::new(LockManager::new());
+        let owners = [owner(&manager, 51), owner(&manager, 52)];
+        for one in &owners {
+            one.lock(ROW_A, Mode::S).unwrap();
+        }
+        let threads = owners.map(|one| {
+            std::thread::spawn(move || {
+                let outcome = one.lock(ROW_A, Mode::X);
+                one.release_all();
+                outcome
+            })
+        });
+        let outcomes = threads.map(|thread| thread.join().unwrap());
+        let victims = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        assert_eq!(victims, 1, "{outcomes:?}");
+    }
+
+    #[test]
+    fn a_timeout_of_zero_does_not_wait_and_a_cancel_ends_a_wait() {
+        let manager = Arc::new(LockManager::new());
+        let holder = owner(&manager, 51);
+        holder.lock(ROW_A, Mode::X).unwrap();
+        let hasty = owner(&manager, 52);
+        hasty.set_timeout_ms(0);
+        assert_eq!(hasty.lock(ROW_A, Mode::S).unwrap_err().number, 1222);
+        let cancelled = owner(&manager, 53);
+        cancelled.cancel.store(true, Ordering::Relaxed);
+        assert_eq!(cancelled.lock(ROW_A, Mode::S).unwrap_err().number, 3617);
+        assert_eq!(
+            manager.rows().len(),
+            1,
+            "requests that were given up leave nothing behind"
+        );
+    }
+
+    #[test]
+    fn many_row_locks_become_one_table_lock_unless_someone_is_in_the_way() {
+        let manager = Arc::new(LockManager::new());
+        let (writer, reader) = (owner(&manager, 51), owner(&manager, 52));
+        reader.lock_row(5, 1, Resource::Row(5, 1, u64::MAX), Mode::S).unwrap();
+        for row in 0..u64::from(ESCALATION_THRESHOLD) + 10 {
+            writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap();
+        }
+        assert!(
+            !writer.covers_table(5, 1, Mode::X),
+            "the reader's intent lock forbids it"
+        );
+        reader.release_all();
+        for row in 10_000..12_000 {
+            writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap();
+        }
+        assert!(writer.covers_table(5, 1, Mode::X));
+        assert_eq!(manager.rows().len(), 1);
+    }
+
+    #[test]
+    fn hammered_by_threads_no_two_hold_one_row_exclusively() {
+        let manager = Arc::new(LockManager::new());
+        let inside = Arc::new([const { AtomicU64::new(0) }; 4]);
+        let threads: Vec<_> = (0..4u64)
+            .map(|seed| {
+                let (one, inside) = (owner(&manager, 51 + seed as u16), inside.clone());
+                std::thread::spawn(move || {
+                    let mut random = seed * 7 + 1;
+                    for _ in 0..2_000 {
+                        random = random
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1_442_695_040_888_963_407);
+                        let row = (random >> 33) % 4;
+                        if one.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).is_ok() {
+                            assert_eq!(inside[row as usize].fetch_add(1, Ordering::SeqCst), 0);
+                            inside[row as usize].fetch_sub(1, Ordering::SeqCst);
+                        }
+                        one.release_transaction();
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(manager.rows().is_empty());
+    }
+}
