@@ -79,6 +79,16 @@ impl Error {
         Error::new(824, 24, 2, text)
     }
 
+    /// 824: a row was read whose offsets contradict themselves, on a page whose checksum was right.
+    pub fn damaged_row(what: &str) -> Error {
+        let text = format!(
+            "SQL Server detected a logical consistency-based I/O error: damaged row ({what}). This is a severe error condition \
+             that threatens database integrity and must be corrected immediately. Complete a full database consistency check \
+             (DBCC CHECKDB)."
+        );
+        Error::new(824, 24, 3, text)
+    }
+
     /// 1101: no page could be allocated because the disk is full.
     pub fn disk_full_for_page(database: &str, filegroup: &str) -> Error {
         let text = format!(

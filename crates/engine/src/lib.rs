@@ -6,4 +6,5 @@ pub mod error;
 pub mod errorlog;
 pub mod lock;
 pub mod seams;
+pub mod types;
 pub mod waits;

@@ -1,0 +1,177 @@
+//! SQL_Latin1_General_CP1_CI_AS: case-insensitive, accent-sensitive order of strings.
+//!
+//! Every character of code page 1252 has a weight of one byte: control characters, blank, punctuation, digits, letters, in
+//! this order; a letter and its other case share a weight, an accented letter has its own, after its base letter. Characters
+//! outside the page follow all others by their lower-cased code point. (SQL Server's sort order 52 ranks a few punctuation
+//! characters otherwise and expands ligatures; equality, which is what keys and searches need, is the same.)
+//!
+//! Trailing blanks do not count: `'a' = 'a  '`, as the SQL standard's padding rule has it.
+
+use std::cmp::Ordering;
+use std::hash::Hasher;
+
+use super::cp1252;
+
+/// Ends a string inside a key: above control characters and below blank, because a shorter string compares as if padded.
+pub(super) const TERMINATOR: u8 = 0x21;
+/// Marks a character outside the code page; three bytes of code point follow.
+const OTHER: u8 = 0xFF;
+
+/// The letters in order: each entry is one weight, upper and lower case together.
+const LETTERS: [&str; 62] = [
+    "aA", "áÁ", "àÀ", "âÂ", "äÄ", "ãÃ", "åÅ", "æÆ", "bB", "cC", "çÇ", "dD", "ðÐ", "eE", "éÉ", "èÈ", "êÊ", "ëË", "fF",
+    "ƒ", "gG", "hH", "iI", "íÍ", "ìÌ", "îÎ", "ïÏ", "jJ", "kK", "lL", "mM", "nN", "ñÑ", "oO", "óÓ", "òÒ", "ôÔ", "öÖ",
+    "õÕ", "øØ", "œŒ", "pP", "qQ", "rR", "sS", "šŠ", "ß", "tT", "uU", "úÚ", "ùÙ", "ûÛ", "üÜ", "vV", "wW", "xX", "yY",
+    "ýÝ", "ÿŸ", "zZ", "žŽ", "þÞ",
+];
+
+/// The weight of each byte of code page 1252. Zero stays free: it marks NULL in keys.
+static WEIGHTS: std::sync::LazyLock<[u8; 256]> = std::sync::LazyLock::new(build_weights);
+
+fn build_weights() -> [u8; 256] {
+    let mut weights = [0u8; 256];
+    // Control characters take 1 to 32, the terminator 33, blank 34.
+    for code in 0..32u8 {
+        weights[usize::from(code)] = code + 1;
+    }
+    let mut next = TERMINATOR;
+    let mut take = || {
+        next += 1;
+        next
+    };
+    weights[usize::from(b' ')] = take();
+    let is_letter = |character: char| LETTERS.iter().any(|letters| letters.contains(character));
+    for byte in 33..=255u8 {
+        let character = cp1252::decode_byte(byte);
+        if !character.is_ascii_digit() && !is_letter(character) {
+            weights[usize::from(byte)] = take();
+        }
+    }
+    for digit in b'0'..=b'9' {
+        weights[usize::from(digit)] = take();
+    }
+    for letters in LETTERS {
+        let weight = take();
+        for byte in letters.chars().filter_map(cp1252::encode_char) {
+            weights[usize::from(byte)] = weight;
+        }
+    }
+    weights
+}
+
+/// Appends the weights of one character.
+fn push_weight(character: char, output: &mut Vec<u8>) {
+    match cp1252::encode_char(character) {
+        Some(byte) => output.push(WEIGHTS[usize::from(byte)]),
+        None => {
+            let [_, high, middle, low] = u32::from(fold(character)).to_be_bytes();
+            output.extend_from_slice(&[OTHER, high, middle, low]);
+        }
+    }
+}
+
+/// One number per character, ordered like the weights.
+fn rank(character: char) -> u32 {
+    match cp1252::encode_char(character) {
+        Some(byte) => u32::from(WEIGHTS[usize::from(byte)]),
+        None => (u32::from(OTHER) << 24) | u32::from(fold(character)),
+    }
+}
+
+/// The lower case of a character outside the code page.
+fn fold(character: char) -> char {
+    let mut lower = character.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
+/// Compares two strings.
+pub fn compare(left: &str, right: &str) -> Ordering {
+    let (left, right) = (left.trim_end_matches(' '), right.trim_end_matches(' '));
+    if left == right {
+        return Ordering::Equal;
+    }
+    let end = u32::from(TERMINATOR);
+    let (mut left, mut right) = (left.chars(), right.chars());
+    loop {
+        let pair = (left.next(), right.next());
+        if pair == (None, None) {
+            return Ordering::Equal;
+        }
+        let order = pair.0.map_or(end, rank).cmp(&pair.1.map_or(end, rank));
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+/// Whether two strings are equal.
+pub fn equal(left: &str, right: &str) -> bool {
+    compare(left, right) == Ordering::Equal
+}
+
+/// Whether two characters are equal: what LIKE and the searching functions compare by.
+pub fn equal_characters(left: char, right: char) -> bool {
+    left == right || rank(left) == rank(right)
+}
+
+/// Compares two characters: what a range in a LIKE pattern needs.
+pub fn compare_characters(left: char, right: char) -> Ordering {
+    rank(left).cmp(&rank(right))
+}
+
+/// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
+pub fn push_key(text: &str, output: &mut Vec<u8>) {
+    for character in text.trim_end_matches(' ').chars() {
+        push_weight(character, output);
+    }
+    output.push(TERMINATOR);
+}
+
+/// Feeds a hasher so that equal strings hash alike.
+pub fn hash(text: &str, hasher: &mut impl Hasher) {
+    for character in text.trim_end_matches(' ').chars() {
+        hasher.write_u32(rank(character));
+    }
+    hasher.write_u8(TERMINATOR);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_byte_has_a_weight_and_only_cases_share_one() {
+        for byte in 0..=255u8 {
+            let weight = WEIGHTS[usize::from(byte)];
+            assert!(weight != 0 && weight != TERMINATOR && weight != OTHER, "byte {byte}");
+            for other in 0..byte {
+                let same = fold(cp1252::decode_byte(byte)) == fold(cp1252::decode_byte(other));
+                assert_eq!(weight == WEIGHTS[usize::from(other)], same, "bytes {other} and {byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn comparison_and_keys_agree() {
+        let strings = [
+            "", "  ", "\t", "a", "A", "a ", "a b", "A\t", "ab", "á", "b", "Z", "0", "_", "ж", "Ж", "漢", "aж",
+        ];
+        for left in strings {
+            for right in strings {
+                let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
+                push_key(left, &mut left_key);
+                push_key(right, &mut right_key);
+                assert_eq!(compare(left, right), left_key.cmp(&right_key), "{left:?} and {right:?}");
+            }
+        }
+        assert!(equal("Straße", "STRAßE  "));
+        assert!(!equal("resume", "résumé"));
+        assert_eq!(compare("a\t", "a"), Ordering::Less);
+        assert_eq!(compare("_", "0"), Ordering::Less);
+        assert_eq!(compare("9", "a"), Ordering::Less);
+    }
+}

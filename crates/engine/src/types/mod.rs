@@ -1,0 +1,25 @@
+//! The scalar types of T-SQL: what a column may hold, how a value looks in memory, in a row and in an index key.
+//!
+//! * [`SqlType`] is the declared type with its length, precision and scale; [`Value`] is one value of it.
+//! * [`RowLayout`] turns values into the bytes of a row and reads single columns back without touching the others.
+//! * [`encode_key`] turns values into bytes whose unsigned order is the order of the values.
+//! * [`collation`] holds the one collation of the engine, [`calendar`] the arithmetic of days, [`cp1252`] the code page of
+//!   `char` and `varchar`.
+//!
+//! Invariants: a value that went through [`RowLayout::encode`] comes back equal (character columns of fixed length come
+//! back padded); two values are equal under [`collation::compare`] exactly when their keys are the same bytes.
+
+pub mod calendar;
+pub mod collation;
+pub mod cp1252;
+mod decimal;
+mod key;
+mod row;
+mod sql_type;
+mod value;
+
+pub use decimal::{Decimal, POWERS_OF_TEN};
+pub use key::{KeyDirection, encode_key, encode_key_part};
+pub use row::{ROW_BYTES_MAX, RowLayout};
+pub use sql_type::{Length, SqlType};
+pub use value::Value;

@@ -1,0 +1,560 @@
+//! A row as bytes.
+//!
+//! ```text
+//! 0   u8   status bits, owned by the page: always 0 here
+//! 1   u8   0
+//! 2   u16  end of the fixed part (offset from the row's start)
+//! 4        fixed-length columns, in column order
+//! ..  u16  number of columns
+//! ..       null bitmap, one bit per column, set when NULL
+//! ..  u16  number of variable-length columns
+//! ..  u16  each: end of its bytes (offset from the row's start)
+//! ..       variable-length columns, in column order
+//! ```
+//! The shape is SQL Server's (Paul Randal, "Anatomy of a record"). All numbers are little-endian. Invariants: a column that
+//! the row's own column count does not reach was added after the row was written and reads as NULL; the bytes of a fixed
+//! column that is NULL are zero; character columns of fixed length are padded with blanks.
+
+use std::sync::Arc;
+
+use super::{Decimal, SqlType, Value, cp1252};
+use crate::error::{Error, Result};
+
+/// Bytes a row may take on a page (SQL Server docs, "Maximum capacity specifications").
+pub const ROW_BYTES_MAX: usize = 8_060;
+/// Offset of the first fixed column.
+const FIXED_START: usize = 4;
+
+/// Where a column's bytes are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// At this offset from the row's start.
+    Fixed { offset: usize, bytes: usize },
+    /// The n-th variable column.
+    Variable { index: usize },
+}
+
+/// How the columns of one table lie in its rows. Cheap to share, built once per table version.
+#[derive(Clone, Debug)]
+pub struct RowLayout {
+    columns: Vec<(SqlType, Place)>,
+    fixed_end: usize,
+    variable_count: usize,
+}
+
+impl RowLayout {
+    /// The layout of rows whose columns have these types, in this order.
+    pub fn new(types: &[SqlType]) -> RowLayout {
+        let (mut offset, mut variable_count) = (FIXED_START, 0);
+        let mut columns = Vec::with_capacity(types.len());
+        for &sql_type in types {
+            let place = match sql_type.fixed_bytes() {
+                Some(bytes) => {
+                    let place = Place::Fixed { offset, bytes };
+                    offset += bytes;
+                    place
+                }
+                None => {
+                    variable_count += 1;
+                    Place::Variable {
+                        index: variable_count - 1,
+                    }
+                }
+            };
+            columns.push((sql_type, place));
+        }
+        RowLayout {
+            columns,
+            fixed_end: offset,
+            variable_count,
+        }
+    }
+
+    /// Number of columns.
+    pub fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The type of a column.
+    pub fn column_type(&self, column: usize) -> Option<SqlType> {
+        self.columns.get(column).map(|&(sql_type, _)| sql_type)
+    }
+
+    /// Bytes of a row whose variable columns are all empty: what CREATE TABLE checks against [`ROW_BYTES_MAX`].
+    pub fn row_bytes_min(&self) -> usize {
+        self.variable_start(self.columns.len(), self.fixed_end, self.variable_count)
+    }
+
+    fn variable_start(&self, columns: usize, fixed_end: usize, variable_count: usize) -> usize {
+        let offsets = if variable_count == 0 { 0 } else { 2 + 2 * variable_count };
+        fixed_end + 2 + columns.div_ceil(8) + offsets
+    }
+
+    /// Replaces `row` by the bytes of these values, one per column, each of its column's type or NULL.
+    ///
+    /// # Errors
+    /// 511 when the row would not fit on a page; 3624 when a value is not of its column's type.
+    pub fn encode(&self, values: &[Value], row: &mut Vec<u8>) -> Result<()> {
+        row.clear();
+        row.resize(self.row_bytes_min(), 0);
+        put_u16(row, 2, self.fixed_end);
+        put_u16(row, self.fixed_end, self.columns.len());
+        let bitmap = self.fixed_end + 2;
+        let offsets = bitmap + self.columns.len().div_ceil(8) + 2;
+        if self.variable_count > 0 {
+            put_u16(row, offsets - 2, self.variable_count);
+        }
+        for (column, &(sql_type, place)) in self.columns.iter().enumerate() {
+            let value = values.get(column).unwrap_or(&Value::Null);
+            if value.is_null() {
+                row[bitmap + column / 8] |= 1 << (column % 8);
+            } else if !value.belongs_to(sql_type) {
+                return Err(Error::assertion(&format!(
+                    "a value of another type for a {sql_type} column"
+                )));
+            }
+            match place {
+                Place::Fixed { offset, bytes } => put_fixed(&mut row[offset..offset + bytes], sql_type, value)?,
+                Place::Variable { index } => {
+                    push_variable(value, sql_type, row);
+                    if row.len() > ROW_BYTES_MAX {
+                        return Err(self.too_long(values));
+                    }
+                    let end = row.len();
+                    put_u16(row, offsets + 2 * index, end);
+                }
+            }
+        }
+        if row.len() > ROW_BYTES_MAX {
+            return Err(self.too_long(values));
+        }
+        Ok(())
+    }
+
+    /// 511 with the size the whole row would have had.
+    fn too_long(&self, values: &[Value]) -> Error {
+        let variable: usize = self
+            .columns
+            .iter()
+            .zip(values)
+            .filter(|((_, place), _)| matches!(place, Place::Variable { .. }))
+            .map(|(&(sql_type, _), value)| match value {
+                Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
+                Value::Text(text) => cp1252::encoded_bytes(text),
+                Value::Binary(bytes) => bytes.len(),
+                _ => 0,
+            })
+            .sum();
+        Error::row_too_long(self.row_bytes_min() + variable, ROW_BYTES_MAX)
+    }
+
+    /// The stored bytes of a column, without decoding them; `None` when it is NULL.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn bytes<'row>(&self, row: &'row [u8], column: usize) -> Result<Option<&'row [u8]>> {
+        let Some(&(_, place)) = self.columns.get(column) else {
+            return Err(Error::assertion("a column number beyond the table's"));
+        };
+        let fixed_end = get_u16(row, 2)?;
+        let row_columns = get_u16(row, fixed_end)?;
+        let bitmap = fixed_end + 2;
+        if column >= row_columns {
+            return Ok(None);
+        }
+        let nulls = row.get(bitmap + column / 8).ok_or_else(damaged)?;
+        if nulls >> (column % 8) & 1 == 1 {
+            return Ok(None);
+        }
+        let (start, end) = match place {
+            Place::Fixed { offset, bytes } => (offset, offset + bytes),
+            Place::Variable { index } => {
+                let offsets = bitmap + row_columns.div_ceil(8) + 2;
+                let count = get_u16(row, offsets - 2)?;
+                if index >= count {
+                    return Err(damaged());
+                }
+                let start = if index == 0 {
+                    offsets + 2 * count
+                } else {
+                    get_u16(row, offsets + 2 * (index - 1))?
+                };
+                (start, get_u16(row, offsets + 2 * index)?)
+            }
+        };
+        row.get(start..end).map(Some).ok_or_else(damaged)
+    }
+
+    /// The value of a column.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn column(&self, row: &[u8], column: usize) -> Result<Value> {
+        match self.bytes(row, column)? {
+            None => Ok(Value::Null),
+            Some(bytes) => decode(bytes, self.columns[column].0),
+        }
+    }
+
+    /// The values of all columns, into a buffer that is reused from row to row.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn decode_into(&self, row: &[u8], values: &mut Vec<Value>) -> Result<()> {
+        values.clear();
+        for column in 0..self.columns.len() {
+            values.push(self.column(row, column)?);
+        }
+        Ok(())
+    }
+}
+
+fn damaged() -> Error {
+    Error::damaged_row("the offsets or the null bitmap reach beyond the row")
+}
+
+fn put_u16(row: &mut [u8], offset: usize, number: usize) {
+    // Offsets are below 8,060 by the check at the end of every variable column; column counts are at most 1,024.
+    row[offset..offset + 2].copy_from_slice(&(number as u16).to_le_bytes());
+}
+
+fn get_u16(row: &[u8], offset: usize) -> Result<usize> {
+    match row.get(offset..offset + 2) {
+        Some(&[low, high]) => Ok(usize::from(u16::from_le_bytes([low, high]))),
+        _ => Err(damaged()),
+    }
+}
+
+/// Appends a variable column's bytes.
+fn push_variable(value: &Value, sql_type: SqlType, row: &mut Vec<u8>) {
+    match value {
+        Value::Text(text) if sql_type.is_unicode() => row.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
+        Value::Text(text) => cp1252::encode_into(text, row),
+        Value::Binary(bytes) => row.extend_from_slice(bytes),
+        _ => {}
+    }
+}
+
+/// Ticks of 100 ns that the last digit kept by a scale stands for.
+fn ticks_per_unit(scale: u8) -> u64 {
+    10u64.pow(7 - u32::from(scale.min(7)))
+}
+
+/// Writes a fixed column; the slot has exactly the type's width and is zero.
+fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Result<()> {
+    let put = |slot: &mut [u8], bytes: &[u8]| {
+        let count = slot.len().min(bytes.len());
+        slot[..count].copy_from_slice(&bytes[..count]);
+    };
+    match value {
+        Value::Null => {}
+        Value::Bit(bit) => put(slot, &[u8::from(*bit)]),
+        Value::TinyInt(number) => put(slot, &[*number]),
+        Value::SmallInt(number) => put(slot, &number.to_le_bytes()),
+        Value::Int(number) | Value::SmallMoney(number) | Value::Date(number) => put(slot, &number.to_le_bytes()),
+        Value::BigInt(number) | Value::Money(number) => put(slot, &number.to_le_bytes()),
+        Value::Decimal(number) => return put_decimal(slot, sql_type, *number),
+        Value::Real(number) => put(slot, &number.to_le_bytes()),
+        Value::Float(number) => put(slot, &number.to_le_bytes()),
+        Value::Time(ticks) => put(slot, &(ticks / ticks_per_unit(sql_type.scale())).to_le_bytes()),
+        Value::DateTime { days, ticks } => {
+            put(slot, &ticks.to_le_bytes());
+            put(&mut slot[4..], &days.to_le_bytes());
+        }
+        Value::SmallDateTime { days, minutes } => {
+            put(slot, &minutes.to_le_bytes());
+            put(&mut slot[2..], &days.to_le_bytes());
+        }
+        Value::DateTime2 { days, ticks } => put_moment(slot, sql_type.scale(), *days, *ticks),
+        Value::DateTimeOffset {
+            days,
+            ticks,
+            offset_minutes,
+        } => {
+            let offset_at = slot.len() - 2;
+            put_moment(&mut slot[..offset_at], sql_type.scale(), *days, *ticks);
+            put(&mut slot[offset_at..], &offset_minutes.to_le_bytes());
+        }
+        Value::Text(text) => put_text(slot, sql_type, text),
+        Value::Binary(bytes) => put(slot, bytes),
+        Value::UniqueIdentifier(bytes) => put(slot, bytes),
+    }
+    Ok(())
+}
+
+fn put_moment(slot: &mut [u8], scale: u8, days: i32, ticks: u64) {
+    let days_at = slot.len() - 3;
+    slot[..days_at].copy_from_slice(&(ticks / ticks_per_unit(scale)).to_le_bytes()[..days_at]);
+    slot[days_at..].copy_from_slice(&days.to_le_bytes()[..3]);
+}
+
+/// One byte of sign (1 for positive, as SQL Server and TDS have it), then the magnitude.
+fn put_decimal(slot: &mut [u8], sql_type: SqlType, number: Decimal) -> Result<()> {
+    let number = number
+        .rescaled(sql_type.precision(), sql_type.scale())
+        .ok_or_else(|| Error::assertion("a decimal with more digits than its column"))?;
+    let coefficient = number.coefficient();
+    slot[0] = u8::from(coefficient >= 0);
+    let magnitude = coefficient.unsigned_abs().to_le_bytes();
+    let count = slot.len() - 1;
+    slot[1..].copy_from_slice(&magnitude[..count]);
+    Ok(())
+}
+
+fn put_text(slot: &mut [u8], sql_type: SqlType, text: &str) {
+    if sql_type.is_unicode() {
+        let units = text.encode_utf16().chain(std::iter::repeat(u16::from(b' ')));
+        for (pair, unit) in slot.chunks_exact_mut(2).zip(units) {
+            pair.copy_from_slice(&unit.to_le_bytes());
+        }
+        return;
+    }
+    if text.is_ascii() {
+        let count = text.len().min(slot.len());
+        slot[..count].copy_from_slice(&text.as_bytes()[..count]);
+        slot[count..].fill(b' ');
+        return;
+    }
+    let bytes = text
+        .chars()
+        .map(|character| cp1252::encode_char(character).unwrap_or(b'?'));
+    for (target, byte) in slot.iter_mut().zip(bytes.chain(std::iter::repeat(b' '))) {
+        *target = byte;
+    }
+}
+
+/// Takes the first N bytes as an array.
+fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
+    bytes
+        .get(..N)
+        .and_then(|found| found.try_into().ok())
+        .ok_or_else(damaged)
+}
+
+/// Reads up to eight little-endian bytes as a number.
+fn number(bytes: &[u8]) -> u64 {
+    let mut wide = [0u8; 8];
+    for (target, &byte) in wide.iter_mut().zip(bytes) {
+        *target = byte;
+    }
+    u64::from_le_bytes(wide)
+}
+
+/// Turns the stored bytes of a column into its value.
+fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
+    Ok(match sql_type {
+        SqlType::Bit => Value::Bit(array::<1>(bytes)? != [0]),
+        SqlType::TinyInt => Value::TinyInt(u8::from_le_bytes(array(bytes)?)),
+        SqlType::SmallInt => Value::SmallInt(i16::from_le_bytes(array(bytes)?)),
+        SqlType::Int => Value::Int(i32::from_le_bytes(array(bytes)?)),
+        SqlType::BigInt => Value::BigInt(i64::from_le_bytes(array(bytes)?)),
+        SqlType::Decimal { precision, scale } => decode_decimal(bytes, precision, scale)?,
+        SqlType::Money => Value::Money(i64::from_le_bytes(array(bytes)?)),
+        SqlType::SmallMoney => Value::SmallMoney(i32::from_le_bytes(array(bytes)?)),
+        SqlType::Real => Value::Real(f32::from_le_bytes(array(bytes)?)),
+        SqlType::Float => Value::Float(f64::from_le_bytes(array(bytes)?)),
+        SqlType::Date => Value::Date(number(bytes) as i32),
+        SqlType::Time { scale } => Value::Time(number(bytes) * ticks_per_unit(scale)),
+        SqlType::DateTime => Value::DateTime {
+            ticks: u32::from_le_bytes(array(bytes)?),
+            days: i32::from_le_bytes(array(bytes.get(4..).unwrap_or_default())?),
+        },
+        SqlType::SmallDateTime => Value::SmallDateTime {
+            minutes: u16::from_le_bytes(array(bytes)?),
+            days: u16::from_le_bytes(array(bytes.get(2..).unwrap_or_default())?),
+        },
+        SqlType::DateTime2 { scale } => {
+            let (time, days) = bytes.split_at(bytes.len().saturating_sub(3));
+            Value::DateTime2 {
+                days: number(days) as i32,
+                ticks: number(time) * ticks_per_unit(scale),
+            }
+        }
+        SqlType::DateTimeOffset { scale } => {
+            let (moment, offset) = bytes.split_at(bytes.len().saturating_sub(2));
+            let (time, days) = moment.split_at(moment.len().saturating_sub(3));
+            Value::DateTimeOffset {
+                days: number(days) as i32,
+                ticks: number(time) * ticks_per_unit(scale),
+                offset_minutes: i16::from_le_bytes(array(offset)?),
+            }
+        }
+        SqlType::Char(_) | SqlType::VarChar(_) => Value::Text(decode_single_byte(bytes)),
+        SqlType::NChar(_) | SqlType::NVarChar(_) => {
+            let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+            let text: String = char::decode_utf16(units)
+                .map(|unit| unit.unwrap_or('\u{FFFD}'))
+                .collect();
+            Value::Text(text.into())
+        }
+        SqlType::Binary(_) | SqlType::VarBinary(_) => Value::Binary(bytes.into()),
+        SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
+    })
+}
+
+/// One allocation and one copy for ASCII, which nearly all single-byte text is.
+fn decode_single_byte(bytes: &[u8]) -> Arc<str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if bytes.is_ascii() => text.into(),
+        _ => cp1252::decode(bytes).into(),
+    }
+}
+
+fn decode_decimal(bytes: &[u8], precision: u8, scale: u8) -> Result<Value> {
+    let (&sign, magnitude) = bytes.split_first().ok_or_else(damaged)?;
+    let mut wide = [0u8; 16];
+    for (target, &byte) in wide.iter_mut().zip(magnitude) {
+        *target = byte;
+    }
+    let magnitude = i128::try_from(u128::from_le_bytes(wide)).map_err(|_| damaged())?;
+    let coefficient = if sign == 0 { -magnitude } else { magnitude };
+    Ok(Value::Decimal(Decimal::new(coefficient, precision, scale)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::Length;
+    use super::*;
+
+    fn all_types() -> Vec<(SqlType, Value)> {
+        vec![
+            (SqlType::Bit, Value::Bit(true)),
+            (SqlType::TinyInt, Value::TinyInt(200)),
+            (SqlType::SmallInt, Value::SmallInt(-5)),
+            (SqlType::Int, Value::Int(i32::MIN)),
+            (SqlType::BigInt, Value::BigInt(i64::MAX)),
+            (SqlType::VarChar(Length::Limited(20)), "häßlich".into()),
+            (
+                SqlType::Decimal { precision: 9, scale: 2 },
+                Value::Decimal(Decimal::new(-12_345, 9, 2)),
+            ),
+            (
+                SqlType::Decimal {
+                    precision: 38,
+                    scale: 0,
+                },
+                Value::Decimal(Decimal::new(10i128.pow(37), 38, 0)),
+            ),
+            (SqlType::Money, Value::Money(-1)),
+            (SqlType::SmallMoney, Value::SmallMoney(19_999)),
+            (SqlType::Real, Value::Real(1.5)),
+            (SqlType::Float, Value::Float(-2.25)),
+            (SqlType::NVarChar(Length::Max), "漢字 😀".into()),
+            (SqlType::Date, Value::Date(738_000)),
+            (SqlType::Time { scale: 7 }, Value::Time(863_999_999_999)),
+            (
+                SqlType::DateTime,
+                Value::DateTime {
+                    days: -53_690,
+                    ticks: 25_919_999,
+                },
+            ),
+            (
+                SqlType::SmallDateTime,
+                Value::SmallDateTime {
+                    days: 65_535,
+                    minutes: 1_439,
+                },
+            ),
+            (
+                SqlType::DateTime2 { scale: 3 },
+                Value::DateTime2 {
+                    days: 3_652_058,
+                    ticks: 1_230_000,
+                },
+            ),
+            (
+                SqlType::DateTimeOffset { scale: 0 },
+                Value::DateTimeOffset {
+                    days: 1,
+                    ticks: 10_000_000,
+                    offset_minutes: -330,
+                },
+            ),
+            (SqlType::VarBinary(Length::Limited(8)), Value::binary(&[0, 255][..])),
+            (SqlType::UniqueIdentifier, Value::UniqueIdentifier([7; 16])),
+        ]
+    }
+
+    #[test]
+    fn every_type_comes_back_equal_and_as_null() {
+        let (types, values): (Vec<_>, Vec<_>) = all_types().into_iter().unzip();
+        let layout = RowLayout::new(&types);
+        let mut row = Vec::new();
+        layout.encode(&values, &mut row).unwrap();
+        assert_eq!(row[0], 0);
+        let mut decoded = Vec::new();
+        layout.decode_into(&row, &mut decoded).unwrap();
+        assert_eq!(decoded, values);
+        let nulls = vec![Value::Null; types.len()];
+        layout.encode(&nulls, &mut row).unwrap();
+        layout.decode_into(&row, &mut decoded).unwrap();
+        assert_eq!(decoded, nulls);
+    }
+
+    #[test]
+    fn fixed_strings_are_padded_and_foreign_characters_replaced() {
+        let layout = RowLayout::new(&[SqlType::Char(4), SqlType::NChar(3), SqlType::Binary(3)]);
+        let mut row = Vec::new();
+        layout
+            .encode(&["é漢".into(), "漢".into(), Value::binary(&[1][..])], &mut row)
+            .unwrap();
+        assert_eq!(layout.column(&row, 0).unwrap(), "é?  ".into());
+        assert_eq!(layout.column(&row, 1).unwrap(), "漢  ".into());
+        assert_eq!(layout.bytes(&row, 2).unwrap(), Some(&[1, 0, 0][..]));
+    }
+
+    #[test]
+    fn a_row_of_the_seed_fits_and_a_longer_one_is_refused() {
+        let layout = RowLayout::new(&[SqlType::Int, SqlType::Char(8000), SqlType::Int]);
+        assert!(layout.row_bytes_min() <= ROW_BYTES_MAX);
+        let layout = RowLayout::new(&[SqlType::VarChar(Length::Max)]);
+        let mut row = Vec::new();
+        let room = ROW_BYTES_MAX - layout.row_bytes_min();
+        layout.encode(&["x".repeat(room).into()], &mut row).unwrap();
+        assert_eq!(row.len(), ROW_BYTES_MAX);
+        let error = layout.encode(&["x".repeat(room + 1).into()], &mut row).unwrap_err();
+        assert_eq!((error.number, error.message.contains("8061")), (511, true));
+    }
+
+    #[test]
+    fn columns_added_later_read_as_null() {
+        let old = RowLayout::new(&[SqlType::Int, SqlType::VarChar(Length::Limited(5))]);
+        let types = [
+            SqlType::Int,
+            SqlType::VarChar(Length::Limited(5)),
+            SqlType::Int,
+            SqlType::VarChar(Length::Limited(5)),
+        ];
+        let new = RowLayout::new(&types);
+        let mut row = Vec::new();
+        old.encode(&[Value::Int(1), "abc".into()], &mut row).unwrap();
+        let mut values = Vec::new();
+        new.decode_into(&row, &mut values).unwrap();
+        assert_eq!(values, [Value::Int(1), "abc".into(), Value::Null, Value::Null]);
+    }
+
+    #[test]
+    fn damaged_rows_are_errors_and_never_panics() {
+        let (types, values): (Vec<_>, Vec<_>) = all_types().into_iter().unzip();
+        let layout = RowLayout::new(&types);
+        let mut row = Vec::new();
+        layout.encode(&values, &mut row).unwrap();
+        let mut decoded = Vec::new();
+        for length in 0..row.len() {
+            let result = layout.decode_into(&row[..length], &mut decoded);
+            assert_eq!(result.unwrap_err().number, 824, "cut at {length}");
+        }
+        for position in 0..row.len() {
+            for bit in 0..8 {
+                let mut damaged = row.clone();
+                damaged[position] ^= 1 << bit;
+                // Any answer but a panic will do: the page's checksum is what detects flipped bits.
+                if let Err(error) = layout.decode_into(&damaged, &mut decoded) {
+                    assert_eq!(error.number, 824);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The declared type of a column, variable or expression.
+
+use std::fmt;
+
+/// Declared length of a variable type: a number of characters or bytes, or `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Length {
+    /// 1 to 8000 bytes, or 1 to 4000 double-byte characters.
+    Limited(u16),
+    /// `max`: up to 2^31 - 1 bytes in memory; a stored row is still bound by its page.
+    Max,
+}
+
+impl Length {
+    /// The number of units a value may have.
+    pub fn units_max(self) -> usize {
+        match self {
+            Length::Limited(units) => usize::from(units),
+            Length::Max => i32::MAX as usize,
+        }
+    }
+}
+
+/// A scalar type of T-SQL with its length, precision and scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SqlType {
+    /// `bit`
+    Bit,
+    /// `tinyint`, 0 to 255
+    TinyInt,
+    /// `smallint`
+    SmallInt,
+    /// `int`
+    Int,
+    /// `bigint`
+    BigInt,
+    /// `decimal(precision, scale)`, also `numeric`
+    Decimal {
+        /// Digits in total, 1 to 38.
+        precision: u8,
+        /// Digits after the point, 0 to `precision`.
+        scale: u8,
+    },
+    /// `money`, ten-thousandths in 64 bits
+    Money,
+    /// `smallmoney`, ten-thousandths in 32 bits
+    SmallMoney,
+    /// `real`, 32 bit floating point
+    Real,
+    /// `float`, 64 bit floating point
+    Float,
+    /// `date`
+    Date,
+    /// `time(scale)`
+    Time {
+        /// Digits of the fraction of a second, 0 to 7.
+        scale: u8,
+    },
+    /// `datetime`, 1/300 second
+    DateTime,
+    /// `smalldatetime`, minutes
+    SmallDateTime,
+    /// `datetime2(scale)`
+    DateTime2 {
+        /// Digits of the fraction of a second, 0 to 7.
+        scale: u8,
+    },
+    /// `datetimeoffset(scale)`
+    DateTimeOffset {
+        /// Digits of the fraction of a second, 0 to 7.
+        scale: u8,
+    },
+    /// `char(n)`: n bytes of code page 1252, padded with blanks
+    Char(u16),
+    /// `varchar(n)`, `varchar(max)`, `text`
+    VarChar(Length),
+    /// `nchar(n)`: n UTF-16 units, padded with blanks
+    NChar(u16),
+    /// `nvarchar(n)`, `nvarchar(max)`, `ntext`
+    NVarChar(Length),
+    /// `binary(n)`, padded with zeros
+    Binary(u16),
+    /// `varbinary(n)`, `varbinary(max)`, `image`
+    VarBinary(Length),
+    /// `uniqueidentifier`
+    UniqueIdentifier,
+}
+
+impl SqlType {
+    /// `sysname`: the type of every name in the catalog.
+    pub const SYSNAME: SqlType = SqlType::NVarChar(Length::Limited(128));
+
+    /// The type's name without its arguments, as `sys.types` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SqlType::Bit => "bit",
+            SqlType::TinyInt => "tinyint",
+            SqlType::SmallInt => "smallint",
+            SqlType::Int => "int",
+            SqlType::BigInt => "bigint",
+            SqlType::Decimal { .. } => "decimal",
+            SqlType::Money => "money",
+            SqlType::SmallMoney => "smallmoney",
+            SqlType::Real => "real",
+            SqlType::Float => "float",
+            SqlType::Date => "date",
+            SqlType::Time { .. } => "time",
+            SqlType::DateTime => "datetime",
+            SqlType::SmallDateTime => "smalldatetime",
+            SqlType::DateTime2 { .. } => "datetime2",
+            SqlType::DateTimeOffset { .. } => "datetimeoffset",
+            SqlType::Char(_) => "char",
+            SqlType::VarChar(_) => "varchar",
+            SqlType::NChar(_) => "nchar",
+            SqlType::NVarChar(_) => "nvarchar",
+            SqlType::Binary(_) => "binary",
+            SqlType::VarBinary(_) => "varbinary",
+            SqlType::UniqueIdentifier => "uniqueidentifier",
+        }
+    }
+
+    /// `system_type_id` of `sys.types` (SQL Server docs).
+    pub fn system_type_id(self) -> u8 {
+        match self {
+            SqlType::UniqueIdentifier => 36,
+            SqlType::Date => 40,
+            SqlType::Time { .. } => 41,
+            SqlType::DateTime2 { .. } => 42,
+            SqlType::DateTimeOffset { .. } => 43,
+            SqlType::TinyInt => 48,
+            SqlType::SmallInt => 52,
+            SqlType::Int => 56,
+            SqlType::SmallDateTime => 58,
+            SqlType::Real => 59,
+            SqlType::Money => 60,
+            SqlType::DateTime => 61,
+            SqlType::Float => 62,
+            SqlType::Bit => 104,
+            SqlType::Decimal { .. } => 106,
+            SqlType::SmallMoney => 122,
+            SqlType::BigInt => 127,
+            SqlType::VarBinary(_) => 165,
+            SqlType::VarChar(_) => 167,
+            SqlType::Binary(_) => 173,
+            SqlType::Char(_) => 175,
+            SqlType::NVarChar(_) => 231,
+            SqlType::NChar(_) => 239,
+        }
+    }
+
+    /// Rebuilds a type from what `sys.columns` stores about it; `None` for a combination that is no type.
+    pub fn from_catalog(system_type_id: u8, max_length: i16, precision: u8, scale: u8) -> Option<SqlType> {
+        let limited = |divisor: i16| u16::try_from(max_length / divisor).ok().filter(|&units| units > 0);
+        let length = |divisor: i16| match max_length {
+            -1 => Some(Length::Max),
+            _ => limited(divisor).map(Length::Limited),
+        };
+        Some(match system_type_id {
+            36 => SqlType::UniqueIdentifier,
+            40 => SqlType::Date,
+            41 if scale <= 7 => SqlType::Time { scale },
+            42 if scale <= 7 => SqlType::DateTime2 { scale },
+            43 if scale <= 7 => SqlType::DateTimeOffset { scale },
+            48 => SqlType::TinyInt,
+            52 => SqlType::SmallInt,
+            56 => SqlType::Int,
+            58 => SqlType::SmallDateTime,
+            59 => SqlType::Real,
+            60 => SqlType::Money,
+            61 => SqlType::DateTime,
+            62 => SqlType::Float,
+            104 => SqlType::Bit,
+            106 | 108 if (1..=38).contains(&precision) && scale <= precision => SqlType::Decimal { precision, scale },
+            122 => SqlType::SmallMoney,
+            127 => SqlType::BigInt,
+            165 => SqlType::VarBinary(length(1)?),
+            167 => SqlType::VarChar(length(1)?),
+            173 => SqlType::Binary(limited(1)?),
+            175 => SqlType::Char(limited(1)?),
+            231 => SqlType::NVarChar(length(2)?),
+            239 => SqlType::NChar(limited(2)?),
+            _ => return None,
+        })
+    }
+
+    /// `max_length` of `sys.columns`: bytes a value may take, -1 for `max`.
+    pub fn max_length(self) -> i16 {
+        let limited = |length: Length, bytes_per_unit: usize| match length {
+            Length::Max => -1,
+            Length::Limited(units) => i16::try_from(usize::from(units) * bytes_per_unit).unwrap_or(-1),
+        };
+        match self {
+            SqlType::VarChar(length) | SqlType::VarBinary(length) => limited(length, 1),
+            SqlType::NVarChar(length) => limited(length, 2),
+            other => other
+                .fixed_bytes()
+                .and_then(|bytes| i16::try_from(bytes).ok())
+                .unwrap_or(-1),
+        }
+    }
+
+    /// `precision` of `sys.columns` (SQL Server docs): 0 for types that are not numbers or times.
+    pub fn precision(self) -> u8 {
+        let fraction = |base: u8, scale: u8| if scale == 0 { base } else { base + 1 + scale };
+        match self {
+            SqlType::Bit => 1,
+            SqlType::TinyInt => 3,
+            SqlType::SmallInt => 5,
+            SqlType::Int | SqlType::SmallMoney | SqlType::Date => 10,
+            SqlType::BigInt | SqlType::Money => 19,
+            SqlType::Decimal { precision, .. } => precision,
+            SqlType::Real => 24,
+            SqlType::Float => 53,
+            SqlType::Time { scale } => fraction(8, scale),
+            SqlType::DateTime => 23,
+            SqlType::SmallDateTime => 16,
+            SqlType::DateTime2 { scale } => fraction(19, scale),
+            SqlType::DateTimeOffset { scale } => fraction(26, scale),
+            _ => 0,
+        }
+    }
+
+    /// `scale` of `sys.columns`: digits after the point.
+    pub fn scale(self) -> u8 {
+        match self {
+            SqlType::Decimal { scale, .. }
+            | SqlType::Time { scale }
+            | SqlType::DateTime2 { scale }
+            | SqlType::DateTimeOffset { scale } => scale,
+            SqlType::Money | SqlType::SmallMoney => 4,
+            SqlType::DateTime => 3,
+            _ => 0,
+        }
+    }
+
+    /// Bytes every value takes in a row, or `None` for a type of variable length. The widths are SQL Server's.
+    pub fn fixed_bytes(self) -> Option<usize> {
+        let time_bytes = |scale: u8| match scale {
+            0..=2 => 3,
+            3..=4 => 4,
+            _ => 5,
+        };
+        Some(match self {
+            SqlType::Bit | SqlType::TinyInt => 1,
+            SqlType::SmallInt => 2,
+            SqlType::Int | SqlType::SmallMoney | SqlType::Real | SqlType::SmallDateTime => 4,
+            SqlType::BigInt | SqlType::Money | SqlType::Float | SqlType::DateTime => 8,
+            SqlType::Decimal { precision, .. } => match precision {
+                0..=9 => 5,
+                10..=19 => 9,
+                20..=28 => 13,
+                _ => 17,
+            },
+            SqlType::Date => 3,
+            SqlType::Time { scale } => time_bytes(scale),
+            SqlType::DateTime2 { scale } => time_bytes(scale) + 3,
+            SqlType::DateTimeOffset { scale } => time_bytes(scale) + 5,
+            SqlType::Char(bytes) | SqlType::Binary(bytes) => usize::from(bytes),
+            SqlType::NChar(units) => usize::from(units) * 2,
+            SqlType::UniqueIdentifier => 16,
+            SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) => return None,
+        })
+    }
+
+    /// Whether values are character strings.
+    pub fn is_character(self) -> bool {
+        matches!(
+            self,
+            SqlType::Char(_) | SqlType::VarChar(_) | SqlType::NChar(_) | SqlType::NVarChar(_)
+        )
+    }
+
+    /// Whether values are double-byte character strings.
+    pub fn is_unicode(self) -> bool {
+        matches!(self, SqlType::NChar(_) | SqlType::NVarChar(_))
+    }
+
+    /// Whether values are binary strings.
+    pub fn is_binary(self) -> bool {
+        matches!(self, SqlType::Binary(_) | SqlType::VarBinary(_))
+    }
+
+    /// Whether values are whole numbers (`bit` is not: it takes no part in arithmetic on its own).
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt
+        )
+    }
+
+    /// Whether values are numbers of any kind, `bit` and `money` included.
+    pub fn is_numeric(self) -> bool {
+        self.is_integer()
+            || matches!(
+                self,
+                SqlType::Bit
+                    | SqlType::Decimal { .. }
+                    | SqlType::Money
+                    | SqlType::SmallMoney
+                    | SqlType::Real
+                    | SqlType::Float
+            )
+    }
+
+    /// Whether values are dates or times.
+    pub fn is_temporal(self) -> bool {
+        matches!(
+            self,
+            SqlType::Date
+                | SqlType::Time { .. }
+                | SqlType::DateTime
+                | SqlType::SmallDateTime
+                | SqlType::DateTime2 { .. }
+                | SqlType::DateTimeOffset { .. }
+        )
+    }
+}
+
+impl fmt::Display for SqlType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())?;
+        match self {
+            SqlType::Decimal { precision, scale } => write!(formatter, "({precision},{scale})"),
+            SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+                write!(formatter, "({scale})")
+            }
+            SqlType::Char(units) | SqlType::NChar(units) | SqlType::Binary(units) => write!(formatter, "({units})"),
+            SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => match length {
+                Length::Limited(units) => write!(formatter, "({units})"),
+                Length::Max => formatter.write_str("(max)"),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_type_survives_the_catalog() {
+        let types = [
+            SqlType::Bit,
+            SqlType::Decimal {
+                precision: 12,
+                scale: 2,
+            },
+            SqlType::Time { scale: 7 },
+            SqlType::DateTime2 { scale: 0 },
+            SqlType::Char(8000),
+            SqlType::NChar(10),
+            SqlType::VarChar(Length::Max),
+            SqlType::NVarChar(Length::Limited(128)),
+            SqlType::VarBinary(Length::Limited(1)),
+            SqlType::Money,
+            SqlType::UniqueIdentifier,
+        ];
+        for sql_type in types {
+            let found = SqlType::from_catalog(
+                sql_type.system_type_id(),
+                sql_type.max_length(),
+                sql_type.precision(),
+                sql_type.scale(),
+            );
+            assert_eq!(found, Some(sql_type), "{sql_type}");
+        }
+        assert_eq!(SqlType::from_catalog(175, 0, 0, 0), None);
+        assert_eq!(SqlType::from_catalog(7, 4, 0, 0), None);
+    }
+}
