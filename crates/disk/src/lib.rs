@@ -2,7 +2,7 @@
 //!
 //! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
 //! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Two implementations stand
-//! behind them: [`OsDisk`] is the operating system, `sim::SimDisk` is a disk in memory which loses power on demand.
+//! behind them: [`OsDisk`] is the operating system, [`sim::SimDisk`] is a disk in memory which loses power on demand.
 //!
 //! Invariants of every implementation:
 //!
@@ -17,6 +17,7 @@
 mod aligned;
 mod error;
 mod os;
+pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
 pub use error::{DiskError, DiskErrorKind};

@@ -1,0 +1,132 @@
+//! The bytes of one file version: sparse, shared between versions chunk by chunk, copied when written.
+//!
+//! Invariants: a missing chunk reads as zeros, and every byte at or behind `len` is zero in its chunk, so that a file
+//! cut and extended again shows zeros there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+const CHUNK_BYTES: usize = 16 * 1024;
+
+type Chunk = [u8; CHUNK_BYTES];
+
+/// One version of a file's bytes. Cloning shares all chunks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Content {
+    chunks: BTreeMap<u64, Arc<Chunk>>,
+    len: u64,
+}
+
+/// Splits a byte range at chunk boundaries: chunk number, and the range inside the chunk.
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut at = offset;
+    let end = offset.saturating_add(len as u64);
+    std::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let start = (at % CHUNK_BYTES as u64) as usize;
+        let size = (CHUNK_BYTES - start).min((end - at) as usize);
+        let piece = (at / CHUNK_BYTES as u64, start..start + size);
+        at += size as u64;
+        Some(piece)
+    })
+}
+
+impl Content {
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `buffer` from `offset`, with zeros where nothing was written or the file has ended.
+    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) {
+        let mut done = 0;
+        for (number, range) in pieces(offset, buffer.len()) {
+            let part = &mut buffer[done..done + range.len()];
+            done += range.len();
+            match self.chunks.get(&number) {
+                Some(chunk) => part.copy_from_slice(&chunk[range]),
+                None => part.fill(0),
+            }
+        }
+    }
+
+    /// Writes the bytes that lie below the length; the length stays.
+    pub(super) fn write_within(&mut self, offset: u64, bytes: &[u8]) {
+        let room = self.len.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        let mut done = 0;
+        for (number, range) in pieces(offset, room) {
+            let part = &bytes[done..done + range.len()];
+            done += range.len();
+            let chunk = self
+                .chunks
+                .entry(number)
+                .or_insert_with(|| Arc::new([0; CHUNK_BYTES]));
+            Arc::make_mut(chunk)[range].copy_from_slice(part);
+        }
+    }
+
+    /// Extends the length to at least `len` with zeros.
+    pub(super) fn extend_to(&mut self, len: u64) {
+        self.len = self.len.max(len);
+    }
+
+    /// Sets the length, dropping what lies behind it.
+    pub(super) fn set_len(&mut self, len: u64) {
+        if len < self.len {
+            let boundary = len.div_ceil(CHUNK_BYTES as u64);
+            self.chunks.split_off(&boundary);
+            let tail = (len % CHUNK_BYTES as u64) as usize;
+            if tail > 0
+                && let Some(chunk) = self.chunks.get_mut(&(len / CHUNK_BYTES as u64))
+            {
+                Arc::make_mut(chunk)[tail..].fill(0);
+            }
+        }
+        self.len = len;
+    }
+
+    /// Takes over the chunks of `other` that a range touches, and its length. Correct only where the two versions
+    /// agree outside the range.
+    pub(super) fn adopt(&mut self, other: &Content, offset: u64, len: usize) {
+        for (number, _) in pieces(offset, len) {
+            if let Some(chunk) = other.chunks.get(&number) {
+                self.chunks.insert(number, Arc::clone(chunk));
+            }
+        }
+        self.len = other.len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_tail_reads_as_zeros_after_extension() {
+        let mut content = Content::default();
+        content.extend_to(50_000);
+        content.write_within(0, &[7; 50_000]);
+        content.set_len(20_000);
+        content.set_len(60_000);
+        let mut bytes = vec![1; 60_000];
+        content.read(0, &mut bytes);
+        assert!(bytes[..20_000].iter().all(|byte| *byte == 7));
+        assert!(bytes[20_000..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn versions_share_chunks_until_written() {
+        let mut first = Content::default();
+        first.extend_to(3 * CHUNK_BYTES as u64);
+        first.write_within(0, &vec![1; 3 * CHUNK_BYTES]);
+        let mut second = first.clone();
+        second.write_within(CHUNK_BYTES as u64 - 1, &[2, 2]);
+        let shared = |number: u64| Arc::ptr_eq(&first.chunks[&number], &second.chunks[&number]);
+        assert_eq!([shared(0), shared(1), shared(2)], [false, false, true]);
+        let mut byte = [0];
+        first.read(CHUNK_BYTES as u64, &mut byte);
+        assert_eq!(byte, [1]);
+    }
+}

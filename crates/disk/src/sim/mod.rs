@@ -1,0 +1,660 @@
+//! A disk in memory that loses power and fails on demand, the same way for the same seed.
+//!
+//! The model, as strict as a real drive with a volatile cache is:
+//!
+//! * Bytes written are unsynced until `sync()`, in sectors of 512 bytes; `write_durable_at` makes its own sectors and
+//!   the length they need durable and leaves other unsynced changes unsynced. Length changes are unsynced as well.
+//! * Names are durable when the call returns, as the traits promise. Only the call in flight when the power goes may
+//!   have happened or not.
+//! * [`SimDisk::power_cut_at`] ends the life of the disk at a chosen change; [`SimDisk::after_power_cut`] is the disk
+//!   found when the power is back, by a [`CutPolicy`] and a seed. It also works without a cut: "what if now".
+//! * A write that fails with an I/O error leaves some of its first sectors written and unsynced. A sync that fails
+//!   drops the unsynced data: some sectors are on the device, the rest shows the old bytes again, and the open file
+//!   repeats the error for every later sync.
+//!
+//! Operations are numbered from 1 in the order they get hold of the disk, so a run of one thread is repeatable; with
+//! several threads the order is theirs.
+
+mod content;
+mod file;
+mod inode;
+mod random;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::{Access, Disk, DiskError, DiskErrorKind, File};
+use file::SimFile;
+use inode::Inode;
+use random::Random;
+
+/// The unit in bytes in which the simulated device writes all or nothing.
+pub const SECTOR_BYTES: usize = 512;
+/// What a disk without a capacity says it has left.
+const AVAILABLE_BYTES_UNLIMITED: u64 = 1 << 40;
+/// EIO of Linux.
+const OS_ERROR_IO: i32 = 5;
+/// ENOSPC of Linux.
+const OS_ERROR_NO_SPACE: i32 = 28;
+
+/// The operations of the traits, as faults and counters tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationKind {
+    /// `Disk::open`. Changes nothing, so it has no operation number.
+    Open,
+    /// `File::read_at`. Changes nothing, so it has no operation number.
+    Read,
+    /// `File::write_at` and `File::write_vectored_at`.
+    Write,
+    /// `File::write_durable_at`.
+    WriteDurable,
+    /// `File::sync`.
+    Sync,
+    /// `File::grow_reserved`.
+    Grow,
+    /// `File::set_len`.
+    SetLen,
+    /// `Disk::create`.
+    Create,
+    /// `Disk::rename`; faults match the old name.
+    Rename,
+    /// `Disk::delete`.
+    Delete,
+    /// `Disk::create_directories`, when a directory is missing.
+    CreateDirectories,
+}
+
+impl OperationKind {
+    /// Whether the operation changes the disk, so that it is numbered and a power cut can hit it.
+    pub fn is_change(self) -> bool {
+        !matches!(self, OperationKind::Open | OperationKind::Read)
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            OperationKind::Open => "open",
+            OperationKind::Read => "read",
+            OperationKind::Write | OperationKind::WriteDurable => "write",
+            OperationKind::Sync => "sync",
+            OperationKind::Grow => "grow",
+            OperationKind::SetLen => "set the length of",
+            OperationKind::Create => "create",
+            OperationKind::Rename => "rename",
+            OperationKind::Delete => "delete",
+            OperationKind::CreateDirectories => "create directory",
+        }
+    }
+}
+
+/// The error an injected fault reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultError {
+    /// EIO: `DiskErrorKind::Io`.
+    Io,
+    /// ENOSPC: `DiskErrorKind::DiskFull`.
+    NoSpace,
+}
+
+/// How often an injected fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repetition {
+    /// The chosen operation alone.
+    Once,
+    /// The chosen operation and every later one that matches.
+    Forever,
+}
+
+/// What a power cut leaves of the unsynced changes. Synced ones always stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutPolicy {
+    /// Nothing unsynced survives, nor the operation in flight.
+    AllLost,
+    /// Everything unsynced survives, and the operation in flight completes.
+    AllKept,
+    /// Each sector of each unsynced write survives or not by itself, so writes may be torn and reordered.
+    RandomSectors,
+    /// Each unsynced write survives whole or not at all, in any combination.
+    RandomWrites,
+    /// All unsynced changes survive but for the last write of the disk, of which the first sectors survive.
+    TornLastWrite {
+        /// How many sectors of 512 bytes of the last write survive.
+        sectors_kept: usize,
+    },
+    /// Each sector of each unsynced write survives, is lost, or holds random bytes.
+    GarbageSectors,
+}
+
+/// The change of names that was in flight when the power went.
+#[derive(Debug, Clone)]
+enum NameInFlight {
+    Create(PathBuf),
+    Delete(PathBuf),
+    Rename(PathBuf, PathBuf),
+    CreateDirectories(PathBuf),
+}
+
+#[derive(Debug, Clone)]
+struct Fault {
+    kind: OperationKind,
+    path_part: String,
+    /// Matching operations to let pass before striking.
+    passes_left: u64,
+    error: FaultError,
+    repetition: Repetition,
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    names: BTreeMap<PathBuf, u64>,
+    directories: BTreeSet<PathBuf>,
+    inodes: BTreeMap<u64, Inode>,
+    next_inode: u64,
+    /// How many open files each inode has; an inode without any and without a name is forgotten.
+    open_files: BTreeMap<u64, u64>,
+    locks: BTreeSet<PathBuf>,
+    capacity_bytes: Option<u64>,
+    faults: Vec<Fault>,
+    fault_count: u64,
+    operation_count: u64,
+    counts: BTreeMap<OperationKind, u64>,
+    cut_at: Option<u64>,
+    power_is_cut: bool,
+    in_flight: Option<NameInFlight>,
+    random: Random,
+}
+
+/// What the disk answers when an operation begins.
+enum Gate {
+    /// Go on.
+    Pass,
+    /// The power goes during this operation.
+    Cut(DiskError),
+    /// An injected fault strikes.
+    Fault(DiskError),
+    /// The power is gone already.
+    Dead(DiskError),
+}
+
+/// A simulated disk. Clones are handles of the same disk; [`SimDisk::snapshot`] makes an independent one.
+#[derive(Debug, Clone)]
+pub struct SimDisk {
+    state: Arc<Mutex<State>>,
+}
+
+/// The path without `.` components and doubled slashes.
+fn normalized(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|component| !matches!(component, std::path::Component::CurDir))
+        .collect()
+}
+
+fn injected(error: FaultError, kind: OperationKind, path: &Path) -> DiskError {
+    let (error_kind, os_error) = match error {
+        FaultError::Io => (DiskErrorKind::Io, OS_ERROR_IO),
+        FaultError::NoSpace => (DiskErrorKind::DiskFull, OS_ERROR_NO_SPACE),
+    };
+    DiskError::new(error_kind, kind.verb(), path).with_os_error(os_error)
+}
+
+impl State {
+    fn new(seed: u64) -> State {
+        State {
+            names: BTreeMap::new(),
+            directories: BTreeSet::from([PathBuf::new(), PathBuf::from("/")]),
+            inodes: BTreeMap::new(),
+            next_inode: 1,
+            open_files: BTreeMap::new(),
+            locks: BTreeSet::new(),
+            capacity_bytes: None,
+            faults: Vec::new(),
+            fault_count: 0,
+            operation_count: 0,
+            counts: BTreeMap::new(),
+            cut_at: None,
+            power_is_cut: false,
+            in_flight: None,
+            random: Random::new(seed),
+        }
+    }
+
+    /// Counts an operation and tells whether it may happen.
+    fn begin(&mut self, kind: OperationKind, path: &Path) -> Gate {
+        let cut = || DiskError::new(DiskErrorKind::PowerCut, kind.verb(), path);
+        if self.power_is_cut {
+            return Gate::Dead(cut());
+        }
+        *self.counts.entry(kind).or_default() += 1;
+        if kind.is_change() {
+            self.operation_count += 1;
+            if self
+                .cut_at
+                .is_some_and(|number| self.operation_count >= number)
+            {
+                self.power_is_cut = true;
+                return Gate::Cut(cut());
+            }
+        }
+        let text = path.to_string_lossy();
+        let mut striking = None;
+        for (index, fault) in self.faults.iter_mut().enumerate() {
+            if fault.kind != kind || !text.contains(&fault.path_part) {
+                continue;
+            }
+            if fault.passes_left > 0 {
+                fault.passes_left -= 1;
+            } else if striking.is_none() {
+                striking = Some(index);
+            }
+        }
+        let Some(index) = striking else {
+            return Gate::Pass;
+        };
+        self.fault_count += 1;
+        let error = self.faults[index].error;
+        if self.faults[index].repetition == Repetition::Once {
+            self.faults.remove(index);
+        }
+        Gate::Fault(injected(error, kind, path))
+    }
+
+    /// `begin` for changes of names: remembers the one that the power cut hits.
+    fn begin_name(
+        &mut self,
+        kind: OperationKind,
+        path: &Path,
+        in_flight: NameInFlight,
+    ) -> Result<(), DiskError> {
+        match self.begin(kind, path) {
+            Gate::Pass => Ok(()),
+            Gate::Cut(error) => {
+                self.in_flight = Some(in_flight);
+                Err(error)
+            }
+            Gate::Fault(error) | Gate::Dead(error) => Err(error),
+        }
+    }
+
+    fn check_power(&self, operation: &'static str, path: &Path) -> Result<(), DiskError> {
+        if self.power_is_cut {
+            return Err(DiskError::new(DiskErrorKind::PowerCut, operation, path));
+        }
+        Ok(())
+    }
+
+    fn available_bytes(&self) -> u64 {
+        let Some(capacity) = self.capacity_bytes else {
+            return AVAILABLE_BYTES_UNLIMITED;
+        };
+        let used: u64 = self
+            .names
+            .values()
+            .filter_map(|id| self.inodes.get(id))
+            .map(Inode::allocated_bytes)
+            .sum();
+        capacity.saturating_sub(used)
+    }
+
+    fn has_directory_for(&self, path: &Path) -> bool {
+        path.parent()
+            .is_none_or(|parent| self.directories.contains(parent))
+    }
+
+    fn apply_create(&mut self, path: PathBuf) -> u64 {
+        let id = self.next_inode;
+        self.next_inode += 1;
+        self.inodes.insert(id, Inode::default());
+        self.names.insert(path, id);
+        id
+    }
+
+    fn apply_rename(&mut self, from: &Path, to: PathBuf) {
+        if let Some(id) = self.names.remove(from)
+            && let Some(replaced) = self.names.insert(to, id)
+        {
+            self.forget_unused(replaced);
+        }
+    }
+
+    fn apply_delete(&mut self, path: &Path) {
+        if let Some(id) = self.names.remove(path) {
+            self.forget_unused(id);
+        }
+    }
+
+    /// Drops an inode that has neither a name nor an open file.
+    fn forget_unused(&mut self, id: u64) {
+        let is_named = self.names.values().any(|named| *named == id);
+        if !is_named && !self.open_files.contains_key(&id) {
+            self.inodes.remove(&id);
+        }
+    }
+
+    fn close(&mut self, id: u64) {
+        if let Some(count) = self.open_files.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.open_files.remove(&id);
+                self.forget_unused(id);
+            }
+        }
+    }
+
+    fn apply_create_directories(&mut self, path: &Path) {
+        self.directories
+            .extend(path.ancestors().map(Path::to_path_buf));
+    }
+
+    fn apply_in_flight(&mut self, change: NameInFlight) {
+        match change {
+            NameInFlight::Create(path) => {
+                self.apply_create(path);
+            }
+            NameInFlight::Delete(path) => self.apply_delete(&path),
+            NameInFlight::Rename(from, to) => self.apply_rename(&from, to),
+            NameInFlight::CreateDirectories(path) => self.apply_create_directories(&path),
+        }
+    }
+
+    fn inode_at(&mut self, operation: &'static str, path: &Path) -> Result<&mut Inode, DiskError> {
+        let missing = || DiskError::new(DiskErrorKind::NotFound, operation, path);
+        let id = self.names.get(&normalized(path)).ok_or_else(missing)?;
+        self.inodes.get_mut(id).ok_or_else(missing)
+    }
+}
+
+impl SimDisk {
+    /// An empty disk. The seed decides what the disk itself chooses: how much of a failed write or sync happens.
+    pub fn new(seed: u64) -> SimDisk {
+        SimDisk {
+            state: Arc::new(Mutex::new(State::new(seed))),
+        }
+    }
+
+    /// An independent copy of the disk as it is, unsynced changes, faults and counters included. Shares unchanged
+    /// bytes. Open files and locks stay with the original.
+    pub fn snapshot(&self) -> SimDisk {
+        let mut state = self.state.lock().clone();
+        state.locks.clear();
+        state.open_files.clear();
+        let linked: BTreeSet<u64> = state.names.values().copied().collect();
+        state.inodes.retain(|id, _| linked.contains(id));
+        SimDisk {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Cuts the power during the change with this number (see [`SimDisk::operation_count`]; a number already passed
+    /// means the next change). That operation and all later ones, reads included, fail with `PowerCut`.
+    pub fn power_cut_at(&self, operation_number: u64) {
+        self.state.lock().cut_at = Some(operation_number);
+    }
+
+    /// The disk found when the power is back: all that was synced, and of the rest what the policy and the seed let
+    /// survive. Faults and counters start anew, the capacity stays. This disk is not changed.
+    pub fn after_power_cut(&self, policy: CutPolicy, seed: u64) -> SimDisk {
+        let old = self.state.lock();
+        let mut random = Random::new(seed);
+        let mut new = State::new(random.next());
+        new.directories = old.directories.clone();
+        new.capacity_bytes = old.capacity_bytes;
+        new.names = old.names.clone();
+        new.next_inode = old.next_inode;
+        let last_write = new
+            .names
+            .values()
+            .filter_map(|id| old.inodes.get(id)?.last_sequence())
+            .max();
+        for id in new.names.values() {
+            if let Some(inode) = old.inodes.get(id) {
+                let left = inode.after_power_cut(policy, &mut random, last_write);
+                new.inodes.insert(*id, left);
+            }
+        }
+        if let Some(change) = old.in_flight.clone() {
+            let happened = match policy {
+                CutPolicy::AllLost => false,
+                CutPolicy::AllKept => true,
+                _ => random.coin(),
+            };
+            if happened {
+                new.apply_in_flight(change);
+            }
+        }
+        SimDisk {
+            state: Arc::new(Mutex::new(new)),
+        }
+    }
+
+    /// Makes the `nth` operation (from 1, counted from now) of this kind on a path that contains `path_part` fail.
+    pub fn fail_next(
+        &self,
+        kind: OperationKind,
+        path_part: &str,
+        nth: u64,
+        error: FaultError,
+        repetition: Repetition,
+    ) {
+        self.state.lock().faults.push(Fault {
+            kind,
+            path_part: path_part.to_owned(),
+            passes_left: nth.saturating_sub(1),
+            error,
+            repetition,
+        });
+    }
+
+    /// Removes all injected faults that have not struck yet or strike forever.
+    pub fn clear_faults(&self) {
+        self.state.lock().faults.clear();
+    }
+
+    /// Limits the disk to this many bytes, or lifts the limit. A file takes space up to the highest byte written or
+    /// reserved, in blocks of 4096 bytes; writes and growth beyond fail with `DiskFull` and change nothing.
+    pub fn set_capacity_bytes(&self, capacity_bytes: Option<u64>) {
+        self.state.lock().capacity_bytes = capacity_bytes;
+    }
+
+    /// Flips one bit (0..=7) of a stored byte, as a failing medium does. `UnexpectedEnd` behind the end of the file.
+    pub fn flip_bit(&self, path: &Path, byte: u64, bit: u32) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        let inode = state.inode_at("damage", path)?;
+        if byte >= inode.len() {
+            return Err(DiskError::new(DiskErrorKind::UnexpectedEnd, "damage", path).at(byte));
+        }
+        inode.flip_bit(byte, bit % 8);
+        Ok(())
+    }
+
+    /// Loses what lies behind `len` in a file, durable content included. Open files see it. What the file still holds
+    /// counts as synced afterwards.
+    pub fn truncate_behind(&self, path: &Path, len: u64) -> Result<(), DiskError> {
+        self.state
+            .lock()
+            .inode_at("damage", path)?
+            .truncate_behind(len);
+        Ok(())
+    }
+
+    /// How many changes were begun so far; the next change has this number plus one.
+    pub fn operation_count(&self) -> u64 {
+        self.state.lock().operation_count
+    }
+
+    /// How many operations of one kind were begun so far.
+    pub fn count(&self, kind: OperationKind) -> u64 {
+        self.state.lock().counts.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// How many injected faults have struck so far.
+    pub fn fault_count(&self) -> u64 {
+        self.state.lock().fault_count
+    }
+
+    /// Whether the power cut has happened.
+    pub fn power_is_cut(&self) -> bool {
+        self.state.lock().power_is_cut
+    }
+
+    /// Whether a file has changes that a power cut could lose. `NotFound` when there is no such file.
+    pub fn has_unsynced(&self, path: &Path) -> Result<bool, DiskError> {
+        Ok(self.state.lock().inode_at("inspect", path)?.has_pending())
+    }
+
+    fn handle(&self, state: &mut State, path: &Path, inode: u64) -> Arc<dyn File> {
+        *state.open_files.entry(inode).or_default() += 1;
+        Arc::new(SimFile::new(path, inode, Arc::clone(&self.state)))
+    }
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &Path, _access: Access) -> Result<Arc<dyn File>, DiskError> {
+        let mut state = self.state.lock();
+        match state.begin(OperationKind::Open, path) {
+            Gate::Pass => {}
+            Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => return Err(error),
+        }
+        match state.names.get(&normalized(path)).copied() {
+            Some(id) => Ok(self.handle(&mut state, path, id)),
+            None => Err(DiskError::new(DiskErrorKind::NotFound, "open", path)),
+        }
+    }
+
+    fn create(&self, path: &Path, _access: Access) -> Result<Arc<dyn File>, DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("create", path)?;
+        let name = normalized(path);
+        if state.names.contains_key(&name) || state.directories.contains(&name) {
+            return Err(DiskError::new(DiskErrorKind::AlreadyExists, "create", path));
+        }
+        if !state.has_directory_for(&name) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "create", path));
+        }
+        let change = NameInFlight::Create(name.clone());
+        state.begin_name(OperationKind::Create, path, change)?;
+        let id = state.apply_create(name);
+        Ok(self.handle(&mut state, path, id))
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("delete", path)?;
+        let name = normalized(path);
+        if !state.names.contains_key(&name) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "delete", path));
+        }
+        state.begin_name(
+            OperationKind::Delete,
+            path,
+            NameInFlight::Delete(name.clone()),
+        )?;
+        state.apply_delete(&name);
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("rename", from)?;
+        let (source, target) = (normalized(from), normalized(to));
+        if !state.names.contains_key(&source) || !state.has_directory_for(&target) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "rename", from));
+        }
+        let change = NameInFlight::Rename(source.clone(), target.clone());
+        state.begin_name(OperationKind::Rename, from, change)?;
+        state.apply_rename(&source, target);
+        Ok(())
+    }
+
+    fn create_directories(&self, path: &Path) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("create directory", path)?;
+        let name = normalized(path);
+        if state.directories.contains(&name) {
+            return Ok(());
+        }
+        if name
+            .ancestors()
+            .any(|ancestor| state.names.contains_key(ancestor))
+        {
+            return Err(DiskError::new(
+                DiskErrorKind::AlreadyExists,
+                "create directory",
+                path,
+            ));
+        }
+        let change = NameInFlight::CreateDirectories(name.clone());
+        state.begin_name(OperationKind::CreateDirectories, path, change)?;
+        state.apply_create_directories(&name);
+        Ok(())
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        let state = self.state.lock();
+        state.check_power("list", directory)?;
+        let wanted = normalized(directory);
+        if !state.directories.contains(&wanted) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "list", directory));
+        }
+        let mut paths: Vec<PathBuf> = state
+            .names
+            .keys()
+            .chain(&state.directories)
+            .filter(|path| path.parent() == Some(&wanted))
+            .filter_map(|path| Some(directory.join(path.file_name()?)))
+            .collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("measure", path)?;
+        match state.inode_at("measure", path) {
+            Ok(inode) => Ok(Some(inode.len())),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn available_bytes(&self, path: &Path) -> Result<u64, DiskError> {
+        let state = self.state.lock();
+        state.check_power("measure free space of", path)?;
+        Ok(state.available_bytes())
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("lock", path)?;
+        let name = normalized(path);
+        if !state.has_directory_for(&name) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "lock", path));
+        }
+        if !state.locks.insert(name.clone()) {
+            return Err(DiskError::new(DiskErrorKind::InUse, "lock", path));
+        }
+        if !state.names.contains_key(&name) {
+            state.apply_create(name.clone());
+        }
+        Ok(Box::new(LockGuard {
+            name,
+            state: Arc::clone(&self.state),
+        }))
+    }
+}
+
+/// Holds the lock of an instance until dropped.
+struct LockGuard {
+    name: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        self.state.lock().locks.remove(&self.name);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
