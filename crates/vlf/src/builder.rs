@@ -1,0 +1,197 @@
+//! Writes log blocks of our format (see [`crate::block`] for the bytes) straight into the buffer that goes to disk.
+//!
+//! Records are copied once, into their final place. While the block is open the slot array lies at the far end of the
+//! buffer; sealing moves it behind the last record, stamps the sectors and computes both checksums.
+
+use std::ops::DerefMut;
+
+use crate::block::{BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, stamp_of};
+use crate::bytes::put;
+use crate::checksum::{CRC_OFFSET, XOR_OFFSET, block_crc, block_xor};
+use crate::lsn::Lsn;
+use crate::vlf_header::{FormatVersion, Parity};
+use crate::{BLOCK_BYTES_MAX, SECTOR_BYTES};
+
+/// The largest record a block can hold.
+pub const RECORD_BYTES_MAX: usize =
+    BLOCK_BYTES_MAX - BLOCK_BYTES_MAX / SECTOR_BYTES - BLOCK_HEADER_BYTES - 2;
+
+/// Where a block begins and what it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockOrigin {
+    /// VLF sequence and block number; the slot is ignored.
+    pub lsn: Lsn,
+    /// Parity of the VLF's current use.
+    pub parity: Parity,
+    /// Length of the block before it, 0 for the first block of a log.
+    pub previous_block_bytes: u16,
+    /// 512 or 4096: the sealed length is a multiple of it.
+    pub sector_bytes: u16,
+    /// Bytes left in the VLF: the sealed length stays within them, and within 60 KB.
+    pub bytes_max: usize,
+}
+
+/// An open block in a buffer `B` (`&mut [u8]`, `Vec<u8>`, `Box<[u8]>`, an aligned buffer ...).
+#[derive(Debug)]
+pub struct BlockBuilder<B> {
+    buffer: B,
+    origin: BlockOrigin,
+    /// Largest value `used` may reach: the largest sealed length less one displaced byte per sector.
+    used_max: usize,
+    records_end: usize,
+    slot_count: u16,
+}
+
+/// A sealed block: the first `bytes` bytes of `buffer` are what goes to disk.
+#[derive(Debug)]
+pub struct SealedBlock<B> {
+    /// The buffer that was given to the builder.
+    pub buffer: B,
+    /// Length of the block.
+    pub bytes: usize,
+    /// Its CRC32C, which the next block names as its predecessor's.
+    pub crc: u32,
+    /// LSN of its first record.
+    pub lsn: Lsn,
+    /// Its records.
+    pub slot_count: u16,
+}
+
+impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
+    /// Opens a block in `buffer`. `None` when the buffer or the VLF's rest is shorter than a sector, or `sector_bytes` is
+    /// neither 512 nor 4096.
+    pub fn new(mut buffer: B, origin: BlockOrigin) -> Option<BlockBuilder<B>> {
+        let sector_bytes = usize::from(origin.sector_bytes);
+        if ![512, 4096].contains(&sector_bytes) {
+            return None;
+        }
+        let room = buffer.len().min(origin.bytes_max).min(BLOCK_BYTES_MAX);
+        let capacity = room / sector_bytes * sector_bytes;
+        if capacity == 0 {
+            return None;
+        }
+        buffer[..BLOCK_HEADER_BYTES].fill(0);
+        Some(BlockBuilder {
+            buffer,
+            origin,
+            used_max: capacity - capacity / SECTOR_BYTES,
+            records_end: BLOCK_HEADER_BYTES,
+            slot_count: 0,
+        })
+    }
+
+    /// Whether a record of `record_bytes` still fits. A record has at least one byte.
+    pub fn fits(&self, record_bytes: usize) -> bool {
+        record_bytes > 0
+            && self
+                .used_bytes()
+                .saturating_add(record_bytes)
+                .saturating_add(2)
+                <= self.used_max
+    }
+
+    /// No record yet.
+    pub fn is_empty(&self) -> bool {
+        self.slot_count == 0
+    }
+
+    /// Records so far.
+    pub fn slot_count(&self) -> u16 {
+        self.slot_count
+    }
+
+    /// LSN the next record will get.
+    pub fn next_lsn(&self) -> Lsn {
+        self.origin.lsn.with_slot(self.slot_count.saturating_add(1))
+    }
+
+    /// Bytes of header, records and slot array so far.
+    pub fn used_bytes(&self) -> usize {
+        self.records_end + 2 * usize::from(self.slot_count)
+    }
+
+    /// The length the block would have if sealed now: what the next block's LSN is computed from.
+    pub fn sealed_bytes(&self) -> usize {
+        sealed_length(self.used_bytes(), usize::from(self.origin.sector_bytes))
+    }
+
+    /// Copies `record` into the block and answers its slot (from 1). `None` when it does not fit: seal this block and open
+    /// the next.
+    pub fn try_push(&mut self, record: &[u8]) -> Option<u16> {
+        let (slot, place) = self.reserve(record.len())?;
+        place.copy_from_slice(record);
+        Some(slot)
+    }
+
+    /// Makes room for a record the caller encodes in place: its slot, and its bytes with arbitrary content.
+    pub fn reserve(&mut self, record_bytes: usize) -> Option<(u16, &mut [u8])> {
+        if !self.fits(record_bytes) {
+            return None;
+        }
+        let start = self.records_end;
+        let offset = u16::try_from(start).ok()?;
+        self.slot_count += 1;
+        self.records_end += record_bytes;
+        let slot_position = self.used_max - 2 * usize::from(self.slot_count);
+        put(&mut self.buffer, slot_position, &offset.to_le_bytes());
+        let place = self.buffer.get_mut(start..start + record_bytes)?;
+        Some((self.slot_count, place))
+    }
+
+    /// Seals the block: `previous_crc` is that of the block before it (0 for the first of a log), `write_ticks` is stored
+    /// as given. A block without records is a valid filler.
+    pub fn finish(mut self, previous_crc: u32, write_ticks: u64) -> SealedBlock<B> {
+        let used = self.used_bytes();
+        let length = self.sealed_bytes();
+        let slot_bytes = 2 * usize::from(self.slot_count);
+        let slots_from = self.used_max - slot_bytes;
+        self.buffer
+            .copy_within(slots_from..self.used_max, self.records_end);
+        let lsn = self.origin.lsn.with_slot(1);
+        let block = &mut self.buffer[..length];
+        block[used..].fill(0);
+        // All values are at most 61,440, so the casts lose nothing.
+        put(block, 0x00, &FormatVersion::Vlflab.number().to_le_bytes());
+        put(block, 0x02, &self.slot_count.to_le_bytes());
+        put(block, 0x04, &(used as u16).to_le_bytes());
+        put(block, 0x06, &(length as u16).to_le_bytes());
+        put(block, 0x08, &(FLAG_BLOCK | FLAG_CHECKSUM).to_le_bytes());
+        put(block, 0x0A, &self.origin.previous_block_bytes.to_le_bytes());
+        put(block, 0x0C, &lsn.to_bytes());
+        put(block, 0x20, &previous_crc.to_le_bytes());
+        put(block, 0x24, &self.origin.sector_bytes.to_le_bytes());
+        put(block, 0x28, &write_ticks.to_le_bytes());
+        stamp(block, self.origin.parity);
+        let crc = block_crc(block);
+        put(block, CRC_OFFSET, &crc.to_le_bytes());
+        let checksum = block_xor(block, 0);
+        put(block, XOR_OFFSET, &checksum.to_le_bytes());
+        SealedBlock {
+            buffer: self.buffer,
+            bytes: length,
+            crc,
+            lsn,
+            slot_count: self.slot_count,
+        }
+    }
+
+    /// Gives the buffer back without sealing.
+    pub fn into_buffer(self) -> B {
+        self.buffer
+    }
+}
+
+/// The smallest multiple of `sector_bytes` that holds `used` bytes and one displaced byte per 512.
+fn sealed_length(used: usize, sector_bytes: usize) -> usize {
+    let per_unit = sector_bytes - sector_bytes / SECTOR_BYTES;
+    used.div_ceil(per_unit) * sector_bytes
+}
+
+fn stamp(block: &mut [u8], parity: Parity) {
+    let end = block.len();
+    let last = end / SECTOR_BYTES - 1;
+    for (index, position) in (0..end).step_by(SECTOR_BYTES).enumerate() {
+        block[end - 1 - index] = block[position];
+        block[position] = stamp_of(index, last, parity);
+    }
+}
