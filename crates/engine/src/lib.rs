@@ -5,6 +5,7 @@
 pub mod error;
 pub mod errorlog;
 pub mod lock;
+pub mod page;
 pub mod seams;
 pub mod types;
 pub mod waits;
