@@ -1,0 +1,110 @@
+//! The rows of INSERT BULK: COLMETADATA, then ROW tokens, then DONE, as the server itself sends them.
+
+use crate::column::{Column, WireType};
+use crate::cursor::{Cursor, DecodeError};
+use crate::value::Value;
+use crate::version::TdsVersion;
+
+/// A bulk load under way: the columns, and the rows one after the other.
+#[derive(Debug, Clone)]
+pub struct BulkLoad<'a> {
+    columns: Vec<Column>,
+    wires: Vec<WireType>,
+    cursor: Cursor<'a>,
+    ended: bool,
+}
+
+impl<'a> BulkLoad<'a> {
+    /// Reads the columns at the front of a bulk load message.
+    pub fn parse(payload: &'a [u8], version: TdsVersion) -> Result<Self, DecodeError> {
+        let mut cursor = Cursor::new(payload);
+        let token = cursor.u8("bulk load")?;
+        if token != 0x81 {
+            return Err(DecodeError::Invalid("bulk load token", u64::from(token)));
+        }
+        let count = cursor.u16("column count")?;
+        if count == 0xFFFF {
+            return Err(DecodeError::Invalid("column count", u64::from(count)));
+        }
+        let mut load = Self {
+            columns: Vec::new(),
+            wires: Vec::new(),
+            cursor,
+            ended: false,
+        };
+        for _ in 0..count {
+            let (column, wire) = column(&mut load.cursor, version)?;
+            load.columns.push(column);
+            load.wires.push(wire);
+        }
+        Ok(load)
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Reads the next row into `row`; false after the last one. A message that ends without DONE
+    /// ends the load too, as some drivers send none.
+    pub fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool, DecodeError> {
+        row.clear();
+        if self.ended || self.cursor.is_empty() {
+            return Ok(false);
+        }
+        match self.cursor.u8("bulk row")? {
+            0xD1 => {
+                for wire in &self.wires {
+                    row.push(Value::parse_in_row(&mut self.cursor, wire)?);
+                }
+            }
+            0xD2 => {
+                let bitmap = self
+                    .cursor
+                    .bytes(self.wires.len().div_ceil(8), "null bitmap")?;
+                for (column, wire) in self.wires.iter().enumerate() {
+                    let null = bitmap[column / 8] >> (column % 8) & 1 != 0;
+                    row.push(if null {
+                        Value::Null
+                    } else {
+                        Value::parse_in_row(&mut self.cursor, wire)?
+                    });
+                }
+            }
+            0xFD => {
+                self.ended = true;
+                return Ok(false);
+            }
+            other => return Err(DecodeError::Invalid("bulk load token", u64::from(other))),
+        }
+        Ok(true)
+    }
+}
+
+fn column(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<(Column, WireType), DecodeError> {
+    let user_type = if version.is_2005_or_later() {
+        cursor.u32("user type")?
+    } else {
+        u32::from(cursor.u16("user type")?)
+    };
+    let flags = cursor.u16("column flags")?;
+    let wire = WireType::parse(cursor)?;
+    if wire.column.is_large_object() {
+        let parts = if version.is_2005_or_later() {
+            cursor.u8("table name")?
+        } else {
+            1
+        };
+        for _ in 0..parts {
+            cursor.us_varchar("table name")?;
+        }
+    }
+    let column = Column {
+        name: cursor.b_varchar("column name")?,
+        column_type: wire.column,
+        nullable: flags & 1 != 0,
+        identity: flags & 0x10 != 0,
+        user_type,
+    };
+    Ok((column, wire))
+}
