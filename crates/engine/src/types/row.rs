@@ -1,17 +1,16 @@
 //! A row as bytes.
 //!
 //! ```text
-//! 0   u8   status bits, owned by the page: always 0 here
-//! 1   u8   0
-//! 2   u16  end of the fixed part (offset from the row's start)
-//! 4        fixed-length columns, in column order
+//! 0   u16  end of the fixed part (offset from the row's start)
+//! 2        fixed-length columns, in column order
 //! ..  u16  number of columns
 //! ..       null bitmap, one bit per column, set when NULL
 //! ..  u16  number of variable-length columns
 //! ..  u16  each: end of its bytes (offset from the row's start)
 //! ..       variable-length columns, in column order
 //! ```
-//! The shape is SQL Server's (Paul Randal, "Anatomy of a record"). All numbers are little-endian. Invariants: a column that
+//! The shape is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page
+//! and are no part of what is encoded here. All numbers are little-endian. Invariants: a column that
 //! the row's own column count does not reach was added after the row was written and reads as NULL; the bytes of a fixed
 //! column that is NULL are zero; character columns of fixed length are padded with blanks.
 
@@ -20,10 +19,12 @@ use std::sync::Arc;
 use super::{Decimal, SqlType, Value, cp1252};
 use crate::error::{Error, Result};
 
-/// Bytes a row may take on a page (SQL Server docs, "Maximum capacity specifications").
+/// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
 pub const ROW_BYTES_MAX: usize = 8_060;
+/// The status bytes that the page adds.
+const STATUS_BYTES: usize = 2;
 /// Offset of the first fixed column.
-const FIXED_START: usize = 4;
+const FIXED_START: usize = 2;
 
 /// Where a column's bytes are.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +81,7 @@ impl RowLayout {
         self.columns.get(column).map(|&(sql_type, _)| sql_type)
     }
 
-    /// Bytes of a row whose variable columns are all empty: what CREATE TABLE checks against [`ROW_BYTES_MAX`].
+    /// Bytes of a row whose variable columns are all empty, without the page's two status bytes.
     pub fn row_bytes_min(&self) -> usize {
         self.variable_start(self.columns.len(), self.fixed_end, self.variable_count)
     }
@@ -97,7 +98,7 @@ impl RowLayout {
     pub fn encode(&self, values: &[Value], row: &mut Vec<u8>) -> Result<()> {
         row.clear();
         row.resize(self.row_bytes_min(), 0);
-        put_u16(row, 2, self.fixed_end);
+        put_u16(row, 0, self.fixed_end);
         put_u16(row, self.fixed_end, self.columns.len());
         let bitmap = self.fixed_end + 2;
         let offsets = bitmap + self.columns.len().div_ceil(8) + 2;
@@ -117,7 +118,7 @@ impl RowLayout {
                 Place::Fixed { offset, bytes } => put_fixed(&mut row[offset..offset + bytes], sql_type, value)?,
                 Place::Variable { index } => {
                     push_variable(value, sql_type, row);
-                    if row.len() > ROW_BYTES_MAX {
+                    if row.len() + STATUS_BYTES > ROW_BYTES_MAX {
                         return Err(self.too_long(values));
                     }
                     let end = row.len();
@@ -125,7 +126,7 @@ impl RowLayout {
                 }
             }
         }
-        if row.len() > ROW_BYTES_MAX {
+        if row.len() + STATUS_BYTES > ROW_BYTES_MAX {
             return Err(self.too_long(values));
         }
         Ok(())
@@ -145,7 +146,7 @@ impl RowLayout {
                 _ => 0,
             })
             .sum();
-        Error::row_too_long(self.row_bytes_min() + variable, ROW_BYTES_MAX)
+        Error::row_too_long(self.row_bytes_min() + STATUS_BYTES + variable, ROW_BYTES_MAX)
     }
 
     /// The stored bytes of a column, without decoding them; `None` when it is NULL.
@@ -156,7 +157,7 @@ impl RowLayout {
         let Some(&(_, place)) = self.columns.get(column) else {
             return Err(Error::assertion("a column number beyond the table's"));
         };
-        let fixed_end = get_u16(row, 2)?;
+        let fixed_end = get_u16(row, 0)?;
         let row_columns = get_u16(row, fixed_end)?;
         let bitmap = fixed_end + 2;
         if column >= row_columns {
@@ -483,7 +484,6 @@ mod tests {
         let layout = RowLayout::new(&types);
         let mut row = Vec::new();
         layout.encode(&values, &mut row).unwrap();
-        assert_eq!(row[0], 0);
         let mut decoded = Vec::new();
         layout.decode_into(&row, &mut decoded).unwrap();
         assert_eq!(decoded, values);
@@ -508,12 +508,12 @@ mod tests {
     #[test]
     fn a_row_of_the_seed_fits_and_a_longer_one_is_refused() {
         let layout = RowLayout::new(&[SqlType::Int, SqlType::Char(8000), SqlType::Int]);
-        assert!(layout.row_bytes_min() <= ROW_BYTES_MAX);
+        assert!(layout.row_bytes_min() + STATUS_BYTES <= ROW_BYTES_MAX);
         let layout = RowLayout::new(&[SqlType::VarChar(Length::Max)]);
         let mut row = Vec::new();
-        let room = ROW_BYTES_MAX - layout.row_bytes_min();
+        let room = ROW_BYTES_MAX - STATUS_BYTES - layout.row_bytes_min();
         layout.encode(&["x".repeat(room).into()], &mut row).unwrap();
-        assert_eq!(row.len(), ROW_BYTES_MAX);
+        assert_eq!(row.len() + STATUS_BYTES, ROW_BYTES_MAX);
         let error = layout.encode(&["x".repeat(room + 1).into()], &mut row).unwrap_err();
         assert_eq!((error.number, error.message.contains("8061")), (511, true));
     }
