@@ -153,6 +153,11 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    /// A block that [`parse_block`] has checked and restored into `bytes`.
+    pub(crate) fn checked(header: BlockHeader, bytes: &'a [u8]) -> Block<'a> {
+        Block { header, bytes }
+    }
+
     /// The header.
     pub fn header(&self) -> &BlockHeader {
         &self.header
@@ -240,9 +245,7 @@ fn verify(bytes: &[u8], expected: &Expectations) -> Result<BlockHeader, BlockFau
         bytes_needed: SECTOR_BYTES,
     })??;
     let length = usize::from(header.block_bytes);
-    let block = bytes.get(..length).ok_or(BlockFault::Short {
-        bytes_needed: length,
-    })?;
+    let block = bytes.get(..length).ok_or(BlockFault::Short { bytes_needed: length })?;
     check_stamps(block, expected.parity)?;
     let has_checksum = header.flags & FLAG_CHECKSUM != 0;
     let ours = expected.format == FormatVersion::Vlflab;
@@ -263,11 +266,7 @@ fn verify(bytes: &[u8], expected: &Expectations) -> Result<BlockHeader, BlockFau
             found: header.previous_block_bytes,
         });
     }
-    if ours
-        && expected
-            .previous_crc
-            .is_some_and(|crc| crc != header.previous_crc)
-    {
+    if ours && expected.previous_crc.is_some_and(|crc| crc != header.previous_crc) {
         return Err(BlockFault::Chain {
             found: header.previous_crc,
         });
@@ -300,18 +299,12 @@ fn read_header(first: &[u8], expected: &Expectations) -> Option<Result<BlockHead
     Some(check_header(&header, stamp, expected).map(|()| header))
 }
 
-fn check_header(
-    header: &BlockHeader,
-    stamp: u8,
-    expected: &Expectations,
-) -> Result<(), BlockFault> {
+fn check_header(header: &BlockHeader, stamp: u8, expected: &Expectations) -> Result<(), BlockFault> {
     if header.parity != expected.parity {
         return Err(BlockFault::StaleParity { stamp });
     }
     if header.lsn.vlf != expected.sequence.0 {
-        return Err(BlockFault::WrongSequence {
-            found: header.lsn.vlf,
-        });
+        return Err(BlockFault::WrongSequence { found: header.lsn.vlf });
     }
     if header.lsn.block != expected.block {
         return Err(BlockFault::WrongOffset {
@@ -379,10 +372,7 @@ pub fn parse_block<'a>(
     scratch.extend_from_slice(&bytes[..usize::from(header.block_bytes)]);
     restore(scratch);
     check_slots(scratch, &header)?;
-    Ok(Block {
-        header,
-        bytes: scratch,
-    })
+    Ok(Block { header, bytes: scratch })
 }
 
 /// Parses the block at the start of `bytes`, undoing its stamps in place. Once that has happened (success, or a fault in
@@ -390,16 +380,10 @@ pub fn parse_block<'a>(
 ///
 /// # Errors
 /// As [`parse_block`].
-pub fn parse_block_in_place<'a>(
-    bytes: &'a mut [u8],
-    expected: &Expectations,
-) -> Result<Block<'a>, BlockFault> {
+pub fn parse_block_in_place<'a>(bytes: &'a mut [u8], expected: &Expectations) -> Result<Block<'a>, BlockFault> {
     let header = verify(bytes, expected)?;
     let block = &mut bytes[..usize::from(header.block_bytes)];
     restore(block);
     check_slots(block, &header)?;
-    Ok(Block {
-        header,
-        bytes: block,
-    })
+    Ok(Block { header, bytes: block })
 }

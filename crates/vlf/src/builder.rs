@@ -13,8 +13,7 @@ use crate::vlf_header::{FormatVersion, Parity};
 use crate::{BLOCK_BYTES_MAX, SECTOR_BYTES};
 
 /// The largest record a block can hold.
-pub const RECORD_BYTES_MAX: usize =
-    BLOCK_BYTES_MAX - BLOCK_BYTES_MAX / SECTOR_BYTES - BLOCK_HEADER_BYTES - 2;
+pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_BYTES_MAX / SECTOR_BYTES - BLOCK_HEADER_BYTES - 2;
 
 /// Where a block begins and what it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +81,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
 
     /// Whether a record of `record_bytes` still fits. A record has at least one byte.
     pub fn fits(&self, record_bytes: usize) -> bool {
-        record_bytes > 0
-            && self
-                .used_bytes()
-                .saturating_add(record_bytes)
-                .saturating_add(2)
-                <= self.used_max
+        record_bytes > 0 && self.used_bytes().saturating_add(record_bytes).saturating_add(2) <= self.used_max
     }
 
     /// No record yet.
@@ -145,8 +139,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         let length = self.sealed_bytes();
         let slot_bytes = 2 * usize::from(self.slot_count);
         let slots_from = self.used_max - slot_bytes;
-        self.buffer
-            .copy_within(slots_from..self.used_max, self.records_end);
+        self.buffer.copy_within(slots_from..self.used_max, self.records_end);
         let lsn = self.origin.lsn.with_slot(1);
         let block = &mut self.buffer[..length];
         block[used..].fill(0);

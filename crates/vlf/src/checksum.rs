@@ -63,9 +63,7 @@ mod tests {
         for sectors in [1usize, 2, 3, 33, 64, 120] {
             let mut block = vec![0u8; sectors * SECTOR_BYTES];
             for byte in &mut block {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 *byte = (state >> 56) as u8;
             }
             let stored = u32::from_le_bytes([block[24], block[25], block[26], block[27]]);

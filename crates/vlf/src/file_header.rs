@@ -93,17 +93,10 @@ impl fmt::Display for FileHeaderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FileHeaderFault::Short => f.write_str("the file header page is cut off"),
-            FileHeaderFault::NotAFileHeader {
-                found: [version, kind],
-            } => {
-                write!(
-                    f,
-                    "page 0 is no file header page (version {version}, type {kind})"
-                )
+            FileHeaderFault::NotAFileHeader { found: [version, kind] } => {
+                write!(f, "page 0 is no file header page (version {version}, type {kind})")
             }
-            FileHeaderFault::Foreign => {
-                f.write_str("the file header page was not written by vlflab")
-            }
+            FileHeaderFault::Foreign => f.write_str("the file header page was not written by vlflab"),
             FileHeaderFault::Checksum => f.write_str("the file header page's checksum is wrong"),
             FileHeaderFault::Field { name } => {
                 write!(f, "the file header page's {name} is impossible")
@@ -124,11 +117,7 @@ impl FileHeader {
 
     /// The layout of the directory. `None` when it overflowed, or does not add up to `file_bytes`.
     pub fn layout(&self) -> Option<LogLayout> {
-        LogLayout::from_runs(
-            self.server_version,
-            self.file_bytes,
-            self.directory.as_deref()?,
-        )
+        LogLayout::from_runs(self.server_version, self.file_bytes, self.directory.as_deref()?)
     }
 
     /// Writes the page. More runs than fit are written as directory overflow.
@@ -289,34 +278,16 @@ mod tests {
             }
             FileHeader::decode(&page).unwrap_err()
         };
-        assert_eq!(
-            FileHeader::decode(&good[..8191]),
-            Err(FileHeaderFault::Short)
-        );
-        assert_eq!(
-            broken(1, 1, true),
-            FileHeaderFault::NotAFileHeader { found: [1, 1] }
-        );
+        assert_eq!(FileHeader::decode(&good[..8191]), Err(FileHeaderFault::Short));
+        assert_eq!(broken(1, 1, true), FileHeaderFault::NotAFileHeader { found: [1, 1] });
         assert_eq!(broken(0x60, 0, true), FileHeaderFault::Foreign);
         assert_eq!(broken(8191, 1, false), FileHeaderFault::Checksum);
-        assert_eq!(
-            broken(0x68, 9, true),
-            FileHeaderFault::Field {
-                name: "format version"
-            }
-        );
+        assert_eq!(broken(0x68, 9, true), FileHeaderFault::Field { name: "format version" });
         assert_eq!(
             broken(0x6C, 99, true),
-            FileHeaderFault::Field {
-                name: "server version"
-            }
+            FileHeaderFault::Field { name: "server version" }
         );
-        assert_eq!(
-            broken(0x6E, 99, true),
-            FileHeaderFault::Field {
-                name: "sector size"
-            }
-        );
+        assert_eq!(broken(0x6E, 99, true), FileHeaderFault::Field { name: "sector size" });
         assert_eq!(
             broken(0x92, 1, true),
             FileHeaderFault::Field {

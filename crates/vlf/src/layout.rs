@@ -67,28 +67,17 @@ impl LogLayout {
     /// As [`growth::create_plan`].
     pub fn create(version: ServerVersion, file_bytes: u64) -> Result<LogLayout, RuleError> {
         let spans = growth::create_layout(version, file_bytes)?;
-        let vlfs = spans
-            .into_iter()
-            .map(|span| LaidVlf {
-                span,
-                growth_step: 0,
-            })
-            .collect();
+        let vlfs = spans.into_iter().map(|span| LaidVlf { span, growth_step: 0 }).collect();
         Ok(LogLayout { version, vlfs })
     }
 
     /// The layout that `runs` describe, a growth step for every repeat. `None` when a run is out of range or the sum is
     /// not `file_bytes`.
-    pub fn from_runs(
-        version: ServerVersion,
-        file_bytes: u64,
-        runs: &[LayoutRun],
-    ) -> Option<LogLayout> {
+    pub fn from_runs(version: ServerVersion, file_bytes: u64, runs: &[LayoutRun]) -> Option<LogLayout> {
         let body = runs
             .iter()
             .try_fold(0u64, |sum, run| sum.checked_add(run.checked_bytes()?))?;
-        if body.checked_add(FIRST_VLF_OFFSET)? != file_bytes || file_bytes > growth::FILE_BYTES_MAX
-        {
+        if body.checked_add(FIRST_VLF_OFFSET)? != file_bytes || file_bytes > growth::FILE_BYTES_MAX {
             return None;
         }
         let mut vlfs = Vec::new();
@@ -118,10 +107,8 @@ impl LogLayout {
         let plan = growth::grow_plan(self.version, current, growth_bytes)?;
         let growth_step = self.growth_step() + 1;
         let from = self.vlfs.len();
-        self.vlfs.extend(
-            plan.spans(current)
-                .map(|span| LaidVlf { span, growth_step }),
-        );
+        self.vlfs
+            .extend(plan.spans(current).map(|span| LaidVlf { span, growth_step }));
         Ok(from..self.vlfs.len())
     }
 
@@ -139,11 +126,7 @@ impl LogLayout {
     ///
     /// # Errors
     /// As [`growth::grow_plan`], at the growth that failed.
-    pub fn grow_until(
-        &mut self,
-        target_file_bytes: u64,
-        growth_bytes: u64,
-    ) -> Result<u64, RuleError> {
+    pub fn grow_until(&mut self, target_file_bytes: u64, growth_bytes: u64) -> Result<u64, RuleError> {
         let mut growths = 0;
         while self.file_bytes() < target_file_bytes {
             self.grow(growth_bytes)?;
@@ -182,9 +165,7 @@ impl LogLayout {
 
     /// Size of the file.
     pub fn file_bytes(&self) -> u64 {
-        self.vlfs
-            .last()
-            .map_or(FIRST_VLF_OFFSET, |vlf| vlf.span.end())
+        self.vlfs.last().map_or(FIRST_VLF_OFFSET, |vlf| vlf.span.end())
     }
 
     /// The last growth step that left a VLF; 0 = never grown.
@@ -204,8 +185,7 @@ impl LogLayout {
             let vlf_count = u32::try_from(step.len()).unwrap_or(u32::MAX);
             match runs.last_mut() {
                 Some(run)
-                    if (run.vlf_count, run.vlf_bytes, run.last_vlf_bytes)
-                        == (vlf_count, vlf_bytes, last_vlf_bytes) =>
+                    if (run.vlf_count, run.vlf_bytes, run.last_vlf_bytes) == (vlf_count, vlf_bytes, last_vlf_bytes) =>
                 {
                     run.repeat += 1;
                 }
@@ -274,27 +254,9 @@ mod tests {
         let read = |bytes, run| LogLayout::from_runs(ServerVersion::V2022, bytes, &[run]);
         assert!(read(bytes, run).is_some());
         assert!(read(bytes + 8192, run).is_none());
-        assert!(
-            read(
-                8192,
-                LayoutRun {
-                    vlf_count: 0,
-                    ..run
-                }
-            )
-            .is_none()
-        );
+        assert!(read(8192, LayoutRun { vlf_count: 0, ..run }).is_none());
         assert!(read(8192, LayoutRun { repeat: 0, ..run }).is_none());
-        assert!(
-            read(
-                bytes,
-                LayoutRun {
-                    vlf_bytes: 0,
-                    ..run
-                }
-            )
-            .is_none()
-        );
+        assert!(read(bytes, LayoutRun { vlf_bytes: 0, ..run }).is_none());
         assert!(
             read(
                 bytes,

@@ -22,6 +22,7 @@
 //! - [`version`], [`growth`], [`layout`]: how many VLFs of which size each server version makes
 //! - [`file_header`], [`vlf_header`], [`block`], [`builder`]: the bytes
 //! - [`tail`]: what each fault of a log block means for the end of the log
+//! - [`walk`], [`record`]: reading a whole file, SQL Server's or ours, past damage
 //!
 //! Microsoft documents the log's architecture, not its bytes. Every field here is either taken from a published
 //! description (named where it is used) or was verified on real files from SQL Server 7.0 to 2016.
@@ -34,24 +35,22 @@ pub mod file_header;
 pub mod growth;
 pub mod layout;
 pub mod lsn;
-
+pub mod record;
 pub mod tail;
 pub mod version;
 pub mod vlf_header;
+pub mod walk;
 
-pub use block::{
-    Block, BlockHeader, Expectations, parse_block, parse_block_in_place, peek_block_length,
-};
+pub use block::{Block, BlockHeader, Expectations, parse_block, parse_block_in_place, peek_block_length};
 pub use builder::{BlockBuilder, BlockOrigin, SealedBlock};
 pub use file_header::{FileHeader, FileHeaderFault};
-pub use growth::{
-    ChunkPlan, GrowthWarning, RuleError, VlfSpan, create_layout, grow_layout, percent_growth,
-};
+pub use growth::{ChunkPlan, GrowthWarning, RuleError, VlfSpan, create_layout, grow_layout, percent_growth};
 pub use layout::{LaidVlf, LayoutRun, LogLayout};
 pub use lsn::{Lsn, LsnParseError, VlfSequence};
 pub use tail::{BlockFault, TailVerdict};
 pub use version::ServerVersion;
 pub use vlf_header::{FormatVersion, Parity, VlfHeader, VlfHeaderFault};
+pub use walk::{FileSurvey, ReadAt, ReadFault, VlfBlocks, WalkStep, survey};
 
 /// Bytes of a sector: the unit of LSN block numbers and of the stamps inside a log block, whatever the disk's own sector.
 pub const SECTOR_BYTES: usize = 512;

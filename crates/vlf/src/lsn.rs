@@ -111,9 +111,7 @@ impl Lsn {
 
     /// The numeric(25,0) form, as in `msdb.dbo.backupset` and `DBCC LOGINFO`.
     pub fn to_numeric(self) -> u128 {
-        u128::from(self.vlf) * NUMERIC_VLF
-            + u128::from(self.block) * NUMERIC_BLOCK
-            + u128::from(self.slot)
+        u128::from(self.vlf) * NUMERIC_VLF + u128::from(self.block) * NUMERIC_BLOCK + u128::from(self.slot)
     }
 
     /// The LSN of a numeric(25,0) value.
@@ -129,11 +127,7 @@ impl Lsn {
             }
         };
         let vlf = part("VLF sequence", value / NUMERIC_VLF, u128::from(u32::MAX))?;
-        let block = part(
-            "block",
-            value % NUMERIC_VLF / NUMERIC_BLOCK,
-            u128::from(u32::MAX),
-        )?;
+        let block = part("block", value % NUMERIC_VLF / NUMERIC_BLOCK, u128::from(u32::MAX))?;
         let slot = part("slot", value % NUMERIC_BLOCK, u128::from(u16::MAX))?;
         Ok(Lsn::new(vlf as u32, block as u32, slot as u16))
     }
@@ -189,10 +183,7 @@ impl fmt::Display for LsnParseError {
         match self {
             LsnParseError::Empty => f.write_str("an LSN cannot be empty"),
             LsnParseError::PartCount { found } => {
-                write!(
-                    f,
-                    "an LSN has three parts, VLF:block:slot, this text has {found}"
-                )
+                write!(f, "an LSN has three parts, VLF:block:slot, this text has {found}")
             }
             LsnParseError::NotANumber { part, text } => {
                 write!(f, "the {part} part of the LSN is not a number: '{text}'")
@@ -304,10 +295,7 @@ mod tests {
         assert_eq!(error("0x"), "an LSN cannot be empty");
         assert!(error("1:2").contains("this text has 2"));
         assert!(error("1:2:3:4").contains("this text has 4"));
-        assert_eq!(
-            error("1:xyz:3"),
-            "the block part of the LSN is not a number: 'xyz'"
-        );
+        assert_eq!(error("1:xyz:3"), "the block part of the LSN is not a number: 'xyz'");
         assert!(error("-1:2:3").contains("VLF sequence part"));
         assert!(error("1:2:10000").contains("larger than 65535"));
         assert!(error("99999999999999999999999999999999").contains("numeric part"));

@@ -110,10 +110,9 @@ impl BlockFault {
             | BlockFault::WrongOffset { .. }
             | BlockFault::WrongPreviousLength { .. }
             | BlockFault::Chain { .. } => TailVerdict::EndOfLog,
-            BlockFault::Length { .. }
-            | BlockFault::Torn { .. }
-            | BlockFault::Checksum
-            | BlockFault::Crc => TailVerdict::TornTail,
+            BlockFault::Length { .. } | BlockFault::Torn { .. } | BlockFault::Checksum | BlockFault::Crc => {
+                TailVerdict::TornTail
+            }
             BlockFault::WrongFormat { .. } | BlockFault::SlotArray { .. } => TailVerdict::Damage,
         };
         if known { TailVerdict::Damage } else { beyond }
@@ -121,10 +120,7 @@ impl BlockFault {
 
     /// The block is sound in itself; only its link to the block before fails.
     pub fn is_link_fault(self) -> bool {
-        matches!(
-            self,
-            BlockFault::WrongPreviousLength { .. } | BlockFault::Chain { .. }
-        )
+        matches!(self, BlockFault::WrongPreviousLength { .. } | BlockFault::Chain { .. })
     }
 }
 
@@ -138,10 +134,7 @@ impl fmt::Display for BlockFault {
                 write!(f, "no log block begins here (first byte 0x{stamp:02x})")
             }
             BlockFault::StaleParity { stamp } => {
-                write!(
-                    f,
-                    "a block of an earlier use of this VLF (first byte 0x{stamp:02x})"
-                )
+                write!(f, "a block of an earlier use of this VLF (first byte 0x{stamp:02x})")
             }
             BlockFault::WrongSequence { found } => {
                 write!(f, "a block of VLF sequence {found}")
@@ -149,18 +142,12 @@ impl fmt::Display for BlockFault {
             BlockFault::WrongOffset { found } => write!(f, "a block that belongs to block {found}"),
             BlockFault::Length { found } => write!(f, "impossible block length of {found} bytes"),
             BlockFault::Torn { sector } => {
-                write!(
-                    f,
-                    "sector {sector} was not written with the rest of the block"
-                )
+                write!(f, "sector {sector} was not written with the rest of the block")
             }
             BlockFault::Checksum => f.write_str("the block's checksum is wrong"),
             BlockFault::Crc => f.write_str("the block's CRC32C is wrong"),
             BlockFault::WrongFormat { found } => {
-                write!(
-                    f,
-                    "the block has format version 0x{found:x}, its VLF another"
-                )
+                write!(f, "the block has format version 0x{found:x}, its VLF another")
             }
             BlockFault::WrongPreviousLength { found } => {
                 write!(
@@ -200,11 +187,7 @@ mod tests {
             (BlockFault::Checksum, TornTail, Damage),
             (BlockFault::Crc, TornTail, Damage),
             (BlockFault::WrongFormat { found: 1 }, Damage, Damage),
-            (
-                BlockFault::WrongPreviousLength { found: 1 },
-                EndOfLog,
-                Damage,
-            ),
+            (BlockFault::WrongPreviousLength { found: 1 }, EndOfLog, Damage),
             (BlockFault::Chain { found: 1 }, EndOfLog, Damage),
             (BlockFault::SlotArray { slot: 1 }, Damage, Damage),
         ];

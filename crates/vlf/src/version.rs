@@ -93,9 +93,7 @@ impl ServerVersion {
 
     /// The version of a stored [`ServerVersion::code`].
     pub fn from_code(code: u16) -> Option<ServerVersion> {
-        ServerVersion::ALL
-            .into_iter()
-            .find(|version| version.code() == code)
+        ServerVersion::ALL.into_iter().find(|version| version.code() == code)
     }
 }
 
@@ -147,8 +145,7 @@ impl FromStr for ServerVersion {
             return Err(unknown());
         }
         let major = u8::try_from(major).map_err(|_| unknown())?;
-        ServerVersion::from_product_version(major, u8::try_from(minor).unwrap_or(u8::MAX))
-            .ok_or_else(unknown)
+        ServerVersion::from_product_version(major, u8::try_from(minor).unwrap_or(u8::MAX)).ok_or_else(unknown)
     }
 }
 

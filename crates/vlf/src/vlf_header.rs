@@ -278,8 +278,7 @@ impl VlfHeader {
             return Err(VlfHeaderFault::Signature { found: sector[0] });
         }
         let number = u16_at(sector, 0x02).ok_or(short)?;
-        let format = FormatVersion::from_number(number)
-            .ok_or(VlfHeaderFault::UnknownFormat { found: number })?;
+        let format = FormatVersion::from_number(number).ok_or(VlfHeaderFault::UnknownFormat { found: number })?;
         if format == FormatVersion::Vlflab
             && u32_at(sector, CRC_OFFSET) != Some(crc_without(sector, CRC_OFFSET..CRC_OFFSET + 4))
         {
@@ -377,10 +376,7 @@ mod tests {
             ..header()
         };
         assert_eq!(worn.entered(VlfSequence(1)).parity, Parity::Even);
-        assert_eq!(
-            worn.entered(VlfSequence(1)).entered(VlfSequence(2)).parity,
-            Parity::Odd
-        );
+        assert_eq!(worn.entered(VlfSequence(1)).entered(VlfSequence(2)).parity, Parity::Odd);
     }
 
     /// No single flipped bit of our header passes.

@@ -7,8 +7,8 @@ use support::Random;
 use vlf::block::{parse_block, parse_block_in_place, peek_block_length};
 use vlf::builder::RECORD_BYTES_MAX;
 use vlf::{
-    BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockOrigin, Expectations, FileHeader,
-    FormatVersion, Lsn, Parity, TailVerdict, VlfHeader, VlfSequence, VlfSpan,
+    BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockOrigin, Expectations, FileHeader, FormatVersion, Lsn, Parity,
+    TailVerdict, VlfHeader, VlfSequence, VlfSpan,
 };
 
 fn vlf_header() -> VlfHeader {
@@ -198,11 +198,7 @@ fn torn_writes_end_the_log() {
             let mut reversed = old.clone();
             reversed[sectors * 512..].copy_from_slice(&new[sectors * 512..]);
             let found = fault(&reversed, &expected);
-            assert_ne!(
-                found.verdict(false),
-                TailVerdict::ReadMore,
-                "{name} {sectors}"
-            );
+            assert_ne!(found.verdict(false), TailVerdict::ReadMore, "{name} {sectors}");
         }
     }
 }
@@ -217,27 +213,12 @@ fn each_fault_has_its_name() {
         ..Expectations::first_of(&vlf_header())
     };
     assert!(parse_block(&block, &right, &mut Vec::new()).is_ok());
-    assert_eq!(
-        fault(&block[..511], &right),
-        BlockFault::Short { bytes_needed: 512 }
-    );
-    assert_eq!(
-        fault(&block[..1535], &right),
-        BlockFault::Short { bytes_needed: 1536 }
-    );
+    assert_eq!(fault(&block[..511], &right), BlockFault::Short { bytes_needed: 512 });
+    assert_eq!(fault(&block[..1535], &right), BlockFault::Short { bytes_needed: 1536 });
     assert_eq!(fault(&[0; 512], &right), BlockFault::NotABlock { stamp: 0 });
-    assert_eq!(
-        fault(&[0xC0; 512], &right),
-        BlockFault::NotABlock { stamp: 0xC0 }
-    );
-    assert_eq!(
-        fault(&[0xFF; 512], &right),
-        BlockFault::NotABlock { stamp: 0xFF }
-    );
-    assert_eq!(
-        fault(&block[512..], &right),
-        BlockFault::NotABlock { stamp: 0x40 }
-    );
+    assert_eq!(fault(&[0xC0; 512], &right), BlockFault::NotABlock { stamp: 0xC0 });
+    assert_eq!(fault(&[0xFF; 512], &right), BlockFault::NotABlock { stamp: 0xFF });
+    assert_eq!(fault(&block[512..], &right), BlockFault::NotABlock { stamp: 0x40 });
     let other = |change: fn(&mut Expectations)| {
         let mut expected = right;
         change(&mut expected);
@@ -251,34 +232,18 @@ fn each_fault_has_its_name() {
         other(|e| e.sequence = VlfSequence(44)),
         BlockFault::WrongSequence { found: 43 }
     );
-    assert_eq!(
-        other(|e| e.block = 21),
-        BlockFault::WrongOffset { found: 20 }
-    );
-    assert_eq!(
-        other(|e| e.bytes_max = 1024),
-        BlockFault::Length { found: 1536 }
-    );
+    assert_eq!(other(|e| e.block = 21), BlockFault::WrongOffset { found: 20 });
+    assert_eq!(other(|e| e.bytes_max = 1024), BlockFault::Length { found: 1536 });
     let five = FormatVersion::SqlServer2012;
     assert!(matches!(
-        parse_block(
-            &block,
-            &Expectations {
-                format: five,
-                ..right
-            },
-            &mut Vec::new()
-        ),
+        parse_block(&block, &Expectations { format: five, ..right }, &mut Vec::new()),
         Err(BlockFault::WrongFormat { found: 0x5601 })
     ));
     assert_eq!(
         other(|e| e.previous_block_bytes = Some(512)),
         BlockFault::WrongPreviousLength { found: 0 }
     );
-    assert_eq!(
-        other(|e| e.previous_crc = Some(6)),
-        BlockFault::Chain { found: 5 }
-    );
+    assert_eq!(other(|e| e.previous_crc = Some(6)), BlockFault::Chain { found: 5 });
     let damaged = |offset: usize| {
         let mut bytes = block.clone();
         bytes[offset] ^= 1;
@@ -319,12 +284,7 @@ fn a_block_left_from_before_a_crash_does_not_follow_a_new_one() {
         expected = expected.after(block.header());
     }
     let found = fault(&log[1024..], &expected);
-    assert_eq!(
-        found,
-        BlockFault::Chain {
-            found: old_second_crc
-        }
-    );
+    assert_eq!(found, BlockFault::Chain { found: old_second_crc });
     assert_eq!(found.verdict(false), TailVerdict::EndOfLog);
     assert!(found.is_link_fault());
     assert!(parse_block(&log[1024..], &expected.skip(0), &mut scratch).is_ok());

@@ -1,0 +1,328 @@
+//! Reading whole log files, SQL Server's or ours, past damage.
+//!
+//! [`survey`] walks the VLF headers: each one's size leads to the next. [`VlfBlocks`] walks the blocks of one VLF. Where
+//! something does not fit, both look for the next place that does (every page for a header, every sector for a block),
+//! report what they skipped, and read on. Both read through [`ReadAt`], so that the inspector can give them a file and a
+//! test a byte slice.
+//!
+//! This is the careful reader of a file at rest. A starting server makes its own large reads and uses
+//! [`crate::block::parse_block_in_place`] and the table of [`crate::tail`] directly.
+
+use std::fmt;
+
+use crate::block::{Block, BlockHeader, Expectations, parse_block};
+use crate::file_header::{FileHeader, FileHeaderFault};
+use crate::growth::VlfSpan;
+use crate::tail::BlockFault;
+use crate::vlf_header::{Parity, VlfHeader, VlfHeaderFault};
+use crate::{BLOCK_BYTES_MAX, FIRST_VLF_OFFSET, PAGE_BYTES, SECTOR_BYTES};
+
+/// Bytes asked for at once.
+const WINDOW_BYTES: u64 = 256 * 1024;
+
+/// A source of bytes: a file, or a slice of memory.
+pub trait ReadAt {
+    /// Fills `buffer` from `offset` on.
+    ///
+    /// # Errors
+    /// The bytes cannot all be read.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadFault>;
+
+    /// Bytes in the source.
+    fn len(&self) -> u64;
+
+    /// No bytes at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A read that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFault {
+    /// Where the read began.
+    pub offset: u64,
+    /// What the source says about it.
+    pub reason: String,
+}
+
+impl fmt::Display for ReadFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "reading at offset {}: {}", self.offset, self.reason)
+    }
+}
+
+impl std::error::Error for ReadFault {}
+
+impl ReadAt for [u8] {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadFault> {
+        let bytes = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.get(start..start.checked_add(buffer.len())?))
+            .ok_or_else(|| ReadFault {
+                offset,
+                reason: "beyond the end".to_owned(),
+            })?;
+        buffer.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadFault> {
+        self.as_slice().read_at(offset, buffer)
+    }
+
+    fn len(&self) -> u64 {
+        ReadAt::len(self.as_slice())
+    }
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for &T {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadFault> {
+        (**self).read_at(offset, buffer)
+    }
+
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+}
+
+/// A part of the file where a VLF header was expected and none was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderGap {
+    /// Where it begins.
+    pub offset: u64,
+    /// How far the walk skipped: to the next VLF header, or to the end of the file.
+    pub bytes: u64,
+    /// What was wrong at its beginning.
+    pub fault: VlfHeaderFault,
+}
+
+/// What a walk over a file's headers found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSurvey {
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// Page 0; [`FileHeaderFault::Foreign`] in SQL Server's files.
+    pub file_header: Result<FileHeader, FileHeaderFault>,
+    /// Every VLF header, in file order.
+    pub vlfs: Vec<VlfHeader>,
+    /// What the walk had to skip. Empty in a sound file.
+    pub gaps: Vec<HeaderGap>,
+}
+
+impl FileSurvey {
+    /// The used VLFs in the order the log ran through them.
+    pub fn in_sequence(&self) -> Vec<VlfHeader> {
+        let mut used: Vec<VlfHeader> = self
+            .vlfs
+            .iter()
+            .copied()
+            .filter(|vlf| vlf.parity != Parity::Unused)
+            .collect();
+        used.sort_by_key(|vlf| vlf.sequence);
+        used
+    }
+
+    /// Where every VLF lies.
+    pub fn spans(&self) -> impl Iterator<Item = VlfSpan> {
+        self.vlfs.iter().map(VlfHeader::span)
+    }
+}
+
+/// Reads page 0 and every VLF header of `source`.
+///
+/// # Errors
+/// Only when the source cannot be read; damage is part of the answer.
+pub fn survey<S: ReadAt + ?Sized>(source: &S) -> Result<FileSurvey, ReadFault> {
+    let file_bytes = source.len();
+    let mut page = vec![0; file_bytes.min(PAGE_BYTES) as usize];
+    source.read_at(0, &mut page)?;
+    let mut found = FileSurvey {
+        file_bytes,
+        file_header: FileHeader::decode(&page),
+        vlfs: Vec::new(),
+        gaps: Vec::new(),
+    };
+    let mut offset = FIRST_VLF_OFFSET;
+    while offset < file_bytes {
+        match read_header(source, offset)? {
+            Ok(vlf) => {
+                offset += vlf.vlf_bytes;
+                found.vlfs.push(vlf);
+            }
+            Err(fault) => {
+                let next = next_header(source, offset)?;
+                found.gaps.push(HeaderGap {
+                    offset,
+                    bytes: next - offset,
+                    fault,
+                });
+                offset = next;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn read_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<Result<VlfHeader, VlfHeaderFault>, ReadFault> {
+    let left = source.len() - offset;
+    let mut sector = [0; SECTOR_BYTES];
+    if left < SECTOR_BYTES as u64 {
+        return Ok(Err(VlfHeaderFault::Short));
+    }
+    source.read_at(offset, &mut sector)?;
+    Ok(VlfHeader::decode_at(&sector, offset).and_then(|vlf| {
+        if vlf.vlf_bytes > left {
+            return Err(VlfHeaderFault::Size { found: vlf.vlf_bytes });
+        }
+        Ok(vlf)
+    }))
+}
+
+/// The next page behind `offset` that is a VLF header, or the end of the file.
+fn next_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<u64, ReadFault> {
+    let file_bytes = source.len();
+    let mut candidate = (offset + 1).next_multiple_of(PAGE_BYTES);
+    while candidate < file_bytes {
+        if read_header(source, candidate)?.is_ok() {
+            return Ok(candidate);
+        }
+        candidate += PAGE_BYTES;
+    }
+    Ok(file_bytes)
+}
+
+/// One step of [`VlfBlocks`].
+#[derive(Debug)]
+pub enum WalkStep<'a> {
+    /// The next block.
+    Block(Block<'a>),
+    /// Bytes that are no block, with a block of the same use behind them. `bytes` is 0 when a block is sound in itself but
+    /// does not follow the one before; it comes with the next step.
+    Gap {
+        /// Offset in the file.
+        offset: u64,
+        /// Bytes skipped.
+        bytes: u64,
+        /// What was wrong at their beginning.
+        fault: BlockFault,
+    },
+    /// No further block of this use. `fault` is what ended the walk; `None` when the VLF is full or was never used.
+    End {
+        /// Offset in the file.
+        offset: u64,
+        /// What stands there instead of a block.
+        fault: Option<BlockFault>,
+    },
+}
+
+/// Walks the log blocks of one VLF.
+pub struct VlfBlocks<'s, S: ?Sized> {
+    source: &'s S,
+    vlf: VlfHeader,
+    expected: Expectations,
+    window: Vec<u8>,
+    /// File offset of the window's first byte.
+    window_offset: u64,
+    scratch: Vec<u8>,
+}
+
+impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
+    /// A walk from the VLF's first block, whose predecessor is not checked.
+    pub fn new(source: &'s S, vlf: &VlfHeader) -> VlfBlocks<'s, S> {
+        VlfBlocks {
+            source,
+            vlf: *vlf,
+            expected: Expectations::first_of(vlf),
+            window: Vec::new(),
+            window_offset: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Also checks that the first block follows `previous`, the last block of the VLF before it in sequence.
+    pub fn following(mut self, previous: &BlockHeader) -> VlfBlocks<'s, S> {
+        self.expected = Expectations::first_of_after(&self.vlf, previous);
+        self
+    }
+
+    /// The next step. After [`WalkStep::End`] it answers the same again.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn next_step(&mut self) -> Result<WalkStep<'_>, ReadFault> {
+        let offset = self.file_offset(&self.expected);
+        if self.vlf.parity == Parity::Unused || self.expected.bytes_max < SECTOR_BYTES as u64 {
+            return Ok(WalkStep::End { offset, fault: None });
+        }
+        match self.parse(self.expected)? {
+            Ok(header) => {
+                self.expected = self.expected.after(&header);
+                Ok(WalkStep::Block(Block::checked(header, &self.scratch)))
+            }
+            Err(fault) if fault.is_link_fault() => {
+                self.expected = self.expected.skip(0);
+                Ok(WalkStep::Gap {
+                    offset,
+                    bytes: 0,
+                    fault,
+                })
+            }
+            Err(fault) => match self.find_block()? {
+                Some(bytes) => {
+                    self.expected = self.expected.skip(bytes);
+                    Ok(WalkStep::Gap { offset, bytes, fault })
+                }
+                None => Ok(WalkStep::End {
+                    offset,
+                    fault: Some(fault),
+                }),
+            },
+        }
+    }
+
+    fn file_offset(&self, expected: &Expectations) -> u64 {
+        self.vlf.start_offset + u64::from(expected.block) * SECTOR_BYTES as u64
+    }
+
+    /// Parses the expected block into `scratch`.
+    fn parse(&mut self, expected: Expectations) -> Result<Result<BlockHeader, BlockFault>, ReadFault> {
+        let offset = self.file_offset(&expected);
+        self.load(offset, expected.bytes_max.min(BLOCK_BYTES_MAX as u64))?;
+        let start = usize::try_from(offset - self.window_offset).unwrap_or(usize::MAX);
+        let bytes = self.window.get(start..).unwrap_or(&[]);
+        Ok(parse_block(bytes, &expected, &mut self.scratch).map(|block| *block.header()))
+    }
+
+    /// Bytes from the expected block to the next place where a block of this use parses.
+    fn find_block(&mut self) -> Result<Option<u64>, ReadFault> {
+        let mut skipped = SECTOR_BYTES as u64;
+        while skipped + SECTOR_BYTES as u64 <= self.expected.bytes_max {
+            if self.parse(self.expected.skip(skipped))?.is_ok() {
+                return Ok(Some(skipped));
+            }
+            skipped += SECTOR_BYTES as u64;
+        }
+        Ok(None)
+    }
+
+    /// Makes sure the window holds `bytes` from `offset` on, as far as the file and the VLF reach.
+    fn load(&mut self, offset: u64, bytes: u64) -> Result<(), ReadFault> {
+        let end = self.vlf.span().end().min(self.source.len());
+        let wanted_end = (offset + bytes).min(end);
+        let window_end = self.window_offset + self.window.len() as u64;
+        if offset >= self.window_offset && wanted_end <= window_end {
+            return Ok(());
+        }
+        let window_bytes = end.saturating_sub(offset).min(WINDOW_BYTES);
+        self.window.resize(usize::try_from(window_bytes).unwrap_or(0), 0);
+        self.window_offset = offset;
+        self.source.read_at(offset, &mut self.window)
+    }
+}
