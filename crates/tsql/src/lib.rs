@@ -1,3 +1,8 @@
 //! T-SQL: lexer, parser, binder, executor.
 
 pub mod ast;
+pub mod batches;
+pub mod error;
+pub mod keywords;
+pub mod lexer;
+pub mod parser;

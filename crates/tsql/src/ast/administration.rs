@@ -28,9 +28,9 @@ impl DbccArgument {
         match self {
             Self::Word(name) => Some(name.object()),
             Self::Value(value) => match &value.kind {
-                super::ExpressionKind::Literal(
-                    super::Literal::Text(text) | super::Literal::NationalText(text),
-                ) => Some(text),
+                super::ExpressionKind::Literal(super::Literal::Text(text) | super::Literal::NationalText(text)) => {
+                    Some(text)
+                }
                 _ => None,
             },
         }

@@ -1,8 +1,8 @@
 //! INSERT, UPDATE, DELETE and bulk loads.
 
 use super::{
-    AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier,
-    Name, OptionValue, Query, QueryHint, SelectItem, TableHint, TableSource, Top,
+    AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier, Name, OptionValue,
+    Query, QueryHint, SelectItem, TableHint, TableSource, Top,
 };
 
 /// What a statement changes.

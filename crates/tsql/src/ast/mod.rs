@@ -76,11 +76,7 @@ impl Name {
 
     /// The part `index` places left of the last one; `None` if it is missing or empty.
     pub fn part_from_right(&self, index: usize) -> Option<&Identifier> {
-        self.parts
-            .iter()
-            .rev()
-            .nth(index)
-            .filter(|part| !part.text.is_empty())
+        self.parts.iter().rev().nth(index).filter(|part| !part.text.is_empty())
     }
 
     /// The last part's text: the object (or column) itself.

@@ -1,0 +1,163 @@
+//! What follows CREATE, ALTER and DROP.
+
+use super::{Parsed, Parser};
+use crate::ast::{CreateSchema, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition};
+use crate::error::ParseError;
+
+/// Object kinds SQL Server defines and this engine does not, by their first word.
+const FOREIGN_KINDS: &[&str] = &[
+    "AGGREGATE",
+    "APPLICATION",
+    "ASSEMBLY",
+    "ASYMMETRIC",
+    "AUTHORIZATION",
+    "AVAILABILITY",
+    "BROKER",
+    "CERTIFICATE",
+    "COLUMN",
+    "COLUMNSTORE",
+    "CONTRACT",
+    "CREDENTIAL",
+    "CRYPTOGRAPHIC",
+    "DEFAULT",
+    "ENDPOINT",
+    "EVENT",
+    "EXTERNAL",
+    "FULLTEXT",
+    "LOGIN",
+    "MASTER",
+    "MESSAGE",
+    "PARTITION",
+    "PRIMARY",
+    "QUEUE",
+    "REMOTE",
+    "RESOURCE",
+    "ROLE",
+    "ROUTE",
+    "RULE",
+    "SEARCH",
+    "SECURITY",
+    "SELECTIVE",
+    "SEQUENCE",
+    "SERVER",
+    "SERVICE",
+    "SIGNATURE",
+    "SPATIAL",
+    "STATISTICS",
+    "SYMMETRIC",
+    "SYNONYM",
+    "TRIGGER",
+    "USER",
+    "WORKLOAD",
+    "XML",
+];
+
+impl Parser<'_> {
+    pub(super) fn create(&mut self) -> Parsed<StatementKind> {
+        let start = self.token.start;
+        self.expect_word("CREATE")?;
+        let mut definition = DefinitionKind::Create;
+        if self.at_word("OR") && self.eat_words(&["OR", "ALTER"])? {
+            definition = DefinitionKind::CreateOrAlter;
+        }
+        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW"]) {
+            return self.module(definition, start);
+        }
+        if definition == DefinitionKind::CreateOrAlter {
+            self.refuse(&["TRIGGER"])?;
+            return Err(self.unexpected());
+        }
+        if self.at_word("TABLE") {
+            return self.create_table();
+        }
+        if self.at_word("DATABASE") {
+            if self.peek_word(1, "AUDIT")? || self.peek_word(1, "ENCRYPTION")? || self.peek_word(1, "SCOPED")? {
+                return Err(ParseError::not_supported(
+                    self.line(),
+                    "DATABASE AUDIT, ENCRYPTION, SCOPED",
+                ));
+            }
+            return self.create_database();
+        }
+        if self.at_any(&["UNIQUE", "CLUSTERED", "NONCLUSTERED", "INDEX"]) {
+            return self.create_index();
+        }
+        if self.eat_word("SCHEMA")? {
+            return self.create_schema();
+        }
+        if self.eat_word("TYPE")? {
+            return self.create_type();
+        }
+        self.refuse(FOREIGN_KINDS)?;
+        Err(self.unexpected())
+    }
+
+    fn create_schema(&mut self) -> Parsed<StatementKind> {
+        let name = self.identifier()?;
+        let owner = if self.eat_word("AUTHORIZATION")? {
+            Some(self.identifier()?)
+        } else {
+            None
+        };
+        self.refuse(&["CREATE", "GRANT", "DENY", "REVOKE"])?;
+        Ok(StatementKind::CreateSchema(Box::new(CreateSchema { name, owner })))
+    }
+
+    fn create_type(&mut self) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        let definition = if self.eat_word("FROM")? {
+            let data_type = self.data_type()?;
+            TypeDefinition::Alias {
+                data_type,
+                nullable: self.optional_nullable()?,
+            }
+        } else {
+            self.expect_word("AS")?;
+            self.expect_word("TABLE")?;
+            TypeDefinition::Table(self.table_elements()?)
+        };
+        Ok(StatementKind::CreateType(Box::new(CreateType { name, definition })))
+    }
+
+    pub(super) fn alter(&mut self) -> Parsed<StatementKind> {
+        let start = self.token.start;
+        self.expect_word("ALTER")?;
+        if self.at_any(&["PROC", "PROCEDURE", "FUNCTION", "VIEW"]) {
+            return self.module(DefinitionKind::Alter, start);
+        }
+        if self.at_word("TABLE") {
+            return self.alter_table();
+        }
+        if self.at_word("INDEX") {
+            return self.alter_index();
+        }
+        if self.at_word("DATABASE") {
+            return self.alter_database();
+        }
+        self.refuse(&["SCHEMA"])?;
+        self.refuse(FOREIGN_KINDS)?;
+        Err(self.unexpected())
+    }
+
+    pub(super) fn drop_statement(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("DROP")?;
+        if self.at_word("INDEX") {
+            return self.drop_index();
+        }
+        self.refuse(FOREIGN_KINDS)?;
+        let kind = match self.current().to_ascii_uppercase().as_str() {
+            "TABLE" => ObjectKind::Table,
+            "VIEW" => ObjectKind::View,
+            "PROC" | "PROCEDURE" => ObjectKind::Procedure,
+            "FUNCTION" => ObjectKind::Function,
+            "SCHEMA" => ObjectKind::Schema,
+            "TYPE" => ObjectKind::Type,
+            "DATABASE" => ObjectKind::Database,
+            _ => return Err(self.unexpected()),
+        };
+        self.advance()?;
+        let if_exists = self.if_exists()?;
+        let names = self.list(Self::name)?;
+        Ok(StatementKind::Drop(Box::new(Drop { kind, if_exists, names })))
+    }
+}

@@ -1,0 +1,108 @@
+//! EXECUTE, with or without the word.
+
+use super::{Parsed, Parser};
+use crate::ast::{Argument, Execute, ExecuteModule, Expression, ExpressionKind, Literal, Name};
+use crate::error::ParseError;
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// What follows the word EXECUTE, or stands without it at the start of a batch.
+    pub(super) fn execute(&mut self) -> Parsed<Execute> {
+        if self.at(b'(') {
+            return self.execute_text();
+        }
+        let mut return_variable = None;
+        if self.token.kind == TokenKind::Variable && self.peek_symbol(1, b'=')? {
+            return_variable = Some(self.variable()?);
+            self.advance()?;
+        }
+        let module = if self.token.kind == TokenKind::Variable {
+            ExecuteModule::Variable(self.variable()?)
+        } else {
+            ExecuteModule::Procedure(self.name()?)
+        };
+        self.refuse(&["AS"])?;
+        let arguments = if self.at_argument() {
+            self.list(Self::argument)?
+        } else {
+            Vec::new()
+        };
+        let recompile = self.at_word("WITH") && self.eat_words(&["WITH", "RECOMPILE"])?;
+        if self.at_word("WITH") && self.peek_word(1, "RESULT")? {
+            return Err(ParseError::not_supported(self.line(), "WITH RESULT SETS"));
+        }
+        Ok(Execute {
+            return_variable,
+            module,
+            arguments,
+            recompile,
+        })
+    }
+
+    fn execute_text(&mut self) -> Parsed<Execute> {
+        self.expect(b'(')?;
+        let text = self.expression()?;
+        self.expect(b')')?;
+        let at_server = self.at_word("AT");
+        if at_server || self.at_word("AS") {
+            return Err(ParseError::not_supported(
+                self.line(),
+                &self.current().to_ascii_uppercase(),
+            ));
+        }
+        let module = ExecuteModule::Text(text);
+        Ok(Execute {
+            return_variable: None,
+            module,
+            arguments: Vec::new(),
+            recompile: false,
+        })
+    }
+
+    /// True where an argument can start; anything else belongs to the next statement.
+    fn at_argument(&self) -> bool {
+        match self.token.kind {
+            TokenKind::End | TokenKind::Symbol(_, _) => self.at(b'-') || self.at(b'+'),
+            TokenKind::Word => self.at_identifier() || self.at_any(&["NULL", "DEFAULT", "ON", "OFF"]),
+            _ => true,
+        }
+    }
+
+    fn argument(&mut self) -> Parsed<Argument> {
+        let mut name = None;
+        if self.token.kind == TokenKind::Variable && self.peek_symbol(1, b'=')? {
+            name = Some(self.variable()?);
+            self.advance()?;
+        }
+        let value = self.argument_value()?;
+        let output = self.eat_word("OUTPUT")? || self.eat_word("OUT")?;
+        Ok(Argument { name, value, output })
+    }
+
+    /// A constant with or without sign, a variable, DEFAULT, or a bare word taken as text.
+    pub(super) fn argument_value(&mut self) -> Parsed<Expression> {
+        let line = self.line();
+        let first = self.token.kind;
+        let kind = match first {
+            TokenKind::Word if self.eat_word("NULL")? => ExpressionKind::Literal(Literal::Null),
+            TokenKind::Word if self.eat_word("DEFAULT")? => ExpressionKind::Literal(Literal::Default),
+            TokenKind::Word if self.at_any(&["ON", "OFF"]) => {
+                ExpressionKind::Literal(Literal::NationalText(self.take_identifier()?.text))
+            }
+            TokenKind::Word | TokenKind::Bracketed | TokenKind::DoubleQuoted => {
+                let name: Name = self.name()?;
+                ExpressionKind::Literal(Literal::NationalText(name.to_string()))
+            }
+            TokenKind::GlobalVariable => {
+                let token = self.advance()?;
+                ExpressionKind::GlobalVariable(self.slice(token).to_owned())
+            }
+            TokenKind::Symbol(b'+', 0) => {
+                self.advance()?;
+                ExpressionKind::Literal(self.literal()?)
+            }
+            _ => return self.option_value(),
+        };
+        Ok(Expression { line, kind })
+    }
+}

@@ -1,0 +1,129 @@
+//! The option lists shared by WITH clauses of many statements.
+
+use super::{Parsed, Parser};
+use crate::ast::{Expression, ExpressionKind, Name, OptionValue, UnaryOperator};
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// `WITH (options)`, if it is here.
+    pub(super) fn optional_with_options(&mut self) -> Parsed<Vec<OptionValue>> {
+        if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
+            self.advance()?;
+            return self.enclosed(Self::inner_option);
+        }
+        Ok(Vec::new())
+    }
+
+    /// An option inside parentheses, whose name may be several words.
+    pub(super) fn inner_option(&mut self) -> Parsed<OptionValue> {
+        self.nested(|parser| {
+            let line = parser.line();
+            let mut name = parser.option_name()?;
+            while parser.token.kind == TokenKind::Word || parser.token.kind == TokenKind::Bracketed {
+                let token = parser.advance()?;
+                name.push(' ');
+                name.push_str(&parser.plain(token).to_ascii_uppercase());
+            }
+            parser.option_rest(line, name)
+        })
+    }
+
+    /// An option outside parentheses: one word.
+    pub(super) fn outer_option(&mut self) -> Parsed<OptionValue> {
+        let line = self.line();
+        let name = self.option_name()?;
+        self.option_rest(line, name)
+    }
+
+    fn option_name(&mut self) -> Parsed<String> {
+        match self.token.kind {
+            TokenKind::Word => self.any_word(),
+            TokenKind::Text | TokenKind::NationalText => self.string(),
+            TokenKind::Bracketed | TokenKind::DoubleQuoted | TokenKind::Number | TokenKind::Variable => {
+                let token = self.advance()?;
+                Ok(self.plain(token))
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn option_rest(&mut self, line: u32, name: String) -> Parsed<OptionValue> {
+        let mut value = None;
+        if self.eat(b'=')? {
+            if self.at(b'(') {
+                let arguments = self.enclosed(Self::inner_option)?;
+                return Ok(OptionValue {
+                    line,
+                    name,
+                    value,
+                    arguments,
+                });
+            }
+            value = Some(self.option_value()?);
+        }
+        let arguments = if self.at(b'(') {
+            self.enclosed(Self::inner_option)?
+        } else {
+            Vec::new()
+        };
+        Ok(OptionValue {
+            line,
+            name,
+            value,
+            arguments,
+        })
+    }
+
+    /// A constant with or without sign, a variable, or a bare word.
+    pub(super) fn option_value(&mut self) -> Parsed<Expression> {
+        let line = self.line();
+        let kind = match self.token.kind {
+            TokenKind::Word | TokenKind::Bracketed | TokenKind::DoubleQuoted => ExpressionKind::Column(Name {
+                parts: vec![self.take_identifier()?],
+            }),
+            TokenKind::Variable => ExpressionKind::Variable(self.variable()?),
+            TokenKind::Symbol(b'-', 0) => {
+                self.advance()?;
+                let operand = Expression {
+                    line,
+                    kind: ExpressionKind::Literal(self.literal()?),
+                };
+                ExpressionKind::Unary {
+                    operator: UnaryOperator::Minus,
+                    operand: Box::new(operand),
+                }
+            }
+            _ => ExpressionKind::Literal(self.literal()?),
+        };
+        Ok(Expression { line, kind })
+    }
+
+    /// `ON` or `OFF`; true for ON.
+    pub(super) fn on_or_off(&mut self) -> Parsed<bool> {
+        if self.eat_word("ON")? {
+            return Ok(true);
+        }
+        self.expect_word("OFF")?;
+        Ok(false)
+    }
+
+    /// `NULL` (true), `NOT NULL` (false), or neither.
+    pub(super) fn optional_nullable(&mut self) -> Parsed<Option<bool>> {
+        if self.eat_word("NULL")? {
+            return Ok(Some(true));
+        }
+        if self.at_word("NOT") && self.eat_words(&["NOT", "NULL"])? {
+            return Ok(Some(false));
+        }
+        Ok(None)
+    }
+
+    /// `IF EXISTS`, if it is here.
+    pub(super) fn if_exists(&mut self) -> Parsed<bool> {
+        if !self.eat_word("IF")? {
+            return Ok(false);
+        }
+        self.expect_word("EXISTS")?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,247 @@
+//! Conditions: AND, OR, NOT, comparisons and the predicates.
+
+use super::{Parsed, Parser};
+use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like};
+use crate::error::ParseError;
+use crate::lexer::TokenKind;
+
+/// Lowest binding power: all scalar operators.
+const ALL_OPERATORS: u8 = 0;
+
+impl Parser<'_> {
+    /// A condition.
+    pub(super) fn condition(&mut self) -> Parsed<Expression> {
+        let condition = self.condition_or_scalar()?;
+        self.require_condition(&condition)?;
+        Ok(condition)
+    }
+
+    /// Error 4145 for a scalar where a condition is wanted.
+    fn require_condition(&self, condition: &Expression) -> Parsed<()> {
+        if condition.kind.is_condition() {
+            return Ok(());
+        }
+        let near = if self.at_end() { self.previous } else { self.token };
+        let text = format!(
+            "An expression of non-boolean type specified in a context where a condition is expected, near '{}'.",
+            self.plain(near)
+        );
+        Err(ParseError::new(4145, near.line, text))
+    }
+
+    /// What a parenthesis inside a condition holds: either kind.
+    pub(super) fn condition_or_scalar(&mut self) -> Parsed<Expression> {
+        self.nested(|parser| {
+            let outer = std::mem::take(&mut parser.height);
+            let result = parser.disjunction()?;
+            parser.grow()?;
+            parser.height = parser.height.max(outer);
+            Ok(result)
+        })
+    }
+
+    fn disjunction(&mut self) -> Parsed<Expression> {
+        let first = self.conjunction()?;
+        if !self.at_word("OR") {
+            return Ok(first);
+        }
+        self.require_condition(&first)?;
+        let line = first.line;
+        let mut terms = vec![first];
+        while self.eat_word("OR")? {
+            let term = self.conjunction()?;
+            self.require_condition(&term)?;
+            terms.push(term);
+        }
+        Ok(Expression {
+            line,
+            kind: ExpressionKind::Or(terms),
+        })
+    }
+
+    fn conjunction(&mut self) -> Parsed<Expression> {
+        let first = self.negation()?;
+        if !self.at_word("AND") {
+            return Ok(first);
+        }
+        self.require_condition(&first)?;
+        let line = first.line;
+        let mut terms = vec![first];
+        while self.eat_word("AND")? {
+            let term = self.negation()?;
+            self.require_condition(&term)?;
+            terms.push(term);
+        }
+        Ok(Expression {
+            line,
+            kind: ExpressionKind::And(terms),
+        })
+    }
+
+    fn negation(&mut self) -> Parsed<Expression> {
+        let line = self.line();
+        if !self.eat_word("NOT")? {
+            return self.predicate();
+        }
+        let inner = self.nested(Self::negation)?;
+        self.require_condition(&inner)?;
+        self.grow()?;
+        Ok(Expression {
+            line,
+            kind: ExpressionKind::Not(Box::new(inner)),
+        })
+    }
+
+    fn predicate(&mut self) -> Parsed<Expression> {
+        let line = self.line();
+        if self.eat_word("EXISTS")? {
+            self.expect(b'(')?;
+            let query = self.subquery()?;
+            self.expect(b')')?;
+            return Ok(Expression {
+                line,
+                kind: ExpressionKind::Exists(Box::new(query)),
+            });
+        }
+        if self.at_any(&["CONTAINS", "FREETEXT"]) {
+            return Err(ParseError::not_supported(line, &self.any_word()?));
+        }
+        let left = self.operators(true, ALL_OPERATORS)?;
+        if left.kind.is_condition() {
+            return Ok(left);
+        }
+        let line = self.line();
+        if let Some(operator) = self.comparison_operator()? {
+            return self.comparison(line, left, operator);
+        }
+        if self.eat_word("IS")? {
+            return self.is_test(line, left);
+        }
+        let negated = self.at_word("NOT");
+        if negated {
+            self.advance()?;
+        }
+        if self.eat_word("BETWEEN")? {
+            let low = self.expression()?;
+            self.expect_word("AND")?;
+            let high = self.expression()?;
+            let between = Between {
+                operand: left,
+                negated,
+                low,
+                high,
+            };
+            return Ok(Expression {
+                line,
+                kind: ExpressionKind::Between(Box::new(between)),
+            });
+        }
+        if self.eat_word("IN")? {
+            return self.membership(line, left, negated);
+        }
+        if self.eat_word("LIKE")? {
+            let pattern = self.expression()?;
+            let escape = if self.eat_word("ESCAPE")? {
+                Some(self.expression()?)
+            } else {
+                None
+            };
+            let like = Like {
+                operand: left,
+                negated,
+                pattern,
+                escape,
+            };
+            return Ok(Expression {
+                line,
+                kind: ExpressionKind::Like(Box::new(like)),
+            });
+        }
+        if negated { Err(self.unexpected()) } else { Ok(left) }
+    }
+
+    fn comparison_operator(&mut self) -> Parsed<Option<ComparisonOperator>> {
+        let TokenKind::Symbol(first, second) = self.token.kind else {
+            return Ok(None);
+        };
+        let operator = match (first, second) {
+            (b'=', 0) => ComparisonOperator::Equal,
+            (b'<', b'>') | (b'!', b'=') => ComparisonOperator::NotEqual,
+            (b'<', 0) => ComparisonOperator::Less,
+            (b'<', b'=') | (b'!', b'>') => ComparisonOperator::LessOrEqual,
+            (b'>', 0) => ComparisonOperator::Greater,
+            (b'>', b'=') | (b'!', b'<') => ComparisonOperator::GreaterOrEqual,
+            _ => return Ok(None),
+        };
+        self.advance()?;
+        Ok(Some(operator))
+    }
+
+    fn comparison(&mut self, line: u32, left: Expression, operator: ComparisonOperator) -> Parsed<Expression> {
+        let left = Box::new(left);
+        if self.at_any(&["ALL", "ANY", "SOME"]) {
+            let all = self.any_word()? == "ALL";
+            self.expect(b'(')?;
+            let query = Box::new(self.subquery()?);
+            self.expect(b')')?;
+            return Ok(Expression {
+                line,
+                kind: ExpressionKind::Quantified {
+                    left,
+                    operator,
+                    all,
+                    query,
+                },
+            });
+        }
+        let right = Box::new(self.expression()?);
+        Ok(Expression {
+            line,
+            kind: ExpressionKind::Comparison { left, operator, right },
+        })
+    }
+
+    fn is_test(&mut self, line: u32, left: Expression) -> Parsed<Expression> {
+        let negated = self.eat_word("NOT")?;
+        if self.eat_word("DISTINCT")? {
+            self.expect_word("FROM")?;
+            let right = Box::new(self.expression()?);
+            return Ok(Expression {
+                line,
+                kind: ExpressionKind::IsDistinct {
+                    left: Box::new(left),
+                    right,
+                    negated,
+                },
+            });
+        }
+        self.expect_word("NULL")?;
+        Ok(Expression {
+            line,
+            kind: ExpressionKind::IsNull {
+                operand: Box::new(left),
+                negated,
+            },
+        })
+    }
+
+    fn membership(&mut self, line: u32, left: Expression, negated: bool) -> Parsed<Expression> {
+        let operand = Box::new(left);
+        self.nested(|parser| {
+            parser.expect(b'(')?;
+            let kind = if parser.at_query()? {
+                let query = Box::new(parser.subquery()?);
+                ExpressionKind::InQuery {
+                    operand,
+                    negated,
+                    query,
+                }
+            } else {
+                let list = parser.list(Self::expression)?;
+                ExpressionKind::InList { operand, negated, list }
+            };
+            parser.expect(b')')?;
+            Ok(Expression { line, kind })
+        })
+    }
+}

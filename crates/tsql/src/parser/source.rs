@@ -1,0 +1,381 @@
+//! FROM: tables, hints, functions, derived tables, joins and applies.
+
+use super::{Parsed, Parser};
+use crate::ast::{
+    Expression, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, TableHint, TableReference, TableSource,
+};
+use crate::error::ParseError;
+use crate::lexer::TokenKind;
+
+/// Table hints that may stand in parentheses without WITH.
+const HINTS: &[&str] = &[
+    "NOLOCK",
+    "HOLDLOCK",
+    "READUNCOMMITTED",
+    "READCOMMITTED",
+    "READCOMMITTEDLOCK",
+    "REPEATABLEREAD",
+    "SERIALIZABLE",
+    "READPAST",
+    "ROWLOCK",
+    "PAGLOCK",
+    "TABLOCK",
+    "TABLOCKX",
+    "UPDLOCK",
+    "XLOCK",
+    "NOWAIT",
+    "SNAPSHOT",
+    "NOEXPAND",
+    "KEEPIDENTITY",
+    "KEEPDEFAULTS",
+    "IGNORE_CONSTRAINTS",
+    "IGNORE_TRIGGERS",
+    "FORCESEEK",
+    "FORCESCAN",
+    "INDEX",
+    "SPATIAL_WINDOW_MAX_CELLS",
+    "FASTFIRSTROW",
+];
+
+impl Parser<'_> {
+    /// The comma-separated sources of FROM.
+    pub(super) fn table_sources(&mut self) -> Parsed<Vec<TableSource>> {
+        self.list(Self::joined_source)
+    }
+
+    fn joined_source(&mut self) -> Parsed<TableSource> {
+        self.nested(|parser| {
+            let outer = std::mem::take(&mut parser.height);
+            let mut left = parser.single_source()?;
+            while let Some((line, kind, algorithm)) = parser.join_words()? {
+                let apply = matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply);
+                let conditional = !apply && kind != JoinKind::Cross;
+                // In `a JOIN b JOIN c ON x ON y` the inner join comes first: take it as the right side.
+                let right = if conditional {
+                    parser.right_of_join()?
+                } else {
+                    parser.single_source()?
+                };
+                let on = if conditional {
+                    parser.expect_word("ON")?;
+                    Some(parser.condition()?)
+                } else {
+                    None
+                };
+                parser.grow()?;
+                left = TableSource::Join(Box::new(Join {
+                    line,
+                    left,
+                    kind,
+                    algorithm,
+                    right,
+                    on,
+                }));
+            }
+            parser.height = parser.height.max(outer);
+            Ok(left)
+        })
+    }
+
+    fn right_of_join(&mut self) -> Parsed<TableSource> {
+        self.nested(|parser| {
+            let mut right = parser.single_source()?;
+            while !parser.at_word("ON") {
+                let Some((line, kind, algorithm)) = parser.join_words()? else {
+                    break;
+                };
+                let conditional = !matches!(kind, JoinKind::CrossApply | JoinKind::OuterApply | JoinKind::Cross);
+                let inner = if conditional {
+                    parser.right_of_join()?
+                } else {
+                    parser.single_source()?
+                };
+                let on = if conditional {
+                    parser.expect_word("ON")?;
+                    Some(parser.condition()?)
+                } else {
+                    None
+                };
+                parser.grow()?;
+                right = TableSource::Join(Box::new(Join {
+                    line,
+                    left: right,
+                    kind,
+                    algorithm,
+                    right: inner,
+                    on,
+                }));
+            }
+            Ok(right)
+        })
+    }
+
+    /// The words of a join, if they are here, and the line they start on.
+    fn join_words(&mut self) -> Parsed<Option<(u32, JoinKind, Option<JoinAlgorithm>)>> {
+        let line = self.line();
+        if self.eat_word("CROSS")? {
+            if self.eat_word("APPLY")? {
+                return Ok(Some((line, JoinKind::CrossApply, None)));
+            }
+            self.expect_word("JOIN")?;
+            return Ok(Some((line, JoinKind::Cross, None)));
+        }
+        if self.eat_word("OUTER")? {
+            self.expect_word("APPLY")?;
+            return Ok(Some((line, JoinKind::OuterApply, None)));
+        }
+        if self.eat_word("JOIN")? {
+            return Ok(Some((line, JoinKind::Inner, None)));
+        }
+        let kind = if self.eat_word("INNER")? {
+            JoinKind::Inner
+        } else if self.eat_word("LEFT")? {
+            JoinKind::Left
+        } else if self.eat_word("RIGHT")? {
+            JoinKind::Right
+        } else if self.eat_word("FULL")? {
+            JoinKind::Full
+        } else {
+            self.refuse(&["PIVOT", "UNPIVOT"])?;
+            return Ok(None);
+        };
+        if kind != JoinKind::Inner {
+            self.eat_word("OUTER")?;
+        }
+        let algorithm = self.join_algorithm()?;
+        self.expect_word("JOIN")?;
+        Ok(Some((line, kind, algorithm)))
+    }
+
+    fn join_algorithm(&mut self) -> Parsed<Option<JoinAlgorithm>> {
+        Ok(if self.eat_word("LOOP")? {
+            Some(JoinAlgorithm::Loop)
+        } else if self.eat_word("HASH")? {
+            Some(JoinAlgorithm::Hash)
+        } else if self.eat_word("MERGE")? {
+            Some(JoinAlgorithm::Merge)
+        } else if self.eat_word("REMOTE")? {
+            Some(JoinAlgorithm::Remote)
+        } else {
+            None
+        })
+    }
+
+    fn single_source(&mut self) -> Parsed<TableSource> {
+        let line = self.line();
+        if self.at(b'(') {
+            return self.nested(|parser| parser.parenthesised_source(line));
+        }
+        if self.token.kind == TokenKind::Variable {
+            let name = self.variable()?;
+            let alias = self.optional_table_alias()?;
+            return Ok(TableSource::Variable { line, name, alias });
+        }
+        self.refuse(&[
+            "OPENROWSET",
+            "OPENQUERY",
+            "OPENDATASOURCE",
+            "OPENXML",
+            "CONTAINSTABLE",
+            "FREETEXTTABLE",
+        ])?;
+        // `::fn_name(...)`, the old way to call a system function.
+        if self.token.kind == TokenKind::Symbol(b':', b':') {
+            self.advance()?;
+        }
+        let name = self.name()?;
+        if self.at(b'(') && !self.at_old_hints()? {
+            return self.function_source(line, name);
+        }
+        self.table_reference(line, name).map(TableSource::Table)
+    }
+
+    fn function_source(&mut self, line: u32, name: Name) -> Parsed<TableSource> {
+        let call: FunctionCall = self.nested(|parser| parser.call_arguments(name))?;
+        if call.name.object().eq_ignore_ascii_case("OPENJSON") && self.at_word("WITH") {
+            return Err(ParseError::not_supported(line, "OPENJSON WITH"));
+        }
+        let alias = self.optional_table_alias()?;
+        let columns = if alias.is_some() {
+            self.optional_columns()?
+        } else {
+            Vec::new()
+        };
+        Ok(TableSource::Function {
+            line,
+            call: Box::new(call),
+            alias,
+            columns,
+        })
+    }
+
+    fn table_reference(&mut self, line: u32, name: Name) -> Parsed<TableReference> {
+        let mut hints = self.old_hints()?;
+        self.refuse(&["TABLESAMPLE"])?;
+        let temporal = self.at_word("FOR") && (self.peek_word(1, "SYSTEM_TIME")?);
+        if temporal {
+            return Err(ParseError::not_supported(self.line(), "FOR SYSTEM_TIME"));
+        }
+        let alias = self.optional_table_alias()?;
+        self.refuse(&["TABLESAMPLE"])?;
+        hints.append(&mut self.old_hints()?);
+        hints.append(&mut self.optional_table_hints()?);
+        Ok(TableReference {
+            line,
+            name,
+            alias,
+            hints,
+        })
+    }
+
+    fn old_hints(&mut self) -> Parsed<Vec<TableHint>> {
+        if self.at(b'(') && self.at_old_hints()? {
+            self.hint_list()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// True at `(NOLOCK)` and its kin; the parenthesis is under the cursor. A hint is followed by `)`, `,`, `=`, `(`, or
+    /// another hint, and a function's argument of that name would be no constant expression, so the word decides.
+    fn at_old_hints(&self) -> Parsed<bool> {
+        let token = self.peek(1)?;
+        let word = self.slice(token);
+        Ok(token.kind == TokenKind::Word && HINTS.iter().any(|hint| word.eq_ignore_ascii_case(hint)))
+    }
+
+    /// `WITH (hints)`, if it is here.
+    pub(super) fn optional_table_hints(&mut self) -> Parsed<Vec<TableHint>> {
+        if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
+            self.advance()?;
+            return self.hint_list();
+        }
+        Ok(Vec::new())
+    }
+
+    fn hint_list(&mut self) -> Parsed<Vec<TableHint>> {
+        self.expect(b'(')?;
+        let mut hints = Vec::new();
+        loop {
+            let known = self.token.kind == TokenKind::Word
+                && HINTS.iter().any(|hint| self.current().eq_ignore_ascii_case(hint));
+            if !known {
+                let text = format!(
+                    "\"{}\" is not a recognized table hints option. If it is intended as a parameter to a table-valued function or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90.",
+                    self.current()
+                );
+                let expected = self.token.kind == TokenKind::Word && self.at_identifier();
+                return Err(if expected {
+                    ParseError::new(321, self.line(), text)
+                } else {
+                    self.unexpected()
+                });
+            }
+            let name = self.any_word()?;
+            let mut arguments = Vec::new();
+            self.eat(b'=')?;
+            if self.at(b'(') {
+                let inside = self.balanced_text()?;
+                arguments.extend(inside.split(',').map(|part| part.trim().to_owned()));
+            } else if name == "INDEX" || self.token.kind == TokenKind::Number {
+                let token = self.advance()?;
+                arguments.push(self.plain(token));
+            }
+            hints.push(TableHint { name, arguments });
+            if self.eat(b')')? {
+                return Ok(hints);
+            }
+            // Commas between hints are optional.
+            self.eat(b',')?;
+        }
+    }
+
+    /// A parenthesis of FROM: a derived table, a VALUES table or joins.
+    fn parenthesised_source(&mut self, line: u32) -> Parsed<TableSource> {
+        if self.peek_word(1, "VALUES")? {
+            self.advance()?;
+            self.advance()?;
+            let rows = self.value_rows()?;
+            self.expect(b')')?;
+            let (alias, columns) = self.derived_alias()?;
+            return Ok(TableSource::Values {
+                line,
+                rows,
+                alias,
+                columns,
+            });
+        }
+        if self.parentheses_hold_query()? {
+            self.advance()?;
+            let query = Box::new(self.subquery()?);
+            self.expect(b')')?;
+            let (alias, columns) = self.derived_alias()?;
+            return Ok(TableSource::Derived {
+                line,
+                query,
+                alias,
+                columns,
+            });
+        }
+        self.expect(b'(')?;
+        let inner = self.joined_source()?;
+        self.expect(b')')?;
+        Ok(inner)
+    }
+
+    /// True if the parentheses from here on open a SELECT, and the innermost one is followed by no alias, which would
+    /// make it a derived table inside joins.
+    fn parentheses_hold_query(&self) -> Parsed<bool> {
+        let mut lexer = self.lexer;
+        let mut opened = 1_usize;
+        loop {
+            let token = lexer.next_token()?;
+            match token.kind {
+                TokenKind::Symbol(b'(', 0) if opened < 100 => opened += 1,
+                TokenKind::Word => {
+                    return Ok(self.slice(token).eq_ignore_ascii_case("SELECT") && opened <= 1
+                        || self.slice(token).eq_ignore_ascii_case("SELECT") && nested_set_operation(self, lexer)?);
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    fn derived_alias(&mut self) -> Parsed<(Identifier, Vec<Identifier>)> {
+        self.eat_word("AS")?;
+        let alias = self.identifier()?;
+        Ok((alias, self.optional_columns()?))
+    }
+
+    fn optional_table_alias(&mut self) -> Parsed<Option<Identifier>> {
+        if self.eat_word("AS")? {
+            return self.identifier().map(Some);
+        }
+        if self.at_identifier() {
+            self.take_identifier().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// `(a, b), (c, d)`.
+    pub(super) fn value_rows(&mut self) -> Parsed<Vec<Vec<Expression>>> {
+        self.list(|parser| parser.enclosed(Self::value_or_default))
+    }
+}
+
+/// Looks past the parenthesis that a SELECT just begun stands in: true if a set operator or another parenthesis follows,
+/// false if an alias does.
+fn nested_set_operation(parser: &Parser<'_>, mut lexer: crate::lexer::Lexer<'_>) -> Parsed<bool> {
+    let mut depth = 1_usize;
+    while depth > 0 {
+        match lexer.next_token()?.kind {
+            TokenKind::Symbol(b'(', 0) => depth += 1,
+            TokenKind::Symbol(b')', 0) => depth -= 1,
+            TokenKind::End => return Ok(true),
+            _ => {}
+        }
+    }
+    let next = lexer.next_token()?;
+    Ok(!parser.is_identifier(next) && !parser.slice(next).eq_ignore_ascii_case("AS"))
+}

@@ -1,0 +1,572 @@
+//! Table definitions, ALTER TABLE and indexes.
+
+use super::{Parsed, Parser};
+use crate::ast::*;
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// `TABLE name (...)`, CREATE being read.
+    pub(super) fn create_table(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("TABLE")?;
+        let name = self.name()?;
+        self.refuse(&["AS"])?;
+        let elements = self.table_elements()?;
+        let (mut filegroup, mut text_filegroup, mut options) = (None, None, Vec::new());
+        loop {
+            if self.eat_word("ON")? {
+                filegroup = Some(self.filegroup()?);
+            } else if self.eat_word("TEXTIMAGE_ON")? {
+                text_filegroup = Some(self.filegroup()?);
+            } else if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
+                options = self.optional_with_options()?;
+            } else {
+                break;
+            }
+        }
+        let table = CreateTable {
+            name,
+            elements,
+            filegroup,
+            text_filegroup,
+            options,
+        };
+        Ok(StatementKind::CreateTable(Box::new(table)))
+    }
+
+    /// The filegroup after ON: a name, or `"default"`.
+    pub(super) fn filegroup(&mut self) -> Parsed<Identifier> {
+        let name = if self.at_word("PRIMARY") {
+            self.take_identifier()?
+        } else {
+            self.name_or_text()?
+        };
+        if self.at(b'(') {
+            return Err(crate::error::ParseError::not_supported(self.line(), "partition scheme"));
+        }
+        Ok(name)
+    }
+
+    /// An identifier, or a string in its place.
+    pub(super) fn name_or_text(&mut self) -> Parsed<Identifier> {
+        if self.at_string() {
+            return Ok(Identifier {
+                text: self.string()?,
+                quoted: true,
+            });
+        }
+        self.identifier()
+    }
+
+    /// `(columns and constraints)`; a comma may end the list, as SQL Server allows.
+    pub(super) fn table_elements(&mut self) -> Parsed<Vec<TableElement>> {
+        self.expect(b'(')?;
+        let mut elements = vec![self.table_element()?];
+        loop {
+            // Table constraints may follow without a comma.
+            if !self.eat(b',')? && !self.at_any(&["CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
+                break;
+            }
+            if self.at(b')') {
+                break;
+            }
+            elements.push(self.table_element()?);
+        }
+        self.expect(b')')?;
+        Ok(elements)
+    }
+
+    pub(super) fn table_element(&mut self) -> Parsed<TableElement> {
+        if self.at_any(&["CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "DEFAULT"]) {
+            return self.table_constraint().map(TableElement::Constraint);
+        }
+        if self.at_word("INDEX") {
+            return self.inline_index().map(TableElement::Index);
+        }
+        if self.at_word("PERIOD") && self.peek_word(1, "FOR")? {
+            return Err(crate::error::ParseError::not_supported(
+                self.line(),
+                "PERIOD FOR SYSTEM_TIME",
+            ));
+        }
+        self.column_definition().map(TableElement::Column)
+    }
+
+    fn inline_index(&mut self) -> Parsed<InlineIndex> {
+        self.expect_word("INDEX")?;
+        let name = self.identifier()?;
+        let unique = self.eat_word("UNIQUE")?;
+        let clustered = self.optional_clustered()?;
+        let columns = if self.at(b'(') {
+            self.enclosed(Self::index_column)?
+        } else {
+            Vec::new()
+        };
+        let included_columns = self.optional_include()?;
+        let filter = if self.eat_word("WHERE")? {
+            Some(self.condition()?)
+        } else {
+            None
+        };
+        let options = self.optional_with_options()?;
+        if self.eat_word("ON")? {
+            self.filegroup()?;
+        }
+        Ok(InlineIndex {
+            name,
+            unique,
+            clustered,
+            columns,
+            included_columns,
+            filter,
+            options,
+        })
+    }
+
+    /// One column with its options.
+    pub(super) fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
+        let line = self.line();
+        let name = self.identifier()?;
+        let mut column = ColumnDefinition {
+            line,
+            name,
+            data_type: None,
+            computed: None,
+            persisted: false,
+            collation: None,
+            nullable: None,
+            identity: None,
+            row_guid: false,
+            sparse: false,
+            default: None,
+            constraints: Vec::new(),
+        };
+        if self.eat_word("AS")? {
+            column.computed = Some(self.expression()?);
+            column.persisted = self.eat_word("PERSISTED")?;
+        } else if column.name.is("timestamp") && (self.at(b',') || self.at(b')')) {
+            return Ok(column);
+        } else {
+            column.data_type = Some(self.data_type()?);
+        }
+        while self.column_option(&mut column)? {}
+        Ok(column)
+    }
+
+    /// One option of a column; false if none is here.
+    fn column_option(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
+        if let Some(nullable) = self.optional_nullable()? {
+            column.nullable = Some(nullable);
+        } else if self.eat_word("COLLATE")? {
+            column.collation = Some(self.identifier()?);
+        } else if self.eat_word("IDENTITY")? {
+            column.identity = Some(self.identity()?);
+        } else if self.eat_word("ROWGUIDCOL")? {
+            column.row_guid = true;
+        } else if self.eat_word("SPARSE")? {
+            column.sparse = true;
+        } else if self.at_word("INDEX") {
+            let index = self.inline_index()?;
+            return Err(crate::error::ParseError::not_supported(
+                column.line,
+                &format!("INDEX {} on a column", index.name),
+            ));
+        } else if self.at_any(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"]) {
+            self.refuse(&["FILESTREAM", "MASKED", "ENCRYPTED", "GENERATED"])?;
+        } else {
+            return self.column_constraint(column);
+        }
+        Ok(true)
+    }
+
+    fn column_constraint(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
+        let line = self.line();
+        let name = self.optional_constraint_name()?;
+        if self.eat_word("DEFAULT")? {
+            let (expression, text) = self.default_value()?;
+            // WITH VALUES says what ADD does for old rows; a NOT NULL column does the same without it.
+            if self.at_word("WITH") && self.peek_word(1, "VALUES")? {
+                return Err(crate::error::ParseError::not_supported(self.line(), "WITH VALUES"));
+            }
+            column.default = Some(DefaultDefinition { name, expression, text });
+            return Ok(true);
+        }
+        let kind = if self.at_any(&["PRIMARY", "UNIQUE"]) {
+            ConstraintKind::Key(self.key_constraint()?)
+        } else if self.at_any(&["FOREIGN", "REFERENCES"]) {
+            if self.eat_word("FOREIGN")? {
+                self.expect_word("KEY")?;
+            }
+            ConstraintKind::ForeignKey(self.references(Vec::new())?)
+        } else if self.at_word("CHECK") {
+            self.check_constraint()?
+        } else if name.is_some() {
+            if let Some(nullable) = self.optional_nullable()? {
+                column.nullable = Some(nullable);
+                return Ok(true);
+            }
+            return Err(self.unexpected());
+        } else {
+            return Ok(false);
+        };
+        // `a int CHECK (...)` belongs to the column; a key with a column list of its own does not.
+        column.constraints.push(TableConstraint { line, name, kind });
+        Ok(true)
+    }
+
+    fn default_value(&mut self) -> Parsed<(Expression, String)> {
+        let start = self.token.start;
+        let expression = self.expression()?;
+        Ok((expression, self.text_between(start, self.previous.end).to_owned()))
+    }
+
+    fn identity(&mut self) -> Parsed<IdentityDefinition> {
+        let (mut seed, mut increment) = (1, 1);
+        if self.eat(b'(')? {
+            seed = self.signed_number()?;
+            self.expect(b',')?;
+            increment = self.signed_number()?;
+            self.expect(b')')?;
+        }
+        let not_for_replication = self.not_for_replication()?;
+        Ok(IdentityDefinition {
+            seed,
+            increment,
+            not_for_replication,
+        })
+    }
+
+    fn signed_number(&mut self) -> Parsed<i128> {
+        let negative = self.eat(b'-')?;
+        if !negative {
+            self.eat(b'+')?;
+        }
+        let value: i128 = self.whole_number()?;
+        Ok(if negative { -value } else { value })
+    }
+
+    fn not_for_replication(&mut self) -> Parsed<bool> {
+        Ok(self.at_word("NOT") && self.eat_words(&["NOT", "FOR", "REPLICATION"])?)
+    }
+
+    fn optional_constraint_name(&mut self) -> Parsed<Option<Identifier>> {
+        if self.eat_word("CONSTRAINT")? {
+            self.identifier().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn table_constraint(&mut self) -> Parsed<TableConstraint> {
+        let line = self.line();
+        let name = self.optional_constraint_name()?;
+        let kind = if self.at_any(&["PRIMARY", "UNIQUE"]) {
+            ConstraintKind::Key(self.key_constraint()?)
+        } else if self.eat_word("FOREIGN")? {
+            self.expect_word("KEY")?;
+            let columns = self.enclosed(Self::identifier)?;
+            ConstraintKind::ForeignKey(self.references(columns)?)
+        } else if self.at_word("CHECK") {
+            self.check_constraint()?
+        } else if self.eat_word("DEFAULT")? {
+            let (expression, text) = self.default_value()?;
+            self.expect_word("FOR")?;
+            let column = self.identifier()?;
+            ConstraintKind::Default {
+                definition: DefaultDefinition {
+                    name: name.clone(),
+                    expression,
+                    text,
+                },
+                column,
+            }
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(TableConstraint { line, name, kind })
+    }
+
+    fn key_constraint(&mut self) -> Parsed<KeyConstraint> {
+        let primary = self.eat_word("PRIMARY")?;
+        self.expect_word(if primary { "KEY" } else { "UNIQUE" })?;
+        let clustered = self.optional_clustered()?;
+        let columns = if self.at(b'(') {
+            self.enclosed(Self::index_column)?
+        } else {
+            Vec::new()
+        };
+        let mut options = self.optional_with_options()?;
+        if self.at_word("WITH") && self.eat_words(&["WITH", "FILLFACTOR"])? {
+            self.expect(b'=')?;
+            let line = self.line();
+            let value = Some(self.option_value()?);
+            options.push(OptionValue {
+                line,
+                name: "FILLFACTOR".to_owned(),
+                value,
+                arguments: Vec::new(),
+            });
+        }
+        let filegroup = if self.eat_word("ON")? {
+            Some(self.filegroup()?)
+        } else {
+            None
+        };
+        Ok(KeyConstraint {
+            primary,
+            clustered,
+            columns,
+            options,
+            filegroup,
+        })
+    }
+
+    fn references(&mut self, columns: Vec<Identifier>) -> Parsed<ForeignKey> {
+        self.expect_word("REFERENCES")?;
+        let table = self.name()?;
+        let referenced_columns = self.optional_columns()?;
+        let (mut on_delete, mut on_update) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
+        while self.eat_word("ON")? {
+            if self.eat_word("DELETE")? {
+                on_delete = self.referential_action()?;
+            } else {
+                self.expect_word("UPDATE")?;
+                on_update = self.referential_action()?;
+            }
+        }
+        let not_for_replication = self.not_for_replication()?;
+        Ok(ForeignKey {
+            columns,
+            table,
+            referenced_columns,
+            on_delete,
+            on_update,
+            not_for_replication,
+        })
+    }
+
+    fn referential_action(&mut self) -> Parsed<ReferentialAction> {
+        if self.eat_word("CASCADE")? {
+            return Ok(ReferentialAction::Cascade);
+        }
+        if self.eat_word("NO")? {
+            self.expect_word("ACTION")?;
+            return Ok(ReferentialAction::NoAction);
+        }
+        self.expect_word("SET")?;
+        if self.eat_word("NULL")? {
+            return Ok(ReferentialAction::SetNull);
+        }
+        self.expect_word("DEFAULT")?;
+        Ok(ReferentialAction::SetDefault)
+    }
+
+    fn check_constraint(&mut self) -> Parsed<ConstraintKind> {
+        self.expect_word("CHECK")?;
+        let not_for_replication = self.not_for_replication()?;
+        self.expect(b'(')?;
+        let start = self.token.start;
+        let condition = self.condition()?;
+        let text = self.text_between(start, self.previous.end).to_owned();
+        self.expect(b')')?;
+        Ok(ConstraintKind::Check {
+            condition,
+            text,
+            not_for_replication,
+        })
+    }
+
+    pub(super) fn optional_clustered(&mut self) -> Parsed<Option<bool>> {
+        if self.eat_word("CLUSTERED")? {
+            return Ok(Some(true));
+        }
+        Ok(if self.eat_word("NONCLUSTERED")? {
+            Some(false)
+        } else {
+            None
+        })
+    }
+
+    fn index_column(&mut self) -> Parsed<IndexColumn> {
+        let name = self.identifier()?;
+        let descending = self.descending()?;
+        Ok(IndexColumn { name, descending })
+    }
+
+    fn optional_include(&mut self) -> Parsed<Vec<Identifier>> {
+        if self.eat_word("INCLUDE")? {
+            self.enclosed(Self::identifier)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// `[UNIQUE] [CLUSTERED | NONCLUSTERED] INDEX ...`, CREATE being read.
+    pub(super) fn create_index(&mut self) -> Parsed<StatementKind> {
+        let unique = self.eat_word("UNIQUE")?;
+        let clustered = self.optional_clustered()?.unwrap_or(false);
+        self.refuse(&["COLUMNSTORE"])?;
+        self.expect_word("INDEX")?;
+        let name = self.identifier()?;
+        self.expect_word("ON")?;
+        let table = self.name()?;
+        let columns = self.enclosed(Self::index_column)?;
+        let included_columns = self.optional_include()?;
+        let filter = if self.eat_word("WHERE")? {
+            Some(self.condition()?)
+        } else {
+            None
+        };
+        let mut options = self.optional_with_options()?;
+        if options.is_empty() && self.at_word("WITH") && self.peek(1)?.kind == TokenKind::Word {
+            self.advance()?;
+            options = self.list(Self::outer_option)?;
+        }
+        let filegroup = if self.eat_word("ON")? {
+            Some(self.filegroup()?)
+        } else {
+            None
+        };
+        let index = CreateIndex {
+            name,
+            unique,
+            clustered,
+            table,
+            columns,
+            included_columns,
+            filter,
+            options,
+            filegroup,
+        };
+        Ok(StatementKind::CreateIndex(Box::new(index)))
+    }
+
+    /// `INDEX name | ALL ON table ...`, ALTER being read.
+    pub(super) fn alter_index(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("INDEX")?;
+        let name = if self.eat_word("ALL")? {
+            None
+        } else {
+            Some(self.identifier()?)
+        };
+        self.expect_word("ON")?;
+        let table = self.name()?;
+        let (action, options) = if self.eat_word("REBUILD")? {
+            (AlterIndexAction::Rebuild, self.optional_with_options()?)
+        } else if self.eat_word("REORGANIZE")? {
+            (AlterIndexAction::Reorganize, self.optional_with_options()?)
+        } else if self.eat_word("DISABLE")? {
+            (AlterIndexAction::Disable, Vec::new())
+        } else {
+            self.expect_word("SET")?;
+            (AlterIndexAction::Set, self.enclosed(Self::inner_option)?)
+        };
+        Ok(StatementKind::AlterIndex(Box::new(AlterIndex {
+            name,
+            table,
+            action,
+            options,
+        })))
+    }
+
+    /// `INDEX ...`, DROP being read.
+    pub(super) fn drop_index(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("INDEX")?;
+        let if_exists = self.if_exists()?;
+        let indexes = self.list(|parser| {
+            let mut name = parser.name()?;
+            if parser.eat_word("ON")? {
+                let table = parser.name()?;
+                let index = if name.parts.len() == 1 { name.parts.pop() } else { None };
+                return index.map(|index| (index, table)).ok_or_else(|| parser.unexpected());
+            }
+            match name.parts.pop() {
+                Some(index) if !name.parts.is_empty() => Ok((index, name)),
+                _ => Err(parser.unexpected()),
+            }
+        })?;
+        self.optional_with_options()?;
+        Ok(StatementKind::DropIndex(Box::new(DropIndex { if_exists, indexes })))
+    }
+
+    /// `TABLE name ...`, ALTER being read.
+    pub(super) fn alter_table(&mut self) -> Parsed<StatementKind> {
+        self.expect_word("TABLE")?;
+        let name = self.name()?;
+        let mut check = None;
+        if self.eat_word("WITH")? {
+            check = Some(self.eat_word("CHECK")?);
+            if check == Some(false) {
+                self.expect_word("NOCHECK")?;
+            }
+        }
+        let action = if self.eat_word("ADD")? {
+            AlterTableAction::Add {
+                check,
+                elements: self.list(Self::table_element)?,
+            }
+        } else if self.at_any(&["CHECK", "NOCHECK"]) {
+            let enable = self.any_word()? == "CHECK";
+            self.expect_word("CONSTRAINT")?;
+            let names = if self.eat_word("ALL")? {
+                Vec::new()
+            } else {
+                self.list(Self::identifier)?
+            };
+            AlterTableAction::CheckConstraint {
+                check_existing: check,
+                enable,
+                names,
+            }
+        } else if check.is_some() {
+            return Err(self.unexpected());
+        } else if self.eat_word("DROP")? {
+            AlterTableAction::Drop(self.alter_table_drops()?)
+        } else if self.eat_word("ALTER")? {
+            self.alter_column()?
+        } else if self.eat_word("REBUILD")? {
+            AlterTableAction::Rebuild(self.optional_with_options()?)
+        } else if self.eat_word("SET")? {
+            AlterTableAction::Set(self.enclosed(Self::inner_option)?)
+        } else {
+            self.refuse(&["SWITCH", "ENABLE", "DISABLE"])?;
+            return Err(self.unexpected());
+        };
+        Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })))
+    }
+
+    /// The word COLUMN or CONSTRAINT holds for the names after it until another stands.
+    fn alter_table_drops(&mut self) -> Parsed<Vec<AlterTableDrop>> {
+        let (mut column, mut if_exists) = (false, false);
+        self.list(|parser| {
+            if parser.at_any(&["COLUMN", "CONSTRAINT"]) {
+                column = parser.any_word()? == "COLUMN";
+                if_exists = parser.if_exists()?;
+            }
+            let name = parser.identifier()?;
+            Ok(AlterTableDrop {
+                column,
+                if_exists,
+                name,
+            })
+        })
+    }
+
+    fn alter_column(&mut self) -> Parsed<AlterTableAction> {
+        self.expect_word("COLUMN")?;
+        let name = self.identifier()?;
+        self.refuse(&["ADD", "DROP"])?;
+        let data_type = self.data_type()?;
+        let collation = if self.eat_word("COLLATE")? {
+            Some(self.identifier()?)
+        } else {
+            None
+        };
+        let nullable = self.optional_nullable()?;
+        Ok(AlterTableAction::AlterColumn {
+            name,
+            data_type,
+            collation,
+            nullable,
+        })
+    }
+}
