@@ -25,6 +25,9 @@
 //! (a use with the same parity, two uses ago) the checksums do. Our chain of CRCs makes sure that a block left over from a
 //! write before a crash never follows a block written after it, even where sequence, place and length agree.
 //!
+//! A block without records is a filler: where no further record fits into a VLF, SQL Server seals what is left of it with one
+//! (seen in formats 2 and 4), so that the next block finds its predecessor's length.
+//!
 //! Slots, used bytes and LSN are published (parsers of .ldf files); flags, previous length, checksum and the meaning of
 //! the first two bytes were found here and hold for every block of the real files tested. Headers have 24 or 28 bytes in
 //! format 2, 40 in 4, 48 in 5 (72 since SQL Server 2022), 72 in ours.

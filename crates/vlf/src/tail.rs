@@ -22,7 +22,7 @@
 use std::fmt;
 
 /// Why bytes are not the log block that was expected. The checks run in the order of the variants, so each fault says that
-/// all checks above it passed.
+/// all checks above it passed (only [`BlockFault::Short`] can also come later, once the block's length is known).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockFault {
     /// The bytes given end before the block does.
