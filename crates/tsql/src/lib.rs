@@ -5,4 +5,6 @@ pub mod batches;
 pub mod error;
 pub mod keywords;
 pub mod lexer;
+pub mod messages;
 pub mod parser;
+pub mod scalar;

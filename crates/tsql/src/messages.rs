@@ -1,0 +1,262 @@
+//! The sentences that binding and executing T-SQL can fail with: SQL Server's number, severity, state and words.
+//!
+//! One function per number, sorted by number. Texts follow Microsoft's list of "Database Engine events and errors"
+//! (sql-docs). Errors of the engine itself are built in `engine::error`, syntax errors in [`crate::error`].
+
+use engine::error::Error;
+use engine::types::SqlType;
+
+macro_rules! messages {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:literal, $text:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub fn $name($($argument: $kind),*) -> Error {
+                Error::new($number, $severity, $state, format!($text))
+            }
+        )*
+    };
+}
+
+messages! {
+    /// 109: INSERT lists more columns than VALUES has.
+    more_columns_than_values() = 109, 15, 1, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.";
+    /// 110: INSERT lists fewer columns than VALUES has.
+    fewer_columns_than_values() = 110, 15, 1, "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.";
+    /// 120: the query of an INSERT has too few columns.
+    select_list_too_short() = 120, 15, 1, "The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.";
+    /// 121: the query of an INSERT has too many columns.
+    select_list_too_long() = 121, 15, 1, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.";
+    /// 128: a name where only constants may stand.
+    name_not_permitted(name: &str) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
+    /// 133: GOTO to a label that does not exist.
+    label_not_declared(label: &str) = 133, 15, 1, "A GOTO statement references the label '{label}' but the label has not been declared.";
+    /// 134: a variable declared twice.
+    variable_already_declared(name: &str) = 134, 15, 2, "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or stored procedure.";
+    /// 135: BREAK outside of WHILE.
+    break_outside_loop() = 135, 15, 1, "Cannot use a BREAK statement outside the scope of a WHILE statement.";
+    /// 136: CONTINUE outside of WHILE.
+    continue_outside_loop() = 136, 15, 1, "Cannot use a CONTINUE statement outside the scope of a WHILE statement.";
+    /// 137: a variable that was never declared.
+    variable_not_declared(name: &str) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
+    /// 141: assignments and columns in one select list.
+    assignment_with_retrieval() = 141, 15, 1, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.";
+    /// 147: an aggregate in WHERE.
+    aggregate_in_where() = 147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
+    /// 156 for words that a later phase refuses.
+    incorrect_syntax_near_keyword(word: &str) = 156, 15, 1, "Incorrect syntax near the keyword '{word}'.";
+    /// 174: a wrong number of arguments for a function that takes exactly so many.
+    function_requires(name: &str, count: usize) = 174, 15, 1, "The {name} function requires {count} argument(s).";
+    /// 178: RETURN with a value outside of a procedure.
+    return_with_value() = 178, 15, 1, "A RETURN statement with a return value cannot be used in this context.";
+    /// 189: a wrong number of arguments for a function that takes a range.
+    function_requires_range(name: &str, low: usize, high: usize) = 189, 15, 1, "The {name} function requires {low} to {high} arguments.";
+    /// 195: no such function.
+    unknown_function(name: &str) = 195, 15, 10, "'{name}' is not a recognized built-in function name.";
+    /// 201: a parameter without value.
+    parameter_not_supplied(module: &str, parameter: &str) = 201, 16, 4, "Procedure or function '{module}' expects parameter '{parameter}', which was not supplied.";
+    /// 205: set operations over lists of different lengths.
+    set_operation_lengths() = 205, 16, 1, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.";
+    /// 206: types that never convert into each other.
+    operand_type_clash(left: &str, right: &str) = 206, 16, 2, "Operand type clash: {left} is incompatible with {right}";
+    /// 207: no such column.
+    invalid_column_name(name: &str) = 207, 16, 1, "Invalid column name '{name}'.";
+    /// 208: no such object.
+    invalid_object_name(name: &str) = 208, 16, 1, "Invalid object name '{name}'.";
+    /// 209: a column name that several sources have.
+    ambiguous_column_name(name: &str) = 209, 16, 1, "Ambiguous column name '{name}'.";
+    /// 213: VALUES and the table disagree.
+    column_count_mismatch() = 213, 16, 1, "Column name or number of supplied values does not match table definition.";
+    /// 214: a procedure's argument of a wrong type.
+    procedure_expects_parameter(parameter: &str, kind: &str) = 214, 16, 2, "Procedure expects parameter '{parameter}' of type '{kind}'.";
+    /// 217: modules nested too deeply.
+    nesting_level_exceeded() = 217, 16, 1, "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
+    /// 220: a number too large for a small integer type.
+    overflow_of_value(name: &str, value: &str) = 220, 16, 1, "Arithmetic overflow error for data type {name}, value = {value}.";
+    /// 229: an object that may not be changed.
+    permission_denied(permission: &str, object: &str) = 229, 14, 5, "The {permission} permission was denied on the object '{object}'.";
+    /// 232: a float too large for an integer type.
+    overflow_of_float(name: &str, value: f64) = 232, 16, 3, "Arithmetic overflow error for type {name}, value = {value:.6}.";
+    /// 235: text that is no money.
+    text_to_money() = 235, 16, 0, "Cannot convert a char value to money. The char value has incorrect syntax.";
+    /// 241: text that is no date.
+    text_to_date() = 241, 16, 1, "Conversion failed when converting date and/or time from character string.";
+    /// 242: a date out of the target's range.
+    date_out_of_range(from: &str, to: &str) = 242, 16, 3, "The conversion of a {from} data type to a {to} data type resulted in an out-of-range value.";
+    /// 244: text with a number too large for tinyint or smallint.
+    text_overflows_small_integer(from: &str, value: &str, bytes: u8) = 244, 16, 1, "The conversion of the {from} value '{value}' overflowed an INT{bytes} column. Use a larger integer column.";
+    /// 245: text that is no number.
+    conversion_failed(from: &str, value: &str, to: &str) = 245, 16, 1, "Conversion failed when converting the {from} value '{value}' to data type {to}.";
+    /// 248: text with a number too large for int.
+    text_overflows_int(from: &str, value: &str) = 248, 16, 1, "The conversion of the {from} value '{value}' overflowed an int column.";
+    /// 257: a conversion that must be asked for.
+    implicit_conversion(from: &str, to: &str) = 257, 16, 3, "Implicit conversion from data type {from} to {to} is not allowed. Use the CONVERT function to run this query.";
+    /// 263: `*` without FROM.
+    nothing_to_select_from() = 263, 16, 1, "Must specify table to select from.";
+    /// 264: a column set twice.
+    column_set_twice(name: &str) = 264, 16, 1, "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.";
+    /// 281: a style that does not exist for the types.
+    invalid_style(style: i32, from: &str, to: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to {to}.";
+    /// 319 and others are the parser's. 402: types an operator does not take together.
+    incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
+    /// 506: an escape of more than one character.
+    invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
+    /// 512: a scalar subquery with several rows.
+    subquery_returned_many() = 512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
+    /// 515: NULL for a column that has none.
+    null_not_allowed(column: &str, table: &str, operation: &str) = 515, 16, 2, "Cannot insert the value NULL into column '{column}', table '{table}'; column does not allow nulls. {operation} fails.";
+    /// 517: DATEADD left the type's range.
+    date_add_overflow(name: &str) = 517, 16, 1, "Adding a value to a '{name}' column caused an overflow.";
+    /// 529: a conversion that does not exist.
+    explicit_conversion(from: &str, to: &str) = 529, 16, 2, "Explicit conversion from data type {from} to {to} is not allowed.";
+    /// 535: DATEDIFF does not fit into int.
+    date_difference_overflow(function: &str) = 535, 16, 0, "The {function} function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use {function} with a less precise datepart.";
+    /// 536, 537: a negative length.
+    invalid_length(function: &str) = 537, 16, 3, "Invalid length parameter passed to the {function} function.";
+    /// 544: a value for an identity column.
+    identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
+    /// 547: a constraint was violated.
+    constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// 628: SAVE TRANSACTION outside of a transaction.
+    save_without_transaction() = 628, 16, 0, "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    /// 911: no such database.
+    database_not_found(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
+    /// 1011: an alias twice in one FROM.
+    duplicate_correlation_name(name: &str) = 1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.";
+    /// 1013: two sources with the same exposed name.
+    same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
+    /// 1033: ORDER BY in a derived table without TOP.
+    order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    /// 1060: TOP or FETCH with something that is no count.
+    row_count_not_integer() = 1060, 15, 1, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+    /// 1087: a table variable that was never declared.
+    table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
+    /// 1750 and others are the engine's. 1934..: 2601 and 2627 are raised from the store's duplicate key.
+    duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
+    /// 2601: a duplicate in a unique index.
+    duplicate_key_in_index(table: &str, index: &str, key: &str) = 2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.";
+    /// 2520: DBCC of a database that does not exist.
+    dbcc_database_not_found(name: &str) = 2520, 16, 5, "Could not find database '{name}'. The database either does not exist, or was dropped before a statement tried to use it. Verify if the database exists by querying the sys.databases catalog view.";
+    /// 2526: no such DBCC command.
+    dbcc_unknown(command: &str) = 2526, 16, 3, "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options. ({command})";
+    /// 2583: wrong arguments of DBCC.
+    dbcc_arguments() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
+    /// 2628: a string too long for its column.
+    truncated(table: &str, column: &str, value: &str) = 2628, 16, 1, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.";
+    /// 2705: a column name twice in a table.
+    duplicate_column_in_table(name: &str, table: &str) = 2705, 16, 3, "Column names in each table must be unique. Column name '{name}' in table '{table}' is specified more than once.";
+    /// 2714: an object of that name exists.
+    object_exists(name: &str) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
+    /// 2715: no such type.
+    unknown_type(ordinal: usize, name: &str) = 2715, 16, 6, "Column, parameter, or variable #{ordinal}: Cannot find data type {name}.";
+    /// 2716: a length for a type that has none.
+    type_takes_no_length(ordinal: usize, name: &str) = 2716, 16, 1, "Column, parameter, or variable #{ordinal}: Cannot specify a column width on data type {name}.";
+    /// 2717: a length beyond the type's limit.
+    type_length_too_large(length: u32, name: &str, limit: u32) = 2717, 15, 2, "The size ({length}) given to the type '{name}' exceeds the maximum allowed ({limit}).";
+    /// 2732: RAISERROR of a number that is reserved.
+    message_number_invalid(number: i64) = 2732, 16, 1, "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000.";
+    /// 2744: two identity columns.
+    several_identity_columns(table: &str) = 2744, 16, 2, "Multiple identity columns specified for table '{table}'. Only one identity column per table is allowed.";
+    /// 2749: an identity column of a wrong type.
+    identity_type(column: &str) = 2749, 16, 2, "Identity column '{column}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.";
+    /// 2750: a precision beyond 38.
+    precision_too_large(ordinal: usize, precision: u32, limit: u32) = 2750, 16, 1, "Column or parameter #{ordinal}: Specified column precision {precision} is greater than the maximum precision of {limit}.";
+    /// 2751: a scale beyond the precision.
+    scale_too_large(ordinal: usize, scale: u32, limit: u32) = 2751, 16, 1, "Column or parameter #{ordinal}: Specified column scale {scale} is greater than the specified precision of {limit}.";
+    /// 2812: no such procedure.
+    procedure_not_found(name: &str) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
+    /// 3609: a transaction ended inside a trigger; 3616... are not raised. 3701: nothing to drop.
+    cannot_drop(kind: &str, name: &str) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
+    /// 3702: a database in use.
+    database_in_use(name: &str) = 3702, 16, 4, "Cannot drop database \"{name}\" because it is currently in use.";
+    /// 3902: COMMIT outside of a transaction.
+    commit_without_transaction() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// 3903: ROLLBACK outside of a transaction.
+    rollback_without_transaction() = 3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// 3930: a transaction that can only be rolled back.
+    transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
+    /// 3931: a savepoint in such a transaction.
+    transaction_doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+    /// 3998: such a transaction at the end of its batch.
+    doomed_transaction_rolled_back() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
+    /// 4104: a qualified name that no source answers to.
+    multi_part_identifier(name: &str) = 4104, 16, 1, "The multi-part identifier \"{name}\" could not be bound.";
+    /// 4108: a window function outside of SELECT and ORDER BY.
+    windowed_function_misplaced() = 4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
+    /// 4112: a ranking function without ORDER BY.
+    ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
+    /// 4902: ALTER of a table that does not exist.
+    cannot_find_object(name: &str) = 4902, 16, 1, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    /// 4922, 4924: a column that a table does not have.
+    column_not_in_table(column: &str, table: &str) = 4924, 16, 1, "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{table}'.";
+    /// 4901: a new column that rows cannot take.
+    added_column_needs_default(column: &str, table: &str) = 4901, 16, 1, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
+    /// 5011: no permission, or no such database, in ALTER DATABASE.
+    alter_database_not_found(name: &str) = 5011, 14, 5, "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.";
+    /// 6104: KILL of the own session.
+    kill_own_process() = 6104, 16, 1, "Cannot use KILL to kill your own process.";
+    /// 6106: KILL of a session that does not exist.
+    kill_unknown_process(session: i64) = 6106, 16, 2, "Process ID {session} is not an active process ID.";
+    /// 8101: an identity value without a column list.
+    identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
+    /// 8102: SET of an identity column.
+    identity_update(column: &str) = 8102, 16, 1, "Cannot update identity column '{column}'.";
+    /// 8111: a key over a column that may be NULL.
+    primary_key_nullable(table: &str) = 8111, 16, 1, "Cannot define PRIMARY KEY constraint on nullable column in table '{table}'.";
+    /// 8114: a conversion between types that failed.
+    conversion_error(from: &str, to: &str) = 8114, 16, 5, "Error converting data type {from} to {to}.";
+    /// 8115: a number out of the target's range.
+    overflow_converting(from: &str, to: &str) = 8115, 16, 2, "Arithmetic overflow error converting {from} to data type {to}.";
+    /// 8116: an argument of a type that a function does not take.
+    invalid_argument_type(kind: &str, position: usize, function: &str) = 8116, 16, 1, "Argument data type {kind} is invalid for argument {position} of {function} function.";
+    /// 8117: an operand of a type that an operator does not take.
+    invalid_operand_type(kind: &str, operator: &str) = 8117, 16, 1, "Operand data type {kind} is invalid for {operator} operator.";
+    /// 8120: a column that grouping has lost.
+    not_grouped(column: &str) = 8120, 16, 1, "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.";
+    /// 8134: division by zero.
+    divide_by_zero() = 8134, 16, 1, "Divide by zero error encountered.";
+    /// 8144: more arguments than parameters.
+    too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
+    /// 8145: an argument for a parameter that does not exist.
+    not_a_parameter(parameter: &str, module: &str) = 8145, 16, 1, "{parameter} is not a parameter for procedure {module}.";
+    /// 8152: a string too long for its column, where neither is known.
+    truncated_somewhere() = 8152, 16, 14, "String or binary data would be truncated.";
+    /// 8155: a derived column without a name.
+    column_without_name(ordinal: usize, table: &str) = 8155, 16, 2, "No column name was specified for column {ordinal} of '{table}'.";
+    /// 8156: a column name twice in a derived table.
+    duplicate_column(column: &str, table: &str) = 8156, 16, 1, "The column '{column}' was specified multiple times for '{table}'.";
+    /// 8158, 8159: a column list of the wrong length.
+    column_list_mismatch(table: &str) = 8158, 16, 1, "'{table}' has more columns than were specified in the column list.";
+    /// 8169: text that is no uniqueidentifier.
+    text_to_guid() = 8169, 16, 2, "Conversion failed when converting from a character string to uniqueidentifier.";
+    /// 9810: a part of a date that its type does not have.
+    datepart_not_supported(part: &str, function: &str, kind: &str) = 9810, 16, 1, "The datepart {part} is not supported by date function {function} for data type {kind}.";
+    /// 155: no such datepart.
+    unknown_datepart(part: &str, function: &str) = 155, 15, 1, "'{part}' is not a recognized {function} option.";
+    /// 10727: OUTPUT and others that are known and not done; 40517 is the parser's word for it.
+    not_supported(what: &str) = 40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of vlflab.";
+    /// 15010: a procedure was given a database that does not exist.
+    procedure_database_not_found(name: &str) = 15010, 16, 1, "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases.";
+    /// 15009: a procedure was given an object that does not exist.
+    procedure_object_not_found(object: &str, database: &str) = 15009, 16, 1, "The object '{object}' does not exist in database '{database}' or is invalid for this operation.";
+    /// 15123: no such configuration option.
+    configuration_unknown(name: &str) = 15123, 16, 1, "The configuration option '{name}' does not exist, or it may be an advanced option.";
+    /// 15129: a value out of the option's range.
+    configuration_out_of_range(value: i64, name: &str) = 15129, 16, 1, "'{value}' is not a valid value for configuration option '{name}'.";
+    /// 35100: THROW of a number below 50000.
+    throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
+    /// 10704: THROW without arguments outside of CATCH.
+    throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 8115 raised by arithmetic rather than by a conversion.
+pub fn expression_overflow(target: SqlType) -> Error {
+    overflow_converting("expression", type_name(target))
+}
+
+/// The name of a type as errors spell it: `numeric` for every exact number.
+pub fn type_name(sql_type: SqlType) -> &'static str {
+    match sql_type {
+        SqlType::Decimal { .. } => "numeric",
+        other => other.name(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Comparison of two values of one type, three-valued where NULL takes part.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use engine::types::{KeyDirection, Value, collation, encode_key_part};
+
+/// Compares two values of the same type; `None` when either is NULL. Values of different types compare by their keys, which
+/// binding makes sure never happens.
+pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+    Some(match (left, right) {
+        (Value::Null, _) | (_, Value::Null) => return None,
+        (Value::Int(left), Value::Int(right)) => left.cmp(right),
+        (Value::BigInt(left), Value::BigInt(right)) | (Value::Money(left), Value::Money(right)) => left.cmp(right),
+        (Value::Text(left), Value::Text(right)) => collation::compare(left, right),
+        (Value::Decimal(left), Value::Decimal(right)) => left.compare(*right),
+        (Value::Float(left), Value::Float(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
+        (Value::Binary(left), Value::Binary(right)) => compare_binary(left, right),
+        _ => key(left).cmp(&key(right)),
+    })
+}
+
+/// Orders values for ORDER BY and MIN: NULL first.
+pub fn order(left: &Value, right: &Value) -> Ordering {
+    match (left.is_null(), right.is_null()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (false, false) => compare(left, right).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Whether two values count as one in DISTINCT, GROUP BY and set operations: NULL equals NULL.
+pub fn same(left: &Value, right: &Value) -> bool {
+    order(left, right) == Ordering::Equal
+}
+
+/// Feeds a hasher so that values which are the same hash alike.
+pub fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    match value {
+        Value::Null => hasher.write_u8(0),
+        Value::Int(number) => number.hash(hasher),
+        Value::BigInt(number) | Value::Money(number) => number.hash(hasher),
+        Value::Text(text) => collation::hash(text, hasher),
+        Value::Binary(bytes) => trim_zeros(bytes).hash(hasher),
+        // Scales may differ within one column of a set operation only before conversion, never after.
+        other => hasher.write(&key(other)),
+    }
+}
+
+fn key(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(20);
+    encode_key_part(value, KeyDirection::Ascending, &mut bytes);
+    bytes
+}
+
+/// Binary strings compare as if the shorter were padded with zeros.
+fn compare_binary(left: &[u8], right: &[u8]) -> Ordering {
+    trim_zeros(left).cmp(trim_zeros(right))
+}
+
+fn trim_zeros(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or_default()
+}
+
+/// A list of values that hashes and compares as GROUP BY wants it.
+#[derive(Clone, Debug)]
+pub struct GroupKey(pub Vec<Value>);
+
+impl PartialEq for GroupKey {
+    fn eq(&self, other: &GroupKey) -> bool {
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(left, right)| same(left, right))
+    }
+}
+
+impl Eq for GroupKey {}
+
+impl Hash for GroupKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for value in &self.0 {
+            hash_value(value, hasher);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn null_is_unknown_in_comparison_and_first_in_order() {
+        assert_eq!(compare(&Value::Null, &Value::Int(1)), None);
+        assert_eq!(order(&Value::Null, &Value::Int(i32::MIN)), Ordering::Less);
+        assert!(same(&Value::Null, &Value::Null));
+        assert!(same(&"abc".into(), &"ABC  ".into()));
+        assert!(same(&Value::binary(&[1, 0][..]), &Value::binary(&[1][..])));
+        assert_eq!(
+            GroupKey(vec!["a".into(), Value::Null]),
+            GroupKey(vec!["A ".into(), Value::Null])
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! Types: from their written form, and which type two of them meet in.
+
+use engine::error::Result;
+use engine::types::{Length, SqlType};
+
+use crate::ast::{DataType, TypeArgument};
+use crate::messages;
+
+/// Where a type is written decides the length of `char` and its kin when none is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypePlace {
+    /// A column or a variable: 1.
+    Declaration,
+    /// CAST and CONVERT: 30.
+    Conversion,
+}
+
+/// The type that a written type names. `ordinal` is the number of the column or variable, for the error.
+///
+/// # Errors
+/// 2715 for an unknown name, 2716, 2717, 2750, 2751 for arguments it does not take.
+pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result<SqlType> {
+    let name = data_type.name.object().to_ascii_lowercase();
+    let arguments = data_type.arguments.as_slice();
+    if let Some(plain) = plain_type(&name) {
+        return match arguments {
+            [] => Ok(plain),
+            _ => Err(messages::type_takes_no_length(ordinal, &name)),
+        };
+    }
+    let default_length = if place == TypePlace::Declaration { 1 } else { 30 };
+    let length = |limit: u32| string_length(arguments, default_length, limit, &name, ordinal);
+    let fixed = |limit: u32| match length(limit)? {
+        Length::Limited(units) => Ok(units),
+        Length::Max => Err(messages::type_takes_no_length(ordinal, &name)),
+    };
+    match name.as_str() {
+        "decimal" | "numeric" | "dec" => decimal(arguments, ordinal),
+        "float" => match first_number(arguments) {
+            Some(1..=24) => Ok(SqlType::Real),
+            None | Some(25..=53) => Ok(SqlType::Float),
+            Some(other) => Err(messages::precision_too_large(ordinal, other, 53)),
+        },
+        "time" => Ok(SqlType::Time {
+            scale: fraction(arguments, ordinal)?,
+        }),
+        "datetime2" => Ok(SqlType::DateTime2 {
+            scale: fraction(arguments, ordinal)?,
+        }),
+        "datetimeoffset" => Ok(SqlType::DateTimeOffset {
+            scale: fraction(arguments, ordinal)?,
+        }),
+        "char" | "character" => Ok(SqlType::Char(fixed(8000)?)),
+        "varchar" => Ok(SqlType::VarChar(length(8000)?)),
+        "nchar" => Ok(SqlType::NChar(fixed(4000)?)),
+        "nvarchar" => Ok(SqlType::NVarChar(length(4000)?)),
+        "binary" => Ok(SqlType::Binary(fixed(8000)?)),
+        "varbinary" => Ok(SqlType::VarBinary(length(8000)?)),
+        _ => Err(messages::unknown_type(ordinal, data_type.name.object())),
+    }
+}
+
+/// Types without arguments. `text`, `ntext` and `image` are their `max` successors here; `timestamp` is its eight bytes.
+fn plain_type(name: &str) -> Option<SqlType> {
+    Some(match name {
+        "bit" => SqlType::Bit,
+        "tinyint" => SqlType::TinyInt,
+        "smallint" => SqlType::SmallInt,
+        "int" | "integer" => SqlType::Int,
+        "bigint" => SqlType::BigInt,
+        "money" => SqlType::Money,
+        "smallmoney" => SqlType::SmallMoney,
+        "real" => SqlType::Real,
+        "date" => SqlType::Date,
+        "datetime" => SqlType::DateTime,
+        "smalldatetime" => SqlType::SmallDateTime,
+        "uniqueidentifier" => SqlType::UniqueIdentifier,
+        "sysname" => SqlType::SYSNAME,
+        "text" => SqlType::VarChar(Length::Max),
+        "ntext" | "xml" => SqlType::NVarChar(Length::Max),
+        "image" => SqlType::VarBinary(Length::Max),
+        "timestamp" | "rowversion" => SqlType::Binary(8),
+        "sql_variant" => SqlType::NVarChar(Length::Limited(4000)),
+        _ => return None,
+    })
+}
+
+fn first_number(arguments: &[TypeArgument]) -> Option<u32> {
+    match arguments.first() {
+        Some(TypeArgument::Number(number)) => Some(*number),
+        _ => None,
+    }
+}
+
+fn string_length(arguments: &[TypeArgument], default: u16, limit: u32, name: &str, ordinal: usize) -> Result<Length> {
+    match arguments {
+        [] => Ok(Length::Limited(default)),
+        [TypeArgument::Max] => Ok(Length::Max),
+        [TypeArgument::Number(number)] if (1..=limit).contains(number) => Ok(Length::Limited(*number as u16)),
+        [TypeArgument::Number(number)] => Err(messages::type_length_too_large(*number, name, limit)),
+        _ => Err(messages::type_takes_no_length(ordinal, name)),
+    }
+}
+
+fn decimal(arguments: &[TypeArgument], ordinal: usize) -> Result<SqlType> {
+    let precision = first_number(arguments).unwrap_or(18);
+    if !(1..=38).contains(&precision) {
+        return Err(messages::precision_too_large(ordinal, precision, 38));
+    }
+    let scale = first_number(arguments.get(1..).unwrap_or_default()).unwrap_or(0);
+    if scale > precision {
+        return Err(messages::scale_too_large(ordinal, scale, precision));
+    }
+    Ok(SqlType::Decimal {
+        precision: precision as u8,
+        scale: scale as u8,
+    })
+}
+
+fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
+    match first_number(arguments) {
+        None => Ok(7),
+        Some(scale @ 0..=7) => Ok(scale as u8),
+        Some(scale) => Err(messages::scale_too_large(ordinal, scale, 7)),
+    }
+}
+
+/// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
+pub fn precedence(sql_type: SqlType) -> u8 {
+    match sql_type {
+        SqlType::DateTimeOffset { .. } => 24,
+        SqlType::DateTime2 { .. } => 23,
+        SqlType::DateTime => 22,
+        SqlType::SmallDateTime => 21,
+        SqlType::Date => 20,
+        SqlType::Time { .. } => 19,
+        SqlType::Float => 18,
+        SqlType::Real => 17,
+        SqlType::Decimal { .. } => 16,
+        SqlType::Money => 15,
+        SqlType::SmallMoney => 14,
+        SqlType::BigInt => 13,
+        SqlType::Int => 12,
+        SqlType::SmallInt => 11,
+        SqlType::TinyInt => 10,
+        SqlType::Bit => 9,
+        SqlType::UniqueIdentifier => 8,
+        SqlType::NVarChar(_) => 7,
+        SqlType::NChar(_) => 6,
+        SqlType::VarChar(_) => 5,
+        SqlType::Char(_) => 4,
+        SqlType::VarBinary(_) => 3,
+        SqlType::Binary(_) => 2,
+    }
+}
+
+/// The digits of an exact number; `None` for what is none.
+pub fn exact_digits(sql_type: SqlType) -> Option<(u8, u8)> {
+    Some(match sql_type {
+        SqlType::Decimal { precision, scale } => (precision, scale),
+        SqlType::Bit => (1, 0),
+        SqlType::TinyInt => (3, 0),
+        SqlType::SmallInt => (5, 0),
+        SqlType::Int => (10, 0),
+        SqlType::BigInt => (19, 0),
+        SqlType::Money => (19, 4),
+        SqlType::SmallMoney => (10, 4),
+        _ => return None,
+    })
+}
+
+/// A decimal type with precision and scale cut to what exists, keeping whole digits before fraction digits.
+pub fn decimal_type(precision: u32, scale: u32) -> SqlType {
+    let whole = precision.saturating_sub(scale);
+    let scale = if precision > 38 {
+        scale.min(38u32.saturating_sub(whole))
+    } else {
+        scale
+    };
+    SqlType::Decimal {
+        precision: precision.clamp(1, 38) as u8,
+        scale: scale.min(38) as u8,
+    }
+}
+
+/// The type two values meet in: CASE, UNION, comparison, COALESCE.
+pub fn common_type(left: SqlType, right: SqlType) -> SqlType {
+    if left == right {
+        return left;
+    }
+    let (high, low) = if precedence(left) >= precedence(right) {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    match (high, low) {
+        (SqlType::Decimal { precision, scale }, _) => match exact_digits(low) {
+            Some((other_precision, other_scale)) => {
+                let scale_max = u32::from(scale.max(other_scale));
+                let whole = u32::from((precision - scale).max(other_precision - other_scale));
+                decimal_type(whole + scale_max, scale_max)
+            }
+            None => high,
+        },
+        (SqlType::Time { scale: a }, SqlType::Time { scale: b }) => SqlType::Time { scale: a.max(b) },
+        (SqlType::DateTime2 { scale }, _) => SqlType::DateTime2 {
+            scale: scale.max(temporal_scale(low)),
+        },
+        (SqlType::DateTimeOffset { scale }, _) => SqlType::DateTimeOffset {
+            scale: scale.max(temporal_scale(low)),
+        },
+        _ if high.is_character() && low.is_character() => common_string(high, low),
+        _ if high.is_binary() && low.is_binary() => match (high, low) {
+            (SqlType::Binary(a), SqlType::Binary(b)) => SqlType::Binary(a.max(b)),
+            _ => SqlType::VarBinary(byte_length(high).max(byte_length(low))),
+        },
+        _ => high,
+    }
+}
+
+fn temporal_scale(sql_type: SqlType) -> u8 {
+    if sql_type.is_temporal() { sql_type.scale() } else { 0 }
+}
+
+/// Declared length in characters or bytes.
+pub fn byte_length(sql_type: SqlType) -> Length {
+    match sql_type {
+        SqlType::Char(units) | SqlType::NChar(units) | SqlType::Binary(units) => Length::Limited(units),
+        SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => length,
+        _ => Length::Limited(0),
+    }
+}
+
+fn common_string(high: SqlType, low: SqlType) -> SqlType {
+    let length = byte_length(high).max(byte_length(low));
+    match (high, low, length) {
+        (SqlType::Char(_), SqlType::Char(_), Length::Limited(units)) => SqlType::Char(units),
+        (SqlType::NChar(_), SqlType::NChar(_) | SqlType::Char(_), Length::Limited(units)) => {
+            SqlType::NChar(units.min(4000))
+        }
+        _ => string_type(high.is_unicode() || low.is_unicode(), length),
+    }
+}
+
+/// A variable string type; a double-byte length beyond 4000 is cut to 4000.
+pub fn string_type(unicode: bool, length: Length) -> SqlType {
+    match (unicode, length) {
+        (true, Length::Limited(units)) => SqlType::NVarChar(Length::Limited(units.clamp(1, 4000))),
+        (true, Length::Max) => SqlType::NVarChar(Length::Max),
+        (false, Length::Limited(units)) => SqlType::VarChar(Length::Limited(units.clamp(1, 8000))),
+        (false, Length::Max) => SqlType::VarChar(Length::Max),
+    }
+}
+
+/// The number of characters a value of the type may take as text.
+pub fn text_units(sql_type: SqlType) -> Length {
+    match sql_type {
+        _ if sql_type.is_character() || sql_type.is_binary() => byte_length(sql_type),
+        SqlType::Bit => Length::Limited(1),
+        SqlType::TinyInt => Length::Limited(4),
+        SqlType::SmallInt => Length::Limited(7),
+        SqlType::Int => Length::Limited(12),
+        SqlType::BigInt => Length::Limited(24),
+        SqlType::UniqueIdentifier => Length::Limited(36),
+        SqlType::Decimal { .. } => Length::Limited(41),
+        _ => Length::Limited(53),
+    }
+}
+
+/// Whether a value converts to another type without being asked for.
+///
+/// # Errors
+/// 206, 257 or 529 when it does not (SQL Server docs, conversion chart).
+pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()> {
+    let clash = || messages::operand_type_clash(from.name(), to.name());
+    let denied = || {
+        if explicit {
+            messages::explicit_conversion(from.name(), to.name())
+        } else {
+            messages::implicit_conversion(from.name(), to.name())
+        }
+    };
+    let day_only = |sql_type: SqlType| {
+        matches!(
+            sql_type,
+            SqlType::Date | SqlType::Time { .. } | SqlType::DateTime2 { .. } | SqlType::DateTimeOffset { .. }
+        )
+    };
+    let allowed = match (from, to) {
+        _ if from == to => true,
+        (SqlType::UniqueIdentifier, _) => to.is_character() || to.is_binary() || to == SqlType::UniqueIdentifier,
+        (_, SqlType::UniqueIdentifier) => from.is_character() || from.is_binary(),
+        (SqlType::Date, SqlType::Time { .. }) | (SqlType::Time { .. }, SqlType::Date) => return Err(clash()),
+        _ if from.is_numeric() && day_only(to) || day_only(from) && to.is_numeric() => {
+            return Err(if explicit { denied() } else { clash() });
+        }
+        _ if matches!(from, SqlType::DateTime | SqlType::SmallDateTime) && to.is_numeric() => explicit,
+        (SqlType::Real | SqlType::Float, _) if to.is_binary() => explicit,
+        _ if from.is_binary() && matches!(to, SqlType::Real | SqlType::Float) => false,
+        _ if from.is_character() && to.is_binary() => explicit,
+        _ if from.is_character() && matches!(to, SqlType::Money | SqlType::SmallMoney) => true,
+        _ => true,
+    };
+    if allowed { Ok(()) } else { Err(denied()) }
+}

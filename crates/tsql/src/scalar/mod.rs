@@ -1,0 +1,14 @@
+//! What T-SQL's operators and conversions do to values: pure functions over [`engine::types::Value`].
+//!
+//! The static type travels beside the value, because a value alone does not say whether its characters are single-byte or
+//! how long its column is. Every function here is total: bad input is an error with SQL Server's number, never a panic.
+
+pub mod arithmetic;
+pub mod compare;
+pub mod convert;
+pub mod data_type;
+pub mod like;
+pub mod moment;
+pub mod moment_format;
+pub mod moment_parse;
+pub mod number;

@@ -1,0 +1,197 @@
+//! Numbers and text: how numbers are written, and what text counts as a number.
+
+use engine::types::{Decimal, POWERS_OF_TEN};
+
+/// Text as a whole number: blanks around, one sign, digits; empty text is zero. `None` when it is none; `Some(None)` when it
+/// is one, but beyond 38 digits.
+pub fn parse_integer(text: &str) -> Option<Option<i128>> {
+    let text = text.trim();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, text.strip_prefix('+').map_or(text, str::trim_start)),
+    };
+    if digits.is_empty() {
+        return text.is_empty().then_some(Some(0));
+    }
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let magnitude: Option<i128> = digits.parse().ok();
+    Some(magnitude.map(|magnitude| if negative { -magnitude } else { magnitude }))
+}
+
+/// Text as an exact number, with as many digits after the point as are written. `Err(true)` on overflow, `Err(false)` when it
+/// is no number.
+pub fn parse_decimal(text: &str) -> Result<Decimal, bool> {
+    let text = text.trim();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    if !all_digits || whole.is_empty() && fraction.is_empty() {
+        return Err(false);
+    }
+    let fraction = fraction.get(..fraction.len().min(38)).unwrap_or("");
+    let mut coefficient = 0i128;
+    let mut scale = 0u8;
+    for byte in whole.bytes() {
+        coefficient = push_digit(coefficient, byte).ok_or(true)?;
+    }
+    // Digits that no longer fit are dropped from the fraction's end.
+    for byte in fraction.bytes() {
+        match push_digit(coefficient, byte) {
+            Some(next) => coefficient = next,
+            None => break,
+        }
+        scale += 1;
+    }
+    Ok(Decimal::new(
+        if negative { -coefficient } else { coefficient },
+        38,
+        scale,
+    ))
+}
+
+fn push_digit(coefficient: i128, byte: u8) -> Option<i128> {
+    let next = coefficient.checked_mul(10)?.checked_add(i128::from(byte - b'0'))?;
+    (next < POWERS_OF_TEN[38]).then_some(next)
+}
+
+/// Text as money in ten-thousandths: a currency sign and thousands separators are allowed; empty text is zero.
+pub fn parse_money(text: &str) -> Result<i128, bool> {
+    let text = text.trim();
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, text),
+    };
+    let rest = rest.strip_prefix(['$', '€', '£', '¥']).unwrap_or(rest).trim_start();
+    let (negative, rest) = match rest.strip_prefix('-') {
+        Some(inner) => (!negative, inner),
+        None => (negative, rest.strip_prefix('+').unwrap_or(rest)),
+    };
+    if rest.is_empty() {
+        return Ok(0);
+    }
+    let plain: String = rest.chars().filter(|&character| character != ',').collect();
+    let number = parse_decimal(&plain)?.rescaled(38, 4).ok_or(true)?.coefficient();
+    Ok(if negative { -number } else { number })
+}
+
+/// Text as a floating point number; empty text is zero.
+pub fn parse_float(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'));
+    let number: f64 = if plain { text.parse().ok()? } else { return None };
+    number.is_finite().then_some(number)
+}
+
+/// A floating point number with at most so many significant digits, as C's `%g` has it and SQL Server converts by default
+/// (6 digits): plain between 1e-4 and the precision, else with an exponent of at least three digits.
+pub fn format_float(number: f64, digits: usize) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let scientific = format!("{:.*e}", digits.saturating_sub(1), number);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if exponent < -4 || exponent >= i32::try_from(digits).unwrap_or(i32::MAX) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:03}", trim_fraction(mantissa), exponent.unsigned_abs());
+    }
+    let places = usize::try_from(i32::try_from(digits).unwrap_or(0) - 1 - exponent).unwrap_or(0);
+    trim_fraction(&format!("{number:.places$}")).to_owned()
+}
+
+/// A floating point number in the fixed scientific form of styles 1, 2 and 3.
+pub fn format_scientific(number: f64, fraction_digits: usize) -> String {
+    let scientific = format!("{number:.fraction_digits$e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:03}", exponent.unsigned_abs())
+}
+
+fn trim_fraction(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// Money as text: style 0 two digits, 1 two digits and thousands separators, 2 four digits (SQL Server docs).
+pub fn format_money(ten_thousandths: i64, style: i32) -> String {
+    let sign = if ten_thousandths < 0 { "-" } else { "" };
+    let magnitude = ten_thousandths.unsigned_abs();
+    if style == 2 {
+        return format!("{sign}{}.{:04}", magnitude / 10_000, magnitude % 10_000);
+    }
+    let cents = (magnitude + 50) / 100;
+    let whole = cents / 100;
+    let whole = if style == 1 {
+        group_thousands(&whole.to_string())
+    } else {
+        whole.to_string()
+    };
+    format!("{sign}{whole}.{:02}", cents % 100)
+}
+
+/// Digits with a comma after every third from the right.
+pub fn group_thousands(digits: &str) -> String {
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn floats_are_written_as_sql_server_writes_them() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (123_456.0, "123456"),
+            (1_234_567.0, "1.23457e+006"),
+            (0.000_012_345_678, "1.23457e-005"),
+            (-2.5, "-2.5"),
+            (1e300, "1e+300"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(format_float(number, 6), text, "{number}");
+        }
+        assert_eq!(format_scientific(1.5, 15), "1.500000000000000e+000");
+    }
+
+    #[test]
+    fn money_and_numbers_are_read() {
+        assert_eq!(parse_money("$1,234.5"), Ok(12_345_000));
+        assert_eq!(parse_money("-$0.00005"), Ok(-1));
+        assert_eq!(parse_money("abc"), Err(false));
+        assert_eq!(format_money(12_345_678, 1), "1,234.57");
+        assert_eq!(format_money(-5, 2), "-0.0005");
+        assert_eq!(parse_integer(" -12 "), Some(Some(-12)));
+        assert_eq!(parse_integer("1.5"), None);
+        assert_eq!(parse_integer(""), Some(Some(0)));
+        assert_eq!(parse_integer(&"9".repeat(60)), Some(None));
+        assert_eq!(parse_decimal("-.5").unwrap().to_string(), "-0.5");
+        assert_eq!(parse_decimal("."), Err(false));
+        assert_eq!(parse_decimal(&"9".repeat(39)), Err(true));
+        assert_eq!(parse_float("1e400"), None);
+    }
+}
