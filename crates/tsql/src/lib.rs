@@ -8,3 +8,4 @@ pub mod lexer;
 pub mod messages;
 pub mod parser;
 pub mod scalar;
+pub mod session;

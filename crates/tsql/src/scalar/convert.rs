@@ -44,16 +44,18 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
         return Ok(value.clone());
     }
     if let (Value::Text(text), true) = (value, to.is_character())
-        && let Length::Limited(units) = byte_length(to) {
-            let kept = cut(text, usize::from(units), to.is_unicode());
-            if text[kept.len()..].bytes().any(|byte| byte != b' ') {
-                return Err(messages::truncated(table, column, kept));
-            }
+        && let Length::Limited(units) = byte_length(to)
+    {
+        let kept = cut(text, usize::from(units), to.is_unicode());
+        if text[kept.len()..].bytes().any(|byte| byte != b' ') {
+            return Err(messages::truncated(table, column, kept));
         }
+    }
     if let (Value::Binary(bytes), true) = (value, to.is_binary())
-        && bytes.len() > byte_length(to).units_max() {
-            return Err(messages::truncated(table, column, ""));
-        }
+        && bytes.len() > byte_length(to).units_max()
+    {
+        return Err(messages::truncated(table, column, ""));
+    }
     convert(value, from, to, None)
 }
 
