@@ -1,1 +1,26 @@
-//! The listener, login and session loop: where TDS meets T-SQL.
+//! The listener, the login and the session loop: where TDS meets T-SQL.
+//!
+//! ```text
+//! Server (accept thread) -> connection thread: handshake -> login -> session loop -> Backend
+//!                             reader thread:   bytes -> messages -> channel; ATTENTION -> cancel flag
+//! ```
+//!
+//! What executes the requests stands behind the [`Backend`] and [`BackendSession`] traits, so this crate knows the
+//! protocol and nothing of storage. Invariants: whatever a client sends, the server stays up; a client that breaks the
+//! protocol loses its connection and leaves a line in the error log; a panic while serving a request costs that session
+//! alone; results go out while they are produced, so memory does not grow with a result's size.
+
+pub mod backend;
+pub mod credentials;
+pub mod listener;
+
+mod connection;
+mod handshake;
+mod inbox;
+mod notices;
+mod procedures;
+mod results;
+mod session;
+
+pub use backend::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, SessionRequest, Stop};
+pub use listener::{Server, ServerOptions};

@@ -59,9 +59,7 @@ impl<'a> BulkLoad<'a> {
                 }
             }
             0xD2 => {
-                let bitmap = self
-                    .cursor
-                    .bytes(self.wires.len().div_ceil(8), "null bitmap")?;
+                let bitmap = self.cursor.bytes(self.wires.len().div_ceil(8), "null bitmap")?;
                 for (column, wire) in self.wires.iter().enumerate() {
                     let null = bitmap[column / 8] >> (column % 8) & 1 != 0;
                     row.push(if null {

@@ -173,15 +173,9 @@ impl ColumnType {
         };
         match self {
             Self::Date if !version.has_date_types() => Self::NVarChar(10),
-            Self::Time { scale } if !version.has_date_types() => {
-                Self::NVarChar(8 + fraction(scale))
-            }
-            Self::DateTime2 { scale } if !version.has_date_types() => {
-                Self::NVarChar(19 + fraction(scale))
-            }
-            Self::DateTimeOffset { scale } if !version.has_date_types() => {
-                Self::NVarChar(26 + fraction(scale))
-            }
+            Self::Time { scale } if !version.has_date_types() => Self::NVarChar(8 + fraction(scale)),
+            Self::DateTime2 { scale } if !version.has_date_types() => Self::NVarChar(19 + fraction(scale)),
+            Self::DateTimeOffset { scale } if !version.has_date_types() => Self::NVarChar(26 + fraction(scale)),
             Self::VarCharMax if !version.is_2005_or_later() => Self::Text,
             Self::NVarCharMax if !version.is_2005_or_later() => Self::NText,
             Self::VarBinaryMax if !version.is_2005_or_later() => Self::Image,
@@ -529,10 +523,9 @@ fn cut_to_units(text: &str, units_max: usize) -> (&str, usize) {
 /// The largest value in bytes that a type of the Byte or Short layout may hold on the wire.
 pub(crate) fn value_bytes_max(column: ColumnType) -> usize {
     match column {
-        ColumnType::Char(n)
-        | ColumnType::VarChar(n)
-        | ColumnType::Binary(n)
-        | ColumnType::VarBinary(n) => usize::from(n.max(1)),
+        ColumnType::Char(n) | ColumnType::VarChar(n) | ColumnType::Binary(n) | ColumnType::VarBinary(n) => {
+            usize::from(n.max(1))
+        }
         ColumnType::NChar(n) | ColumnType::NVarChar(n) => usize::from(national_bytes(n)),
         ColumnType::Time { scale } => time_bytes(scale),
         ColumnType::DateTime2 { scale } => time_bytes(scale) + 3,
@@ -560,10 +553,7 @@ mod tests {
             precision: 38,
             scale: 10,
         },
-        ColumnType::Numeric {
-            precision: 5,
-            scale: 0,
-        },
+        ColumnType::Numeric { precision: 5, scale: 0 },
         ColumnType::Date,
         ColumnType::Time { scale: 0 },
         ColumnType::SmallDateTime,
@@ -621,16 +611,8 @@ mod tests {
                 TdsVersion::V7_2,
                 ColumnType::NVarChar(34),
             ),
-            (
-                ColumnType::NVarCharMax,
-                TdsVersion::V7_1Revision1,
-                ColumnType::NText,
-            ),
-            (
-                ColumnType::NVarCharMax,
-                TdsVersion::V7_2,
-                ColumnType::NVarCharMax,
-            ),
+            (ColumnType::NVarCharMax, TdsVersion::V7_1Revision1, ColumnType::NText),
+            (ColumnType::NVarCharMax, TdsVersion::V7_2, ColumnType::NVarCharMax),
         ];
         for (declared, version, expected) in walks {
             assert_eq!(declared.for_version(version), expected);

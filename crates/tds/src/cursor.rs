@@ -62,14 +62,8 @@ impl<'a> Cursor<'a> {
 
     /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
-        let end = self
-            .at
-            .checked_add(count)
-            .ok_or(DecodeError::Truncated(what))?;
-        let slice = self
-            .bytes
-            .get(self.at..end)
-            .ok_or(DecodeError::Truncated(what))?;
+        let end = self.at.checked_add(count).ok_or(DecodeError::Truncated(what))?;
+        let slice = self.bytes.get(self.at..end).ok_or(DecodeError::Truncated(what))?;
         self.at = end;
         Ok(slice)
     }
@@ -122,9 +116,7 @@ impl<'a> Cursor<'a> {
 
 /// UTF-16LE bytes as text; broken surrogates become U+FFFD and an odd last byte is dropped.
 pub fn utf16_text(bytes: &[u8]) -> String {
-    let units = bytes
-        .chunks_exact(2)
-        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
     char::decode_utf16(units)
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
         .collect()

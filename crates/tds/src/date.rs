@@ -29,8 +29,7 @@ pub fn civil(days: u32) -> (u32, u32, u32) {
     let shifted = days.min(LAST_DAY) + 306;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_shifted + 2) / 5 + 1;
@@ -123,13 +122,7 @@ mod tests {
     fn times_and_offsets() {
         assert_eq!(time_text(452_961_234_567, 7), "12:34:56.1234567");
         assert_eq!(time_text(45_296, 0), "12:34:56");
-        assert_eq!(
-            offset_text(730_119, 0, 0, -90),
-            "1999-12-31 22:30:00 -01:30"
-        );
-        assert_eq!(
-            offset_text(730_119, 8_639_999, 2, 120),
-            "2000-01-02 01:59:59.99 +02:00"
-        );
+        assert_eq!(offset_text(730_119, 0, 0, -90), "1999-12-31 22:30:00 -01:30");
+        assert_eq!(offset_text(730_119, 8_639_999, 2, 120), "2000-01-02 01:59:59.99 +02:00");
     }
 }

@@ -73,10 +73,8 @@ impl Login {
             .get(..length_usize)
             .ok_or(DecodeError::Truncated("LOGIN7 record"))?;
         let requested_version = fixed.u32("LOGIN7 version")?;
-        let version = TdsVersion::from_login(requested_version).ok_or(DecodeError::Unsupported(
-            "TDS version",
-            u64::from(requested_version),
-        ))?;
+        let version = TdsVersion::from_login(requested_version)
+            .ok_or(DecodeError::Unsupported("TDS version", u64::from(requested_version)))?;
         let packet_bytes = fixed.u32("LOGIN7 packet size")?;
         fixed.u32("LOGIN7 client version")?;
         let client_pid = fixed.u32("LOGIN7 process id")?;
@@ -136,35 +134,22 @@ impl Login {
 }
 
 /// The bytes an (offset, count of UTF-16 units) pair points at.
-fn slot<'a>(
-    record: &'a [u8],
-    fixed: &mut Cursor<'_>,
-    what: &'static str,
-) -> Result<&'a [u8], DecodeError> {
+fn slot<'a>(record: &'a [u8], fixed: &mut Cursor<'_>, what: &'static str) -> Result<&'a [u8], DecodeError> {
     let start = usize::from(fixed.u16(what)?);
     let count = usize::from(fixed.u16(what)?) * 2;
     if count == 0 {
         return Ok(&[]);
     }
-    record
-        .get(start..start + count)
-        .ok_or(DecodeError::Truncated(what))
+    record.get(start..start + count).ok_or(DecodeError::Truncated(what))
 }
 
-fn text_field(
-    record: &[u8],
-    fixed: &mut Cursor<'_>,
-    what: &'static str,
-) -> Result<String, DecodeError> {
+fn text_field(record: &[u8], fixed: &mut Cursor<'_>, what: &'static str) -> Result<String, DecodeError> {
     slot(record, fixed, what).map(utf16_text)
 }
 
 /// Undoes the client's obfuscation: it swaps each byte's nibbles and inverts bits with A5.
 fn reveal(obfuscated: &[u8]) -> String {
-    let plain: Vec<u8> = obfuscated
-        .iter()
-        .map(|byte| (byte ^ 0xA5).rotate_left(4))
-        .collect();
+    let plain: Vec<u8> = obfuscated.iter().map(|byte| (byte ^ 0xA5).rotate_left(4)).collect();
     utf16_text(&plain)
 }
 
@@ -221,10 +206,7 @@ mod tests {
         assert_eq!(login.user, "sa");
         assert_eq!(login.password, "P\u{E4}ss w\u{F6}rd1");
         assert_eq!(login.database, "vlf");
-        assert_eq!(
-            (login.host.as_str(), login.application.as_str()),
-            ("box", "probe")
-        );
+        assert_eq!((login.host.as_str(), login.application.as_str()), ("box", "probe"));
         assert_eq!(login.packet_bytes, 8000);
         assert!(login.has_features && login.offers(FEATURE_UTF8_SUPPORT));
         assert!(!login.integrated);

@@ -102,10 +102,7 @@ impl fmt::Display for PacketError {
                 write!(f, "a {second:?} packet inside a {first:?} message")
             }
             Self::TooLarge(maximum) => {
-                write!(
-                    f,
-                    "the message is larger than the maximum of {maximum} bytes"
-                )
+                write!(f, "the message is larger than the maximum of {maximum} bytes")
             }
         }
     }
@@ -191,8 +188,7 @@ impl PacketReader {
                 if input.is_empty() {
                     return Ok(None);
                 }
-                let (front, rest) =
-                    input.split_at((HEADER_BYTES - self.header_filled).min(input.len()));
+                let (front, rest) = input.split_at((HEADER_BYTES - self.header_filled).min(input.len()));
                 let end = self.header_filled + front.len();
                 self.header[self.header_filled..end].copy_from_slice(front);
                 self.header_filled = end;
@@ -335,6 +331,17 @@ impl PacketWriter {
         sink.write_all(&self.wire)
     }
 
+    /// Hands everything to `sink` in a short packet and leaves the message open; what ends it must still follow.
+    pub fn flush_partial(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        if self.payload.is_empty() {
+            return Ok(());
+        }
+        self.frame(self.payload.len(), false);
+        self.payload.clear();
+        sink.write_all(&self.wire)?;
+        sink.flush()
+    }
+
     /// Hands everything to `sink`, the last packet marked end-of-message.
     pub fn finish(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         self.frame(self.payload.len(), true);
@@ -420,22 +427,13 @@ mod tests {
 
     #[test]
     fn what_is_not_tds_is_refused() {
-        assert_eq!(
-            read_all(b"GET / HTTP/1.1\r\n", 1),
-            Err(PacketError::UnknownType(b'G'))
-        );
-        assert_eq!(
-            read_all(&[1, 1, 0, 7, 0, 0, 0, 0], 100),
-            Err(PacketError::BadLength(7))
-        );
+        assert_eq!(read_all(b"GET / HTTP/1.1\r\n", 1), Err(PacketError::UnknownType(b'G')));
+        assert_eq!(read_all(&[1, 1, 0, 7, 0, 0, 0, 0], 100), Err(PacketError::BadLength(7)));
         let mut bytes = packet(1, 0, b"x");
         bytes.extend(packet(3, 1, b"y"));
         assert_eq!(
             read_all(&bytes, 100),
-            Err(PacketError::Interleaved(
-                PacketType::SqlBatch,
-                PacketType::Rpc
-            ))
+            Err(PacketError::Interleaved(PacketType::SqlBatch, PacketType::Rpc))
         );
     }
 

@@ -102,10 +102,8 @@ impl PreLogin {
                 self.client_version = (major, minor, u16::from_be_bytes([high, low]));
             }
             (1, &[level, ..]) => {
-                self.encryption = Encryption::from_byte(level).ok_or(DecodeError::Invalid(
-                    "PRELOGIN encryption level",
-                    u64::from(level),
-                ))?;
+                self.encryption = Encryption::from_byte(level)
+                    .ok_or(DecodeError::Invalid("PRELOGIN encryption level", u64::from(level)))?;
             }
             (2, name) => {
                 let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
@@ -135,13 +133,7 @@ impl PreLoginReply {
         let [high, low] = build.to_be_bytes();
         let version = [major, minor, high, low, 0, 0];
         let encryption = [self.encryption.to_byte()];
-        let options: [(u8, &[u8]); 5] = [
-            (0, &version),
-            (1, &encryption),
-            (2, &[0]),
-            (3, &[]),
-            (4, &[0]),
-        ];
+        let options: [(u8, &[u8]); 5] = [(0, &version), (1, &encryption), (2, &[0]), (3, &[]), (4, &[0])];
         let mut offset = u16::try_from(options.len() * 5 + 1).unwrap_or(0);
         for (option, data) in options {
             let length = u16::try_from(data.len()).unwrap_or(0);
@@ -205,10 +197,7 @@ mod tests {
     #[test]
     fn options_that_point_outside_are_refused() {
         let bytes = [1, 0, 200, 0, 1, 0xFF];
-        assert!(matches!(
-            PreLogin::parse(&bytes),
-            Err(DecodeError::Truncated(_))
-        ));
+        assert!(matches!(PreLogin::parse(&bytes), Err(DecodeError::Truncated(_))));
         assert!(PreLogin::parse(&[]).is_err());
     }
 }

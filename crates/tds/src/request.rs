@@ -38,10 +38,7 @@ impl RequestHeaders {
             let body = length
                 .checked_sub(6)
                 .and_then(|bytes| usize::try_from(bytes).ok())
-                .ok_or(DecodeError::Invalid(
-                    "request header length",
-                    u64::from(length),
-                ))?;
+                .ok_or(DecodeError::Invalid("request header length", u64::from(length)))?;
             let mut data = Cursor::new(block.bytes(body, "request header")?);
             if kind == 2 {
                 headers.transaction = data.u64("transaction descriptor")?;
@@ -161,19 +158,14 @@ impl TransactionRequest {
             9 => Ok(Self::Save {
                 name: name(&mut cursor)?,
             }),
-            other => Err(DecodeError::Unsupported(
-                "transaction request",
-                u64::from(other),
-            )),
+            other => Err(DecodeError::Unsupported("transaction request", u64::from(other))),
         }
     }
 }
 
 fn name(cursor: &mut Cursor<'_>) -> Result<String, DecodeError> {
     let bytes = cursor.u8("transaction name")?;
-    Ok(utf16_text(
-        cursor.bytes(usize::from(bytes), "transaction name")?,
-    ))
+    Ok(utf16_text(cursor.bytes(usize::from(bytes), "transaction name")?))
 }
 
 fn new_transaction(cursor: &mut Cursor<'_>) -> Result<NewTransaction, DecodeError> {

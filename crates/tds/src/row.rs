@@ -60,12 +60,7 @@ pub struct RowWriter<'a> {
 
 impl<'a> RowWriter<'a> {
     /// Opens a value list that begins at the buffer's end; `start` is where a failed one is cut off.
-    pub(crate) fn new(
-        out: &'a mut Vec<u8>,
-        slots: &'a [Slot],
-        collation: Collation,
-        start: usize,
-    ) -> Self {
+    pub(crate) fn new(out: &'a mut Vec<u8>, slots: &'a [Slot], collation: Collation, start: usize) -> Self {
         Self {
             out,
             slots,
@@ -147,12 +142,8 @@ impl<'a> RowWriter<'a> {
         let fits = match slot.wire {
             ColumnType::Bit => put_byte_value(self.out, u8::try_from(value).ok().map(|v| [v])),
             ColumnType::TinyInt => put_byte_value(self.out, u8::try_from(value).ok().map(|v| [v])),
-            ColumnType::SmallInt => {
-                put_byte_value(self.out, i16::try_from(value).ok().map(i16::to_le_bytes))
-            }
-            ColumnType::Int => {
-                put_byte_value(self.out, i32::try_from(value).ok().map(i32::to_le_bytes))
-            }
+            ColumnType::SmallInt => put_byte_value(self.out, i16::try_from(value).ok().map(i16::to_le_bytes)),
+            ColumnType::Int => put_byte_value(self.out, i32::try_from(value).ok().map(i32::to_le_bytes)),
             ColumnType::BigInt => put_byte_value(self.out, Some(value.to_le_bytes())),
             ColumnType::SqlVariant => {
                 put_variant_head(self.out, 0x7F, &[], 8);
@@ -213,9 +204,7 @@ impl<'a> RowWriter<'a> {
     /// decimal or numeric; `magnitude` is at the column's scale.
     pub fn decimal(&mut self, negative: bool, magnitude: u128) {
         let Some(slot) = self.take() else { return };
-        let (ColumnType::Decimal { precision, .. } | ColumnType::Numeric { precision, .. }) =
-            slot.wire
-        else {
+        let (ColumnType::Decimal { precision, .. } | ColumnType::Numeric { precision, .. }) = slot.wire else {
             return self.fail(RowError::Mismatch);
         };
         let within = 10u128
@@ -250,8 +239,7 @@ impl<'a> RowWriter<'a> {
         let Some(slot) = self.take() else { return };
         match (slot.declared, slot.wire) {
             (ColumnType::Time { scale }, ColumnType::Time { .. }) => {
-                self.out
-                    .push(u8::try_from(date::time_bytes(scale)).unwrap_or(5));
+                self.out.push(u8::try_from(date::time_bytes(scale)).unwrap_or(5));
                 put_units(self.out, units, scale);
             }
             (ColumnType::Time { scale }, _) => self.put_text(slot, &date::time_text(units, scale)),
@@ -293,11 +281,7 @@ impl<'a> RowWriter<'a> {
                 put_days(self.out, days);
             }
             (ColumnType::DateTime2 { scale }, _) => {
-                let text = format!(
-                    "{} {}",
-                    date::date_text(days),
-                    date::time_text(units, scale)
-                );
+                let text = format!("{} {}", date::date_text(days), date::time_text(units, scale));
                 self.put_text(slot, &text);
             }
             _ => self.fail(RowError::Mismatch),
@@ -327,10 +311,9 @@ impl<'a> RowWriter<'a> {
     pub fn varchar(&mut self, bytes: &[u8]) {
         let Some(slot) = self.take() else { return };
         match slot.wire {
-            ColumnType::Char(_)
-            | ColumnType::VarChar(_)
-            | ColumnType::VarCharMax
-            | ColumnType::Text => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::VarCharMax | ColumnType::Text => {
+                self.framed(slot.wire, |out| out.extend_from_slice(bytes))
+            }
             ColumnType::SqlVariant => self.variant_string(0xA7, bytes),
             _ => self.fail(RowError::Mismatch),
         }
@@ -340,10 +323,9 @@ impl<'a> RowWriter<'a> {
     pub fn nvarchar_utf16(&mut self, bytes: &[u8]) {
         let Some(slot) = self.take() else { return };
         match slot.wire {
-            ColumnType::NChar(_)
-            | ColumnType::NVarChar(_)
-            | ColumnType::NVarCharMax
-            | ColumnType::NText => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
+            ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
+                self.framed(slot.wire, |out| out.extend_from_slice(bytes))
+            }
             ColumnType::SqlVariant => self.variant_string(0xE7, bytes),
             _ => self.fail(RowError::Mismatch),
         }
@@ -359,10 +341,9 @@ impl<'a> RowWriter<'a> {
     pub fn binary(&mut self, bytes: &[u8]) {
         let Some(slot) = self.take() else { return };
         match slot.wire {
-            ColumnType::Binary(_)
-            | ColumnType::VarBinary(_)
-            | ColumnType::VarBinaryMax
-            | ColumnType::Image => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
+            ColumnType::Binary(_) | ColumnType::VarBinary(_) | ColumnType::VarBinaryMax | ColumnType::Image => {
+                self.framed(slot.wire, |out| out.extend_from_slice(bytes))
+            }
             ColumnType::SqlVariant if bytes.len() <= 8000 => {
                 put_variant_head(self.out, 0xA5, &8000u16.to_le_bytes(), bytes.len());
                 self.out.extend_from_slice(bytes);
@@ -395,9 +376,7 @@ impl<'a> RowWriter<'a> {
             Value::Float(value) => self.float(value),
             Value::Money(value) => self.money(value),
             Value::Decimal {
-                negative,
-                magnitude,
-                ..
+                negative, magnitude, ..
             } => self.decimal(negative, magnitude),
             Value::Date(days) => self.date(days),
             Value::Time { units, .. } => self.time(units),
@@ -459,14 +438,10 @@ impl<'a> RowWriter<'a> {
 
     fn put_text(&mut self, slot: Slot, text: &str) {
         match slot.wire {
-            ColumnType::NChar(_)
-            | ColumnType::NVarChar(_)
-            | ColumnType::NVarCharMax
-            | ColumnType::NText => self.framed(slot.wire, |out| put_utf16(out, text)),
-            ColumnType::Char(_)
-            | ColumnType::VarChar(_)
-            | ColumnType::VarCharMax
-            | ColumnType::Text => {
+            ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
+                self.framed(slot.wire, |out| put_utf16(out, text))
+            }
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::VarCharMax | ColumnType::Text => {
                 let utf8 = self.collation.is_utf8();
                 self.framed(slot.wire, |out| {
                     if utf8 {

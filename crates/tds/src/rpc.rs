@@ -233,10 +233,7 @@ fn parameter(cursor: &mut Cursor<'_>) -> Result<RpcParameter, DecodeError> {
     let name = cursor.b_varchar("parameter name")?;
     let status = cursor.u8("parameter status")?;
     if status & 0x08 != 0 {
-        return Err(DecodeError::Unsupported(
-            "encrypted parameter",
-            u64::from(status),
-        ));
+        return Err(DecodeError::Unsupported("encrypted parameter", u64::from(status)));
     }
     let wire = WireType::parse(cursor)?;
     Ok(RpcParameter {

@@ -147,6 +147,11 @@ impl TokenWriter {
         self.packets.write_full(sink)
     }
 
+    /// Hands out what there is although the message goes on, for results that must not wait.
+    pub fn flush_partial(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        self.packets.flush_partial(sink)
+    }
+
     /// Ends the message.
     pub fn finish(&mut self, sink: &mut dyn Write) -> io::Result<()> {
         self.packets.finish(sink)
@@ -182,9 +187,7 @@ impl TokenWriter {
         use EnvironmentChange as Change;
         let transactional = matches!(
             change,
-            Change::BeginTransaction(_)
-                | Change::CommitTransaction(_)
-                | Change::RollbackTransaction(_)
+            Change::BeginTransaction(_) | Change::CommitTransaction(_) | Change::RollbackTransaction(_)
         );
         if transactional && !self.version.is_2005_or_later() {
             return;
@@ -308,9 +311,7 @@ impl TokenWriter {
     /// COLMETADATA without columns, as FMTONLY of a statement without a result gives it.
     pub fn no_columns(&mut self) {
         self.slots.clear();
-        self.packets
-            .payload()
-            .extend_from_slice(&[0x81, 0xFF, 0xFF]);
+        self.packets.payload().extend_from_slice(&[0x81, 0xFF, 0xFF]);
     }
 
     /// Opens a ROW of the columns last announced.

@@ -128,10 +128,7 @@ impl Value {
     }
 
     /// Reads the value of a row's column; only text, ntext and image differ from parameters.
-    pub(crate) fn parse_in_row(
-        cursor: &mut Cursor<'_>,
-        wire: &WireType,
-    ) -> Result<Self, DecodeError> {
+    pub(crate) fn parse_in_row(cursor: &mut Cursor<'_>, wire: &WireType) -> Result<Self, DecodeError> {
         if wire.layout != Layout::Long {
             return Self::parse(cursor, wire);
         }
@@ -149,31 +146,22 @@ impl Value {
             return Ok(Self::Null);
         };
         match wire.column {
-            ColumnType::Char(_)
-            | ColumnType::VarChar(_)
-            | ColumnType::VarCharMax
-            | ColumnType::Text => {
+            ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::VarCharMax | ColumnType::Text => {
                 if wire.collation.is_some_and(|collation| collation.is_utf8()) {
                     let text = String::from_utf8_lossy(&bytes);
-                    return Ok(Self::NVarChar(
-                        text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-                    ));
+                    return Ok(Self::NVarChar(text.encode_utf16().flat_map(u16::to_le_bytes).collect()));
                 }
                 Ok(Self::VarChar(bytes.into_owned()))
             }
-            ColumnType::NChar(_)
-            | ColumnType::NVarChar(_)
-            | ColumnType::NVarCharMax
-            | ColumnType::NText => {
+            ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
                 if !bytes.len().is_multiple_of(2) {
                     return Err(DecodeError::Invalid("UTF-16 length", bytes.len() as u64));
                 }
                 Ok(Self::NVarChar(bytes.into_owned()))
             }
-            ColumnType::Binary(_)
-            | ColumnType::VarBinary(_)
-            | ColumnType::VarBinaryMax
-            | ColumnType::Image => Ok(Self::Binary(bytes.into_owned())),
+            ColumnType::Binary(_) | ColumnType::VarBinary(_) | ColumnType::VarBinaryMax | ColumnType::Image => {
+                Ok(Self::Binary(bytes.into_owned()))
+            }
             ColumnType::SqlVariant => variant(&bytes),
             column => scalar(column, &bytes),
         }
@@ -236,9 +224,7 @@ fn scalar(column: ColumnType, bytes: &[u8]) -> Result<Value, DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let value = match column {
         ColumnType::Bit => Value::Bit(cursor.u8("bit")? != 0),
-        ColumnType::TinyInt | ColumnType::SmallInt | ColumnType::Int | ColumnType::BigInt => {
-            integer(&mut cursor)?
-        }
+        ColumnType::TinyInt | ColumnType::SmallInt | ColumnType::Int | ColumnType::BigInt => integer(&mut cursor)?,
         ColumnType::Real | ColumnType::Float => match bytes.len() {
             4 => Value::Real(f32::from_le_bytes(cursor.array("real")?)),
             _ => Value::Float(f64::from_le_bytes(cursor.array("float")?)),

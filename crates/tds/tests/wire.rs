@@ -6,12 +6,10 @@ use tds::bulk::BulkLoad;
 use tds::request::{IsolationLevel, NewTransaction};
 use tds::token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
 use tds::{
-    Collation, Column, ColumnType, Encryption, Login, PacketReader, PacketType, PreLogin,
-    PreLoginReply, Procedure, RowError, RpcBatch, SqlBatch, TdsVersion, TransactionRequest, Value,
+    Collation, Column, ColumnType, Encryption, Login, PacketReader, PacketType, PreLogin, PreLoginReply, Procedure,
+    RowError, RpcBatch, SqlBatch, TdsVersion, TransactionRequest, Value,
 };
-use tds_protocol::{
-    EnvChangeValue, Login7, RpcParam, RpcRequest, SqlBatch as PeerBatch, Token, TokenParser,
-};
+use tds_protocol::{EnvChangeValue, Login7, RpcParam, RpcRequest, SqlBatch as PeerBatch, Token, TokenParser};
 
 const VERSIONS: [TdsVersion; 6] = [
     TdsVersion::V7_1,
@@ -56,10 +54,7 @@ fn numbers() -> Vec<Sample> {
             },
         ),
         (
-            ColumnType::Numeric {
-                precision: 9,
-                scale: 2,
-            },
+            ColumnType::Numeric { precision: 9, scale: 2 },
             Value::Decimal {
                 negative: false,
                 magnitude: 12_345,
@@ -138,10 +133,7 @@ fn strings() -> Vec<Sample> {
         (ColumnType::Binary(2), Value::Binary(vec![1, 2])),
         (ColumnType::VarBinary(9), Value::Binary(Vec::new())),
         (ColumnType::VarBinaryMax, Value::Binary(vec![9; 9000])),
-        (
-            ColumnType::UniqueIdentifier,
-            Value::UniqueIdentifier([7; 16]),
-        ),
+        (ColumnType::UniqueIdentifier, Value::UniqueIdentifier([7; 16])),
     ]
 }
 
@@ -151,14 +143,8 @@ fn variants() -> Vec<Sample> {
         (ColumnType::SqlVariant, Value::BigInt(6)),
         (ColumnType::SqlVariant, Value::Float(0.5)),
         (ColumnType::SqlVariant, Value::Money(70_000)),
-        (
-            ColumnType::SqlVariant,
-            Value::DateTime { days: 1, ticks: 2 },
-        ),
-        (
-            ColumnType::SqlVariant,
-            Value::NVarChar(utf16("Developer Edition")),
-        ),
+        (ColumnType::SqlVariant, Value::DateTime { days: 1, ticks: 2 }),
+        (ColumnType::SqlVariant, Value::NVarChar(utf16("Developer Edition"))),
         (ColumnType::SqlVariant, Value::VarChar(b"v".to_vec())),
         (ColumnType::SqlVariant, Value::Binary(vec![1])),
         (ColumnType::SqlVariant, Value::UniqueIdentifier([8; 16])),
@@ -187,11 +173,7 @@ fn result_set(version: TdsVersion, bitmap: bool) -> Vec<u8> {
     let mut writer = TokenWriter::new(version);
     writer.columns(&columns);
     for null in [false, true, false] {
-        let mut row = if bitmap {
-            writer.null_bitmap_row()
-        } else {
-            writer.row()
-        };
+        let mut row = if bitmap { writer.null_bitmap_row() } else { writer.row() };
         for (_, value) in &samples {
             row.value(if null { &Value::Null } else { value });
         }
@@ -274,17 +256,11 @@ fn an_independent_decoder_reads_the_result_set() {
         assert_eq!(meta.column_count(), samples().len());
         let (mut rows, mut nulls) = (0, 0);
         loop {
-            match parser
-                .next_token_with_metadata(Some(&meta))
-                .unwrap()
-                .unwrap()
-            {
+            match parser.next_token_with_metadata(Some(&meta)).unwrap().unwrap() {
                 Token::Row(_) => rows += 1,
                 Token::NbcRow(row) => {
                     rows += 1;
-                    nulls += (0..meta.column_count())
-                        .filter(|&at| row.is_null(at))
-                        .count();
+                    nulls += (0..meta.column_count()).filter(|&at| row.is_null(at)).count();
                 }
                 Token::Done(done) => {
                     assert_eq!((done.row_count, done.cur_cmd), (3, Done::SELECT));
@@ -294,10 +270,7 @@ fn an_independent_decoder_reads_the_result_set() {
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(
-            (rows, nulls),
-            (3, if bitmap { meta.column_count() } else { 0 })
-        );
+        assert_eq!((rows, nulls), (3, if bitmap { meta.column_count() } else { 0 }));
         assert!(!parser.has_remaining());
     }
 }
@@ -327,9 +300,7 @@ fn every_other_token() -> Vec<u8> {
     });
     writer.order(&[1, 3]);
     writer.return_status(-4);
-    writer
-        .return_value(2, "@out", ColumnType::Int, &Value::Int(8))
-        .unwrap();
+    writer.return_value(2, "@out", ColumnType::Int, &Value::Int(8)).unwrap();
     let done = Done {
         more: true,
         error: true,
@@ -397,10 +368,7 @@ fn the_widths_of_7_1() {
             ..Done::default()
         },
     );
-    assert_eq!(
-        payload(&mut writer),
-        [0xFD, 0x10, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF]
-    );
+    assert_eq!(payload(&mut writer), [0xFD, 0x10, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF]);
     writer.environment(EnvironmentChange::BeginTransaction(1));
     writer.message(&ServerMessage {
         number: 1,
@@ -408,10 +376,7 @@ fn the_widths_of_7_1() {
         line: 7,
         ..ServerMessage::default()
     });
-    assert_eq!(
-        payload(&mut writer),
-        [0xAA, 12, 0, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 7, 0]
-    );
+    assert_eq!(payload(&mut writer), [0xAA, 12, 0, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 7, 0]);
     writer.columns(&[Column::new("", ColumnType::Int)]);
     assert_eq!(payload(&mut writer), [0x81, 1, 0, 0, 0, 9, 0, 0x26, 4, 0]);
 }
@@ -463,10 +428,7 @@ fn requests() -> Vec<(Vec<u8>, Decode)> {
         vec![RpcParam::int("@a", 7), RpcParam::nvarchar("@b", "text")],
     )
     .encode_with_transaction(9);
-    let login = Login7::new()
-        .with_sql_auth("sa", "secret")
-        .with_database("d")
-        .encode();
+    let login = Login7::new().with_sql_auth("sa", "secret").with_database("d").encode();
     let batch = PeerBatch::new("select 1").encode();
     let mut transaction = headers();
     transaction.extend_from_slice(&[7, 0, 2, b'n', 0, 1, 2, 4, b'a', 0, b'b', 0]);
@@ -480,9 +442,7 @@ fn requests() -> Vec<(Vec<u8>, Decode)> {
         (rpc.to_vec(), |bytes| drain_rpc(bytes, TdsVersion::V7_4)),
         (rpc.to_vec(), |bytes| drain_rpc(bytes, TdsVersion::V7_1)),
         (login.to_vec(), |bytes| drop(Login::parse(bytes))),
-        (batch.to_vec(), |bytes| {
-            drop(SqlBatch::parse(bytes, TdsVersion::V7_4))
-        }),
+        (batch.to_vec(), |bytes| drop(SqlBatch::parse(bytes, TdsVersion::V7_4))),
         (transaction, |bytes| {
             drop(TransactionRequest::parse(bytes, TdsVersion::V7_4))
         }),
@@ -547,15 +507,10 @@ fn several_calls_and_the_forms_of_7_1() {
     let mut bytes = vec![2, 0, b's', 0, b'p', 0, 0, 0];
     // @p bigint null by value; then ntext; then a call by number that is not to be executed.
     bytes.extend_from_slice(&[2, b'@', 0, b'p', 0, 0, 0x26, 8, 0]);
-    bytes.extend_from_slice(&[
-        0, 1, 0x63, 6, 0, 0, 0, 9, 4, 0xD0, 0, 0x34, 2, 0, 0, 0, b'x', 0,
-    ]);
+    bytes.extend_from_slice(&[0, 1, 0x63, 6, 0, 0, 0, 9, 4, 0xD0, 0, 0x34, 2, 0, 0, 0, b'x', 0]);
     let mut modern = headers();
     modern.extend_from_slice(&bytes);
-    for (front, separator, version) in [
-        (bytes, 0x80, TdsVersion::V7_1),
-        (modern, 0xFF, TdsVersion::V7_4),
-    ] {
+    for (front, separator, version) in [(bytes, 0x80, TdsVersion::V7_1), (modern, 0xFF, TdsVersion::V7_4)] {
         let mut message = front;
         message.push(separator);
         message.extend_from_slice(&[0xFF, 0xFF, 15, 0, 0, 0, 0, 0, 0x38, 5, 0, 0, 0]);
@@ -603,9 +558,7 @@ fn transaction_requests() {
     );
     assert_eq!(
         request(&[9, 0, 2, b's', 0]).unwrap(),
-        TransactionRequest::Save {
-            name: "s".to_owned()
-        }
+        TransactionRequest::Save { name: "s".to_owned() }
     );
     assert!(request(&[6, 0]).is_err() && request(&[5, 0, 9, 0]).is_err());
 }

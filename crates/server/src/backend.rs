@@ -1,0 +1,183 @@
+//! What the protocol side asks of the side that executes.
+//!
+//! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
+//! other way through a [`ResultSink`], while the request runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tds::bulk::BulkLoad;
+use tds::{Column, RowWriter, RpcParameter, TransactionRequest, Value};
+
+/// How the server introduces itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `@@SERVERNAME`; also in every error message.
+    pub server_name: String,
+    /// The version clients see: major, minor, build, e.g. (16, 0, 1000) for SQL Server 2022.
+    pub version: (u8, u8, u16),
+}
+
+/// A message to the client: an error when its severity is above 10.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notice {
+    /// SQL Server's number.
+    pub number: i32,
+    /// Its severity, 0 to 25; from 20 on the session ends.
+    pub severity: u8,
+    /// Its state.
+    pub state: u8,
+    /// The words.
+    pub text: String,
+    /// The procedure it comes from, or empty.
+    pub procedure: String,
+    /// The line in the batch or procedure, from 1.
+    pub line: u32,
+}
+
+/// Who asks for a session, once the password has been found right.
+#[derive(Debug, Clone)]
+pub struct SessionRequest {
+    /// The session id, from 51 up.
+    pub spid: u16,
+    /// The login's name.
+    pub login: String,
+    /// The client's machine, program and library, as it calls them.
+    pub host: String,
+    /// The program's name.
+    pub application: String,
+    /// The client library's name.
+    pub library: String,
+    /// Its process id on its own machine.
+    pub client_pid: u32,
+    /// Its network address.
+    pub address: String,
+    /// The database asked for; empty for the login's default.
+    pub database: String,
+    /// The packet size agreed, in bytes.
+    pub packet_bytes: usize,
+    /// Set while the running request should stop: on ATTENTION, disconnection and shutdown. The server clears it before
+    /// each request.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// Nobody wants the rest of the results: the client cancelled or is gone. The request should end soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop;
+
+/// The kind of a finished statement, as far as clients care.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StatementKind {
+    /// SELECT that returned rows.
+    Select,
+    /// INSERT.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+    /// MERGE.
+    Merge,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// What changed in the session, for the client's driver to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionChange<'a> {
+    /// USE: the new database and the old. The server adds message 5701 itself.
+    Database(&'a str, &'a str),
+    /// An outermost transaction began; its id, not 0.
+    TransactionBegun(u64),
+    /// It was committed.
+    TransactionCommitted(u64),
+    /// It was rolled back.
+    TransactionRolledBack(u64),
+}
+
+/// Takes the results of a request as they come. After an `Err(Stop)` further calls are harmless and useless.
+pub trait ResultSink {
+    /// A result set begins.
+    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop>;
+
+    /// A row of it; `fill` writes the values from left to right. A row that does not match its columns is left out, and
+    /// the client gets an error instead.
+    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop>;
+
+    /// A statement is over, `row_count` rows read or changed if it counts any (and NOCOUNT is off).
+    fn done(&mut self, kind: StatementKind, row_count: Option<u64>) -> Result<(), Stop>;
+
+    /// An error or a message.
+    fn notice(&mut self, notice: &Notice) -> Result<(), Stop>;
+
+    /// The session changed.
+    fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop>;
+
+    /// Send what there is now (RAISERROR WITH NOWAIT).
+    fn flush(&mut self) -> Result<(), Stop>;
+}
+
+/// How a procedure call ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The return status; for sp_executesql 0 or the last error's number.
+    pub return_status: i32,
+    /// New values of output parameters, by the index of the argument.
+    pub outputs: Vec<(usize, Value)>,
+}
+
+/// Parameterised SQL: sp_executesql and its prepared relatives.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterizedSql<'a> {
+    /// The statements.
+    pub text: &'a str,
+    /// The parameters' declarations, as in `@a int, @b nvarchar(20) output`; empty without any.
+    pub declarations: &'a str,
+    /// The arguments, named or by position.
+    pub arguments: &'a [RpcParameter],
+}
+
+/// One client's session. Errors of SQL go to the sink; a panic ends the session. Dropping it rolls back what is open.
+pub trait BackendSession {
+    /// The current database's name.
+    fn database(&self) -> String;
+
+    /// Runs a batch.
+    fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
+
+    /// Runs parameterised SQL.
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome;
+
+    /// Calls a procedure by name; 2812 goes to the sink when there is none.
+    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome;
+
+    /// Begins, commits or rolls back, and tells the sink by [`SessionChange`].
+    fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink);
+
+    /// Takes the rows announced by the INSERT BULK batch before.
+    fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink);
+
+    /// Puts the session back to how it was after the login, for the next user of a pooled connection; an open
+    /// transaction is rolled back unless it is to be kept.
+    fn reset(&mut self, keep_transaction: bool);
+}
+
+/// The instance.
+pub trait Backend: Send + Sync + 'static {
+    /// Its sessions.
+    type Session: BackendSession;
+
+    /// Its name and version.
+    fn identity(&self) -> Identity;
+
+    /// The stored password record of a login (see [`crate::credentials::hash_password`]); None when there is no such
+    /// login. Names compare as the instance's collation says.
+    fn password_record(&self, login: &str) -> Option<String>;
+
+    /// Opens a session. An error, such as 4060 for a database that does not exist, is sent to the client before 18456.
+    fn open_session(&self, request: SessionRequest) -> Result<Self::Session, Notice>;
+
+    /// Writes a line to the error log; `source` is e.g. `Logon` or `spid51`.
+    fn write_errorlog(&self, source: &str, text: &str);
+}

@@ -1,0 +1,162 @@
+//! One connection from accept to close: handshake, login, session.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tds::Login;
+use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
+use tds::token::TokenWriter;
+
+use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
+use crate::credentials::verify_password;
+use crate::handshake::{self, Introduced};
+use crate::inbox::{self, Signals};
+use crate::notices;
+use crate::procedures::PreparedStatements;
+use crate::session::Session;
+
+/// What the listener knows of a new connection.
+pub(crate) struct Connection<'a, B: Backend> {
+    pub(crate) backend: &'a B,
+    pub(crate) stream: TcpStream,
+    pub(crate) address: String,
+    pub(crate) spid: u16,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) login_timeout: Duration,
+    /// Set when there are too many connections already: the limit to name in the refusal.
+    pub(crate) over_limit: Option<usize>,
+}
+
+/// Why a login is refused: what the client is told, and what the error log adds.
+struct Refusal {
+    notices: Vec<Notice>,
+    state: u8,
+    reason: String,
+}
+
+impl<B: Backend> Connection<'_, B> {
+    /// Serves the connection until it ends.
+    pub(crate) fn serve(self) {
+        let identity = self.backend.identity();
+        let introduced = match handshake::introduce(&self.stream, &identity, self.login_timeout) {
+            Ok(introduced) => introduced,
+            Err(error) => {
+                if let Some((number, severity, state, sentence)) = error.errorlog() {
+                    self.log(&format!("Error: {number}, Severity: {severity}, State: {state}."));
+                    self.log(&format!("{sentence}. [CLIENT: {}]", self.address));
+                }
+                return;
+            }
+        };
+        match self.log_in(&introduced.login) {
+            Ok(session) => self.converse(session, introduced, identity),
+            Err(refusal) => self.refuse(&introduced.login, &identity, &refusal),
+        }
+    }
+
+    fn log(&self, text: &str) {
+        self.backend.write_errorlog("Logon", text);
+    }
+
+    fn log_in(&self, login: &Login) -> Result<B::Session, Refusal> {
+        let failed = || notices::login_failed(&login.user);
+        if let Some(maximum) = self.over_limit {
+            return Err(Refusal {
+                notices: vec![notices::connection_limit(maximum)],
+                state: 1,
+                reason: "The maximum number of user connections has been reached.".to_owned(),
+            });
+        }
+        if login.integrated {
+            return Err(Refusal {
+                notices: vec![notices::untrusted_domain()],
+                state: 1,
+                reason: "Integrated authentication is not available.".to_owned(),
+            });
+        }
+        let record = self.backend.password_record(&login.user);
+        if !verify_password(record.as_deref(), &login.password) {
+            let (state, reason) = match record {
+                None => (5, "Could not find a login matching the name provided."),
+                Some(_) => (8, "Password did not match that for the login provided."),
+            };
+            return Err(Refusal {
+                notices: vec![failed()],
+                state,
+                reason: reason.to_owned(),
+            });
+        }
+        self.backend
+            .open_session(self.request(login))
+            .map_err(|notice| Refusal {
+                state: 38,
+                reason: format!("Failed to open the explicitly specified database '{}'.", login.database),
+                notices: vec![notice, failed()],
+            })
+    }
+
+    fn request(&self, login: &Login) -> SessionRequest {
+        SessionRequest {
+            spid: self.spid,
+            login: login.user.clone(),
+            host: login.host.clone(),
+            application: login.application.clone(),
+            library: login.library.clone(),
+            client_pid: login.client_pid,
+            address: self.address.clone(),
+            database: login.database.clone(),
+            packet_bytes: handshake::packet_bytes(login.packet_bytes),
+            cancel: self.signals.cancel_flag(),
+        }
+    }
+
+    fn refuse(&self, login: &Login, identity: &Identity, refusal: &Refusal) {
+        let number = refusal.notices.last().map_or(18456, |notice| notice.number);
+        self.log(&format!("Error: {number}, Severity: 14, State: {}.", refusal.state));
+        self.log(&format!(
+            "Login failed for user '{}'. Reason: {} [CLIENT: {}]",
+            login.user, refusal.reason, self.address
+        ));
+        // A client that does not wait for the answer has nothing to gain from an error here.
+        let _ = handshake::refuse(login.version, &mut &self.stream, identity, &refusal.notices);
+    }
+
+    fn converse(self, inner: B::Session, introduced: Introduced, identity: Identity) {
+        let Introduced {
+            login,
+            mut packets,
+            pending,
+        } = introduced;
+        let mut tokens = TokenWriter::new(login.version);
+        tokens.packets().set_spid(self.spid);
+        let database = inner.database();
+        let mut stream = &self.stream;
+        let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
+        packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
+        let inbox = accepted.and_then(|()| self.stream.try_clone()).and_then(|reading| {
+            let name = format!("tds-reader-{}", self.spid);
+            inbox::start(reading, packets, pending, Arc::clone(&self.signals), name)
+        });
+        match inbox {
+            Ok(inbox) => Session {
+                backend: self.backend,
+                inner,
+                server_name: identity.server_name,
+                spid: self.spid,
+                address: self.address,
+                tokens,
+                stream: &mut stream,
+                signals: self.signals,
+                prepared: PreparedStatements::default(),
+                acknowledged: 0,
+                attention_messages: 0,
+            }
+            .run(&inbox),
+            Err(error) => self.log(&format!(
+                "The connection failed after the login: {error}. [CLIENT: {}]",
+                self.address
+            )),
+        }
+    }
+}

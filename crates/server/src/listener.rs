@@ -1,0 +1,242 @@
+//! Accepting connections, and ending them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::backend::Backend;
+use crate::connection::Connection;
+use crate::inbox::Signals;
+
+/// The first session id of a user; those below belong to the system, as in SQL Server.
+const SPID_FIRST: u16 = 51;
+
+/// Connections accepted beyond the limit, only to be told about it.
+const CONNECTIONS_TO_REFUSE_MAX: usize = 16;
+
+/// How long `stop` waits for sessions whose sockets are closed and whose requests are cancelled.
+const ABANDONED_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// The pause after a failed accept (out of file handles, mostly), so that the failure is not met in a busy loop.
+const ACCEPT_FAILURE_PAUSE: Duration = Duration::from_millis(50);
+
+/// How to listen.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Where; port 0 takes any free one.
+    pub address: SocketAddr,
+    /// User connections at once (SQL Server: 32,767).
+    pub connections_max: usize,
+    /// The time a client has from connecting to its LOGIN7.
+    pub login_timeout: Duration,
+}
+
+impl ServerOptions {
+    /// SQL Server's own limits at `address`.
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            connections_max: 32_767,
+            login_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A connection as the listener sees it.
+struct Open {
+    stream: TcpStream,
+    signals: Arc<Signals>,
+}
+
+#[derive(Default)]
+struct Registry {
+    open: Mutex<BTreeMap<u16, Open>>,
+    changed: Condvar,
+    stopping: AtomicBool,
+}
+
+impl Registry {
+    /// Takes the lowest free session id. None when the server stops or is full to the last refusal.
+    fn enter(&self, stream: &TcpStream, limit: usize) -> Option<(u16, Arc<Signals>, bool)> {
+        let mut open = self.open.lock();
+        if self.stopping.load(Ordering::SeqCst) || open.len() >= limit + CONNECTIONS_TO_REFUSE_MAX {
+            return None;
+        }
+        let spid = (SPID_FIRST..=u16::MAX).find(|spid| !open.contains_key(spid))?;
+        let over = open.len() >= limit;
+        let signals = Arc::new(Signals::default());
+        let stream = stream.try_clone().ok()?;
+        open.insert(
+            spid,
+            Open {
+                stream,
+                signals: Arc::clone(&signals),
+            },
+        );
+        Some((spid, signals, over))
+    }
+
+    fn leave(&self, spid: u16) {
+        if let Some(open) = self.open.lock().remove(&spid) {
+            // The reader thread holds the socket too; this wakes it. A socket already closed needs no waking.
+            let _ = open.stream.shutdown(Shutdown::Both);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until no connection is open; false at the timeout.
+    fn wait_empty(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        let mut open = self.open.lock();
+        while !open.is_empty() {
+            if self.changed.wait_until(&mut open, deadline).timed_out() {
+                return open.is_empty();
+            }
+        }
+        true
+    }
+}
+
+/// A running server. Dropping it stops it at once.
+pub struct Server {
+    registry: Arc<Registry>,
+    local_address: SocketAddr,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Binds the address and starts to accept.
+    pub fn start<B: Backend>(options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.address)?;
+        let local_address = listener.local_addr()?;
+        let registry = Arc::new(Registry::default());
+        let shared = Arc::clone(&registry);
+        let accepting = thread::Builder::new()
+            .name("tds-accept".to_owned())
+            .spawn(move || accept_loop(&listener, &options, &backend, &shared))?;
+        Ok(Self {
+            registry,
+            local_address,
+            accepting: Some(accepting),
+        })
+    }
+
+    /// Where it listens.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local_address
+    }
+
+    /// Open connections.
+    pub fn connection_count(&self) -> usize {
+        self.registry.open.lock().len()
+    }
+
+    /// Stops accepting, lets running requests finish for up to `grace`, then cancels what is left. True when every
+    /// session has ended.
+    pub fn stop(&mut self, grace: Duration) -> bool {
+        self.registry.stopping.store(true, Ordering::SeqCst);
+        if let Some(accepting) = self.accepting.take() {
+            // The accept call has no timeout: a connection of our own wakes it, and sees the server stopping. Should
+            // that fail, the thread stays behind in accept and refuses everyone.
+            if TcpStream::connect_timeout(&reachable(self.local_address), Duration::from_secs(1)).is_ok() {
+                let _ = accepting.join();
+            }
+        }
+        for open in self.registry.open.lock().values() {
+            open.signals.close_after_request();
+            // The other side may be gone already.
+            let _ = open.stream.shutdown(Shutdown::Read);
+        }
+        if self.registry.wait_empty(grace) {
+            return true;
+        }
+        for open in self.registry.open.lock().values() {
+            open.signals.abandon();
+            let _ = open.stream.shutdown(Shutdown::Both);
+        }
+        self.registry.wait_empty(ABANDONED_WAIT_MAX)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
+    }
+}
+
+/// An address that reaches a listener bound to `bound`.
+fn reachable(bound: SocketAddr) -> SocketAddr {
+    let ip = match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, bound.port())
+}
+
+fn accept_loop<B: Backend>(
+    listener: &TcpListener,
+    options: &ServerOptions,
+    backend: &Arc<B>,
+    registry: &Arc<Registry>,
+) {
+    loop {
+        let accepted = listener.accept();
+        if registry.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        match accepted {
+            Ok((stream, address)) => admit(stream, address, options, backend, registry),
+            Err(error) => {
+                backend.write_errorlog("Server", &format!("A connection could not be accepted: {error}."));
+                thread::sleep(ACCEPT_FAILURE_PAUSE);
+            }
+        }
+    }
+}
+
+fn admit<B: Backend>(
+    stream: TcpStream,
+    address: SocketAddr,
+    options: &ServerOptions,
+    backend: &Arc<B>,
+    registry: &Arc<Registry>,
+) {
+    let Some((spid, signals, over)) = registry.enter(&stream, options.connections_max) else {
+        return;
+    };
+    let (backend, owner) = (Arc::clone(backend), Arc::clone(registry));
+    let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
+    let spawned = thread::Builder::new()
+        .name(format!("tds-session-{spid}"))
+        .spawn(move || {
+            let served = catch_unwind(AssertUnwindSafe(|| {
+                // Without it answers still arrive, only later.
+                let _ = stream.set_nodelay(true);
+                Connection {
+                    backend: backend.as_ref(),
+                    stream,
+                    address: address.ip().to_string(),
+                    spid,
+                    signals,
+                    login_timeout,
+                    over_limit: over.then_some(connections_max),
+                }
+                .serve();
+            }));
+            if served.is_err() {
+                backend.write_errorlog(&format!("spid{spid}"), "The connection ended in a failed assertion.");
+            }
+            owner.leave(spid);
+        });
+    if spawned.is_err() {
+        registry.leave(spid);
+    }
+}

@@ -1,0 +1,253 @@
+//! Remote procedure calls: the statement-preparing procedures are served here, all others go to the backend by name.
+
+use std::collections::HashMap;
+
+use tds::{ColumnType, Procedure, RpcParameter, RpcRequest, Value};
+
+use crate::backend::{BackendSession, Notice, Outcome, ParameterizedSql, ResultSink};
+use crate::notices;
+use crate::results::Results;
+
+/// A prepared statement: the text is kept, its plan is the backend's to cache.
+#[derive(Debug)]
+struct Prepared {
+    text: String,
+    declarations: String,
+}
+
+/// The prepared statements of a session.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedStatements {
+    statements: HashMap<i32, Prepared>,
+    last_handle: i32,
+}
+
+impl PreparedStatements {
+    /// Forgets all, as the reset of a connection does.
+    pub(crate) fn clear(&mut self) {
+        self.statements.clear();
+    }
+
+    fn add(&mut self, prepared: Prepared) -> i32 {
+        loop {
+            self.last_handle = self.last_handle.checked_add(1).unwrap_or(1);
+            if !self.statements.contains_key(&self.last_handle) {
+                self.statements.insert(self.last_handle, prepared);
+                return self.last_handle;
+            }
+        }
+    }
+
+    fn get(&self, handle: Option<i64>) -> Result<&Prepared, Notice> {
+        handle
+            .and_then(|handle| i32::try_from(handle).ok())
+            .and_then(|handle| self.statements.get(&handle))
+            .ok_or_else(|| notices::prepared_statement_unknown(handle.unwrap_or(0)))
+    }
+
+    fn remove(&mut self, handle: Option<i64>) -> Result<(), Notice> {
+        self.get(handle)?;
+        if let Some(handle) = handle.and_then(|handle| i32::try_from(handle).ok()) {
+            self.statements.remove(&handle);
+        }
+        Ok(())
+    }
+}
+
+/// What a call gives back besides its results.
+struct Returned {
+    status: i32,
+    values: Vec<(usize, Value)>,
+}
+
+impl Returned {
+    fn from_outcome(outcome: Outcome, first_argument: usize) -> Self {
+        let shift = |(index, value)| (index + first_argument, value);
+        Self {
+            status: outcome.return_status,
+            values: outcome.outputs.into_iter().map(shift).collect(),
+        }
+    }
+}
+
+/// Serves one call and writes its RETURNSTATUS, RETURNVALUEs and DONEPROC.
+pub(crate) fn serve<S: BackendSession>(
+    session: &mut S,
+    prepared: &mut PreparedStatements,
+    request: &RpcRequest,
+    results: &mut Results<'_>,
+    more: bool,
+) {
+    results.enter_procedure();
+    let returned = match dispatch(session, prepared, request, results) {
+        Ok(returned) => returned,
+        Err(notice) => {
+            // The sink only says that nobody listens any more; the call is over anyway.
+            let _ = results.notice(&notice);
+            Returned {
+                status: notice.number,
+                values: Vec::new(),
+            }
+        }
+    };
+    results.tokens().return_status(returned.status);
+    for (index, value) in returned.values {
+        write_output(request, index, &value, results);
+    }
+    results.procedure_done(more);
+}
+
+fn write_output(request: &RpcRequest, index: usize, value: &Value, results: &mut Results<'_>) {
+    let Some(parameter) = request.parameters.get(index) else {
+        return;
+    };
+    let ordinal = u16::try_from(index).unwrap_or(u16::MAX);
+    let column_type = output_type(parameter.column_type, value);
+    let written = results
+        .tokens()
+        .return_value(ordinal, &parameter.name, column_type, value);
+    if let Err(reason) = written {
+        let _ = results.notice(&notices::row_mismatch(&reason));
+    }
+}
+
+/// Strings keep the kind the client declared, in a length that holds the value.
+fn output_type(declared: ColumnType, value: &Value) -> ColumnType {
+    let longest = |bytes: &[u8], limit: usize, short: ColumnType, long: ColumnType| {
+        if bytes.len() <= limit { short } else { long }
+    };
+    match (value, declared) {
+        (Value::NVarChar(bytes), _) => longest(bytes, 8000, ColumnType::NVarChar(4000), ColumnType::NVarCharMax),
+        (Value::VarChar(bytes), _) => longest(bytes, 8000, ColumnType::VarChar(8000), ColumnType::VarCharMax),
+        (Value::Binary(bytes), _) => longest(bytes, 8000, ColumnType::VarBinary(8000), ColumnType::VarBinaryMax),
+        (Value::Decimal { scale, .. }, _) => ColumnType::Decimal {
+            precision: 38,
+            scale: *scale,
+        },
+        (Value::Time { scale, .. }, _) => ColumnType::Time { scale: *scale },
+        (Value::DateTime2 { scale, .. }, _) => ColumnType::DateTime2 { scale: *scale },
+        (Value::DateTimeOffset { scale, .. }, _) => ColumnType::DateTimeOffset { scale: *scale },
+        (_, other) => other,
+    }
+}
+
+fn dispatch<S: BackendSession>(
+    session: &mut S,
+    prepared: &mut PreparedStatements,
+    request: &RpcRequest,
+    results: &mut Results<'_>,
+) -> Result<Returned, Notice> {
+    let arguments = Arguments { request };
+    match &request.procedure {
+        Procedure::ExecuteSql => {
+            let text = arguments.text(0, "@statement")?;
+            let declarations = arguments.optional_text(1, "@params")?;
+            let first = if request.parameters.len() > 1 { 2 } else { 1 };
+            Ok(run(
+                session,
+                &text,
+                &declarations,
+                arguments.from(first),
+                first,
+                results,
+            ))
+        }
+        Procedure::Prepare => {
+            let declarations = arguments.optional_text(1, "@params")?;
+            let text = arguments.text(2, "@stmt")?;
+            let handle = prepared.add(Prepared { text, declarations });
+            Ok(Returned {
+                status: 0,
+                values: vec![(0, Value::Int(handle))],
+            })
+        }
+        Procedure::Execute => {
+            let statement = prepared.get(arguments.handle(0))?;
+            Ok(run(
+                session,
+                &statement.text,
+                &statement.declarations,
+                arguments.from(1),
+                1,
+                results,
+            ))
+        }
+        Procedure::PrepExec => {
+            let declarations = arguments.optional_text(1, "@params")?;
+            let text = arguments.text(2, "@stmt")?;
+            if let Some(former) = arguments.handle(0) {
+                // Drivers hand in the handle they no longer need; one already gone is no error here.
+                let _ = prepared.remove(Some(former));
+            }
+            let mut returned = run(session, &text, &declarations, arguments.from(3), 3, results);
+            let handle = prepared.add(Prepared { text, declarations });
+            returned.values.insert(0, (0, Value::Int(handle)));
+            Ok(returned)
+        }
+        Procedure::Unprepare => {
+            prepared.remove(arguments.handle(0))?;
+            Ok(Returned {
+                status: 0,
+                values: Vec::new(),
+            })
+        }
+        other => {
+            let outcome = session.call(other.name(), &request.parameters, results);
+            Ok(Returned::from_outcome(outcome, 0))
+        }
+    }
+}
+
+fn run<S: BackendSession>(
+    session: &mut S,
+    text: &str,
+    declarations: &str,
+    arguments: &[RpcParameter],
+    first_argument: usize,
+    results: &mut Results<'_>,
+) -> Returned {
+    let sql = ParameterizedSql {
+        text,
+        declarations,
+        arguments,
+    };
+    Returned::from_outcome(session.run_parameterized(sql, results), first_argument)
+}
+
+/// The arguments of a system procedure by position, as all drivers pass them.
+struct Arguments<'a> {
+    request: &'a RpcRequest,
+}
+
+impl<'a> Arguments<'a> {
+    fn handle(&self, index: usize) -> Option<i64> {
+        self.request
+            .parameters
+            .get(index)
+            .and_then(|parameter| parameter.value.integer())
+    }
+
+    fn from(&self, index: usize) -> &'a [RpcParameter] {
+        self.request.parameters.get(index..).unwrap_or_default()
+    }
+
+    fn text(&self, index: usize, name: &str) -> Result<String, Notice> {
+        let procedure = self.request.procedure.name();
+        let parameter = self
+            .request
+            .parameters
+            .get(index)
+            .ok_or_else(|| notices::parameter_missing(procedure, name))?;
+        parameter
+            .value
+            .text()
+            .ok_or_else(|| notices::parameter_type(procedure, name, "ntext/nchar/nvarchar"))
+    }
+
+    fn optional_text(&self, index: usize, name: &str) -> Result<String, Notice> {
+        match self.request.parameters.get(index).map(|parameter| &parameter.value) {
+            None | Some(Value::Null) => Ok(String::new()),
+            Some(_) => self.text(index, name),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The sink that turns results into tokens and sends them while the request runs.
+//!
+//! Invariant: a DONE is held back until it is known whether anything follows it, since its MORE bit says so.
+
+use std::io::Write;
+
+use tds::token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
+use tds::{Column, RowWriter};
+
+use crate::backend::{Notice, ResultSink, SessionChange, StatementKind, Stop};
+use crate::inbox::Signals;
+use crate::notices;
+
+/// Bytes collected before they are written to the socket.
+const WRITE_BYTES: usize = 32 * 1024;
+
+/// From so many columns on, rows carry a bitmap of their NULLs.
+const BITMAP_COLUMNS_MIN: usize = 8;
+
+/// The results of one request.
+pub(crate) struct Results<'a> {
+    tokens: &'a mut TokenWriter,
+    stream: &'a mut dyn Write,
+    signals: &'a Signals,
+    server_name: &'a str,
+    kind: DoneKind,
+    held: Option<Done>,
+    failed: bool,
+    fatal: bool,
+    broken: bool,
+    bitmap_rows: bool,
+    open_row: Option<usize>,
+    open_call: bool,
+}
+
+impl<'a> Results<'a> {
+    pub(crate) fn new(
+        tokens: &'a mut TokenWriter,
+        stream: &'a mut dyn Write,
+        signals: &'a Signals,
+        server_name: &'a str,
+    ) -> Self {
+        Self {
+            tokens,
+            stream,
+            signals,
+            server_name,
+            kind: DoneKind::Done,
+            held: None,
+            failed: false,
+            fatal: false,
+            broken: false,
+            bitmap_rows: false,
+            open_row: None,
+            open_call: false,
+        }
+    }
+
+    /// Statements from now on are inside a procedure call, until its `procedure_done`.
+    pub(crate) fn enter_procedure(&mut self) {
+        self.open_call = true;
+        self.kind = DoneKind::DoneInProc;
+    }
+
+    /// The token writer, with everything held back written first.
+    pub(crate) fn tokens(&mut self) -> &mut TokenWriter {
+        self.release();
+        self.tokens
+    }
+
+    /// The session must end after this request: a severe error, or the client is gone.
+    pub(crate) fn ends_session(&self) -> bool {
+        self.fatal || self.broken
+    }
+
+    /// Removes what a panic left of a row.
+    pub(crate) fn drop_open_row(&mut self) {
+        if let Some(length) = self.open_row.take() {
+            self.tokens.packets().payload().truncate(length);
+        }
+    }
+
+    /// Ends a procedure call with its DONEPROC; `more` when another call of the message follows.
+    pub(crate) fn procedure_done(&mut self, more: bool) {
+        self.release();
+        self.open_call = false;
+        let done = Done {
+            more,
+            error: std::mem::take(&mut self.failed),
+            ..Done::default()
+        };
+        self.tokens.done(DoneKind::DoneProc, &done);
+    }
+
+    /// Ends the message: with the last DONE of a batch, or with the acknowledgement of an ATTENTION.
+    pub(crate) fn finish(mut self, attention: bool) -> bool {
+        if self.open_call {
+            self.procedure_done(false);
+        }
+        if attention {
+            self.release();
+            self.tokens.done(
+                DoneKind::Done,
+                &Done {
+                    attention,
+                    ..Done::default()
+                },
+            );
+        } else if self.kind == DoneKind::Done {
+            let mut last = match self.held.take() {
+                Some(held) if !self.failed => held,
+                held => {
+                    self.held = held;
+                    self.release();
+                    Done {
+                        error: self.failed,
+                        ..Done::default()
+                    }
+                }
+            };
+            last.more = false;
+            self.tokens.done(DoneKind::Done, &last);
+        }
+        let sent = self.tokens.finish(self.stream).is_ok();
+        sent && !self.ends_session()
+    }
+
+    fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.tokens.done(self.kind, &Done { more: true, ..held });
+        }
+    }
+
+    fn after_token(&mut self) -> Result<(), Stop> {
+        if self.tokens.pending() >= WRITE_BYTES && !self.broken {
+            self.broken = self.tokens.write_full(self.stream).is_err();
+        }
+        if self.broken {
+            // Nobody reads any more: the rest need not pile up.
+            self.tokens.packets().payload().clear();
+        }
+        if self.broken || self.signals.should_stop() {
+            Err(Stop)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl ResultSink for Results<'_> {
+    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop> {
+        self.release();
+        self.bitmap_rows = columns.len() >= BITMAP_COLUMNS_MIN;
+        self.tokens.columns(columns);
+        self.after_token()
+    }
+
+    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop> {
+        self.open_row = Some(self.tokens.pending());
+        let mut row = if self.bitmap_rows {
+            self.tokens.null_bitmap_row()
+        } else {
+            self.tokens.row()
+        };
+        fill(&mut row);
+        let written = row.finish();
+        self.open_row = None;
+        match written {
+            Ok(()) => self.after_token(),
+            Err(reason) => self.notice(&notices::row_mismatch(&reason)),
+        }
+    }
+
+    fn done(&mut self, kind: StatementKind, row_count: Option<u64>) -> Result<(), Stop> {
+        self.release();
+        self.held = Some(Done {
+            error: std::mem::take(&mut self.failed),
+            row_count,
+            command: command(kind),
+            ..Done::default()
+        });
+        self.after_token()
+    }
+
+    fn notice(&mut self, notice: &Notice) -> Result<(), Stop> {
+        self.release();
+        self.failed |= notice.severity > 10;
+        self.fatal |= notice.severity >= 20;
+        write_notice(self.tokens, self.server_name, notice);
+        self.after_token()
+    }
+
+    fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop> {
+        self.release();
+        match change {
+            SessionChange::Database(new, old) => {
+                self.tokens.environment(EnvironmentChange::Database(new, old));
+                write_notice(self.tokens, self.server_name, &notices::database_context(new, 1));
+            }
+            SessionChange::TransactionBegun(id) => {
+                self.tokens.environment(EnvironmentChange::BeginTransaction(id));
+            }
+            SessionChange::TransactionCommitted(id) => {
+                self.tokens.environment(EnvironmentChange::CommitTransaction(id));
+            }
+            SessionChange::TransactionRolledBack(id) => {
+                self.tokens.environment(EnvironmentChange::RollbackTransaction(id));
+            }
+        }
+        self.after_token()
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        self.release();
+        self.broken |= self.tokens.flush_partial(self.stream).is_err();
+        self.after_token()
+    }
+}
+
+/// The command code drivers look at to tell update counts from the rest.
+fn command(kind: StatementKind) -> u16 {
+    match kind {
+        StatementKind::Select => Done::SELECT,
+        StatementKind::Insert => 0xC3,
+        StatementKind::Delete => 0xC4,
+        StatementKind::Update => 0xC5,
+        StatementKind::Merge => 0x117,
+        StatementKind::Other => 0,
+    }
+}
+
+/// Writes an ERROR or INFO token.
+pub(crate) fn write_notice(tokens: &mut TokenWriter, server_name: &str, notice: &Notice) {
+    tokens.message(&ServerMessage {
+        number: notice.number,
+        state: notice.state,
+        severity: notice.severity,
+        text: &notice.text,
+        server: server_name,
+        procedure: &notice.procedure,
+        line: notice.line,
+    });
+}

@@ -1,0 +1,198 @@
+//! The session loop: one request after the other, each answered by one message.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use tds::bulk::BulkLoad;
+use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
+use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
+
+use crate::backend::{Backend, BackendSession, ResultSink};
+use crate::handshake::packet_sentence;
+use crate::inbox::{Inbound, Signals};
+use crate::notices;
+use crate::procedures::{self, PreparedStatements};
+use crate::results::Results;
+
+/// A logged-in connection.
+pub(crate) struct Session<'a, B: Backend> {
+    pub(crate) backend: &'a B,
+    pub(crate) inner: B::Session,
+    pub(crate) server_name: String,
+    pub(crate) spid: u16,
+    pub(crate) address: String,
+    pub(crate) tokens: TokenWriter,
+    pub(crate) stream: &'a mut dyn Write,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) prepared: PreparedStatements,
+    /// ATTENTIONs answered so far; each is answered once.
+    pub(crate) acknowledged: u64,
+    /// ATTENTION messages taken from the channel so far.
+    pub(crate) attention_messages: u64,
+}
+
+impl<B: Backend> Session<'_, B> {
+    /// Serves requests until the client leaves, breaks the protocol, or an error ends the session.
+    pub(crate) fn run(mut self, inbox: &Receiver<Inbound>) {
+        while let Ok(inbound) = inbox.recv() {
+            let goes_on = match inbound {
+                Inbound::Broken(error) => {
+                    self.report_broken(&error);
+                    false
+                }
+                Inbound::Message(message) if message.kind == PacketType::Attention => self.serve_attention(),
+                Inbound::Message(message) => self.serve(&message),
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        self.close();
+    }
+
+    /// Dropping the backend's session rolls back; that too must not take the server down.
+    fn close(self) {
+        let (backend, source, inner) = (self.backend, format!("spid{}", self.spid), self.inner);
+        if catch_unwind(AssertUnwindSafe(|| drop(inner))).is_err() {
+            backend.write_errorlog(&source, "The session could not be closed in good order.");
+        }
+    }
+
+    fn report_broken(&self, error: &PacketError) {
+        self.log("Error: 17836, Severity: 20, State: 17.");
+        self.log(&format!("{}. [CLIENT: {}]", packet_sentence(error), self.address));
+    }
+
+    fn log(&self, text: &str) {
+        self.backend.write_errorlog(&format!("spid{}", self.spid), text);
+    }
+
+    /// An ATTENTION that arrived between requests, or was already answered with the request it interrupted.
+    fn serve_attention(&mut self) -> bool {
+        self.attention_messages += 1;
+        if self.attention_messages <= self.acknowledged {
+            return true;
+        }
+        self.acknowledged = self.attention_messages;
+        self.tokens.done(
+            DoneKind::Done,
+            &Done {
+                attention: true,
+                ..Done::default()
+            },
+        );
+        self.tokens.finish(self.stream).is_ok()
+    }
+
+    fn serve(&mut self, message: &Message) -> bool {
+        let attended_before = self.signals.begin_request() > self.acknowledged;
+        if message.reset_connection && !self.reset(message.keep_transaction) {
+            return false;
+        }
+        let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
+        if !attended_before {
+            let (inner, prepared, version) = (&mut self.inner, &mut self.prepared, results.tokens().version());
+            let served =
+                catch_unwind(AssertUnwindSafe(|| match message.kind {
+                    PacketType::SqlBatch => SqlBatch::parse(&message.payload, version)
+                        .map(|batch| inner.run_batch(&batch.text, &mut results)),
+                    PacketType::Rpc => serve_calls(
+                        RpcBatch::parse(&message.payload, version),
+                        inner,
+                        prepared,
+                        &mut results,
+                    ),
+                    PacketType::TransactionManager => TransactionRequest::parse(&message.payload, version)
+                        .map(|request| inner.transaction(&request, &mut results)),
+                    PacketType::BulkLoad => BulkLoad::parse(&message.payload, version)
+                        .map(|mut load| inner.bulk_load(&mut load, &mut results)),
+                    other => Err(DecodeError::Unsupported("message type", u64::from(other.to_byte()))),
+                }));
+            if let Err(problem) = served.unwrap_or_else(|panic| {
+                self.backend
+                    .write_errorlog(&format!("spid{}", self.spid), &panic_text(panic.as_ref()));
+                results.drop_open_row();
+                let _ = results.notice(&notices::assertion_failed());
+                Ok(())
+            }) && refuse(&problem, message.kind, &mut results)
+            {
+                let source = format!("spid{}", self.spid);
+                self.backend
+                    .write_errorlog(&source, "Error: 17836, Severity: 20, State: 17.");
+                self.backend
+                    .write_errorlog(&source, &format!("{problem}. [CLIENT: {}]", self.address));
+                results.finish(false);
+                return false;
+            }
+        }
+        let received = self.signals.attentions();
+        let attention = received > self.acknowledged;
+        self.acknowledged = received;
+        results.finish(attention)
+    }
+
+    fn reset(&mut self, keep_transaction: bool) -> bool {
+        let before = self.inner.database();
+        let inner = &mut self.inner;
+        if catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction))).is_err() {
+            self.log("The session could not be reset; it is closed.");
+            return false;
+        }
+        self.prepared.clear();
+        self.tokens.environment(EnvironmentChange::ResetConnection);
+        let after = self.inner.database();
+        if after != before {
+            self.tokens.environment(EnvironmentChange::Database(&after, &before));
+        }
+        true
+    }
+}
+
+/// All calls of an RPC message, until one is broken or an error ends the session.
+fn serve_calls<S: BackendSession>(
+    batch: Result<RpcBatch<'_>, DecodeError>,
+    inner: &mut S,
+    prepared: &mut PreparedStatements,
+    results: &mut Results<'_>,
+) -> Result<(), DecodeError> {
+    let mut batch = batch?;
+    while let Some(request) = batch.next_request()? {
+        let more = batch.has_more();
+        if request.execute {
+            procedures::serve(inner, prepared, &request, results, more);
+        } else {
+            results.enter_procedure();
+            results.procedure_done(more);
+        }
+        if results.ends_session() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Tells the client about a message that could not be served; true when the stream cannot be trusted any more.
+fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) -> bool {
+    let notice = match kind {
+        PacketType::Rpc => notices::rpc_stream(problem),
+        PacketType::BulkLoad => notices::bulk_stream(problem),
+        _ => notices::request_not_served(problem),
+    };
+    if kind == PacketType::Rpc {
+        results.enter_procedure();
+    }
+    // Whether the client still listens does not matter: the answer ends here either way.
+    let _ = results.notice(&notice);
+    !matches!(problem, DecodeError::Unsupported(..))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let reason = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no reason given".to_owned());
+    format!("A system assertion check has failed: {reason}. The session ends.")
+}

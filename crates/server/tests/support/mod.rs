@@ -1,0 +1,350 @@
+//! A backend that obeys a few words, and a client built on an independent codec.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use server::backend::{ParameterizedSql, SessionChange, StatementKind};
+use server::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, Server, ServerOptions, SessionRequest};
+use tds::bulk::BulkLoad;
+use tds::{Column, ColumnType, PacketReader, RpcParameter, TransactionRequest, Value};
+use tds_protocol::{Login7, PreLogin, Token, TokenParser};
+
+pub const PASSWORD: &str = "P\u{E4}ssword 1";
+
+/// The instance: one login, the databases master and vlf, and its error log in memory.
+pub struct Words {
+    record: String,
+    pub log: Mutex<Vec<String>>,
+}
+
+impl Backend for Words {
+    type Session = WordSession;
+
+    fn identity(&self) -> Identity {
+        Identity {
+            server_name: "WORDS".to_owned(),
+            version: (16, 0, 1000),
+        }
+    }
+
+    fn password_record(&self, login: &str) -> Option<String> {
+        login.eq_ignore_ascii_case("sa").then(|| self.record.clone())
+    }
+
+    fn open_session(&self, request: SessionRequest) -> Result<WordSession, Notice> {
+        let database = match request.database.as_str() {
+            "" => "master",
+            known @ ("master" | "vlf") => known,
+            unknown => {
+                let text = format!("Cannot open database \"{unknown}\" requested by the login. The login failed.");
+                return Err(Notice {
+                    number: 4060,
+                    severity: 11,
+                    state: 1,
+                    text,
+                    ..Notice::default()
+                });
+            }
+        };
+        Ok(WordSession {
+            database: database.to_owned(),
+            cancel: request.cancel,
+            transaction: 0,
+        })
+    }
+
+    fn write_errorlog(&self, source: &str, text: &str) {
+        self.log.lock().unwrap().push(format!("{source}: {text}"));
+    }
+}
+
+impl Words {
+    pub fn logged(&self, part: &str) -> bool {
+        self.log.lock().unwrap().iter().any(|line| line.contains(part))
+    }
+}
+
+pub struct WordSession {
+    database: String,
+    cancel: Arc<AtomicBool>,
+    transaction: u64,
+}
+
+impl WordSession {
+    fn rows(&self, count: i32, sink: &mut dyn ResultSink) -> Result<(), server::Stop> {
+        sink.columns(&[
+            Column::new("n", ColumnType::Int),
+            Column::new("text", ColumnType::NVarChar(50)),
+        ])?;
+        for n in 0..count {
+            sink.row(&mut |row| {
+                row.int(n);
+                row.text("some text in the row");
+            })?;
+        }
+        sink.done(StatementKind::Select, Some(u64::from(count.unsigned_abs())))
+    }
+
+    /// Until cancelled, or ten seconds.
+    fn wait(&self) {
+        let start = Instant::now();
+        while !self.cancel.load(Ordering::Relaxed) && start.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn obey(&mut self, text: &str, sink: &mut dyn ResultSink) -> Result<(), server::Stop> {
+        match text.split_once(' ').unwrap_or((text, "")) {
+            ("rows", count) => self.rows(count.parse().unwrap(), sink),
+            ("update", count) => sink.done(StatementKind::Update, count.parse().ok()),
+            ("fail", number) => {
+                let number = number.parse().unwrap();
+                sink.notice(&Notice {
+                    number,
+                    severity: 16,
+                    text: "failed".to_owned(),
+                    line: 3,
+                    ..Notice::default()
+                })
+            }
+            ("use", database) => {
+                let old = std::mem::replace(&mut self.database, database.to_owned());
+                sink.changed(SessionChange::Database(database, &old))
+            }
+            ("misfit", _) => {
+                sink.columns(&[Column::new("n", ColumnType::TinyInt)])?;
+                sink.row(&mut |row| row.int(1000))
+            }
+            ("print", text) => {
+                sink.notice(&Notice {
+                    text: text.to_owned(),
+                    ..Notice::default()
+                })?;
+                sink.flush()?;
+                self.wait();
+                sink.done(StatementKind::Other, None)
+            }
+            ("wait", _) => {
+                self.wait();
+                sink.done(StatementKind::Other, None)
+            }
+            ("sleep", ms) => {
+                std::thread::sleep(Duration::from_millis(ms.parse().unwrap()));
+                sink.done(StatementKind::Other, Some(1))
+            }
+            ("forever", _) => self.rows(i32::MAX, sink),
+            ("panic", _) => {
+                sink.columns(&[Column::new("n", ColumnType::Int)])?;
+                sink.row(&mut |row| {
+                    row.int(1);
+                    panic!("the word was panic");
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl BackendSession for WordSession {
+    fn database(&self) -> String {
+        self.database.clone()
+    }
+
+    fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
+        for line in text.lines() {
+            if self.obey(line, sink).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome {
+        self.run_batch(sql.text, sink);
+        let doubled = |parameter: &RpcParameter| Value::Int(parameter.value.integer().unwrap_or(0) as i32 * 2);
+        let outputs = sql.arguments.iter().enumerate().filter(|(_, argument)| argument.output);
+        Outcome {
+            return_status: 0,
+            outputs: outputs.map(|(at, argument)| (at, doubled(argument))).collect(),
+        }
+    }
+
+    fn call(&mut self, procedure: &str, _: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome {
+        let text = format!("Could not find stored procedure '{procedure}'.");
+        let _ = sink.notice(&Notice {
+            number: 2812,
+            severity: 16,
+            state: 62,
+            text,
+            ..Notice::default()
+        });
+        Outcome {
+            return_status: 2812,
+            outputs: Vec::new(),
+        }
+    }
+
+    fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink) {
+        let change = match request {
+            TransactionRequest::Begin(_) => {
+                self.transaction += 1;
+                SessionChange::TransactionBegun(self.transaction)
+            }
+            TransactionRequest::Commit { .. } => SessionChange::TransactionCommitted(self.transaction),
+            _ => SessionChange::TransactionRolledBack(self.transaction),
+        };
+        let _ = sink.changed(change);
+    }
+
+    fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
+        let mut row = Vec::new();
+        let mut count = 0;
+        while let Ok(true) = load.next_row(&mut row) {
+            count += 1;
+        }
+        let _ = sink.done(StatementKind::Insert, Some(count));
+    }
+
+    fn reset(&mut self, _: bool) {
+        self.database = "master".to_owned();
+    }
+}
+
+/// Starts a server on a free port of the loopback interface.
+pub fn start(adjust: impl FnOnce(&mut ServerOptions)) -> (Server, Arc<Words>) {
+    let record = server::credentials::hash_password(PASSWORD).unwrap();
+    let words = Arc::new(Words {
+        record,
+        log: Mutex::new(Vec::new()),
+    });
+    let mut options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    adjust(&mut options);
+    (Server::start(options, Arc::clone(&words)).unwrap(), words)
+}
+
+/// Waits for something another thread brings about.
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(10), "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+pub struct Client {
+    pub stream: TcpStream,
+    packets: PacketReader,
+    pending: Vec<u8>,
+}
+
+impl Client {
+    /// Connects without a word.
+    pub fn connect(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.local_address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self {
+            stream,
+            packets: PacketReader::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Connects and logs in; the tokens are the answer to the login.
+    pub fn log_in(server: &Server, user: &str, password: &str, database: &str) -> (Self, Vec<Token>) {
+        let mut client = Self::connect(server);
+        client.send(0x12, 1, &PreLogin::new().encode());
+        assert!(PreLogin::decode(client.payload().unwrap().as_slice()).is_ok());
+        let login = Login7::new()
+            .with_sql_auth(user, password)
+            .with_database(database)
+            .encode();
+        client.send(0x10, 1, &login);
+        let tokens = client.tokens();
+        (client, tokens)
+    }
+
+    pub fn sa(server: &Server) -> Self {
+        Self::log_in(server, "sa", PASSWORD, "").0
+    }
+
+    /// Sends a message in packets of 4096 bytes, the first with `status`.
+    pub fn send(&mut self, kind: u8, status: u8, payload: &[u8]) {
+        let mut wire = Vec::new();
+        let count = payload.len().div_ceil(4088).max(1);
+        for at in 0..count {
+            let chunk = &payload[at * 4088..payload.len().min((at + 1) * 4088)];
+            let last = u8::from(at + 1 == count);
+            let first = if at == 0 { status & 0xFE } else { 0 };
+            let length = u16::try_from(chunk.len() + 8).unwrap().to_be_bytes();
+            wire.extend_from_slice(&[kind, first | last, length[0], length[1], 0, 0, 1, 0]);
+            wire.extend_from_slice(chunk);
+        }
+        self.stream.write_all(&wire).unwrap();
+    }
+
+    pub fn send_batch(&mut self, text: &str) {
+        self.send(1, 1, &tds_protocol::SqlBatch::new(text).encode());
+    }
+
+    pub fn batch(&mut self, text: &str) -> Vec<Token> {
+        self.send_batch(text);
+        self.tokens()
+    }
+
+    pub fn rpc(&mut self, request: &tds_protocol::RpcRequest) -> Vec<Token> {
+        self.send(3, 1, &request.encode());
+        self.tokens()
+    }
+
+    /// The payload of the next message; None when the server closed the connection.
+    pub fn payload(&mut self) -> Option<Vec<u8>> {
+        let mut buffer = [0; 8192];
+        loop {
+            let mut rest = self.pending.as_slice();
+            let message = self.packets.next(&mut rest).unwrap();
+            let consumed = self.pending.len() - rest.len();
+            self.pending.drain(..consumed);
+            if let Some(message) = message {
+                return Some(message.payload);
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return None,
+                Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
+            }
+        }
+    }
+
+    /// The tokens of the next message; none when the server closed the connection.
+    pub fn tokens(&mut self) -> Vec<Token> {
+        self.payload().map(parse).unwrap_or_default()
+    }
+}
+
+fn parse(payload: Vec<u8>) -> Vec<Token> {
+    let mut parser = TokenParser::new(payload.into());
+    let mut columns = None;
+    let mut tokens = Vec::new();
+    while let Some(token) = parser.next_token_with_metadata(columns.as_ref()).unwrap() {
+        if let Token::ColMetaData(found) = &token {
+            columns = Some(found.clone());
+        }
+        tokens.push(token);
+    }
+    tokens
+}
+
+/// The numbers of all errors among the tokens.
+pub fn errors(tokens: &[Token]) -> Vec<i32> {
+    let number = |token: &Token| match token {
+        Token::Error(error) => Some(error.number),
+        _ => None,
+    };
+    tokens.iter().filter_map(number).collect()
+}
+
+/// How many rows there are.
+pub fn row_count(tokens: &[Token]) -> usize {
+    tokens.iter().filter(|token| matches!(token, Token::Row(_))).count()
+}
