@@ -170,7 +170,8 @@ pub enum AlterDatabaseAction {
     ModifyName(Identifier),
     /// `COLLATE name`.
     Collate(Identifier),
-    /// `SCOPED CONFIGURATION SET name = value` or `CLEAR PROCEDURE_CACHE`: its words.
+    /// `ALTER DATABASE SCOPED CONFIGURATION SET name = value`, or `CLEAR PROCEDURE_CACHE` as a name without value; the
+    /// database is the current one.
     ScopedConfiguration(OptionValue),
 }
 

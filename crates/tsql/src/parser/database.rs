@@ -44,7 +44,14 @@ impl Parser<'_> {
             return Err(ParseError::not_supported(self.line(), "AS SNAPSHOT OF"));
         }
         if self.eat_word("WITH")? {
-            database.options = self.list(Self::outer_option)?;
+            database.options = self.list(|parser| {
+                let mut option = parser.outer_option()?;
+                // TRUSTWORTHY and DB_CHAINING take ON and OFF without an equals sign.
+                if option.value.is_none() && parser.at_any(&["ON", "OFF"]) {
+                    option.value = Some(parser.option_value()?);
+                }
+                Ok(option)
+            })?;
         }
         Ok(StatementKind::CreateDatabase(Box::new(database)))
     }
@@ -154,8 +161,15 @@ impl Parser<'_> {
     /// `DATABASE ...`, ALTER being read.
     pub(super) fn alter_database(&mut self) -> Parsed<StatementKind> {
         self.expect_word("DATABASE")?;
-        if self.at_word("SCOPED") {
-            return Err(ParseError::not_supported(self.line(), "SCOPED CONFIGURATION"));
+        if self.at_word("SCOPED") && self.eat_words(&["SCOPED", "CONFIGURATION"])? {
+            if !self.at_word("CLEAR") {
+                self.expect_word("SET")?;
+            }
+            let action = AlterDatabaseAction::ScopedConfiguration(self.scoped_configuration()?);
+            return Ok(StatementKind::AlterDatabase(Box::new(AlterDatabase {
+                name: None,
+                action,
+            })));
         }
         let name = if self.eat_word("CURRENT")? {
             None
@@ -184,6 +198,20 @@ impl Parser<'_> {
             AlterDatabaseAction::Collate(self.identifier()?)
         };
         Ok(StatementKind::AlterDatabase(Box::new(AlterDatabase { name, action })))
+    }
+
+    /// `CLEAR PROCEDURE_CACHE`, or `name = value` after SET.
+    fn scoped_configuration(&mut self) -> Parsed<OptionValue> {
+        if self.at_word("CLEAR") && self.eat_words(&["CLEAR", "PROCEDURE_CACHE"])? {
+            let name = "CLEAR PROCEDURE_CACHE".to_owned();
+            return Ok(OptionValue {
+                line: self.previous.line,
+                name,
+                value: None,
+                arguments: Vec::new(),
+            });
+        }
+        self.outer_option()
     }
 
     fn add_to_database(&mut self) -> Parsed<AlterDatabaseAction> {

@@ -83,6 +83,7 @@ impl Parser<'_> {
             return self.create_index();
         }
         if self.eat_word("SCHEMA")? {
+            self.require_first(start, "CREATE SCHEMA")?;
             return self.create_schema();
         }
         if self.eat_word("TYPE")? {

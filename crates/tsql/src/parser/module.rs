@@ -11,21 +11,26 @@ impl Parser<'_> {
     /// A module, from its kind on; `start` is where its CREATE or ALTER begins. It must be alone in its batch.
     pub(super) fn module(&mut self, definition: DefinitionKind, start: usize) -> Parsed<StatementKind> {
         let kind = self.any_word()?;
-        let alone = Parser::new(self.text, true)?.token.start == start;
-        if !alone {
-            let verb = match definition {
-                DefinitionKind::Create | DefinitionKind::CreateOrAlter => "CREATE",
-                DefinitionKind::Alter => "ALTER",
-            };
-            let kind = if kind == "PROC" { "PROCEDURE" } else { &kind };
-            let text = format!("'{verb} {kind}' must be the first statement in a query batch.");
-            return Err(ParseError::new(111, self.previous.line, text));
-        }
+        let verb = match definition {
+            DefinitionKind::Create | DefinitionKind::CreateOrAlter => "CREATE",
+            DefinitionKind::Alter => "ALTER",
+        };
+        let full_kind = if kind == "PROC" { "PROCEDURE" } else { &kind };
+        self.require_first(start, &format!("{verb} {full_kind}"))?;
         match kind.as_str() {
             "VIEW" => self.view(definition),
             "FUNCTION" => self.function(definition),
             _ => self.procedure(definition),
         }
+    }
+
+    /// Error 111 unless the statement that begins at `start` is the first of the text.
+    pub(super) fn require_first(&self, start: usize, statement: &str) -> Parsed<()> {
+        if Parser::new(self.text, true)?.token.start == start {
+            return Ok(());
+        }
+        let text = format!("'{statement}' must be the first statement in a query batch.");
+        Err(ParseError::new(111, self.previous.line, text))
     }
 
     fn module_options(&mut self) -> Parsed<Vec<String>> {

@@ -111,9 +111,7 @@ impl Parser<'_> {
             };
             return Ok(call(name, Vec::new()));
         }
-        let reserved_functions = [
-            "LEFT", "RIGHT", "COALESCE", "NULLIF", "UPDATE", "IDENTITY", "CONTAINS", "FREETEXT",
-        ];
+        let reserved_functions = ["LEFT", "RIGHT", "COALESCE", "NULLIF", "IDENTITY"];
         if self.at_any(&reserved_functions) && self.peek_symbol(1, b'(')? {
             let name = Name {
                 parts: vec![self.take_identifier()?],
