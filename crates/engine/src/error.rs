@@ -57,6 +57,12 @@ impl Error {
         Error::new(511, 16, 1, text)
     }
 
+    /// 701: every page frame is in use at once.
+    pub fn insufficient_memory() -> Error {
+        let text = "There is insufficient system memory in resource pool 'default' to run this query.";
+        Error::new(701, 17, 123, text)
+    }
+
     /// 823: the operating system failed a read or write of a data file.
     pub fn data_file_io(operation: &str, offset: u64, path: &str, cause: &str) -> Error {
         let text = format!(
@@ -157,6 +163,21 @@ impl Error {
             "MODIFY FILE encountered operating system error {cause} while attempting to expand the physical file '{path}'."
         );
         Error::new(5149, 16, 3, text)
+    }
+
+    /// 5171: a file is no data file of ours, or its header page is damaged.
+    pub fn not_a_data_file(path: &str) -> Error {
+        Error::new(5171, 16, 1, format!("{path} is not a primary database file."))
+    }
+
+    /// 5173: a data file belongs to another database or has another file id.
+    pub fn file_of_another_database(path: &str) -> Error {
+        let text = format!(
+            "One or more files do not match the primary file of the database ('{path}'). If you are attempting to attach a \
+             database, retry the operation with the correct files. If this is an existing database, the file may be corrupted \
+             and should be restored from a backup."
+        );
+        Error::new(5173, 16, 1, text)
     }
 
     /// 9001: the log was closed after a failed write; the database must be restarted.

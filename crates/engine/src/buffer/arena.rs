@@ -1,0 +1,186 @@
+//! The frames: one stretch of memory cut into pages, and what is known about each.
+//!
+//! The only unsafe code of the engine lives here and in `guard`. The rule it rests on: the bytes of a frame are read only by
+//! who holds its latch shared or exclusively, and changed only by who holds it exclusively.
+
+#![allow(
+    unsafe_code,
+    reason = "frames are handed out as page references under latches that the compiler cannot see"
+)]
+
+use crate::page::{PAGE_BYTES, PageBytes};
+use parking_lot::Mutex;
+use parking_lot::RawRwLock;
+use parking_lot::lock_api::{RawRwLock as _, RawRwLockDowngrade as _};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use vlf::Lsn;
+
+/// Key of a frame that holds no page. File 0 names no page, so no page has this key.
+pub(super) const NO_KEY: u64 = 0;
+/// Frames begin on this boundary, as direct I/O wants.
+const ALIGNMENT_BYTES: usize = 4096;
+
+/// Memory for all frames. Untouched frames cost address space only.
+pub(super) struct Arena {
+    allocation: NonNull<u8>,
+    layout: Layout,
+    first: NonNull<u8>,
+    frame_count: usize,
+}
+
+// SAFETY: the arena is plain memory that it alone owns; who may touch which frame is settled by the frames' latches.
+unsafe impl Send for Arena {}
+// SAFETY: as above; the arena itself never reads or writes a frame.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Room for `frame_count` pages, at least one.
+    pub fn new(frame_count: usize) -> Arena {
+        // Zeroed memory is asked for with a small alignment and aligned here, because the allocator maps such memory lazily,
+        // while for large alignments it would touch every byte at once.
+        let bytes = frame_count.max(1) * PAGE_BYTES + ALIGNMENT_BYTES;
+        let layout = Layout::from_size_align(bytes, 16).expect("a pool is smaller than half the address space");
+        // SAFETY: the layout has a size above zero.
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+        let padding = allocation.as_ptr().align_offset(ALIGNMENT_BYTES);
+        // SAFETY: the padding is below the alignment, by which the allocation is longer than the frames.
+        let first = unsafe { allocation.add(padding) };
+        Arena {
+            allocation,
+            layout,
+            first,
+            frame_count: frame_count.max(1),
+        }
+    }
+
+    /// Where a frame's bytes are.
+    pub fn page(&self, frame: usize) -> NonNull<PageBytes> {
+        assert!(frame < self.frame_count, "a frame of this arena");
+        // SAFETY: the frame lies inside the allocation, as just checked.
+        unsafe { self.first.add(frame * PAGE_BYTES).cast() }
+    }
+
+    /// The bytes of a frame whose latch the caller holds.
+    ///
+    /// # Safety
+    /// The caller holds the frame's latch for as long as the reference lives.
+    pub unsafe fn shared(&self, frame: usize) -> &PageBytes {
+        // SAFETY: the memory is initialized (zeroed at first), aligned, and by the caller's promise nobody changes it.
+        unsafe { self.page(frame).as_ref() }
+    }
+
+    /// The bytes of a frame whose latch the caller holds exclusively.
+    ///
+    /// # Safety
+    /// The caller holds the frame's latch exclusively for as long as the reference lives, and makes no other reference.
+    #[allow(clippy::mut_from_ref, reason = "the exclusive latch stands for the exclusive borrow")]
+    pub unsafe fn exclusive(&self, frame: usize) -> &mut PageBytes {
+        // SAFETY: as in `shared`, and by the caller's promise this is the only reference.
+        unsafe { self.page(frame).as_mut() }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, freed once; guards borrow the pool, so none is left.
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) }
+    }
+}
+
+/// From when on a page differs from its file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DirtyState {
+    /// LSN of the first change since the page was last taken for writing.
+    pub recovery_lsn: Option<Lsn>,
+    /// The same of the change being written now, until it is durable.
+    pub writing_lsn: Option<Lsn>,
+    /// The first change replaced the whole page, so redo can make the page again from nothing.
+    pub rebuildable: bool,
+}
+
+/// A latch: shared by readers, exclusive for a writer. Not reentrant.
+pub(super) struct Latch(RawRwLock);
+
+impl Latch {
+    pub fn try_shared(&self) -> bool {
+        self.0.try_lock_shared()
+    }
+
+    pub fn shared(&self) {
+        self.0.lock_shared();
+    }
+
+    pub fn try_exclusive(&self) -> bool {
+        self.0.try_lock_exclusive()
+    }
+
+    pub fn exclusive(&self) {
+        self.0.lock_exclusive();
+    }
+
+    pub fn is_exclusive(&self) -> bool {
+        self.0.is_locked_exclusive()
+    }
+
+    /// Gives a shared latch back.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    pub unsafe fn release_shared(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.unlock_shared() }
+    }
+
+    /// Gives an exclusive latch back.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    pub unsafe fn release_exclusive(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.unlock_exclusive() }
+    }
+
+    /// Turns an exclusive latch into a shared one.
+    ///
+    /// # Safety
+    /// The caller holds it exclusively.
+    pub unsafe fn downgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.downgrade() }
+    }
+}
+
+/// What is known about one frame.
+#[repr(align(64))]
+pub(super) struct Frame {
+    /// Guards the bytes.
+    pub latch: Latch,
+    /// Set while the page is being read in, which tells PAGEIOLATCH from PAGELATCH waits.
+    pub loading: AtomicBool,
+    /// Set while `state.recovery_lsn` is: read without its mutex.
+    pub dirty: AtomicBool,
+    /// Clock eviction: raised on use, lowered as the hand passes.
+    pub usage: AtomicU8,
+    /// Who uses the frame now. A frame with a pin is never evicted.
+    pub pins: AtomicU32,
+    /// The page held, or [`NO_KEY`]. Changes only while mapped nowhere and pinned by the changer.
+    pub key: AtomicU64,
+    /// Dirt. Taken last, never held across I/O.
+    pub state: Mutex<DirtyState>,
+}
+
+impl Frame {
+    pub fn new() -> Frame {
+        Frame {
+            latch: Latch(RawRwLock::INIT),
+            loading: AtomicBool::new(false),
+            dirty: AtomicBool::new(false),
+            usage: AtomicU8::new(0),
+            pins: AtomicU32::new(0),
+            key: AtomicU64::new(NO_KEY),
+            state: Mutex::new(DirtyState::default()),
+        }
+    }
+}

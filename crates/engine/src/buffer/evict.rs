@@ -1,0 +1,160 @@
+//! Making room: the clock over the frames, and batches of dirty victims.
+
+use super::arena::NO_KEY;
+use super::batch::WriteReason;
+use super::pool::BufferPool;
+use super::{DatabaseId, key_parts};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// Dirty victims gathered before they are written: 2 MB, so that two syncs pay for many frames.
+const VICTIMS_MAX: usize = 256;
+/// Sweeps over all frames before the pool is declared full. A sweep lowers every use count by one, and the counts end at 3.
+const SWEEPS_MAX: usize = 64;
+
+impl BufferPool {
+    /// A frame of nobody's: pinned once, exclusively latched, in no table.
+    pub(super) fn claim(&self) -> Result<usize> {
+        let index = self.claim_pinned()?;
+        // Free of everybody but this thread, so this never waits.
+        self.frame(index).latch.exclusive();
+        Ok(index)
+    }
+
+    fn claim_pinned(&self) -> Result<usize> {
+        if let Some(index) = self.claim_unused() {
+            return Ok(index);
+        }
+        let mut victims = Vec::new();
+        for _ in 0..SWEEPS_MAX {
+            if let Some(index) = self.claim_likely_clean() {
+                return Ok(index);
+            }
+            if let Some(index) = self.sweep(&mut victims) {
+                return Ok(index);
+            }
+            if !victims.is_empty() {
+                self.write_victims(&victims)?;
+                victims.clear();
+            }
+            std::thread::yield_now();
+        }
+        Err(Error::insufficient_memory())
+    }
+
+    fn claim_unused(&self) -> Option<usize> {
+        if self.next_unused.load(Ordering::Relaxed) >= self.frames.len() {
+            return None;
+        }
+        let index = self.next_unused.fetch_add(1, Ordering::AcqRel);
+        (index < self.frames.len() && self.claim_empty(index)).then_some(index)
+    }
+
+    fn claim_likely_clean(&self) -> Option<usize> {
+        loop {
+            let index = self.likely_clean.lock().pop()? as usize;
+            if self.claim_if_free(index) {
+                return Some(index);
+            }
+        }
+    }
+
+    /// One turn of the hand at most. Clean pages nobody used lately are taken; dirty ones are noted until there are enough.
+    fn sweep(&self, victims: &mut Vec<usize>) -> Option<usize> {
+        let enough = VICTIMS_MAX.min(self.frames.len() / 2);
+        for _ in 0..self.frames.len() {
+            let index = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len();
+            let frame = self.frame(index);
+            if frame.pins.load(Ordering::Relaxed) != 0 {
+                continue;
+            }
+            let usage = frame.usage.load(Ordering::Relaxed);
+            if usage > 0 && frame.key.load(Ordering::Relaxed) != NO_KEY {
+                frame.usage.store(usage - 1, Ordering::Relaxed);
+            } else if frame.dirty.load(Ordering::Relaxed) {
+                victims.push(index);
+                if victims.len() >= enough {
+                    return None;
+                }
+            } else if self.claim_if_free(index) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    fn claim_if_free(&self, index: usize) -> bool {
+        match self.frame(index).key.load(Ordering::Acquire) {
+            NO_KEY => self.claim_empty(index),
+            key => self.evict(index, key),
+        }
+    }
+
+    /// Pins a frame that holds no page, if nobody else does.
+    fn claim_empty(&self, index: usize) -> bool {
+        let frame = self.frame(index);
+        if frame
+            .pins
+            .compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err()
+        {
+            return false;
+        }
+        // Whoever published a page here in between has let go of it again; it is an ordinary frame now.
+        if frame.key.load(Ordering::Acquire) == NO_KEY {
+            return true;
+        }
+        frame.pins.fetch_sub(1, Ordering::Release);
+        false
+    }
+
+    /// Takes a clean page out of memory. Under the shard's lock nobody can pin it by its key.
+    fn evict(&self, index: usize, key: u64) -> bool {
+        let frame = self.frame(index);
+        let mut shard = self.shard(key).write();
+        if shard.get(&key) != Some(&(index as u32)) {
+            return false;
+        }
+        if frame
+            .pins
+            .compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err()
+        {
+            return false;
+        }
+        if frame.dirty.load(Ordering::Acquire) {
+            frame.pins.fetch_sub(1, Ordering::Release);
+            return false;
+        }
+        shard.remove(&key);
+        frame.key.store(NO_KEY, Ordering::Release);
+        true
+    }
+
+    /// Writes dirty victims, database by database. Fails only when not one database's pages could be written.
+    fn write_victims(&self, victims: &[usize]) -> Result<()> {
+        let mut by_database: BTreeMap<DatabaseId, Vec<u64>> = BTreeMap::new();
+        for index in victims {
+            let key = self.frame(*index).key.load(Ordering::Acquire);
+            if key != NO_KEY {
+                by_database.entry(key_parts(key).0).or_default().push(key);
+            }
+        }
+        let mut outcome = Ok(());
+        let mut wrote = by_database.is_empty();
+        for (database, mut keys) in by_database {
+            keys.sort_unstable();
+            let written = self
+                .attached(database)
+                .and_then(|attached| self.write_batch(&attached, &keys, WriteReason::Eviction));
+            match written {
+                Ok(_) => wrote = true,
+                Err(error) => outcome = Err(error),
+            }
+        }
+        let hints = victims.iter().map(|index| *index as u32);
+        self.likely_clean.lock().extend(hints);
+        if wrote { Ok(()) } else { outcome }
+    }
+}

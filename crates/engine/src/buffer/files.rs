@@ -1,0 +1,374 @@
+//! The data files of one database: opening, growing, reading, and writing batches so that no page can be lost to a torn write.
+
+use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
+use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
+use crate::error::{Error, Result};
+use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksum_holds};
+use crate::seams::Environment;
+use crate::waits::WaitType;
+use disk::{AlignedBuffer, DiskErrorKind};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// Pages that the last growth of a file added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grown {
+    /// Which file.
+    pub file: u16,
+    /// Its size in pages before.
+    pub pages_before: u32,
+    /// Its size in pages after.
+    pub pages_after: u32,
+}
+
+/// What ties files to their database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseIdentity {
+    /// For messages.
+    pub name: String,
+    /// The same in every file of the database.
+    pub guid: [u8; 16],
+}
+
+/// How files are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileOptions {
+    /// New space is reserved, not written with zeros (SQL Server: "instant file initialization").
+    pub instant_initialization: bool,
+    /// Torn pages are survived. Off only for a database that is made anew at every start, as tempdb is.
+    pub double_write: bool,
+}
+
+impl Default for FileOptions {
+    /// Instant initialization and double write.
+    fn default() -> FileOptions {
+        FileOptions {
+            instant_initialization: true,
+            double_write: true,
+        }
+    }
+}
+
+/// The open data files of one database.
+pub struct DataFiles {
+    identity: DatabaseIdentity,
+    options: FileOptions,
+    environment: Environment,
+    files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
+    double_write: Option<DoubleWriteFile>,
+    batch: Mutex<Batch>,
+    growth: Mutex<()>,
+    failed: OnceLock<Error>,
+}
+
+impl DataFiles {
+    /// Creates the files, durable on return. The first specification is the primary file's. When one cannot be made, those made
+    /// before it are deleted.
+    pub fn create(
+        environment: &Environment,
+        identity: DatabaseIdentity,
+        specifications: &[DataFileSpecification],
+        options: FileOptions,
+    ) -> Result<DataFiles> {
+        let files = DataFiles::with_no_file(environment, identity, options);
+        let made = specifications
+            .iter()
+            .try_for_each(|specification| files.add(specification));
+        let made = made.and_then(|()| files.primary_path(specifications));
+        let double_write = made.and_then(|primary| match options.double_write {
+            true => DoubleWriteFile::create(environment, &files.identity, &primary).map(Some),
+            false => Ok(None),
+        });
+        match double_write {
+            Ok(double_write) => Ok(DataFiles { double_write, ..files }),
+            Err(error) => {
+                files.delete_quietly();
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens existing files. Call [`DataFiles::recover_torn`] before any page is read.
+    pub fn open(
+        environment: &Environment,
+        identity: DatabaseIdentity,
+        specifications: &[DataFileSpecification],
+        options: FileOptions,
+    ) -> Result<DataFiles> {
+        let mut files = DataFiles::with_no_file(environment, identity, options);
+        for specification in specifications {
+            let file = DataFile::open(environment, &files.identity, specification)?;
+            files.files.write().insert(specification.id, Arc::new(file));
+        }
+        let primary = files.primary_path(specifications)?;
+        if options.double_write {
+            files.double_write = Some(DoubleWriteFile::open(environment, &files.identity, &primary)?);
+        }
+        Ok(files)
+    }
+
+    fn with_no_file(environment: &Environment, identity: DatabaseIdentity, options: FileOptions) -> DataFiles {
+        DataFiles {
+            identity,
+            options,
+            environment: environment.clone(),
+            files: RwLock::new(BTreeMap::new()),
+            double_write: None,
+            batch: Mutex::new(Batch::new()),
+            growth: Mutex::new(()),
+            failed: OnceLock::new(),
+        }
+    }
+
+    fn primary_path(&self, specifications: &[DataFileSpecification]) -> Result<PathBuf> {
+        let primary = specifications
+            .first()
+            .ok_or_else(|| Error::assertion("a database has a data file"))?;
+        Ok(primary.path.clone())
+    }
+
+    fn delete_quietly(&self) {
+        // What cannot be deleted now stays behind as a file nobody refers to; the error that led here matters more.
+        for path in self.paths() {
+            let _ = self.environment.disk.delete(&path);
+        }
+    }
+
+    /// Every file on disk that belongs to the data files, the double-write file included: what DROP DATABASE deletes.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.files.read().values().map(|file| file.path.clone()).collect();
+        paths.extend(self.double_write.as_ref().map(|file| file.path().to_path_buf()));
+        paths
+    }
+
+    /// ALTER DATABASE ADD FILE: creates one more file.
+    pub fn add(&self, specification: &DataFileSpecification) -> Result<()> {
+        let instant = self.options.instant_initialization;
+        let file = DataFile::create(&self.environment, &self.identity, specification, instant)?;
+        self.files.write().insert(specification.id, Arc::new(file));
+        Ok(())
+    }
+
+    /// ALTER DATABASE MODIFY FILE: replaces name, MAXSIZE and FILEGROWTH. False when there is no such file.
+    pub fn modify(&self, file: u16, logical_name: &str, bytes_max: Option<u64>, growth: FileGrowth) -> bool {
+        let Some(file) = self.file(file) else { return false };
+        *file.settings.lock() = Settings {
+            logical_name: logical_name.to_string(),
+            bytes_max,
+            growth,
+        };
+        true
+    }
+
+    pub(super) fn file(&self, id: u16) -> Option<Arc<DataFile>> {
+        self.files.read().get(&id).cloned()
+    }
+
+    /// What ties the files to their database.
+    pub fn identity(&self) -> &DatabaseIdentity {
+        &self.identity
+    }
+
+    /// File ids in order.
+    pub fn file_ids(&self) -> Vec<u16> {
+        self.files.read().keys().copied().collect()
+    }
+
+    /// Size of a file in pages; 0 when there is none.
+    pub fn page_count(&self, file: u16) -> u32 {
+        self.file(file).map_or(0, |file| file.page_count())
+    }
+
+    /// Path of a file for messages; `file 7` when there is none.
+    pub fn path_text(&self, file: u16) -> String {
+        self.file(file)
+            .map_or_else(|| format!("file {file}"), |file| file.path.display().to_string())
+    }
+
+    /// All files as system views show them.
+    pub fn information(&self) -> Vec<DataFileInformation> {
+        self.files.read().values().map(|file| file.information()).collect()
+    }
+
+    /// Grows one file by its FILEGROWTH, by `pages_needed` at least, durable on return. `None` when FILEGROWTH or MAXSIZE forbid
+    /// it: the caller reports 1105 with the object's name.
+    ///
+    /// # Errors
+    /// 1101 when the disk is full; 5149 when the operating system fails otherwise.
+    pub fn grow(&self, file: u16, pages_needed: u32) -> Result<Option<Grown>> {
+        let _one_at_a_time = self.growth.lock();
+        let Some(file) = self.file(file) else { return Ok(None) };
+        let pages_before = file.page_count();
+        let Some(pages_after) = file.next_page_count(pages_needed) else {
+            return Ok(None);
+        };
+        self.extend(&file, pages_after)?;
+        Ok(Some(Grown {
+            file: file.id,
+            pages_before,
+            pages_after: file.page_count(),
+        }))
+    }
+
+    /// Grows the first file that may grow. False when none may.
+    pub fn grow_any(&self, pages_needed: u32) -> Result<bool> {
+        for file in self.file_ids() {
+            if self.grow(file, pages_needed)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// ALTER DATABASE MODIFY FILE (SIZE = ...): makes a file at least this long, whatever its FILEGROWTH.
+    pub fn grow_to(&self, file: u16, bytes: u64) -> Result<()> {
+        let _one_at_a_time = self.growth.lock();
+        let pages = u32::try_from(bytes.div_ceil(PAGE_BYTES as u64)).unwrap_or(u32::MAX);
+        match self.file(file) {
+            Some(file) if pages > file.page_count() => self.extend(&file, pages),
+            _ => Ok(()),
+        }
+    }
+
+    fn extend(&self, file: &DataFile, pages: u32) -> Result<()> {
+        self.check_open()?;
+        file.extend(pages, self.options.instant_initialization)
+            .map_err(|error| {
+                let path = file.path.display().to_string();
+                match (error.kind, error.operation) {
+                    (DiskErrorKind::DiskFull, _) => Error::disk_full_for_page(&self.identity.name, "PRIMARY"),
+                    (_, "sync") => self.close_after(Error::cannot_grow_file(&path, &Error::cause(&error))),
+                    _ => Error::cannot_grow_file(&path, &Error::cause(&error)),
+                }
+            })
+    }
+
+    /// Remembers the first failure; from then on nothing is written any more.
+    fn close_after(&self, error: Error) -> Error {
+        self.environment.errorlog.write_error("spid7s", &error);
+        self.failed.get_or_init(|| error).clone()
+    }
+
+    /// The failure that closed the files, if one did.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failed.get()
+    }
+
+    fn check_open(&self) -> Result<()> {
+        self.failed.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    pub(super) fn damaged(&self, id: PageId, what: &str) -> Error {
+        Error::damaged_page(what, &id.to_string(), &self.identity.name, &self.path_text(id.file))
+    }
+
+    /// Reads consecutive pages from `first` on until the buffer is full, and checks none of them.
+    pub(super) fn read_run(&self, first: PageId, buffer: &mut [u8]) -> Result<()> {
+        let file = self
+            .file(first.file)
+            .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
+        let end = u64::from(first.page) + (buffer.len() / PAGE_BYTES) as u64;
+        if end > u64::from(file.page_count()) {
+            return Err(self.damaged(first, "the page is behind the end of the file"));
+        }
+        file.read(first.page, buffer)
+    }
+
+    /// 824 unless the bytes are the page `id` with its checksum, or a page never formatted (all zeros).
+    pub(super) fn check_page(&self, id: PageId, page: &PageBytes) -> Result<()> {
+        if PageRef::new(page).version() == 0 && page.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        if !checksum_holds(page) {
+            return Err(self.damaged(id, "incorrect checksum"));
+        }
+        let found = PageRef::new(page).id();
+        if found != id {
+            let what = format!("incorrect pageid (expected {id}; actual {found})");
+            return Err(self.damaged(id, &what));
+        }
+        Ok(())
+    }
+
+    /// Reads one page past the pool and checks it: for pages the pool never holds.
+    pub fn read_page(&self, id: PageId) -> Result<Box<PageBytes>> {
+        let mut buffer = AlignedBuffer::with_len(PAGE_BYTES);
+        self.read_run(id, &mut buffer)?;
+        let mut page = Box::new([0; PAGE_BYTES]);
+        page.copy_from_slice(&buffer);
+        self.check_page(id, &page)?;
+        Ok(page)
+    }
+
+    /// Seals and writes one page past the pool, durable on return. A power cut may tear it: callers keep two copies.
+    pub fn write_page(&self, id: PageId, page: &mut PageBytes) -> Result<()> {
+        self.check_open()?;
+        crate::page::seal(page);
+        let file = self
+            .file(id.file)
+            .ok_or_else(|| self.damaged(id, "the file does not exist"))?;
+        let mut buffer = AlignedBuffer::with_len(PAGE_BYTES);
+        buffer.copy_from_slice(page);
+        let outcome = file.write(id.page, &buffer).and_then(|()| file.sync());
+        outcome.map_err(|error| self.close_after(error))
+    }
+
+    /// The one batch that may be on its way to the files.
+    pub(super) fn lock_batch(&self) -> MutexGuard<'_, Batch> {
+        self.batch.lock()
+    }
+
+    /// Writes a batch: copies durable, then every page in its place, then synced.
+    pub(super) fn write_batch(&self, batch: &mut Batch) -> Result<()> {
+        self.check_open()?;
+        batch.seal_all();
+        self.write_sealed(batch).map_err(|error| self.close_after(error))
+    }
+
+    fn write_sealed(&self, batch: &mut Batch) -> Result<()> {
+        let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
+        match &self.double_write {
+            Some(file) if !batch.copied.ids().is_empty() => {
+                waits.time(clock, WaitType::IoCompletion, || file.write(&mut batch.copied))?;
+            }
+            _ => {}
+        }
+        let mut touched: BTreeMap<u16, Arc<DataFile>> = BTreeMap::new();
+        for (first, bytes) in batch.copied.runs().chain(batch.rebuildable.runs()) {
+            let file = self
+                .file(first.file)
+                .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
+            waits.time(clock, WaitType::WriteCompletion, || file.write(first.page, bytes))?;
+            touched.insert(first.file, file);
+        }
+        touched.values().try_for_each(|file| file.sync())
+    }
+
+    /// Puts back what a power cut tore: every page of the last batch that is not whole in its place gets its copy. Durable on
+    /// return, harmless to repeat.
+    pub fn recover_torn(&self) -> Result<TornReport> {
+        let mut report = TornReport::default();
+        let Some(double_write) = &self.double_write else {
+            return Ok(report);
+        };
+        for (id, copy) in double_write.copies()? {
+            let Some(file) = self.file(id.file) else { continue };
+            report.pages_checked += 1;
+            let mut place = AlignedBuffer::with_len(PAGE_BYTES);
+            let is_inside = id.page < file.page_count();
+            if is_inside {
+                file.read(id.page, &mut place)?;
+            }
+            if !is_whole(id, &place) {
+                file.write(id.page, &copy).map_err(|error| self.close_after(error))?;
+                report.pages_restored.push(id);
+            }
+        }
+        for file in self.files.read().values() {
+            file.sync().map_err(|error| self.close_after(error))?;
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,107 @@
+//! The buffer pool: a fixed number of pages in memory between the engine and its data files.
+//!
+//! ```text
+//!   read / write / fresh            page table (sharded)            frames            data files
+//!   (database, page) ------------>  key -> frame  ------------->  pin + latch  <--->  .mdf .ndf
+//!                                                                     |
+//!                                        dirty, in batches:  log flushed to the newest LSN
+//!                                                            -> double-write file, durable
+//!                                                            -> the pages' places, synced
+//! ```
+//! Invariants:
+//! * **Log first.** A page reaches a file only after the log is durable up to the page's LSN.
+//! * **Torn pages are survived.** A page overwrites its former image in place only after a whole copy of it is durable in the
+//!   database's double-write file; [`DataFiles::recover_torn`] puts the copies back. Chosen over page images in the log because
+//!   images would swell the log, whose volume and VLFs this engine exists to measure. A page whose first change since its last
+//!   write made it anew (format, fill, image) needs no copy: redo starts at or before that change and asks for nothing older.
+//! * A page is dirty from the change on until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
+//! * The first failed write or sync of a database's files closes them: every later write repeats the error.
+//! * The pool never grows: it evicts by clock, clean pages first, dirty ones in batches.
+//!
+//! **Order of latches and locks**: page latches (in page-id order) before the double-write mutex before a frame's state. Nobody
+//! blocks on a page latch while holding the double-write mutex, so eviction may run under page latches. A thread never fixes a
+//! page it has fixed already.
+
+mod arena;
+mod batch;
+mod data_file;
+mod double_write;
+mod evict;
+mod files;
+mod guard;
+mod pool;
+mod redo;
+
+pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics};
+pub use double_write::TornReport;
+pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
+pub use guard::{PageRead, PageWrite};
+pub use pool::{BufferPool, PoolCounters};
+pub use redo::DamagedPages;
+
+use crate::error::Result;
+use crate::page::PageId;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vlf::Lsn;
+
+/// A database of the instance, `database_id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DatabaseId(pub u16);
+
+impl fmt::Display for DatabaseId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// What the pool asks of a database's log: to be durable before its pages are.
+pub trait LogFlush: Send + Sync {
+    /// Makes the log durable up to the record at `lsn`. Must not fix pages.
+    fn flush_to(&self, lsn: Lsn) -> Result<()>;
+
+    /// Everything before this LSN is durable.
+    fn flushed(&self) -> Lsn;
+}
+
+/// An LSN shared between threads, rounded down to its log block: good for "is everything before this over?", where too old an
+/// answer is merely careful.
+#[derive(Debug, Default)]
+pub struct AtomicLsn(AtomicU64);
+
+impl AtomicLsn {
+    /// Holds `lsn` without its slot.
+    pub fn new(lsn: Lsn) -> AtomicLsn {
+        AtomicLsn(AtomicU64::new(AtomicLsn::pack(lsn)))
+    }
+
+    fn pack(lsn: Lsn) -> u64 {
+        u64::from(lsn.vlf) << 32 | u64::from(lsn.block)
+    }
+
+    /// The LSN held; its slot is 0.
+    pub fn load(&self) -> Lsn {
+        let packed = self.0.load(Ordering::SeqCst);
+        Lsn::new((packed >> 32) as u32, packed as u32, 0)
+    }
+
+    /// Replaces the LSN held.
+    pub fn store(&self, lsn: Lsn) {
+        self.0.store(AtomicLsn::pack(lsn), Ordering::SeqCst);
+    }
+}
+
+/// Database and page in the 64 bits the page table is keyed by: database, file, page.
+pub(crate) fn page_key(database: DatabaseId, id: PageId) -> u64 {
+    u64::from(database.0) << 48 | u64::from(id.file) << 32 | u64::from(id.page)
+}
+
+pub(crate) fn key_parts(key: u64) -> (DatabaseId, PageId) {
+    (
+        DatabaseId((key >> 48) as u16),
+        PageId::new((key >> 32) as u16, key as u32),
+    )
+}
+
+#[cfg(test)]
+mod tests;

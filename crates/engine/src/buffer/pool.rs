@@ -1,0 +1,438 @@
+//! The pool itself: finding, reading in and fixing pages.
+
+#![allow(
+    unsafe_code,
+    reason = "pins and latches taken here pass to the guards that give them back"
+)]
+
+use super::arena::{Arena, Frame, NO_KEY};
+use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key};
+use crate::error::{Error, Result};
+use crate::page::{PAGE_BYTES, PageBytes, PageId};
+use crate::seams::Environment;
+use crate::waits::WaitType;
+use disk::AlignedBuffer;
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Shards of the page table: enough that threads seldom meet.
+const SHARDS: usize = 128;
+/// The fewest frames a pool has: a thread may fix six pages at once, and a second one must find room beside it.
+const FRAMES_MIN: usize = 8;
+/// Pages one read-ahead reads at most (512 KB, as SQL Server's reads ahead).
+const READ_AHEAD_PAGES_MAX: usize = 64;
+/// Use counts end here, so that a page once popular can still be evicted.
+const USAGE_MAX: u8 = 3;
+
+/// Keys are spread by the shard's multiplication already, so one more by an odd constant is hash enough.
+#[derive(Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 29);
+    }
+}
+
+type Shard = RwLock<HashMap<u64, u32, BuildHasherDefault<KeyHasher>>>;
+
+/// A database the pool serves.
+pub(super) struct Attached {
+    pub files: Arc<DataFiles>,
+    pub log: Arc<dyn LogFlush>,
+}
+
+/// What the pool has done since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PoolCounters {
+    /// Frames in all.
+    pub frames: usize,
+    /// Frames that hold a page.
+    pub frames_used: usize,
+    /// Pages that differ from their file.
+    pub pages_dirty: usize,
+    /// Pages read from files, one by one or ahead.
+    pub pages_read: u64,
+    /// Of these, pages read ahead.
+    pub pages_read_ahead: u64,
+    /// Pages written by checkpoints.
+    pub pages_written_by_checkpoint: u64,
+    /// Pages written to make room.
+    pub pages_written_by_eviction: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    pub pages_read: AtomicU64,
+    pub pages_read_ahead: AtomicU64,
+    pub pages_written_by_checkpoint: AtomicU64,
+    pub pages_written_by_eviction: AtomicU64,
+}
+
+/// The buffer pool of an instance.
+pub struct BufferPool {
+    pub(super) arena: Arena,
+    pub(super) frames: Box<[Frame]>,
+    shards: Box<[Shard]>,
+    databases: RwLock<HashMap<DatabaseId, Arc<Attached>>>,
+    pub(super) environment: Environment,
+    pub(super) counters: Counters,
+    /// Frames never used yet begin here.
+    pub(super) next_unused: AtomicUsize,
+    /// The clock's hand.
+    pub(super) hand: AtomicUsize,
+    /// Frames just written by eviction: likely clean, to be looked at before the hand moves on.
+    pub(super) likely_clean: Mutex<Vec<u32>>,
+}
+
+impl BufferPool {
+    /// A pool of `bytes / 8192` frames, at least eight. Memory is taken as frames are used.
+    pub fn new(environment: Environment, bytes: u64) -> BufferPool {
+        let frame_count = usize::try_from(bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX);
+        let frame_count = frame_count.clamp(FRAMES_MIN, u32::MAX as usize);
+        BufferPool {
+            arena: Arena::new(frame_count),
+            frames: (0..frame_count).map(|_| Frame::new()).collect(),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            databases: RwLock::new(HashMap::new()),
+            environment,
+            counters: Counters::default(),
+            next_unused: AtomicUsize::new(0),
+            hand: AtomicUsize::new(0),
+            likely_clean: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Makes a database's pages known to the pool.
+    pub fn attach(&self, database: DatabaseId, files: Arc<DataFiles>, log: Arc<dyn LogFlush>) {
+        self.databases
+            .write()
+            .insert(database, Arc::new(Attached { files, log }));
+    }
+
+    /// Drops all pages of a database, dirty ones too, and forgets its files. Nobody may use the database any more.
+    pub fn forget_database(&self, database: DatabaseId) {
+        for index in 0..self.frames_touched() {
+            let frame = self.frame(index);
+            let key = frame.key.load(Ordering::Acquire);
+            if key == NO_KEY || key_parts(key).0 != database || self.pin(key) != Some(index) {
+                continue;
+            }
+            frame.latch.exclusive();
+            *frame.state.lock() = Default::default();
+            frame.dirty.store(false, Ordering::Release);
+            self.unmap(index);
+            // SAFETY: latched above.
+            unsafe { frame.latch.release_exclusive() };
+            frame.pins.fetch_sub(1, Ordering::Release);
+        }
+        self.databases.write().remove(&database);
+    }
+
+    pub(super) fn attached(&self, database: DatabaseId) -> Result<Arc<Attached>> {
+        let attached = self.databases.read().get(&database).cloned();
+        attached.ok_or_else(|| Error::assertion("a page of a database that is not open is asked for"))
+    }
+
+    pub(super) fn damaged(&self, database: DatabaseId, id: PageId, what: &str) -> Error {
+        match self.attached(database) {
+            Ok(attached) => attached.files.damaged(id, what),
+            Err(error) => error,
+        }
+    }
+
+    pub(super) fn frame(&self, index: usize) -> &Frame {
+        &self.frames[index]
+    }
+
+    /// Frames from 0 up to here may hold pages; those behind were never used.
+    pub(super) fn frames_touched(&self) -> usize {
+        self.next_unused.load(Ordering::Acquire).min(self.frames.len())
+    }
+
+    pub(super) fn shard(&self, key: u64) -> &Shard {
+        &self.shards[(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57) as usize % SHARDS]
+    }
+
+    /// Pins the frame that holds the page, if one does. The pin is taken under the shard's lock, under which eviction unmaps.
+    pub(super) fn pin(&self, key: u64) -> Option<usize> {
+        let shard = self.shard(key).read();
+        let index = *shard.get(&key)? as usize;
+        self.frame(index).pins.fetch_add(1, Ordering::Acquire);
+        Some(index)
+    }
+
+    fn unpin(&self, index: usize) {
+        self.frame(index).pins.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Takes the page out of the table. The caller holds a pin and the exclusive latch; the frame must be clean.
+    pub(super) fn unmap(&self, index: usize) {
+        let frame = self.frame(index);
+        let key = frame.key.load(Ordering::Acquire);
+        let mut shard = self.shard(key).write();
+        if shard.get(&key) == Some(&(index as u32)) {
+            shard.remove(&key);
+        }
+        frame.key.store(NO_KEY, Ordering::Release);
+    }
+
+    fn touch(frame: &Frame) {
+        let usage = frame.usage.load(Ordering::Relaxed);
+        if usage < USAGE_MAX {
+            frame.usage.store(usage + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Fixes a page with the shared latch, reading it in if needed.
+    ///
+    /// # Errors
+    /// 823 when the operating system fails, 824 when the page is damaged, 701 when every frame is in use.
+    pub fn read(&self, database: DatabaseId, id: PageId) -> Result<PageRead<'_>> {
+        let key = page_key(database, id);
+        loop {
+            if let Some(index) = self.pin(key) {
+                let frame = self.frame(index);
+                if !frame.latch.try_shared() {
+                    self.wait_shared(frame);
+                }
+                if frame.key.load(Ordering::Acquire) == key {
+                    BufferPool::touch(frame);
+                    // SAFETY: pinned and latched just now.
+                    return Ok(unsafe { PageRead::adopt(self, index) });
+                }
+                // Whoever read the page in failed: try for ourselves.
+                // SAFETY: latched above.
+                unsafe { frame.latch.release_shared() };
+                self.unpin(index);
+            } else if let Some(index) = self.load(database, id, WaitType::PageIoLatchShared)? {
+                // SAFETY: `load` returns its frame pinned and exclusively latched.
+                unsafe {
+                    self.frame(index).latch.downgrade();
+                    return Ok(PageRead::adopt(self, index));
+                }
+            }
+        }
+    }
+
+    /// Fixes a page with the exclusive latch, reading it in if needed. Errors as [`BufferPool::read`].
+    pub fn write(&self, database: DatabaseId, id: PageId) -> Result<PageWrite<'_>> {
+        loop {
+            if let Some(page) = self.write_cached(database, id) {
+                return Ok(page);
+            }
+            if let Some(index) = self.load(database, id, WaitType::PageIoLatchExclusive)? {
+                // SAFETY: `load` returns its frame pinned and exclusively latched.
+                return Ok(unsafe { PageWrite::adopt(self, index, false) });
+            }
+        }
+    }
+
+    /// Fixes a page whose former content does not matter: nothing is read, the bytes are zeros unless the page is in memory. A
+    /// page that nothing is applied to is dropped again.
+    ///
+    /// # Errors
+    /// 701 when every frame is in use; errors of writing others' dirty pages to make room.
+    pub fn fresh(&self, database: DatabaseId, id: PageId) -> Result<PageWrite<'_>> {
+        loop {
+            if let Some(page) = self.write_cached(database, id) {
+                return Ok(page);
+            }
+            let index = self.claim()?;
+            // SAFETY: a claimed frame is latched exclusively by this thread.
+            unsafe { self.arena.exclusive(index) }.fill(0);
+            if self.publish(index, page_key(database, id)) {
+                // SAFETY: claimed frames are pinned and exclusively latched.
+                return Ok(unsafe { PageWrite::adopt(self, index, true) });
+            }
+        }
+    }
+
+    fn write_cached(&self, database: DatabaseId, id: PageId) -> Option<PageWrite<'_>> {
+        let key = page_key(database, id);
+        let index = self.pin(key)?;
+        let frame = self.frame(index);
+        if !frame.latch.try_exclusive() {
+            self.wait_exclusive(frame);
+        }
+        if frame.key.load(Ordering::Acquire) == key {
+            BufferPool::touch(frame);
+            // SAFETY: pinned and latched just now.
+            return Some(unsafe { PageWrite::adopt(self, index, false) });
+        }
+        // SAFETY: latched above.
+        unsafe { frame.latch.release_exclusive() };
+        self.unpin(index);
+        None
+    }
+
+    #[cold]
+    fn wait_shared(&self, frame: &Frame) {
+        let wait_type = match frame.loading.load(Ordering::Relaxed) {
+            true => WaitType::PageIoLatchShared,
+            false => WaitType::PageLatchShared,
+        };
+        let clock = self.environment.clock.as_ref();
+        self.environment.waits.time(clock, wait_type, || frame.latch.shared());
+    }
+
+    #[cold]
+    fn wait_exclusive(&self, frame: &Frame) {
+        let wait_type = match frame.loading.load(Ordering::Relaxed) {
+            true => WaitType::PageIoLatchExclusive,
+            false => WaitType::PageLatchExclusive,
+        };
+        let clock = self.environment.clock.as_ref();
+        self.environment
+            .waits
+            .time(clock, wait_type, || frame.latch.exclusive());
+    }
+
+    /// Puts a claimed frame into the table. False when somebody else was first; the frame is then given back.
+    fn publish(&self, index: usize, key: u64) -> bool {
+        let frame = self.frame(index);
+        let mut shard = self.shard(key).write();
+        if shard.contains_key(&key) {
+            drop(shard);
+            self.give_back(index);
+            return false;
+        }
+        frame.key.store(key, Ordering::Release);
+        frame.usage.store(1, Ordering::Relaxed);
+        shard.insert(key, index as u32);
+        true
+    }
+
+    /// Ends the hold on a claimed or loaded frame.
+    pub(super) fn give_back(&self, index: usize) {
+        let frame = self.frame(index);
+        frame.loading.store(false, Ordering::Relaxed);
+        // SAFETY: claimed and loading frames are latched exclusively by their thread.
+        unsafe { frame.latch.release_exclusive() };
+        self.unpin(index);
+    }
+
+    /// Reads a page into a frame, returned pinned and exclusively latched. `None` when somebody else is already at it.
+    fn load(&self, database: DatabaseId, id: PageId, wait_type: WaitType) -> Result<Option<usize>> {
+        let attached = self.attached(database)?;
+        let index = self.claim()?;
+        self.frame(index).loading.store(true, Ordering::Relaxed);
+        if !self.publish(index, page_key(database, id)) {
+            return Ok(None);
+        }
+        // SAFETY: a claimed frame is latched exclusively by this thread.
+        let page: &mut PageBytes = unsafe { self.arena.exclusive(index) };
+        let clock = self.environment.clock.as_ref();
+        let outcome = self
+            .environment
+            .waits
+            .time(clock, wait_type, || attached.files.read_run(id, page));
+        self.counters.pages_read.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = outcome.and_then(|()| attached.files.check_page(id, page)) {
+            self.unmap(index);
+            self.give_back(index);
+            return Err(error);
+        }
+        self.frame(index).loading.store(false, Ordering::Relaxed);
+        Ok(Some(index))
+    }
+
+    /// Reads up to `page_count` consecutive pages into the pool with few large reads; for scans. Pages in memory end a read,
+    /// damaged ones are left to [`BufferPool::read`] to report. Returns how many pages were read.
+    pub fn read_ahead(&self, database: DatabaseId, first: PageId, page_count: u32) -> Result<usize> {
+        let attached = self.attached(database)?;
+        let end = first
+            .page
+            .saturating_add(page_count)
+            .min(attached.files.page_count(first.file));
+        let run_max = READ_AHEAD_PAGES_MAX.min(self.frames.len() / 4);
+        let (mut next, mut read) = (first.page, 0);
+        while next < end {
+            let id = PageId::new(first.file, next);
+            let run = self.claim_run(database, id, run_max.min((end - next) as usize))?;
+            if !run.is_empty() {
+                self.read_run(&attached, id, &run)?;
+                read += run.len();
+            }
+            next += run.len().max(1) as u32;
+        }
+        Ok(read)
+    }
+
+    /// Frames for the pages from `id` on, published as loading, up to the first page that is in memory already.
+    fn claim_run(&self, database: DatabaseId, id: PageId, count: usize) -> Result<Vec<usize>> {
+        let mut run = Vec::with_capacity(count);
+        for page in (id.page..).take(count) {
+            let key = page_key(database, PageId::new(id.file, page));
+            if self.shard(key).read().contains_key(&key) {
+                break;
+            }
+            let index = match self.claim() {
+                Ok(index) => index,
+                Err(_) if !run.is_empty() => break,
+                Err(error) => return Err(error),
+            };
+            self.frame(index).loading.store(true, Ordering::Relaxed);
+            if !self.publish(index, key) {
+                break;
+            }
+            run.push(index);
+        }
+        Ok(run)
+    }
+
+    fn read_run(&self, attached: &Attached, first: PageId, run: &[usize]) -> Result<()> {
+        let mut buffer = AlignedBuffer::with_len(run.len() * PAGE_BYTES);
+        let clock = self.environment.clock.as_ref();
+        let read = || attached.files.read_run(first, &mut buffer);
+        let outcome = self.environment.waits.time(clock, WaitType::PageIoLatchShared, read);
+        let (pages, _) = buffer.as_chunks::<PAGE_BYTES>();
+        for ((index, page), number) in run.iter().zip(pages).zip(first.page..) {
+            let id = PageId::new(first.file, number);
+            if outcome.is_ok() && attached.files.check_page(id, page).is_ok() {
+                // SAFETY: a claimed frame is latched exclusively by this thread.
+                unsafe { self.arena.exclusive(*index) }.copy_from_slice(page);
+            } else {
+                self.unmap(*index);
+            }
+            self.give_back(*index);
+        }
+        self.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
+        self.counters
+            .pages_read_ahead
+            .fetch_add(run.len() as u64, Ordering::Relaxed);
+        outcome
+    }
+
+    /// A copy of the counters. Counting dirty pages looks at every frame.
+    pub fn counters(&self) -> PoolCounters {
+        let touched = self.frames.iter().take(self.frames_touched());
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        PoolCounters {
+            frames: self.frames.len(),
+            frames_used: touched
+                .clone()
+                .filter(|frame| frame.key.load(Ordering::Relaxed) != NO_KEY)
+                .count(),
+            pages_dirty: touched.filter(|frame| frame.dirty.load(Ordering::Relaxed)).count(),
+            pages_read: load(&self.counters.pages_read),
+            pages_read_ahead: load(&self.counters.pages_read_ahead),
+            pages_written_by_checkpoint: load(&self.counters.pages_written_by_checkpoint),
+            pages_written_by_eviction: load(&self.counters.pages_written_by_eviction),
+        }
+    }
+}
