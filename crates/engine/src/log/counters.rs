@@ -1,0 +1,47 @@
+//! The log's performance counters, as `SQLServer:Databases` names them (sql-docs, "SQL Server, Databases object").
+//!
+//! All of them count up from the opening of the log; readers take differences.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($field:ident => $name:literal, $meaning:literal;)+) => {
+        /// A reading of all counters.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct LogCounters { $(#[doc = $meaning] pub $field: u64,)+ }
+
+        impl LogCounters {
+            /// Counter names of SQL Server with their values.
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($name, self.$field),)+]
+            }
+        }
+
+        #[derive(Default)]
+        pub(crate) struct Counters { $(pub(crate) $field: AtomicU64,)+ }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> LogCounters {
+                LogCounters { $($field: self.$field.load(Ordering::Relaxed),)+ }
+            }
+        }
+    };
+}
+
+counters! {
+    flushes => "Log Flushes/sec", "Durable writes of log blocks.";
+    bytes_flushed => "Log Bytes Flushed/sec", "Bytes of those writes.";
+    flush_waits => "Log Flush Waits/sec", "Calls that waited for a flush.";
+    flush_wait_ms => "Log Flush Wait Time", "Their waiting time in ms.";
+    flush_write_ms => "Log Flush Write Time (ms)", "Time inside durable writes in ms.";
+    growths => "Log Growths", "Growths of log files, automatic and manual.";
+    shrinks => "Log Shrinks", "Shrinks of log files.";
+    truncations => "Log Truncations", "Truncations that freed at least one VLF.";
+    cache_reads => "Log Cache Reads/sec", "Records read from blocks not yet on disk.";
+    pool_reads => "Log Pool Requests/sec", "Records read by LSN.";
+    pool_misses => "Log Pool Disk Reads/sec", "Of those, records whose block was read from disk.";
+}
+
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
+    counter.fetch_add(amount, Ordering::Relaxed);
+}

@@ -1,0 +1,288 @@
+//! Log records as bytes, and a transaction as the log knows it.
+//!
+//! ```text
+//! 0    u16  length of the whole record
+//! 2    u8   kind
+//! 3    u8   0
+//! 4    u64  transaction, 0 = the system's own
+//! 12   LSN  (10 bytes) of the transaction's record before this one; zero in its first
+//! 22   LSN  compensation only: the record that undo continues with
+//! 22 / 32   payload
+//! ```
+//! Little-endian throughout. A record never spans log blocks, so [`PAYLOAD_BYTES_MAX`] bounds its payload.
+
+use vlf::Lsn;
+
+/// Bytes of a record's header; a compensation record has ten more.
+pub const RECORD_HEADER_BYTES: usize = 22;
+/// Bytes of a compensation record's header.
+pub const COMPENSATION_HEADER_BYTES: usize = RECORD_HEADER_BYTES + Lsn::BYTES;
+/// The largest payload of a record: a 60 KB block less its header, sector stamps, one slot and the longer record header.
+pub const PAYLOAD_BYTES_MAX: usize = RECORD_BYTES_MAX - COMPENSATION_HEADER_BYTES;
+/// The largest record, header included.
+pub(crate) const RECORD_BYTES_MAX: usize =
+    vlf::BLOCK_BYTES_MAX - vlf::BLOCK_BYTES_MAX / vlf::SECTOR_BYTES - BLOCK_OVERHEAD_BYTES;
+/// What a block spends on its header and on the slot of its first record.
+pub(crate) const BLOCK_OVERHEAD_BYTES: usize = vlf::block::BLOCK_HEADER_BYTES + SLOT_BYTES;
+/// A record's entry in the slot array of its block.
+pub(crate) const SLOT_BYTES: usize = 2;
+
+/// Names a transaction for as long as its records are in the log. 0 is the system itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TransactionId(pub u64);
+
+impl TransactionId {
+    /// Writer of records that belong to no transaction, such as checkpoints.
+    pub const SYSTEM: TransactionId = TransactionId(0);
+}
+
+impl std::fmt::Display for TransactionId {
+    /// As `fn_dblog` shows it: `0000:000002f1`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:04x}:{:08x}", self.0 >> 32, self.0 & 0xFFFF_FFFF)
+    }
+}
+
+/// What a record says. Where SQL Server has an operation of the same meaning, the number is its own (`LOP_BEGIN_XACT` 128,
+/// `LOP_COMMIT_XACT` 129, `LOP_ABORT_XACT` 130, `LOP_BEGIN_CKPT` 150, `LOP_XACT_CKPT` 152, `LOP_END_CKPT` 153; public
+/// parsers of .ldf files list them).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum RecordKind {
+    /// Pages changed; undone logically when its transaction does not commit.
+    Change = 1,
+    /// Undo of one change; itself never undone.
+    Compensation = 2,
+    /// A transaction begins.
+    Begin = 128,
+    /// It commits: durable once this record is.
+    Commit = 129,
+    /// It has been rolled back completely.
+    Abort = 130,
+    /// A checkpoint begins.
+    CheckpointBegin = 150,
+    /// Transactions and dirty pages alive at a checkpoint.
+    CheckpointActive = 152,
+    /// The checkpoint is complete.
+    CheckpointEnd = 153,
+}
+
+impl RecordKind {
+    /// Every kind.
+    pub const ALL: [RecordKind; 8] = [
+        RecordKind::Change,
+        RecordKind::Compensation,
+        RecordKind::Begin,
+        RecordKind::Commit,
+        RecordKind::Abort,
+        RecordKind::CheckpointBegin,
+        RecordKind::CheckpointActive,
+        RecordKind::CheckpointEnd,
+    ];
+
+    /// The kind of a stored number.
+    pub fn from_number(number: u8) -> Option<RecordKind> {
+        RecordKind::ALL.into_iter().find(|kind| *kind as u8 == number)
+    }
+
+    /// SQL Server's name of the operation, as `fn_dblog` shows it; ours where it has none.
+    pub fn operation_name(self) -> &'static str {
+        match self {
+            RecordKind::Change => "LOP_VLFLAB_CHANGE",
+            RecordKind::Compensation => "LOP_VLFLAB_COMPENSATION",
+            RecordKind::Begin => "LOP_BEGIN_XACT",
+            RecordKind::Commit => "LOP_COMMIT_XACT",
+            RecordKind::Abort => "LOP_ABORT_XACT",
+            RecordKind::CheckpointBegin => "LOP_BEGIN_CKPT",
+            RecordKind::CheckpointActive => "LOP_XACT_CKPT",
+            RecordKind::CheckpointEnd => "LOP_END_CKPT",
+        }
+    }
+
+    /// It ends its transaction.
+    pub fn ends_transaction(self) -> bool {
+        matches!(self, RecordKind::Commit | RecordKind::Abort)
+    }
+
+    fn header_bytes(self) -> usize {
+        match self {
+            RecordKind::Compensation => COMPENSATION_HEADER_BYTES,
+            _ => RECORD_HEADER_BYTES,
+        }
+    }
+}
+
+/// A record's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// What the record says.
+    pub kind: RecordKind,
+    /// Who wrote it.
+    pub transaction: TransactionId,
+    /// The transaction's record before this one; [`Lsn::ZERO`] in its first.
+    pub previous: Lsn,
+    /// Compensation only: the record undo continues with ([`Lsn::ZERO`]: none, all is undone). Zero in all other kinds.
+    pub undo_next: Lsn,
+}
+
+impl RecordHeader {
+    /// Bytes of a record with this header and `payload_bytes` of payload.
+    pub(crate) fn record_bytes(&self, payload_bytes: usize) -> usize {
+        self.kind.header_bytes() + payload_bytes
+    }
+
+    /// Writes header and payload over `place`, which has exactly [`RecordHeader::record_bytes`] bytes.
+    pub(crate) fn encode(&self, place: &mut [u8], payload: &[&[u8]]) {
+        let mut rest = place;
+        let length = rest.len() as u16; // records are shorter than 60 KB
+        let mut put = |bytes: &[u8]| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            head.copy_from_slice(bytes);
+            rest = tail;
+        };
+        put(&length.to_le_bytes());
+        put(&[self.kind as u8, 0]);
+        put(&self.transaction.0.to_le_bytes());
+        put(&self.previous.to_bytes());
+        if self.kind == RecordKind::Compensation {
+            put(&self.undo_next.to_bytes());
+        }
+        payload.iter().for_each(|part| put(part));
+    }
+}
+
+/// A record read from the log; borrows the reader's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogRecord<'a> {
+    /// Its place in the log.
+    pub lsn: Lsn,
+    /// Its header.
+    pub header: RecordHeader,
+    /// What follows the header.
+    pub payload: &'a [u8],
+}
+
+impl<'a> LogRecord<'a> {
+    /// Reads the record stored as `bytes`; `None` when they contradict themselves.
+    pub fn decode(lsn: Lsn, bytes: &'a [u8]) -> Option<LogRecord<'a>> {
+        let (length, rest) = bytes.split_first_chunk::<2>()?;
+        let ([kind, zero], rest) = rest.split_first_chunk::<2>()?;
+        let (transaction, rest) = rest.split_first_chunk::<8>()?;
+        let (previous, mut payload) = rest.split_first_chunk::<{ Lsn::BYTES }>()?;
+        let kind = RecordKind::from_number(*kind)?;
+        let mut undo_next = Lsn::ZERO;
+        if kind == RecordKind::Compensation {
+            let (bytes, rest) = payload.split_first_chunk::<{ Lsn::BYTES }>()?;
+            undo_next = Lsn::from_bytes(*bytes);
+            payload = rest;
+        }
+        let sound = usize::from(u16::from_le_bytes(*length)) == bytes.len() && *zero == 0;
+        let header = RecordHeader {
+            kind,
+            transaction: TransactionId(u64::from_le_bytes(*transaction)),
+            previous: Lsn::from_bytes(*previous),
+            undo_next,
+        };
+        sound.then_some(LogRecord { lsn, header, payload })
+    }
+
+    /// A copy that owns its payload.
+    pub fn to_owned(&self) -> OwnedRecord {
+        OwnedRecord {
+            lsn: self.lsn,
+            header: self.header,
+            payload: self.payload.to_vec(),
+        }
+    }
+}
+
+/// A record with its own copy of the payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedRecord {
+    /// Its place in the log.
+    pub lsn: Lsn,
+    /// Its header.
+    pub header: RecordHeader,
+    /// What follows the header.
+    pub payload: Vec<u8>,
+}
+
+/// A transaction as the log knows it: its chain of records, and the log space set aside for rolling it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionChain {
+    /// Which transaction.
+    pub id: TransactionId,
+    /// Its first record; [`Lsn::ZERO`] before it has one.
+    pub first: Lsn,
+    /// Its last record: where undo begins.
+    pub last: Lsn,
+    /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
+    /// transaction ends.
+    pub reserved_bytes: u64,
+}
+
+impl TransactionChain {
+    /// A transaction without records.
+    pub fn new(id: TransactionId) -> TransactionChain {
+        TransactionChain::recovered(id, Lsn::ZERO, Lsn::ZERO)
+    }
+
+    /// A transaction found in the log after a restart. Its reserve is not in the log; recovery rolls it back with the space
+    /// that was set aside before the crash.
+    pub fn recovered(id: TransactionId, first: Lsn, last: Lsn) -> TransactionChain {
+        TransactionChain { id, first, last, reserved_bytes: 0 }
+    }
+
+    /// Continues the chain with a record just appended.
+    pub(crate) fn extend(&mut self, lsn: Lsn) {
+        if self.first == Lsn::ZERO {
+            self.first = lsn;
+        }
+        self.last = lsn;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_kind_round_trips_and_every_cut_is_refused() {
+        for kind in RecordKind::ALL {
+            let undo_next = if kind == RecordKind::Compensation { Lsn::new(7, 16, 3) } else { Lsn::ZERO };
+            let header = RecordHeader {
+                kind,
+                transaction: TransactionId(0x0102_0304_0506_0708),
+                previous: Lsn::new(7, 24, 2),
+                undo_next,
+            };
+            let mut bytes = vec![0xEE; header.record_bytes(5)];
+            header.encode(&mut bytes, &[b"he", b"", b"llo"]);
+            let record = LogRecord::decode(Lsn::new(7, 32, 1), &bytes).unwrap();
+            assert_eq!((record.header, record.payload), (header, &b"hello"[..]));
+            for length in 0..bytes.len() {
+                assert_eq!(LogRecord::decode(record.lsn, &bytes[..length]), None, "{kind:?} cut to {length}");
+            }
+            bytes.push(0);
+            assert_eq!(LogRecord::decode(record.lsn, &bytes), None, "{kind:?} with a byte too many");
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_are_refused() {
+        let header = RecordHeader {
+            kind: RecordKind::Begin,
+            transaction: TransactionId(1),
+            previous: Lsn::ZERO,
+            undo_next: Lsn::ZERO,
+        };
+        let mut bytes = vec![0; header.record_bytes(0)];
+        header.encode(&mut bytes, &[]);
+        for number in 0..=u8::MAX {
+            bytes[2] = number;
+            let known = RecordKind::from_number(number).is_some_and(|kind| kind != RecordKind::Compensation);
+            assert_eq!(LogRecord::decode(Lsn::ZERO, &bytes).is_some(), known, "kind {number}");
+        }
+    }
+}

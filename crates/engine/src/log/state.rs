@@ -1,0 +1,354 @@
+//! What the log's mutex guards: the table of VLFs, the writing end, the queue of sealed blocks, and space accounts.
+//!
+//! ```text
+//!   append -> [ open block ] --seal--> [ sealed | sealed | ... ] --leader takes all--> disk
+//!                 ^ room in its VLF, else the next free VLF is entered
+//! ```
+//! **Space.** A record of a transaction is admitted only if afterwards every open transaction could still be rolled back
+//! with the space at hand. Compensation may need at worst, for `b` reserved bytes:
+//!
+//! - `b` itself, and per pair of neighbouring blocks (which hold more than 60 KB together, or they would be one) two block
+//!   headers and two roundings to the sector size: [`LogState::spread`];
+//! - at the end of each VLF the space that the largest compensation record did not fit into: taken off every VLF.
+//!
+//! A flush that rounds up a block before it is full costs up to a sector size more. Each transaction sets that aside once,
+//! for its end; flushes of other sorts draw on [`SYSTEM_RESERVE_BYTES`]. Should all of that be used up in the middle of a
+//! rollback, the log grows past MAXSIZE rather than let a rollback fail.
+
+use super::policy::LogPolicy;
+use super::record::{BLOCK_OVERHEAD_BYTES, SLOT_BYTES};
+use super::table::{VlfPlace, VlfTable};
+use disk::{AlignedBuffer, File};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use vlf::{BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader};
+
+/// Log blocks in memory at most: open, sealed or being written.
+const BUFFERS_MAX: usize = 64;
+/// Kept free of transactions' records for checkpoints and for blocks that are flushed before they are full.
+const SYSTEM_RESERVE_BYTES: u64 = 32 * 1024;
+
+/// A block on its way to the disk.
+pub(crate) struct QueuedBlock {
+    pub(crate) builder: BlockBuilder<AlignedBuffer>,
+    /// Length it will have once finished.
+    pub(crate) bytes: usize,
+    pub(crate) file: Arc<dyn File>,
+    /// Where it goes, from the start of the file.
+    pub(crate) file_offset: u64,
+    /// It is the first of its VLF, and this is the VLF's header, not on disk yet.
+    pub(crate) entered: Option<VlfHeader>,
+    /// The log is durable up to here once the block is.
+    pub(crate) end: LogPosition,
+}
+
+/// A place between blocks: VLF sequence and sector, packed so that it fits an atomic and orders as LSNs do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LogPosition(pub(crate) u64);
+
+impl LogPosition {
+    pub(crate) fn new(sequence: u32, block: u32) -> LogPosition {
+        LogPosition(u64::from(sequence) << 32 | u64::from(block))
+    }
+
+    /// Where the block of a record begins.
+    pub(crate) fn of(lsn: Lsn) -> LogPosition {
+        LogPosition::new(lsn.vlf, lsn.block)
+    }
+
+    pub(crate) fn lsn(self, slot: u16) -> Lsn {
+        Lsn::new((self.0 >> 32) as u32, self.0 as u32, slot)
+    }
+
+    pub(crate) fn sequence(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// The writing end of the log.
+pub(crate) struct Tail {
+    pub(crate) place: VlfPlace,
+    pub(crate) sequence: u32,
+    pub(crate) parity: Parity,
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) vlf_offset: u64,
+    pub(crate) vlf_bytes: u64,
+    /// Where the open block begins, or the next one will, from the start of the VLF.
+    pub(crate) block_offset: u64,
+    pub(crate) previous_block_bytes: u16,
+    pub(crate) open: Option<BlockBuilder<AlignedBuffer>>,
+    /// Header to go with the first block.
+    pub(crate) entered: Option<VlfHeader>,
+}
+
+impl Tail {
+    fn bytes_left(&self) -> u64 {
+        self.vlf_bytes - self.block_offset
+    }
+
+    pub(crate) fn position(&self) -> LogPosition {
+        LogPosition::new(self.sequence, (self.block_offset / SECTOR_BYTES as u64) as u32)
+    }
+
+    /// LSN the next record gets if it finds room where the log stands.
+    pub(crate) fn next_lsn(&self) -> Lsn {
+        self.open.as_ref().map_or_else(|| self.position().lsn(1), BlockBuilder::next_lsn)
+    }
+}
+
+/// Why a record finds no place right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// Every buffer is sealed or being written.
+    NoBuffer,
+    /// There is no VLF to go on in, or the rollback reserve would suffer.
+    NoSpace,
+    /// The background is writing zeros just there; over in a moment.
+    Warming,
+    /// The log is not open for appending.
+    NotResumed,
+    /// VLF sequence numbers are used up.
+    SequencesUsedUp,
+}
+
+/// On whose account a record takes log space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// A transaction's work; so many bytes more must stay free for its rollback.
+    Work { undo_reserve: u64 },
+    /// A checkpoint: may use the system's reserve.
+    System,
+    /// Space was set aside before: compensation, commit, abort.
+    Promised,
+}
+
+/// A range of a VLF in which the background writes zeros.
+pub(crate) struct WarmChunk {
+    pub(crate) place: VlfPlace,
+    /// From the start of the VLF.
+    pub(crate) range: Range<u64>,
+}
+
+/// Everything behind the mutex.
+pub(crate) struct LogState {
+    pub(crate) table: VlfTable,
+    pub(crate) policy: LogPolicy,
+    pub(crate) version: ServerVersion,
+    pub(crate) sector_bytes: u16,
+    /// `None` until the log is resumed.
+    pub(crate) tail: Option<Tail>,
+    pub(crate) queue: VecDeque<QueuedBlock>,
+    spare_buffers: Vec<AlignedBuffer>,
+    buffers_out: usize,
+    /// Somebody writes; only they touch `link` and `staging`.
+    pub(crate) writer_busy: bool,
+    /// Number of the write under way, or of the last one.
+    pub(crate) batch: u64,
+    /// Where the log is durable once that write is.
+    pub(crate) batch_end: LogPosition,
+    /// CRC of the last block written.
+    pub(crate) link: u32,
+    pub(crate) staging: Option<AlignedBuffer>,
+    /// Somebody grows or shrinks a file.
+    pub(crate) resizing: bool,
+    /// The last free VLF was entered: grow before it is full.
+    pub(crate) growth_due: bool,
+    pub(crate) warming: Option<WarmChunk>,
+    pub(crate) reserved_bytes: u64,
+    largest_undo_bytes: u64,
+    pub(crate) reuse_wait: &'static str,
+}
+
+impl LogState {
+    pub(crate) fn new(table: VlfTable, policy: LogPolicy, version: ServerVersion, sector_bytes: u16) -> LogState {
+        LogState {
+            table,
+            policy,
+            version,
+            sector_bytes,
+            tail: None,
+            queue: VecDeque::new(),
+            spare_buffers: Vec::new(),
+            buffers_out: 0,
+            writer_busy: false,
+            batch: 0,
+            batch_end: LogPosition(0),
+            link: 0,
+            staging: None,
+            resizing: false,
+            growth_due: false,
+            warming: None,
+            reserved_bytes: 0,
+            largest_undo_bytes: 0,
+            reuse_wait: "NOTHING",
+        }
+    }
+
+    /// Length of a block with `used` bytes of header, records and slots: whole sectors, one byte of each 512 displaced.
+    fn block_bytes(&self, used: usize) -> u64 {
+        let sector = usize::from(self.sector_bytes);
+        (used.div_ceil(sector - sector / SECTOR_BYTES) * sector) as u64
+    }
+
+    /// Makes sure that the open block has room for a record of `record_bytes` on this account.
+    pub(crate) fn make_room(&mut self, record_bytes: usize, claim: Claim) -> Result<(), Obstacle> {
+        if !self.admits(record_bytes, claim)? {
+            return Err(Obstacle::NoSpace);
+        }
+        let needed_bytes = self.block_bytes(BLOCK_OVERHEAD_BYTES + record_bytes);
+        loop {
+            let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
+            match &tail.open {
+                Some(open) if open.fits(record_bytes) => return Ok(()),
+                Some(_) => self.seal_open(),
+                None if tail.bytes_left() < needed_bytes => self.enter_next_vlf()?,
+                None => self.open_block()?,
+            }
+        }
+    }
+
+    /// Whether a record may be appended without endangering any rollback. See the module.
+    fn admits(&self, record_bytes: usize, claim: Claim) -> Result<bool, Obstacle> {
+        let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
+        let (undo_reserve, system_reserve) = match claim {
+            Claim::Promised => return Ok(true),
+            Claim::System => (0, 0),
+            Claim::Work { undo_reserve } => (undo_reserve, SYSTEM_RESERVE_BYTES),
+        };
+        let largest = self.largest_undo_bytes.max(undo_reserve);
+        let lost_per_vlf = self.block_bytes(BLOCK_OVERHEAD_BYTES + largest as usize);
+        let free = self.table.free_body_bytes();
+        let free = free.saturating_sub(self.table.free_count() as u64 * lost_per_vlf);
+        let own_bytes = self.block_bytes(BLOCK_OVERHEAD_BYTES + record_bytes);
+        let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
+        let here = tail.bytes_left().checked_sub(open_bytes + own_bytes);
+        let left = match here {
+            Some(here) => free + here.saturating_sub(lost_per_vlf),
+            None => match free.checked_sub(own_bytes) {
+                Some(left) if self.table.free_count() > 0 => left,
+                _ => return Ok(false),
+            },
+        };
+        Ok(self.spread(self.reserved_bytes + undo_reserve) + system_reserve <= left)
+    }
+
+    /// Log space that so many bytes of records may take at worst, see the module.
+    fn spread(&self, record_bytes: u64) -> u64 {
+        let per_block = (BLOCK_OVERHEAD_BYTES + usize::from(self.sector_bytes)) as u64;
+        let stamps = record_bytes.div_ceil(SECTOR_BYTES as u64 - 1);
+        let pairs = record_bytes / (BLOCK_BYTES_MAX as u64 - 1024) + 1;
+        record_bytes + stamps + 2 * pairs * per_block
+    }
+
+    /// Sets rollback space aside.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.reserved_bytes += bytes;
+        self.largest_undo_bytes = self.largest_undo_bytes.max(bytes);
+    }
+
+    /// Gives rollback space back.
+    pub(crate) fn release(&mut self, bytes: u64) {
+        self.reserved_bytes = self.reserved_bytes.saturating_sub(bytes);
+        if self.reserved_bytes == 0 {
+            self.largest_undo_bytes = 0;
+        }
+    }
+
+    /// What a transaction sets aside for its commit or abort record: a block of its own, flushed at once.
+    pub(crate) fn end_reserve_bytes(&self) -> u64 {
+        u64::from(self.sector_bytes)
+    }
+
+    /// Closes the open block and queues it. A block without records stays open.
+    pub(crate) fn seal_open(&mut self) {
+        let Some(tail) = self.tail.as_mut() else { return };
+        let Some(builder) = tail.open.take_if(|open| !open.is_empty()) else { return };
+        let bytes = builder.sealed_bytes();
+        let file_offset = tail.vlf_offset + tail.block_offset;
+        tail.block_offset += bytes as u64;
+        tail.previous_block_bytes = bytes as u16; // at most 60 KB
+        self.queue.push_back(QueuedBlock {
+            builder,
+            bytes,
+            file: tail.file.clone(),
+            file_offset,
+            entered: tail.entered.take(),
+            end: tail.position(),
+        });
+    }
+
+    fn open_block(&mut self) -> Result<(), Obstacle> {
+        let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
+        let bytes_max = tail.bytes_left().min(BLOCK_BYTES_MAX as u64);
+        let place = tail.block_offset..tail.block_offset + bytes_max;
+        let warms_here = |chunk: &WarmChunk| {
+            chunk.place == tail.place && chunk.range.start < place.end && place.start < chunk.range.end
+        };
+        if self.warming.as_ref().is_some_and(warms_here) {
+            return Err(Obstacle::Warming);
+        }
+        let origin = BlockOrigin {
+            lsn: tail.position().lsn(1),
+            parity: tail.parity,
+            previous_block_bytes: tail.previous_block_bytes,
+            sector_bytes: self.sector_bytes,
+            bytes_max: bytes_max as usize,
+        };
+        let buffer = self.take_buffer().ok_or(Obstacle::NoBuffer)?;
+        if let Some(tail) = self.tail.as_mut() {
+            tail.open = BlockBuilder::new(buffer, origin);
+        }
+        Ok(())
+    }
+
+    fn enter_next_vlf(&mut self) -> Result<(), Obstacle> {
+        let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
+        let sequence = tail.sequence.checked_add(1).ok_or(Obstacle::SequencesUsedUp)?;
+        let next = self.table.next_free(tail.place, self.policy.vlf_switch);
+        let place = next.ok_or(Obstacle::NoSpace)?;
+        let previous_block_bytes = tail.previous_block_bytes;
+        let header = self.table.enter(place, sequence).ok_or(Obstacle::NoSpace)?;
+        let file = self.table.files.get(&place.file).ok_or(Obstacle::NoSpace)?;
+        self.tail = Some(Tail {
+            place,
+            sequence,
+            parity: header.parity,
+            file: file.handle.clone(),
+            vlf_offset: header.start_offset,
+            vlf_bytes: header.vlf_bytes,
+            block_offset: VLF_HEADER_BYTES,
+            previous_block_bytes,
+            open: None,
+            entered: Some(header),
+        });
+        self.growth_due = self.table.free_count() == 0;
+        Ok(())
+    }
+
+    fn take_buffer(&mut self) -> Option<AlignedBuffer> {
+        if let Some(buffer) = self.spare_buffers.pop() {
+            return Some(buffer);
+        }
+        let allowed = self.buffers_out < BUFFERS_MAX;
+        self.buffers_out += usize::from(allowed);
+        allowed.then(|| AlignedBuffer::with_len(BLOCK_BYTES_MAX))
+    }
+
+    pub(crate) fn give_back(&mut self, buffers: &mut Vec<AlignedBuffer>) {
+        self.spare_buffers.append(buffers);
+    }
+
+    /// Bytes of log in use: active VLFs, the one being written up to where it is written.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let open = |tail: &Tail| tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
+        let unwritten = self.tail.as_ref().map_or(0, |tail| tail.bytes_left().saturating_sub(open(tail)));
+        self.table.active_bytes().saturating_sub(unwritten)
+    }
+
+    /// Bytes of block space one VLF switch may leave unused, for tests of the accounts.
+    #[cfg(test)]
+    pub(crate) fn slot_bytes() -> usize {
+        SLOT_BYTES
+    }
+}

@@ -1,0 +1,260 @@
+//! The VLFs of all log files: which are free, which hold log still needed, and which comes next.
+//!
+//! ```text
+//! file 2  [ 41 ][ 42 ][ 43 ][ free ][ free ]      active = 40 41 42 43 (by sequence), front first
+//! file 4  [ free ][ 40 ]                          free   = places in physical order
+//! ```
+//! Invariants: a VLF is either free or active; active VLFs have sequences without a gap, the last one is where the log is
+//! written; the log moves through a file from front to back, then on to the next file, then wraps (SQL Server docs,
+//! transaction log architecture guide).
+
+use super::policy::VlfSwitch;
+use disk::File;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use vlf::{LogLayout, Lsn, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan};
+
+/// A VLF's place. Places order physically: by file, then by position in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct VlfPlace {
+    pub(crate) file: u16,
+    pub(crate) index: usize,
+}
+
+/// One VLF.
+#[derive(Debug, Clone)]
+pub(crate) struct Vlf {
+    /// As on disk, or as it will be with the VLF's first block.
+    pub(crate) header: VlfHeader,
+    /// It holds log that is still needed.
+    pub(crate) active: bool,
+    /// Bytes from the VLF's start that were written at least once, so that a durable write there changes no metadata of the
+    /// file system.
+    pub(crate) written_bytes: u64,
+}
+
+/// How a file grows by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileGrowth {
+    /// Never (`FILEGROWTH = 0`).
+    None,
+    /// By so many bytes.
+    Bytes(u64),
+    /// By a percentage of its size.
+    Percent(u32),
+}
+
+/// An open log file.
+pub(crate) struct LogFile {
+    pub(crate) path: PathBuf,
+    pub(crate) logical_name: String,
+    pub(crate) handle: Arc<dyn File>,
+    pub(crate) max_bytes: u64,
+    pub(crate) growth: FileGrowth,
+    pub(crate) page: vlf::FileHeader,
+    pub(crate) layout: LogLayout,
+    pub(crate) vlfs: Vec<Vlf>,
+}
+
+impl LogFile {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.layout.file_bytes()
+    }
+}
+
+/// All VLFs.
+#[derive(Default)]
+pub(crate) struct VlfTable {
+    pub(crate) files: BTreeMap<u16, LogFile>,
+    free: BTreeSet<VlfPlace>,
+    free_body_bytes: u64,
+    active: VecDeque<VlfPlace>,
+    active_bytes: u64,
+    first_sequence: u32,
+}
+
+impl VlfTable {
+    /// Takes a file in. Its VLFs are free until [`VlfTable::activate`] says otherwise.
+    pub(crate) fn add_file(&mut self, id: u16, file: LogFile) {
+        for (index, vlf) in file.vlfs.iter().enumerate() {
+            self.free.insert(VlfPlace { file: id, index });
+            self.free_body_bytes += vlf.header.body_bytes();
+        }
+        self.files.insert(id, file);
+    }
+
+    /// After opening: every used VLF counts as active as far back as sequences run without a gap; recovery then truncates.
+    /// Fails with the sequence that two VLFs share.
+    pub(crate) fn activate(&mut self) -> Result<(), u32> {
+        let mut used: Vec<(u32, VlfPlace)> = self
+            .places()
+            .filter_map(|place| Some((self.vlf(place)?.header.sequence.0, place)))
+            .filter(|(sequence, _)| *sequence != 0)
+            .collect();
+        used.sort_unstable();
+        if let Some(pair) = used.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(pair[0].0);
+        }
+        let gap = used.windows(2).rposition(|pair| pair[0].0 + 1 != pair[1].0);
+        for &(sequence, place) in &used[gap.map_or(0, |gap| gap + 1)..] {
+            self.take_active(place, sequence);
+        }
+        Ok(())
+    }
+
+    fn take_active(&mut self, place: VlfPlace, sequence: u32) {
+        if self.active.is_empty() {
+            self.first_sequence = sequence;
+        }
+        self.free.remove(&place);
+        self.active.push_back(place);
+        let header = self.vlf_mut(place).map(|vlf| {
+            vlf.active = true;
+            vlf.header
+        });
+        if let Some(header) = header {
+            self.free_body_bytes -= header.body_bytes();
+            self.active_bytes += header.vlf_bytes;
+        }
+    }
+
+    /// The log enters a free VLF; answers the header that must be on disk no later than its first block.
+    pub(crate) fn enter(&mut self, place: VlfPlace, sequence: u32) -> Option<VlfHeader> {
+        let vlf = self.vlf_mut(place)?;
+        vlf.header = vlf.header.entered(VlfSequence(sequence));
+        let header = vlf.header;
+        self.take_active(place, sequence);
+        Some(header)
+    }
+
+    /// The next free VLF behind `current`, wrapping at the end of the last file.
+    pub(crate) fn next_free(&self, current: VlfPlace, how: VlfSwitch) -> Option<VlfPlace> {
+        match how {
+            VlfSwitch::FreeList => self.free.range(current..).next().or_else(|| self.free.first()).copied(),
+            VlfSwitch::SearchAndFlush => {
+                let is_free = |place: &VlfPlace| self.vlf(*place).is_some_and(|vlf| !vlf.active);
+                let behind = self.places().find(|place| *place > current && is_free(place));
+                behind.or_else(|| self.places().find(is_free))
+            }
+        }
+    }
+
+    /// Frees every VLF whose sequence is below `sequence`; answers how many there were. The one being written stays.
+    pub(crate) fn free_before(&mut self, sequence: u32) -> usize {
+        let mut freed = 0;
+        while self.active.len() > 1 && self.first_sequence < sequence {
+            let Some(place) = self.active.pop_front() else { break };
+            self.first_sequence += 1;
+            let header = self.vlf_mut(place).map(|vlf| {
+                vlf.active = false;
+                vlf.header
+            });
+            if let Some(header) = header {
+                self.active_bytes -= header.vlf_bytes;
+                self.free_body_bytes += header.body_bytes();
+            }
+            self.free.insert(place);
+            freed += 1;
+        }
+        freed
+    }
+
+    /// The active VLF of a sequence.
+    pub(crate) fn of_sequence(&self, sequence: u32) -> Option<VlfPlace> {
+        let index = sequence.checked_sub(self.first_sequence)?;
+        self.active.get(index as usize).copied()
+    }
+
+    /// Sequences of the first and the last active VLF.
+    pub(crate) fn active_sequences(&self) -> Option<(u32, u32)> {
+        let count = u32::try_from(self.active.len()).ok()?;
+        Some((self.first_sequence, self.first_sequence + count.checked_sub(1)?))
+    }
+
+    pub(crate) fn active_count(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Bytes of all active VLFs, headers included.
+    pub(crate) fn active_bytes(&self) -> u64 {
+        self.active_bytes
+    }
+
+    pub(crate) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Bytes that free VLFs have for blocks.
+    pub(crate) fn free_body_bytes(&self) -> u64 {
+        self.free_body_bytes
+    }
+
+    pub(crate) fn vlf(&self, place: VlfPlace) -> Option<&Vlf> {
+        self.files.get(&place.file)?.vlfs.get(place.index)
+    }
+
+    pub(crate) fn vlf_mut(&mut self, place: VlfPlace) -> Option<&mut Vlf> {
+        self.files.get_mut(&place.file)?.vlfs.get_mut(place.index)
+    }
+
+    /// Every place in physical order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = VlfPlace> {
+        let of_file = |(&file, log_file): (&u16, &LogFile)| (0..log_file.vlfs.len()).map(move |index| VlfPlace { file, index });
+        self.files.iter().flat_map(of_file)
+    }
+
+    /// Bytes of all files less their header pages: what `DBCC SQLPERF(LOGSPACE)` calls the log's size.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes() - vlf::FIRST_VLF_OFFSET).sum()
+    }
+
+    /// Takes over the VLFs a growth has added; `layout` is that of the grown file.
+    pub(crate) fn grown(&mut self, id: u16, page: vlf::FileHeader, layout: LogLayout, added: Vec<Vlf>) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let first = file.vlfs.len();
+        for (index, vlf) in added.iter().enumerate() {
+            self.free.insert(VlfPlace { file: id, index: first + index });
+            self.free_body_bytes += vlf.header.body_bytes();
+        }
+        file.page = page;
+        file.layout = layout;
+        file.vlfs.extend(added);
+    }
+
+    /// VLFs at the end of a file that are all free.
+    pub(crate) fn free_at_end(&self, id: u16) -> usize {
+        let vlfs = self.files.get(&id).map_or(&[][..], |file| &file.vlfs);
+        vlfs.iter().rev().take_while(|vlf| !vlf.active).count()
+    }
+
+    /// Drops the VLFs behind the first `keep` of a file, all of them free.
+    pub(crate) fn cut(&mut self, id: u16, keep: usize, page: vlf::FileHeader, layout: LogLayout) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        for (index, vlf) in file.vlfs.iter().enumerate().skip(keep) {
+            self.free.remove(&VlfPlace { file: id, index });
+            self.free_body_bytes -= vlf.header.body_bytes();
+        }
+        file.vlfs.truncate(keep);
+        file.page = page;
+        file.layout = layout;
+    }
+
+    /// Takes a file out, all of whose VLFs are free.
+    pub(crate) fn remove_file(&mut self, id: u16) -> Option<LogFile> {
+        let file = self.files.remove(&id)?;
+        self.free.retain(|place| place.file != id);
+        self.free_body_bytes -= file.vlfs.iter().map(|vlf| vlf.header.body_bytes()).sum::<u64>();
+        Some(file)
+    }
+}
+
+/// VLFs that were never used, as creation and growth make them.
+pub(crate) fn unused_vlfs(spans: impl Iterator<Item = VlfSpan>, create_lsn: Lsn, zeroed: bool) -> Vec<Vlf> {
+    let unused = |span: VlfSpan| Vlf {
+        header: VlfHeader::unused(span, create_lsn),
+        active: false,
+        written_bytes: if zeroed { span.bytes } else { VLF_HEADER_BYTES },
+    };
+    spans.map(unused).collect()
+}
