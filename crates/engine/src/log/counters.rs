@@ -5,15 +5,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
-    ($($field:ident => $name:literal, $meaning:literal;)+) => {
+    ($($field:ident => $name:literal / $divisor:literal, $meaning:literal;)+) => {
         /// A reading of all counters.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct LogCounters { $(#[doc = $meaning] pub $field: u64,)+ }
 
         impl LogCounters {
-            /// Counter names of SQL Server with their values.
+            /// Counter names of SQL Server with their values; times in ms.
             pub fn named(&self) -> Vec<(&'static str, u64)> {
-                vec![$(($name, self.$field),)+]
+                vec![$(($name, self.$field / $divisor),)+]
             }
         }
 
@@ -29,17 +29,17 @@ macro_rules! counters {
 }
 
 counters! {
-    flushes => "Log Flushes/sec", "Durable writes of log blocks.";
-    bytes_flushed => "Log Bytes Flushed/sec", "Bytes of those writes.";
-    flush_waits => "Log Flush Waits/sec", "Calls that waited for a flush.";
-    flush_wait_ms => "Log Flush Wait Time", "Their waiting time in ms.";
-    flush_write_ms => "Log Flush Write Time (ms)", "Time inside durable writes in ms.";
-    growths => "Log Growths", "Growths of log files, automatic and manual.";
-    shrinks => "Log Shrinks", "Shrinks of log files.";
-    truncations => "Log Truncations", "Truncations that freed at least one VLF.";
-    cache_reads => "Log Cache Reads/sec", "Records read from blocks not yet on disk.";
-    pool_reads => "Log Pool Requests/sec", "Records read by LSN.";
-    pool_misses => "Log Pool Disk Reads/sec", "Of those, records whose block was read from disk.";
+    flushes => "Log Flushes/sec" / 1, "Durable writes of log blocks.";
+    bytes_flushed => "Log Bytes Flushed/sec" / 1, "Bytes of those writes.";
+    flush_waits => "Log Flush Waits/sec" / 1, "Calls that waited for a flush.";
+    flush_wait_micros => "Log Flush Wait Time" / 1000, "Their waiting time in microseconds.";
+    flush_write_micros => "Log Flush Write Time (ms)" / 1000, "Time inside durable writes in microseconds.";
+    growths => "Log Growths" / 1, "Growths of log files, automatic and manual.";
+    shrinks => "Log Shrinks" / 1, "Shrinks of log files.";
+    truncations => "Log Truncations" / 1, "Truncations that freed at least one VLF.";
+    cache_reads => "Log Cache Reads/sec" / 1, "Records read from blocks not yet on disk.";
+    pool_reads => "Log Pool Requests/sec" / 1, "Records read by LSN.";
+    pool_misses => "Log Pool Disk Reads/sec" / 1, "Of those, records whose block was read from disk.";
 }
 
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {

@@ -16,7 +16,7 @@
 //! rollback, the log grows past MAXSIZE rather than let a rollback fail.
 
 use super::policy::LogPolicy;
-use super::record::{BLOCK_OVERHEAD_BYTES, SLOT_BYTES};
+use super::record::{BLOCK_OVERHEAD_BYTES, RecordHeader};
 use super::table::{VlfPlace, VlfTable};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
@@ -241,7 +241,39 @@ impl LogState {
         record_bytes + stamps + 2 * pairs * per_block
     }
 
-    /// Sets rollback space aside.
+    /// Writes a record into the room that [`LogState::make_room`] has made.
+    pub(crate) fn push(&mut self, header: &RecordHeader, record_bytes: usize, payload: &[&[u8]]) -> Option<Lsn> {
+        let tail = self.tail.as_mut()?;
+        let lsn = tail.next_lsn();
+        let (_, place) = tail.open.as_mut()?.reserve(record_bytes)?;
+        header.encode(place, payload);
+        Some(lsn)
+    }
+
+    /// A place inside the last block that has a record: durable when the log is.
+    pub(crate) fn last_block(&self) -> LogPosition {
+        match &self.tail {
+            Some(tail) if tail.open.as_ref().is_some_and(|open| !open.is_empty()) => tail.position(),
+            _ => {
+                let end = self.queue.back().map_or(self.batch_end, |block| block.end);
+                LogPosition(end.0.saturating_sub(1))
+            }
+        }
+    }
+
+    /// Whether every open transaction could still be rolled back without `vlf_count` free VLFs of `body_bytes` together.
+    pub(crate) fn can_spare(&self, vlf_count: usize, body_bytes: u64) -> bool {
+        let lost_per_vlf = self.block_bytes(BLOCK_OVERHEAD_BYTES + self.largest_undo_bytes as usize);
+        let free_count = (self.table.free_count() - vlf_count) as u64;
+        let free = (self.table.free_body_bytes() - body_bytes).saturating_sub(free_count * lost_per_vlf);
+        let here = self.tail.as_ref().map_or(0, |tail| {
+            let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
+            tail.bytes_left().saturating_sub(open_bytes + lost_per_vlf)
+        });
+        self.spread(self.reserved_bytes) + SYSTEM_RESERVE_BYTES <= free + here
+    }
+
+    /// Sets space aside for one record of a rollback.
     pub(crate) fn reserve(&mut self, bytes: u64) {
         self.reserved_bytes += bytes;
         self.largest_undo_bytes = self.largest_undo_bytes.max(bytes);
@@ -344,11 +376,5 @@ impl LogState {
         let open = |tail: &Tail| tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
         let unwritten = self.tail.as_ref().map_or(0, |tail| tail.bytes_left().saturating_sub(open(tail)));
         self.table.active_bytes().saturating_sub(unwritten)
-    }
-
-    /// Bytes of block space one VLF switch may leave unused, for tests of the accounts.
-    #[cfg(test)]
-    pub(crate) fn slot_bytes() -> usize {
-        SLOT_BYTES
     }
 }

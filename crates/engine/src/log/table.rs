@@ -11,6 +11,7 @@
 use super::policy::VlfSwitch;
 use disk::File;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vlf::{LogLayout, Lsn, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan};
@@ -22,6 +23,9 @@ pub(crate) struct VlfPlace {
     pub(crate) index: usize,
 }
 
+/// A VLF that was in use before: no part of it needs to be warmed, and none may be.
+pub(crate) const WRITTEN_ALL: u64 = u64::MAX;
+
 /// One VLF.
 #[derive(Debug, Clone)]
 pub(crate) struct Vlf {
@@ -30,7 +34,7 @@ pub(crate) struct Vlf {
     /// It holds log that is still needed.
     pub(crate) active: bool,
     /// Bytes from the VLF's start that were written at least once, so that a durable write there changes no metadata of the
-    /// file system.
+    /// file system; [`WRITTEN_ALL`] once the VLF was left.
     pub(crate) written_bytes: u64,
 }
 
@@ -131,7 +135,10 @@ impl VlfTable {
     /// The next free VLF behind `current`, wrapping at the end of the last file.
     pub(crate) fn next_free(&self, current: VlfPlace, how: VlfSwitch) -> Option<VlfPlace> {
         match how {
-            VlfSwitch::FreeList => self.free.range(current..).next().or_else(|| self.free.first()).copied(),
+            VlfSwitch::FreeList => {
+                let behind = self.free.range((Bound::Excluded(current), Bound::Unbounded)).next();
+                behind.or_else(|| self.free.first()).copied()
+            }
             VlfSwitch::SearchAndFlush => {
                 let is_free = |place: &VlfPlace| self.vlf(*place).is_some_and(|vlf| !vlf.active);
                 let behind = self.places().find(|place| *place > current && is_free(place));
@@ -148,6 +155,7 @@ impl VlfTable {
             self.first_sequence += 1;
             let header = self.vlf_mut(place).map(|vlf| {
                 vlf.active = false;
+                vlf.written_bytes = WRITTEN_ALL;
                 vlf.header
             });
             if let Some(header) = header {

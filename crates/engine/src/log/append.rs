@@ -1,0 +1,169 @@
+//! Appending: records go straight into the open block, under one short mutex, and have their LSN at once.
+//!
+//! A record finds its place in the open block, in the next block, or in the next VLF; what may stand in its way is an
+//! [`Obstacle`], and each obstacle has one way around it:
+//!
+//! | obstacle | way around |
+//! |---|---|
+//! | every buffer in use | wait for the write under way (LOGBUFFER), or write |
+//! | no space | wait for the growth under way, grow, or 9002 |
+//! | zeros being written just there | wait for that one write |
+
+use super::LogManager;
+use super::policy::GrowthTiming;
+use super::record::{COMPENSATION_HEADER_BYTES, RECORD_BYTES_MAX, RecordHeader, RecordKind, SLOT_BYTES, TransactionChain, TransactionId};
+use super::state::{Claim, LogState, Obstacle};
+use crate::error::{Error, Result};
+use crate::seams::Background;
+use crate::waits::WaitType;
+use parking_lot::MutexGuard;
+use vlf::Lsn;
+
+/// Sealed blocks after which the background is asked to write them: about 1 MB.
+const BACKGROUND_WRITE_BLOCKS: usize = 16;
+
+impl LogManager {
+    /// Appends a record of a transaction and extends its chain. `undo_reserve` is the size in bytes that the payload of the
+    /// compensation record will have at most, 0 if the record is never undone; that much log stays free for it.
+    ///
+    /// # Errors
+    /// 9002 when the log is full and cannot grow, and nothing was changed then; never for `Commit` and `Abort`. 9001 after
+    /// a failed write.
+    pub fn append(&self, chain: &mut TransactionChain, kind: RecordKind, payload: &[&[u8]], undo_reserve: u32) -> Result<Lsn> {
+        let header = RecordHeader {
+            kind,
+            transaction: chain.id,
+            previous: chain.last,
+            undo_next: Lsn::ZERO,
+        };
+        if kind.ends_transaction() {
+            let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
+            state.release(std::mem::take(&mut chain.reserved_bytes));
+            chain.extend(lsn);
+            return Ok(lsn);
+        }
+        let undo_bytes = match undo_reserve {
+            0 => 0,
+            payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
+        };
+        let end_bytes = if chain.reserved_bytes == 0 { self.end_reserve_bytes } else { 0 };
+        let claim = Claim::Work { undo_reserve: undo_bytes + end_bytes };
+        let (lsn, mut state) = self.append_record(&header, payload, claim)?;
+        state.reserve(undo_bytes);
+        state.reserve(end_bytes);
+        chain.reserved_bytes += undo_bytes + end_bytes;
+        chain.extend(lsn);
+        Ok(lsn)
+    }
+
+    /// Appends the record of one undone change; undo continues at `undo_next`. Uses the space set aside by the change's own
+    /// `append`, so it does not fail for want of space.
+    ///
+    /// # Errors
+    /// 9001 after a failed write.
+    pub fn append_compensation(&self, chain: &mut TransactionChain, undo_next: Lsn, payload: &[&[u8]]) -> Result<Lsn> {
+        let header = RecordHeader {
+            kind: RecordKind::Compensation,
+            transaction: chain.id,
+            previous: chain.last,
+            undo_next,
+        };
+        let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
+        let spent = (header.record_bytes(payload_bytes(payload)) + SLOT_BYTES) as u64;
+        let spent = spent.min(chain.reserved_bytes.saturating_sub(self.end_reserve_bytes));
+        state.release(spent);
+        chain.reserved_bytes -= spent;
+        chain.extend(lsn);
+        Ok(lsn)
+    }
+
+    /// Appends a record of the system's own, such as a checkpoint's. It may use a small reserve that transactions may not.
+    ///
+    /// # Errors
+    /// 9002 when even that is used up, 9001 after a failed write.
+    pub fn append_system(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
+        let header = RecordHeader {
+            kind,
+            transaction: TransactionId::SYSTEM,
+            previous: Lsn::ZERO,
+            undo_next: Lsn::ZERO,
+        };
+        Ok(self.append_record(&header, payload, Claim::System)?.0)
+    }
+
+    /// Sets `bytes` of log aside for a transaction found at restart, as its own appends had done before the crash. Never
+    /// refused: the space was there then.
+    pub fn restore_reserve(&self, chain: &mut TransactionChain, bytes: u64) {
+        self.state.lock().reserve(bytes);
+        chain.reserved_bytes += bytes;
+    }
+
+    /// Gives back what a transaction without an end record still holds: one that wrote nothing, or is given up at shutdown.
+    pub fn forget(&self, chain: &mut TransactionChain) {
+        self.state.lock().release(std::mem::take(&mut chain.reserved_bytes));
+    }
+
+    fn append_record(&self, header: &RecordHeader, payload: &[&[u8]], claim: Claim) -> Result<(Lsn, MutexGuard<'_, LogState>)> {
+        let record_bytes = header.record_bytes(payload_bytes(payload));
+        if record_bytes > RECORD_BYTES_MAX {
+            return Err(Error::assertion("a log record is longer than a log block"));
+        }
+        let mut state = self.state.lock();
+        self.wait_for_room(&mut state, record_bytes, claim)?;
+        let lsn = state.push(header, record_bytes, payload);
+        let lsn = lsn.ok_or_else(|| Error::assertion("the open log block has room for the record"))?;
+        self.look_ahead(&mut state);
+        Ok((lsn, state))
+    }
+
+    fn wait_for_room(&self, state: &mut MutexGuard<'_, LogState>, record_bytes: usize, claim: Claim) -> Result<()> {
+        loop {
+            self.check_usable()?;
+            match state.make_room(record_bytes, claim) {
+                Ok(()) => return Ok(()),
+                Err(Obstacle::NoBuffer) => self.wait_for_buffer(state)?,
+                Err(Obstacle::Warming) => self.room.wait(state),
+                Err(Obstacle::NoSpace) if state.resizing => self.room.wait(state),
+                Err(Obstacle::NoSpace) => self.grow_when_full(state, claim)?,
+                Err(Obstacle::NotResumed) => return Err(Error::log_not_available(&self.database)),
+                Err(Obstacle::SequencesUsedUp) => {
+                    return Err(Error::log_damaged(&self.database, "all VLF sequence numbers are used up"));
+                }
+            }
+        }
+    }
+
+    /// LOGBUFFER: "waiting for space in the log buffer to store a log record" (sql-docs, sys.dm_os_wait_stats).
+    fn wait_for_buffer(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+        let clock = &*self.env.clock;
+        self.env.waits.time(clock, WaitType::LogBuffer, || {
+            if state.writer_busy {
+                self.room.wait(state);
+                Ok(())
+            } else {
+                self.write_queue(state)
+            }
+        })
+    }
+
+    /// Starts what is better done before somebody waits for it.
+    fn look_ahead(&self, state: &mut MutexGuard<'_, LogState>) {
+        let growth_due = std::mem::take(&mut state.growth_due);
+        let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
+        match self.env.background {
+            Background::Inline if growth_due => self.grow_ahead(state),
+            Background::Inline => {}
+            Background::Threads => {
+                let blocks = state.queue.len();
+                let write_due = blocks >= BACKGROUND_WRITE_BLOCKS && blocks.is_multiple_of(BACKGROUND_WRITE_BLOCKS);
+                if growth_due || (write_due && !state.writer_busy) {
+                    self.worker.ask(growth_due, write_due);
+                }
+            }
+        }
+    }
+}
+
+fn payload_bytes(payload: &[&[u8]]) -> usize {
+    payload.iter().map(|part| part.len()).sum()
+}

@@ -1,0 +1,272 @@
+//! Log files as a whole: created, opened, listed, shrunk, added, removed.
+
+use super::LogManager;
+use super::counters::add;
+use super::grow::{initialize, write_headers};
+use super::policy::Initialization;
+use super::state::LogState;
+use super::table::{FileGrowth, LogFile, unused_vlfs};
+use crate::error::{Error, Result};
+use crate::seams::Environment;
+use disk::{Access, AlignedBuffer, DiskError, File};
+use parking_lot::MutexGuard;
+use std::path::PathBuf;
+use vlf::growth::FILE_BYTES_MIN;
+use vlf::{FileHeader, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion};
+
+/// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
+const VLFS_MIN: usize = 2;
+
+/// A log file as a database's catalog describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFileSpec {
+    /// Its number in the database; 2 for the first log file.
+    pub file_id: u16,
+    /// Where it is.
+    pub path: PathBuf,
+    /// `NAME = ` of `CREATE DATABASE`.
+    pub logical_name: String,
+    /// Size at creation in bytes; rounded up to whole pages. Opening does not look at it.
+    pub bytes: u64,
+    /// `MAXSIZE` in bytes; `u64::MAX` = as far as the disk goes, 2 TB at most.
+    pub max_bytes: u64,
+    /// `FILEGROWTH`.
+    pub growth: FileGrowth,
+}
+
+/// A log file as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFileInfo {
+    /// Its number in the database.
+    pub file_id: u16,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its logical name.
+    pub logical_name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// `MAXSIZE` in bytes.
+    pub max_bytes: u64,
+    /// `FILEGROWTH`.
+    pub growth: FileGrowth,
+    /// VLFs in it.
+    pub vlf_count: usize,
+}
+
+/// What a shrink did. Sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShrinkOutcome {
+    /// Size before.
+    pub bytes_before: u64,
+    /// Size now.
+    pub bytes: u64,
+    /// Why the file is still larger than asked for, if it is: message 9006 to 9009.
+    pub refusal: Option<Error>,
+}
+
+/// Creates a log file with every VLF unused.
+pub(super) fn create_file(
+    env: &Environment,
+    spec: &LogFileSpec,
+    version: ServerVersion,
+    initialization: Initialization,
+    create_lsn: Lsn,
+) -> Result<LogFile> {
+    let bytes = spec.bytes.next_multiple_of(PAGE_BYTES);
+    let layout = LogLayout::create(version, bytes).map_err(|error| refused_size(&error))?;
+    let path = spec.path.display().to_string();
+    let fault = |error: DiskError| Error::cannot_create_file(&path, &Error::cause(&error));
+    let handle = env.disk.create(&spec.path, Access::Direct).map_err(fault)?;
+    let mut page = FileHeader {
+        file_id: spec.file_id,
+        database_id: [0; 16],
+        created_ticks: env.clock.unix_micros(),
+        server_version: version,
+        sector_bytes: if handle.sector_bytes() >= 4096 { 4096 } else { 512 },
+        generation: 1,
+        file_bytes: bytes,
+        directory: None,
+    };
+    page.set_layout(&layout);
+    let zeroed = initialization == Initialization::Zeroed;
+    let vlfs = unused_vlfs(layout.vlfs().iter().map(|laid| laid.span), create_lsn, zeroed);
+    let written = initialize(env, &*handle, 0..bytes, zeroed)
+        .and_then(|()| write_headers(env, &*handle, &vlfs, zeroed))
+        .and_then(|()| write_page(&*handle, &page));
+    if let Err(error) = written {
+        // A file that could not be made is not left behind; if that fails as well, its name tells what it was.
+        let _ = env.disk.delete(&spec.path);
+        return Err(fault(error));
+    }
+    Ok(LogFile {
+        path: spec.path.clone(),
+        logical_name: spec.logical_name.clone(),
+        handle,
+        max_bytes: spec.max_bytes,
+        growth: spec.growth,
+        page,
+        layout,
+        vlfs,
+    })
+}
+
+fn refused_size(error: &RuleError) -> Error {
+    match error {
+        RuleError::TooLarge { .. } => Error::log_file_too_large(),
+        _ => Error::log_file_too_small(FILE_BYTES_MIN / 1024),
+    }
+}
+
+/// Writes page 0 durably.
+pub(super) fn write_page(file: &dyn File, page: &FileHeader) -> std::result::Result<(), DiskError> {
+    let bytes = page.encode();
+    let mut aligned = AlignedBuffer::with_len(bytes.len());
+    aligned.copy_from_slice(&bytes);
+    file.write_durable_at(0, &aligned)
+}
+
+impl LogManager {
+    /// Every log file, by file id.
+    pub fn files(&self) -> Vec<LogFileInfo> {
+        let state = self.state.lock();
+        let info = |(&file_id, file): (&u16, &LogFile)| LogFileInfo {
+            file_id,
+            path: file.path.clone(),
+            logical_name: file.logical_name.clone(),
+            bytes: file.bytes(),
+            max_bytes: file.max_bytes,
+            growth: file.growth,
+            vlf_count: file.vlfs.len(),
+        };
+        state.table.files.iter().map(info).collect()
+    }
+
+    /// Creates one more log file; the log moves into it after the last VLF of the files before it.
+    ///
+    /// # Errors
+    /// 5123 when the file cannot be created, 5150 and 5174 for its size.
+    pub fn add_file(&self, spec: &LogFileSpec) -> Result<()> {
+        let mut state = self.state.lock();
+        self.wait_until_resizable(&mut state);
+        let (version, initialization) = (state.version, state.policy.initialization);
+        let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
+        state.resizing = true;
+        let created = MutexGuard::unlocked(&mut state, || create_file(&self.env, spec, version, initialization, create_lsn));
+        state.resizing = false;
+        self.room.notify_all();
+        state.table.add_file(spec.file_id, created?);
+        Ok(())
+    }
+
+    /// Takes an empty log file out of the log and deletes it.
+    ///
+    /// # Errors
+    /// 5020 for the first log file, 5042 while the file holds log still needed or space a rollback may need.
+    pub fn remove_file(&self, file_id: u16) -> Result<()> {
+        let mut state = self.state.lock();
+        self.wait_until_resizable(&mut state);
+        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        if state.table.files.keys().next() == Some(&file_id) {
+            return Err(Error::primary_file_stays());
+        }
+        let (count, name) = (file.vlfs.len(), file.logical_name.clone());
+        let body_bytes = file.vlfs.iter().map(|vlf| vlf.header.body_bytes()).sum();
+        if state.table.free_at_end(file_id) < count || !state.can_spare(count, body_bytes) {
+            return Err(Error::file_is_not_empty(&name));
+        }
+        if let Some(file) = state.table.remove_file(file_id) {
+            let deleted = self.env.disk.delete(&file.path);
+            deleted.map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))?;
+        }
+        Ok(())
+    }
+
+    /// Changes `MAXSIZE` and `FILEGROWTH`; a byte growth is rounded up to 64 KB.
+    ///
+    /// # Errors
+    /// 5020 for an unknown file.
+    pub fn set_file_limits(&self, file_id: u16, max_bytes: u64, growth: FileGrowth) -> Result<()> {
+        let mut state = self.state.lock();
+        let file = state.table.files.get_mut(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        file.max_bytes = max_bytes;
+        file.growth = match growth {
+            FileGrowth::Bytes(0) => FileGrowth::None,
+            FileGrowth::Bytes(bytes) => FileGrowth::Bytes(bytes.next_multiple_of(vlf::growth::ROUNDING_BYTES)),
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Cuts whole free VLFs off the end of a file, as long as it stays at least `target_bytes` long
+    /// (`DBCC SHRINKFILE`; Remus Rusanu, "How to shrink the SQL Server log").
+    ///
+    /// # Errors
+    /// 5020 for an unknown file, 9001 when the disk fails. That the file cannot become as small as asked is not an error:
+    /// see [`ShrinkOutcome::refusal`].
+    pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
+        let mut state = self.state.lock();
+        self.wait_until_resizable(&mut state);
+        let plan = state.plan_shrink(file_id, target_bytes).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let bytes_before = file.bytes();
+        let mut outcome = ShrinkOutcome { bytes_before, bytes: bytes_before, refusal: plan.refusal };
+        if plan.keep == file.vlfs.len() {
+            return Ok(outcome);
+        }
+        let mut layout = file.layout.clone();
+        layout.truncate(plan.keep);
+        let mut page = file.page.clone();
+        page.generation += 1;
+        page.set_layout(&layout);
+        outcome.bytes = layout.file_bytes();
+        // Page 0 first: a file longer than it says is cut when it is opened. The VLFs leave the table before the mutex is
+        // released, so that the log cannot move into them.
+        let handle = file.handle.clone();
+        state.table.cut(file_id, plan.keep, page.clone(), layout);
+        state.resizing = true;
+        let cut = MutexGuard::unlocked(&mut state, || {
+            write_page(&*handle, &page)?;
+            handle.set_len(page.file_bytes)?;
+            handle.sync()
+        });
+        state.resizing = false;
+        self.room.notify_all();
+        cut.map_err(|error| self.latch(&error))?;
+        add(&self.counters.shrinks, 1);
+        Ok(outcome)
+    }
+}
+
+struct ShrinkPlan {
+    keep: usize,
+    refusal: Option<Error>,
+}
+
+impl LogState {
+    /// How many VLFs stay, and what stops the shrink there.
+    fn plan_shrink(&self, file_id: u16, target_bytes: u64) -> Option<ShrinkPlan> {
+        let file = self.table.files.get(&file_id)?;
+        let name = &file.logical_name;
+        let (mut keep, mut cut_bytes) = (file.vlfs.len(), 0);
+        let refusal = loop {
+            let last = file.vlfs.get(keep.checked_sub(1)?)?;
+            let start = last.header.start_offset;
+            let body_bytes = cut_bytes + last.header.body_bytes();
+            let bytes = start + last.header.vlf_bytes;
+            if bytes <= target_bytes {
+                break None;
+            } else if keep <= VLFS_MIN {
+                break Some(Error::shrink_needs_vlfs(file_id, name, VLFS_MIN));
+            } else if last.active {
+                break Some(Error::shrink_end_in_use(file_id, name));
+            } else if start < target_bytes {
+                break Some(Error::shrink_target_in_last_vlf(file_id, name, target_bytes / 1024));
+            } else if !self.can_spare(file.vlfs.len() - keep + 1, body_bytes) {
+                break Some(Error::shrink_needs_log_space(file_id, name));
+            }
+            keep -= 1;
+            cut_bytes = body_bytes;
+        };
+        Some(ShrinkPlan { keep, refusal })
+    }
+}

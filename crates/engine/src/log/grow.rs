@@ -1,0 +1,250 @@
+//! Growing log files: by themselves when the log needs room, or to a size on request.
+//!
+//! A growth reaches the disk in this order, so that a power cut at any point leaves a log that opens:
+//!
+//! 1. the file gets its new length (and zeros, if so initialized)
+//! 2. the headers of the new VLFs; the file is synced
+//! 3. page 0 with the new size and layout, durably
+//!
+//! Up to step 3, page 0 names the former size, and opening cuts the file back to it. If step 3 is torn, page 0 fails its
+//! checksum; opening then walks the headers, which step 2 has made durable.
+//!
+//! New VLFs lie behind the end of the file as it was, so nothing of this meets the writing of the log; the mutex is free
+//! meanwhile, and only who needs the new room waits.
+
+use super::LogManager;
+use super::counters::add;
+use super::files::write_page;
+use super::flush::header_page;
+use super::policy::Initialization;
+use super::state::{Claim, LogState};
+use super::table::{FileGrowth, Vlf, unused_vlfs};
+use crate::error::{Error, Result};
+use crate::seams::Environment;
+use crate::waits::WaitType;
+use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+use vlf::growth::{FILE_BYTES_MAX, PERCENT_GROWTH_BYTES_MIN, VLF_BYTES_MIN};
+use vlf::{FileHeader, LogLayout, PAGE_BYTES, ServerVersion};
+
+/// One write of zeros over new space.
+const ZERO_WRITE_BYTES: u64 = 1 << 20;
+/// What a log that may not grow grows by when a rollback would fail otherwise.
+const EMERGENCY_GROWTH_BYTES: u64 = 1 << 20;
+/// Since SQL Server 2022, automatic growths of a log up to this size need no zeros (SQL Server docs, instant file
+/// initialization).
+const INSTANT_GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+/// A growth as planned under the mutex.
+struct Growth {
+    file_id: u16,
+    handle: Arc<dyn File>,
+    from_bytes: u64,
+    page: FileHeader,
+    layout: LogLayout,
+    added: Vec<Vlf>,
+    zeroed: bool,
+}
+
+impl LogManager {
+    /// The log needs room now: grows the first file that can. 9002 when none can.
+    pub(super) fn grow_when_full(&self, state: &mut MutexGuard<'_, LogState>, claim: Claim) -> Result<()> {
+        let forced = claim == Claim::Promised;
+        if self.grow_any(state, forced, true) {
+            return Ok(());
+        }
+        if forced {
+            let what = "The log space set aside for a rollback is used up and the log cannot grow";
+            self.env.errorlog.write("Server", format!("{what} (database '{}').", self.database));
+            self.failed.store(true, std::sync::atomic::Ordering::SeqCst);
+            return Err(Error::log_not_available(&self.database));
+        }
+        let full = Error::log_full(&self.database, state.reuse_wait);
+        self.env.errorlog.write_error("Server", &full);
+        Err(full)
+    }
+
+    /// The last free VLF was entered: grows before somebody has to wait. A log that may not grow stays as it is.
+    pub(super) fn grow_ahead(&self, state: &mut MutexGuard<'_, LogState>) {
+        self.grow_any(state, false, false);
+    }
+
+    /// Grows the first file, in the order of their ids, whose settings and disk allow it.
+    fn grow_any(&self, state: &mut MutexGuard<'_, LogState>, forced: bool, report: bool) -> bool {
+        let ids: Vec<u16> = state.table.files.keys().copied().collect();
+        for id in ids {
+            let Some(target) = state.automatic_target(id, forced) else { continue };
+            let Some(growth) = state.plan_growth(id, target, true) else { continue };
+            let started = self.env.clock.now_micros();
+            match self.carry_out(state, growth) {
+                Ok(()) => {
+                    self.note_slow_growth(state, id, started);
+                    return true;
+                }
+                Err(error) if report => self.report_failed_growth(&error),
+                Err(_) => {}
+            }
+        }
+        false
+    }
+
+    fn report_failed_growth(&self, error: &DiskError) {
+        let path = error.path.display().to_string();
+        let cause = Error::cause(error);
+        self.env.errorlog.write_error("Server", &Error::operating_system(&path, &cause));
+        self.env.errorlog.write_error("Server", &Error::cannot_grow_file(&path, &cause));
+    }
+
+    fn note_slow_growth(&self, state: &LogState, id: u16, started_micros: u64) {
+        const SLOW_MICROS: u64 = 10_000_000;
+        let micros = self.env.clock.now_micros().saturating_sub(started_micros);
+        if let Some(file) = state.table.files.get(&id).filter(|_| micros >= SLOW_MICROS) {
+            let message = Error::slow_growth(&file.logical_name, &self.database, micros / 1000);
+            self.env.errorlog.write_error("Server", &message);
+        }
+    }
+
+    /// Grows a file to `bytes` (`ALTER DATABASE ... MODIFY FILE (SIZE = ...)`), by the rules of one growth.
+    ///
+    /// # Errors
+    /// 5039 when the file is that large already, 5149 when the disk refuses, 5150 above 2 TB, 5020 for an unknown file.
+    pub fn grow_file(&self, file_id: u16, bytes: u64) -> Result<()> {
+        let mut state = self.state.lock();
+        self.wait_until_resizable(&mut state);
+        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let (current, path) = (file.bytes(), file.path.display().to_string());
+        let bytes = bytes.next_multiple_of(PAGE_BYTES);
+        if bytes <= current {
+            return Err(Error::file_is_that_large(file_id));
+        }
+        if bytes > FILE_BYTES_MAX {
+            return Err(Error::log_file_too_large());
+        }
+        let target = bytes.max(current + VLF_BYTES_MIN);
+        let growth = state.plan_growth(file_id, target, false).ok_or_else(Error::log_file_too_large)?;
+        let grown = self.carry_out(&mut state, growth);
+        grown.map_err(|error| Error::cannot_grow_file(&path, &Error::cause(&error)))
+    }
+
+    pub(super) fn wait_until_resizable(&self, state: &mut MutexGuard<'_, LogState>) {
+        while state.resizing || state.warming.is_some() {
+            self.room.wait(state);
+        }
+    }
+
+    /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
+    fn carry_out(&self, state: &mut MutexGuard<'_, LogState>, growth: Growth) -> std::result::Result<(), DiskError> {
+        state.resizing = true;
+        let done = MutexGuard::unlocked(state, || growth.carry_out(&self.env));
+        state.resizing = false;
+        self.room.notify_all();
+        done?;
+        add(&self.counters.growths, 1);
+        state.table.grown(growth.file_id, growth.page, growth.layout, growth.added);
+        Ok(())
+    }
+}
+
+impl LogState {
+    /// Size the file grows to by itself; `None` when its settings forbid it. `forced` = they do not count.
+    fn automatic_target(&self, id: u16, forced: bool) -> Option<u64> {
+        let file = self.table.files.get(&id)?;
+        let current = file.bytes();
+        let target = match file.growth {
+            FileGrowth::Bytes(bytes) => current + bytes.next_multiple_of(PAGE_BYTES).max(PERCENT_GROWTH_BYTES_MIN),
+            FileGrowth::Percent(percent) => vlf::percent_growth(current, percent).ok()?,
+            FileGrowth::None if forced => current + EMERGENCY_GROWTH_BYTES,
+            FileGrowth::None => return None,
+        };
+        let limit = if forced { FILE_BYTES_MAX } else { file.max_bytes.min(FILE_BYTES_MAX) / PAGE_BYTES * PAGE_BYTES };
+        let target = target.min(limit);
+        (target >= current + VLF_BYTES_MIN).then_some(target)
+    }
+
+    fn plan_growth(&self, id: u16, target_bytes: u64, automatic: bool) -> Option<Growth> {
+        let file = self.table.files.get(&id)?;
+        let from_bytes = file.bytes();
+        let growth_bytes = target_bytes.checked_sub(from_bytes)?;
+        let mut layout = file.layout.clone();
+        layout.set_version(self.version);
+        let range = layout.grow(growth_bytes).ok()?;
+        let instant = automatic && self.version >= ServerVersion::V2022 && growth_bytes <= INSTANT_GROWTH_BYTES_MAX;
+        let zeroed = self.policy.initialization == Initialization::Zeroed && !instant;
+        let create_lsn = self.tail.as_ref().map_or(vlf::Lsn::ZERO, |tail| tail.next_lsn());
+        let spans = layout.vlfs().get(range)?.iter().map(|laid| laid.span);
+        let added = unused_vlfs(spans, create_lsn, zeroed);
+        let mut page = file.page.clone();
+        page.server_version = self.version;
+        page.generation += 1;
+        page.set_layout(&layout);
+        Some(Growth {
+            file_id: id,
+            handle: file.handle.clone(),
+            from_bytes,
+            page,
+            layout,
+            added,
+            zeroed,
+        })
+    }
+}
+
+impl Growth {
+    fn carry_out(&self, env: &Environment) -> std::result::Result<(), DiskError> {
+        let result = self.extend(env).and_then(|()| write_page(&*self.handle, &self.page));
+        if result.as_ref().is_err_and(|error| error.kind == DiskErrorKind::DiskFull) {
+            // What was added is given back; should that fail too, opening the file does it.
+            let _ = self.handle.set_len(self.from_bytes);
+        }
+        result
+    }
+
+    fn extend(&self, env: &Environment) -> std::result::Result<(), DiskError> {
+        let range = self.from_bytes..self.page.file_bytes;
+        initialize(env, &*self.handle, range, self.zeroed)?;
+        write_headers(env, &*self.handle, &self.added, self.zeroed)
+    }
+}
+
+/// Gives the file the space of `range`, its last bytes: zeros written over all of it and flushed, or reserved by the file
+/// system.
+pub(super) fn initialize(
+    env: &Environment,
+    file: &dyn File,
+    range: std::ops::Range<u64>,
+    zeroed: bool,
+) -> std::result::Result<(), DiskError> {
+    let clock = &*env.clock;
+    if !zeroed {
+        return env.waits.time(clock, WaitType::PreemptiveFileOps, || file.grow_reserved(range.end));
+    }
+    env.waits.time(clock, WaitType::PreemptiveFileOps, || file.set_len(range.end))?;
+    env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
+        let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
+        let mut offset = range.start;
+        while offset < range.end {
+            let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
+            file.write_at(offset, &zeros[..bytes as usize])?;
+            offset += bytes;
+        }
+        Ok(())
+    })?;
+    env.waits.time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
+}
+
+/// Writes the headers of new VLFs and makes them durable. Classic waits for the flush under its wait type's name.
+pub(super) fn write_headers(
+    env: &Environment,
+    file: &dyn File,
+    vlfs: &[Vlf],
+    classic: bool,
+) -> std::result::Result<(), DiskError> {
+    for vlf in vlfs {
+        file.write_at(vlf.header.start_offset, &header_page(&vlf.header))?;
+    }
+    if classic {
+        return env.waits.time(&*env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync());
+    }
+    file.sync()
+}

@@ -1,0 +1,382 @@
+//! The transaction log: records in log blocks, log blocks in VLFs, VLFs in log files, as SQL Server lays them out.
+//!
+//! ```text
+//! append ──> open block ──seal──> queue ──leader──> VLF ──full──> next free VLF ──none──> growth
+//!            one short mutex              one durable write                      9002 when refused
+//! ```
+//! The life of a log: [`LogManager::create`], or [`LogManager::open`] (finds the VLFs), [`LogManager::scan`] (recovery reads
+//! forward and finds the end) and [`LogManager::resume`] (goes on writing there); then [`LogManager::append`],
+//! [`LogManager::flush_to`] and [`LogManager::truncate`] in turn.
+//!
+//! Promises to the rooms above:
+//!
+//! - The LSN of a record is known when it is appended, and LSNs rise in the order of appending.
+//! - What [`LogManager::flush_to`] has acknowledged survives a power cut at any later moment; what a power cut leaves is a
+//!   prefix of what was appended.
+//! - A rollback never fails for want of log space (how: [`state`]).
+//! - After the first failed write every call answers 9001. Nothing is retried.
+//! - With `Background::Inline` the same calls make the same bytes.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | [`record`] | a record's bytes |
+//! | [`policy`] | which mechanisms work the classic and which the native way |
+//! | [`table`] | free and active VLFs, and which comes next |
+//! | [`state`] | the open block, and whether a record may be appended |
+//! | `append` | what to do when it may not |
+//! | `flush` | who writes, and what one write covers |
+//! | `grow`, `files` | growing, shrinking, adding and removing files |
+//! | `discover` | finding the VLFs of an existing log |
+//! | `scan`, `read` | reading forward, reading one record |
+//! | `worker` | work in the background |
+
+mod append;
+mod counters;
+mod discover;
+mod files;
+mod flush;
+mod grow;
+mod policy;
+mod read;
+mod record;
+mod scan;
+mod state;
+mod table;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub use counters::LogCounters;
+pub use discover::Discovery;
+pub use files::{LogFileInfo, LogFileSpec, ShrinkOutcome};
+pub use policy::{CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, ScanMode, VlfSwitch};
+pub use record::{
+    COMPENSATION_HEADER_BYTES, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader, RecordKind,
+    TransactionChain, TransactionId,
+};
+pub use scan::{EndOfLog, LogScan};
+pub use table::FileGrowth;
+
+use crate::error::{Error, Result};
+use crate::seams::{Background, Environment};
+use counters::{Counters, add};
+use disk::AlignedBuffer;
+use discover::Discoverer;
+use parking_lot::{Condvar, Mutex};
+use state::{LogPosition, LogState, Tail};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use table::VlfTable;
+use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion};
+
+/// The log of one database.
+pub struct LogManager {
+    env: Environment,
+    database: String,
+    state: Mutex<LogState>,
+    /// Buffers came back, a growth ended, or a chunk was warmed.
+    room: Condvar,
+    /// Ends of writes with even and with odd numbers.
+    done: [Condvar; 2],
+    /// A [`LogPosition`]: everything before it is durable.
+    durable: AtomicU64,
+    failed: AtomicBool,
+    resumed: AtomicBool,
+    counters: Counters,
+    read_cache: Mutex<read::ReadCache>,
+    worker: Arc<worker::Worker>,
+    end_reserve_bytes: u64,
+}
+
+/// One VLF as `DBCC LOGINFO` and `sys.dm_db_log_info` show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VlfInfo {
+    /// File it is in.
+    pub file_id: u16,
+    /// Offset of its header in the file, in bytes.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its sequence number; 0 = never used.
+    pub sequence: u32,
+    /// 2 = active; 0 = reusable, or never used.
+    pub status: u8,
+    /// 0 = never used, 64 and 128 alternate with each use.
+    pub parity: u8,
+    /// LSN of the growth that made it, [`Lsn::ZERO`] when made with its file.
+    pub create_lsn: Lsn,
+    /// LSN of its first record, [`Lsn::ZERO`] when never used.
+    pub first_lsn: Lsn,
+}
+
+/// How full the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpace {
+    /// All VLFs, in bytes: what `DBCC SQLPERF(LOGSPACE)` calls the log's size (without the 8 KB of each file's page 0).
+    pub total_bytes: u64,
+    /// From the oldest log still needed to the end of the log, in bytes.
+    pub used_bytes: u64,
+    /// Set aside for rollbacks, in bytes.
+    pub reserved_bytes: u64,
+    /// VLFs that hold log still needed.
+    pub active_vlfs: usize,
+    /// All VLFs.
+    pub vlf_count: usize,
+}
+
+impl LogSpace {
+    /// `Log Space Used (%)`.
+    pub fn used_percent(&self) -> f64 {
+        100.0 * self.used_bytes as f64 / self.total_bytes.max(1) as f64
+    }
+}
+
+impl LogManager {
+    /// Creates the log files of a new database and opens the log for appending. `first_sequence` numbers its first VLF: one
+    /// more than the highest of the model database (Paul Randal, "Initial VLF sequence numbers").
+    ///
+    /// # Errors
+    /// 5123 when a file cannot be created, 5150 and 5174 for its size.
+    pub fn create(
+        env: &Environment,
+        database: &str,
+        files: &[LogFileSpec],
+        version: ServerVersion,
+        policy: LogPolicy,
+        first_sequence: u32,
+    ) -> Result<Arc<LogManager>> {
+        let mut table = VlfTable::default();
+        for spec in files {
+            let file = files::create_file(env, spec, version, policy.initialization, Lsn::ZERO)?;
+            table.add_file(spec.file_id, file);
+        }
+        let log = LogManager::with_table(env, database, table, version, policy);
+        log.enter_first_vlf(first_sequence.max(1))?;
+        log.resume(EndOfLog {
+            next: Lsn::new(first_sequence.max(1), FIRST_BLOCK, 1),
+            fault: None,
+            previous_block_bytes: 0,
+            previous_crc: 0,
+        })?;
+        Ok(log)
+    }
+
+    /// Opens the files of an existing log and finds its VLFs. Every used VLF counts as active until
+    /// [`LogManager::truncate`] is called with what recovery needs. Records can be read; appending takes
+    /// [`LogManager::resume`].
+    ///
+    /// # Errors
+    /// 5120 when a file cannot be opened, 9004 when the log is damaged.
+    pub fn open(
+        env: &Environment,
+        database: &str,
+        files: &[LogFileSpec],
+        version: ServerVersion,
+        policy: LogPolicy,
+    ) -> Result<(Arc<LogManager>, Discovery)> {
+        let started = env.clock.now_micros();
+        let mode = policy.discovery;
+        let discoverer = Discoverer { env, database, mode, version };
+        let mut table = VlfTable::default();
+        for spec in files {
+            table.add_file(spec.file_id, discoverer.open(spec)?);
+        }
+        let twice = |sequence| Error::log_damaged(database, &format!("two VLFs have the sequence number {sequence}"));
+        table.activate().map_err(twice)?;
+        if table.active_count() == 0 {
+            return Err(Error::log_damaged(database, "no VLF was ever used"));
+        }
+        let micros = env.clock.now_micros().saturating_sub(started);
+        let discovery = Discovery { vlf_count: table.places().count(), ms: micros / 1000, micros };
+        Ok((LogManager::with_table(env, database, table, version, policy), discovery))
+    }
+
+    fn with_table(env: &Environment, database: &str, table: VlfTable, version: ServerVersion, policy: LogPolicy) -> Arc<LogManager> {
+        let sector_bytes = table.files.values().map(|file| file.page.sector_bytes).max().unwrap_or(4096);
+        let state = LogState::new(table, policy, version, sector_bytes);
+        Arc::new(LogManager {
+            env: env.clone(),
+            database: database.to_string(),
+            end_reserve_bytes: state.end_reserve_bytes(),
+            state: Mutex::new(state),
+            room: Condvar::new(),
+            done: [Condvar::new(), Condvar::new()],
+            durable: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            resumed: AtomicBool::new(false),
+            counters: Counters::default(),
+            read_cache: Mutex::default(),
+            worker: Arc::default(),
+        })
+    }
+
+    fn enter_first_vlf(&self, sequence: u32) -> Result<()> {
+        let mut state = self.state.lock();
+        let entered = state.table.places().next().and_then(|place| Some((place.file, state.table.enter(place, sequence)?)));
+        let (file_id, header) = entered.ok_or_else(|| Error::log_damaged(&self.database, "the log has no VLF"))?;
+        let file = state.table.files.get(&file_id).map(|file| file.handle.clone());
+        let file = file.ok_or_else(|| Error::log_damaged(&self.database, "the log has no file"))?;
+        let page = flush::header_page(&header);
+        file.write_durable_at(header.start_offset, &page).map_err(|error| self.latch(&error))
+    }
+
+    /// Opens the log for appending right behind its last good block. What an interrupted write left behind that place is
+    /// overwritten with zeros, so that it can never follow a block written from now on.
+    ///
+    /// # Errors
+    /// 9003 when `end` is no place in this log, 9001 when the zeros cannot be written.
+    pub fn resume(self: &Arc<Self>, end: EndOfLog) -> Result<()> {
+        let invalid = || Error::log_position_invalid(&end.next.to_string(), &self.database);
+        let mut state = self.state.lock();
+        let last = state.table.active_sequences().map(|(_, last)| last);
+        let place = state.table.of_sequence(end.next.vlf).filter(|_| last == Some(end.next.vlf)).ok_or_else(invalid)?;
+        let header = state.table.vlf(place).ok_or_else(invalid)?.header;
+        let file = state.table.files.get(&place.file).ok_or_else(invalid)?.handle.clone();
+        let block_offset = end.next.offset_in_vlf();
+        if end.next.block < FIRST_BLOCK || block_offset > header.vlf_bytes {
+            return Err(invalid());
+        }
+        let zero_bytes = (header.vlf_bytes - block_offset).min(flush::WRITE_BYTES_MAX as u64) as usize;
+        if zero_bytes > 0 {
+            let zeros = AlignedBuffer::with_len(zero_bytes);
+            let written = file.write_durable_at(header.start_offset + block_offset, &zeros);
+            written.map_err(|error| self.latch(&error))?;
+        }
+        let tail = Tail {
+            place,
+            sequence: end.next.vlf,
+            parity: header.parity,
+            file,
+            vlf_offset: header.start_offset,
+            vlf_bytes: header.vlf_bytes,
+            block_offset,
+            previous_block_bytes: end.previous_block_bytes,
+            open: None,
+            entered: None,
+        };
+        let position = tail.position();
+        state.link = end.previous_crc;
+        state.batch_end = position;
+        state.tail = Some(tail);
+        self.durable.store(position.0, Ordering::Release);
+        drop(state);
+        if !self.resumed.swap(true, Ordering::SeqCst) && self.env.background == Background::Threads {
+            worker::start(self)?;
+            self.worker.ask(false, false);
+        }
+        Ok(())
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.resumed.load(Ordering::SeqCst)
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.failed.load(Ordering::SeqCst) {
+            return Err(Error::log_not_available(&self.database));
+        }
+        Ok(())
+    }
+
+    fn durable(&self) -> LogPosition {
+        LogPosition(self.durable.load(Ordering::Acquire))
+    }
+
+    /// Every record below this LSN is durable.
+    pub fn flushed(&self) -> Lsn {
+        self.durable().lsn(0)
+    }
+
+    /// LSN the next record gets, unless it does not fit where the log stands; every record so far is below it.
+    pub fn end(&self) -> Lsn {
+        self.state.lock().tail.as_ref().map_or(Lsn::ZERO, Tail::next_lsn)
+    }
+
+    /// Frees every VLF wholly before `min`, for reuse. Answers how many there were. What lies in them may be gone from then
+    /// on, so `min` must be durable wherever recovery would read it from.
+    pub fn truncate(&self, min: Lsn) -> usize {
+        let mut state = self.state.lock();
+        let sequence = if self.is_resumed() { min.vlf.min(self.durable().sequence()) } else { min.vlf };
+        let freed = state.table.free_before(sequence);
+        if freed > 0 {
+            add(&self.counters.truncations, 1);
+        }
+        freed
+    }
+
+    /// How full the log is.
+    pub fn space(&self) -> LogSpace {
+        let state = self.state.lock();
+        LogSpace {
+            total_bytes: state.table.total_bytes(),
+            used_bytes: state.used_bytes(),
+            reserved_bytes: state.reserved_bytes,
+            active_vlfs: state.table.active_count(),
+            vlf_count: state.table.active_count() + state.table.free_count(),
+        }
+    }
+
+    /// Bytes of log space from `lsn` to the end of the log.
+    pub fn used_since(&self, lsn: Lsn) -> u64 {
+        let state = self.state.lock();
+        let used = state.used_bytes();
+        let Some((first, last)) = state.table.active_sequences() else { return 0 };
+        let before = (first..lsn.vlf.min(last + 1)).filter_map(|sequence| state.table.of_sequence(sequence));
+        let before: u64 = before.filter_map(|place| Some(state.table.vlf(place)?.header.vlf_bytes)).sum();
+        let inside = if lsn.vlf < first { 0 } else { u64::from(lsn.block) * SECTOR_BYTES as u64 };
+        used.saturating_sub(before + inside)
+    }
+
+    /// Every VLF, by file and offset.
+    pub fn vlfs(&self) -> Vec<VlfInfo> {
+        let state = self.state.lock();
+        let info = |place| {
+            let vlf = state.table.vlf(place)?;
+            let header = &vlf.header;
+            let used = header.sequence.0 != 0;
+            Some(VlfInfo {
+                file_id: place.file,
+                offset: header.start_offset,
+                bytes: header.vlf_bytes,
+                sequence: header.sequence.0,
+                status: if vlf.active { 2 } else { 0 },
+                parity: header.parity.byte(),
+                create_lsn: header.create_lsn,
+                first_lsn: if used { Lsn::new(header.sequence.0, FIRST_BLOCK, 1) } else { Lsn::ZERO },
+            })
+        };
+        state.table.places().filter_map(info).collect()
+    }
+
+    /// The performance counters.
+    pub fn counters(&self) -> LogCounters {
+        self.counters.read()
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> LogPolicy {
+        self.state.lock().policy
+    }
+
+    /// Changes the policy; what is under way ends under the former one.
+    pub fn set_policy(&self, policy: LogPolicy) {
+        self.state.lock().policy = policy;
+    }
+
+    /// Changes the server version whose growth rules further growths follow.
+    pub fn set_version(&self, version: ServerVersion) {
+        self.state.lock().version = version;
+    }
+
+    /// What 9002 shall name as the reason: the name in `log_reuse_wait_desc`.
+    pub fn set_reuse_wait(&self, reason: &'static str) {
+        self.state.lock().reuse_wait = reason;
+    }
+}
+
+impl Drop for LogManager {
+    fn drop(&mut self) {
+        self.worker.stop();
+    }
+}

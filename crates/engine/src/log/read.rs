@@ -1,0 +1,134 @@
+//! Reading single records by LSN: undo follows a transaction's chain backward.
+//!
+//! A record still in memory is copied from there. Otherwise its block comes from a small cache of blocks, or from a cached
+//! window of the file that was read so that it reaches *back* from the block wanted: the next ones wanted lie before it.
+
+use super::LogManager;
+use super::counters::add;
+use super::record::{LogRecord, OwnedRecord};
+use super::state::LogPosition;
+use crate::error::{Error, Result};
+use crate::waits::WaitType;
+use disk::{AlignedBuffer, File};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use vlf::block::BlockHeader;
+use vlf::{BLOCK_BYTES_MAX, Expectations, FIRST_BLOCK, Lsn, VLF_HEADER_BYTES, VlfHeader, parse_block};
+
+/// Blocks kept.
+const BLOCKS_MAX: usize = 8;
+/// How far a read reaches back.
+const BACKWARD_BYTES: u64 = 256 << 10;
+/// Reads are aligned to this.
+const READ_UNIT: u64 = 4096;
+
+struct CachedBlock {
+    header: BlockHeader,
+    bytes: Vec<u8>,
+}
+
+/// Raw bytes of one VLF.
+struct Window {
+    sequence: u32,
+    /// From the start of the file.
+    start: u64,
+    bytes: AlignedBuffer,
+}
+
+/// Blocks and bytes read lately.
+#[derive(Default)]
+pub(super) struct ReadCache {
+    blocks: VecDeque<CachedBlock>,
+    window: Option<Window>,
+}
+
+impl LogManager {
+    /// The record at `lsn`.
+    ///
+    /// # Errors
+    /// 9003 when the log holds no such record, 9004 when its block is damaged, 9001 when it cannot be read.
+    pub fn read_record(&self, lsn: Lsn) -> Result<OwnedRecord> {
+        add(&self.counters.pool_reads, 1);
+        if let Some(record) = self.record_in_memory(lsn) {
+            add(&self.counters.cache_reads, 1);
+            return Ok(record);
+        }
+        if self.is_resumed() {
+            self.flush_to(lsn)?;
+        }
+        let mut cache = self.read_cache.lock();
+        if !cache.blocks.iter().any(|block| is_block_of(&block.header, lsn)) {
+            add(&self.counters.pool_misses, 1);
+            let block = self.read_block(&mut cache, lsn)?;
+            cache.blocks.truncate(BLOCKS_MAX - 1);
+            cache.blocks.push_front(block);
+        }
+        let block = cache.blocks.iter().find(|block| is_block_of(&block.header, lsn));
+        let bytes = block.and_then(|block| super::scan::record_bytes(&block.bytes, &block.header, lsn.slot));
+        let record = bytes.and_then(|bytes| LogRecord::decode(lsn, bytes));
+        record.map(|record| record.to_owned()).ok_or_else(|| self.no_record(lsn))
+    }
+
+    fn no_record(&self, lsn: Lsn) -> Error {
+        Error::log_position_invalid(&lsn.to_string(), &self.database)
+    }
+
+    /// The record if its block is open or sealed. While it is being written nobody can look at it.
+    fn record_in_memory(&self, lsn: Lsn) -> Option<OwnedRecord> {
+        let position = LogPosition::of(lsn);
+        if position < self.durable() {
+            return None;
+        }
+        let state = self.state.lock();
+        let tail = state.tail.as_ref()?;
+        let builder = if tail.position() == position {
+            tail.open.as_ref()?
+        } else {
+            let queued = state.queue.iter().find(|block| block.builder.next_lsn().with_slot(0) == lsn.with_slot(0))?;
+            &queued.builder
+        };
+        Some(LogRecord::decode(lsn, builder.record(lsn.slot)?)?.to_owned())
+    }
+
+    fn read_block(&self, cache: &mut ReadCache, lsn: Lsn) -> Result<CachedBlock> {
+        let (header, file) = self.vlf_of(lsn).ok_or_else(|| self.no_record(lsn))?;
+        let first_offset = VLF_HEADER_BYTES;
+        let skipped = lsn.offset_in_vlf().checked_sub(first_offset).filter(|_| lsn.block >= FIRST_BLOCK);
+        let skipped = skipped.filter(|_| lsn.offset_in_vlf() < header.vlf_bytes).ok_or_else(|| self.no_record(lsn))?;
+        let expected = Expectations::first_of(&header).skip(skipped);
+        let offset = header.start_offset + lsn.offset_in_vlf();
+        if let Some(block) = cache.window.as_ref().and_then(|window| window.block(offset, &expected)) {
+            return Ok(block);
+        }
+        let start = offset.saturating_sub(BACKWARD_BYTES).max(header.start_offset) / READ_UNIT * READ_UNIT;
+        let end = (offset + BLOCK_BYTES_MAX as u64).next_multiple_of(READ_UNIT).min(header.span().end());
+        let mut bytes = AlignedBuffer::with_len((end - start) as usize);
+        let read = self.env.waits.time(&*self.env.clock, WaitType::IoCompletion, || file.read_at(start, &mut bytes));
+        read.map_err(|_| Error::log_not_available(&self.database))?;
+        let window = cache.window.insert(Window { sequence: lsn.vlf, start, bytes });
+        window.block(offset, &expected).ok_or_else(|| {
+            Error::log_damaged(&self.database, &format!("log block {lsn} at byte {offset} of '{}' cannot be read", file.path().display()))
+        })
+    }
+
+    fn vlf_of(&self, lsn: Lsn) -> Option<(VlfHeader, Arc<dyn File>)> {
+        let state = self.state.lock();
+        let place = state.table.of_sequence(lsn.vlf)?;
+        let file = state.table.files.get(&place.file)?.handle.clone();
+        Some((state.table.vlf(place)?.header, file))
+    }
+}
+
+impl Window {
+    fn block(&self, offset: u64, expected: &Expectations) -> Option<CachedBlock> {
+        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        let bytes = self.bytes.get(from..).filter(|_| self.sequence == expected.sequence.0)?;
+        let mut restored = Vec::new();
+        let header = *parse_block(bytes, expected, &mut restored).ok()?.header();
+        Some(CachedBlock { header, bytes: restored })
+    }
+}
+
+fn is_block_of(header: &BlockHeader, lsn: Lsn) -> bool {
+    header.lsn.with_slot(0) == lsn.with_slot(0)
+}

@@ -1,0 +1,321 @@
+//! Reading the log forward: for recovery, which finds where it ends, and online, up to what is durable.
+//!
+//! Records are handed out in place, from a window of the file that is read in one piece: 1 MB and across VLF borders
+//! (native) or one log block's 60 KB within its VLF (classic).
+//!
+//! **Where the log ends.** Blocks are checked as `vlf::tail` lists it; each must name its predecessor's length and CRC.
+//! When the block at the reader's place in VLF `s` does not fit, the headers of the later VLFs decide. They are evidence
+//! because writes are strictly in order: the header of `s + 1` is written after every block of `s` is durable.
+//!
+//! | VLF `s + 1` entered | first block of `s + 1` fits | VLF `s + 2` entered | then |
+//! |---|---|---|---|
+//! | no | - | - | the log ends here |
+//! | yes | yes | - | go on in `s + 1` |
+//! | yes | no | no | the log ends at the start of `s + 1` |
+//! | yes | no | yes | damage: 9004 |
+//!
+//! Online, whatever lies before the durable end must fit; anything else is damage.
+
+use super::LogManager;
+use super::policy::ScanMode;
+use super::record::LogRecord;
+use super::state::LogPosition;
+use crate::error::{Error, Result};
+use crate::waits::WaitType;
+use disk::{AlignedBuffer, File};
+use std::sync::Arc;
+use vlf::block::BlockHeader;
+use vlf::{BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, VlfHeader, VlfSequence, parse_block_in_place};
+
+/// One read of a native scan.
+const LARGE_READ_BYTES: u64 = 1 << 20;
+/// Reads are aligned to this: the unit of direct reads.
+const READ_UNIT: u64 = 4096;
+
+/// Where the log was found to end: everything needed to go on writing there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndOfLog {
+    /// LSN the next record gets.
+    pub next: Lsn,
+    /// Why the log ends there; `None` when its VLF is full or the durable end is reached.
+    pub fault: Option<BlockFault>,
+    /// Length of the last block, 0 when the log has none.
+    pub previous_block_bytes: u16,
+    /// CRC of the last block, 0 when the log has none.
+    pub previous_crc: u32,
+}
+
+impl EndOfLog {
+    /// The machine stopped in the middle of a write. Nothing acknowledged is lost by that.
+    pub fn is_torn(&self) -> bool {
+        let verdict = self.fault.map(|fault| fault.verdict(false));
+        verdict == Some(vlf::TailVerdict::TornTail)
+    }
+}
+
+/// What the reader must know of a VLF.
+#[derive(Clone)]
+struct Route {
+    header: VlfHeader,
+    file_id: u16,
+    file: Arc<dyn File>,
+    file_bytes: u64,
+    large_reads: bool,
+}
+
+/// Bytes of a log file held in memory.
+struct Window {
+    buffer: AlignedBuffer,
+    file_id: u16,
+    start: u64,
+    len: usize,
+    /// Blocks before this were durable when the window was read.
+    durable: LogPosition,
+}
+
+impl Window {
+    /// What the window holds of the file from `offset` on.
+    fn at(&mut self, file_id: u16, offset: u64) -> Option<&mut [u8]> {
+        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        (file_id == self.file_id && from < self.len).then(|| &mut self.buffer[from..self.len])
+    }
+}
+
+/// The block whose records are being handed out; its bytes are in the window.
+struct CurrentBlock {
+    header: BlockHeader,
+    file_offset: u64,
+    next_slot: u16,
+}
+
+/// A forward reader; see [`LogManager::scan`].
+pub struct LogScan {
+    log: Arc<LogManager>,
+    online: bool,
+    route: Route,
+    expected: Expectations,
+    window: Window,
+    block: Option<CurrentBlock>,
+    last: Option<BlockHeader>,
+    first_slot: u16,
+    end: Option<EndOfLog>,
+}
+
+impl LogManager {
+    /// Reads records from `from` on, inclusive. Before the log is resumed the reader goes on until it finds the log's end,
+    /// see [`LogScan::end`]; afterwards it stops at what is durable, and can be asked again when more is.
+    ///
+    /// # Errors
+    /// 9003 when the log does not hold `from`.
+    pub fn scan(self: &Arc<Self>, from: Lsn) -> Result<LogScan> {
+        let route = self.route(from.vlf).ok_or_else(|| Error::log_position_invalid(&from.to_string(), &self.database))?;
+        let in_vlf = from.block >= FIRST_BLOCK && from.offset_in_vlf() <= route.header.vlf_bytes;
+        if !in_vlf {
+            return Err(Error::log_position_invalid(&from.to_string(), &self.database));
+        }
+        let skipped = from.offset_in_vlf() - Lsn::new(0, FIRST_BLOCK, 0).offset_in_vlf();
+        Ok(LogScan {
+            log: self.clone(),
+            online: self.is_resumed(),
+            expected: Expectations::first_of(&route.header).skip(skipped),
+            window: Window {
+                buffer: AlignedBuffer::with_len(0),
+                file_id: 0,
+                start: 0,
+                len: 0,
+                durable: LogPosition(0),
+            },
+            route,
+            block: None,
+            last: None,
+            first_slot: from.slot.max(1),
+            end: None,
+        })
+    }
+
+    fn route(&self, sequence: u32) -> Option<Route> {
+        let state = self.state.lock();
+        let place = state.table.of_sequence(sequence)?;
+        let file = state.table.files.get(&place.file)?;
+        Some(Route {
+            header: state.table.vlf(place)?.header,
+            file_id: place.file,
+            file: file.handle.clone(),
+            file_bytes: file.bytes(),
+            large_reads: state.policy.scan == ScanMode::LargeReads,
+        })
+    }
+}
+
+impl LogScan {
+    /// The next record; `None` at the end of the log, or of what is durable.
+    ///
+    /// # Errors
+    /// 9004 when the log is damaged, 9001 when it cannot be read.
+    #[allow(clippy::should_implement_trait, reason = "records borrow the reader's window, which Iterator cannot express")]
+    pub fn next(&mut self) -> Result<Option<LogRecord<'_>>> {
+        while self.block.as_ref().is_none_or(|block| block.next_slot > block.header.slot_count) {
+            if self.end.is_some() || !self.next_block()? {
+                return Ok(None);
+            }
+        }
+        self.current_record().map(Some)
+    }
+
+    /// Where the log ends, once [`LogScan::next`] has answered `None`. While the log is online: where the reader stands.
+    pub fn end(&self) -> EndOfLog {
+        self.end.unwrap_or_else(|| self.here(None))
+    }
+
+    /// LSN of the first record not read yet, if the log goes on at the reader's place.
+    pub fn position(&self) -> Lsn {
+        match &self.block {
+            Some(block) if block.next_slot <= block.header.slot_count => block.header.lsn.with_slot(block.next_slot),
+            _ => Lsn::new(self.expected.sequence.0, self.expected.block, 1),
+        }
+    }
+
+    fn current_record(&mut self) -> Result<LogRecord<'_>> {
+        let Some(block) = &mut self.block else {
+            return Err(Error::assertion("a log scan stands in a block"));
+        };
+        let slot = block.next_slot;
+        block.next_slot += 1;
+        let lsn = block.header.lsn.with_slot(slot);
+        let (header, offset) = (block.header, block.file_offset);
+        let bytes = self.window.at(self.route.file_id, offset).map(|bytes| &*bytes);
+        let record = bytes.and_then(|bytes| record_bytes(bytes, &header, slot)).and_then(|bytes| LogRecord::decode(lsn, bytes));
+        record.ok_or_else(|| Error::log_damaged(&self.log.database, &format!("record {lsn} cannot be read")))
+    }
+
+    /// Steps to the next block; false at the end.
+    fn next_block(&mut self) -> Result<bool> {
+        self.block = None;
+        loop {
+            let position = LogPosition::new(self.expected.sequence.0, self.expected.block);
+            if self.online && position >= self.log.durable() {
+                return Ok(false);
+            }
+            if self.expected.bytes_max < SECTOR_BYTES as u64 {
+                if !self.leave_vlf(None)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            match self.read_block(position)? {
+                Ok(header) => {
+                    self.block = Some(CurrentBlock {
+                        header,
+                        file_offset: self.file_offset(),
+                        next_slot: std::mem::replace(&mut self.first_slot, 1),
+                    });
+                    self.last = Some(header);
+                    self.expected = self.expected.after(&header);
+                    return Ok(true);
+                }
+                Err(fault) if !self.leave_vlf(Some(fault))? => return Ok(false),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn file_offset(&self) -> u64 {
+        self.route.header.start_offset + u64::from(self.expected.block) * SECTOR_BYTES as u64
+    }
+
+    /// Parses the block at the reader's place, reading the file when the window does not reach.
+    fn read_block(&mut self, position: LogPosition) -> Result<std::result::Result<BlockHeader, BlockFault>> {
+        let (file_id, offset) = (self.route.file_id, self.file_offset());
+        let current = !self.online || position < self.window.durable;
+        if let Some(bytes) = self.window.at(file_id, offset).filter(|_| current) {
+            match parse_block_in_place(bytes, &self.expected) {
+                Err(BlockFault::Short { .. }) => {}
+                parsed => return Ok(parsed.map(|block| *block.header())),
+            }
+        }
+        self.fill_window(offset)?;
+        let Some(bytes) = self.window.at(file_id, offset) else {
+            return Ok(Err(BlockFault::Short { bytes_needed: SECTOR_BYTES }));
+        };
+        Ok(parse_block_in_place(bytes, &self.expected).map(|block| *block.header()))
+    }
+
+    fn fill_window(&mut self, offset: u64) -> Result<()> {
+        let route = &self.route;
+        let vlf_end = route.header.span().end();
+        let (bytes, limit) = match route.large_reads {
+            true => (LARGE_READ_BYTES, route.file_bytes),
+            false => (BLOCK_BYTES_MAX as u64, vlf_end),
+        };
+        let start = offset / READ_UNIT * READ_UNIT;
+        let end = (offset + bytes).next_multiple_of(READ_UNIT).min(limit);
+        let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
+        let window = &mut self.window;
+        if window.buffer.len() < len {
+            window.buffer = AlignedBuffer::with_len(len);
+        }
+        window.durable = self.log.durable();
+        (window.file_id, window.start, window.len) = (route.file_id, start, 0);
+        let env = &self.log.env;
+        let read = || route.file.read_at(start, &mut window.buffer[..len]);
+        env.waits.time(&*env.clock, WaitType::IoCompletion, read).map_err(|error| {
+            let what = format!("LogReader: read of '{}'", error.path.display());
+            env.errorlog.write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
+            Error::log_not_available(&self.log.database)
+        })?;
+        window.len = len;
+        Ok(())
+    }
+
+    /// No block fits at the reader's place: goes on to the next VLF, or ends, by the table of the module.
+    fn leave_vlf(&mut self, fault: Option<BlockFault>) -> Result<bool> {
+        let sequence = self.expected.sequence.0;
+        let next = sequence.checked_add(1).and_then(|next| self.log.route(next));
+        let must_go_on = self.online && self.log.durable().sequence() == sequence;
+        let at_start = self.expected.block == FIRST_BLOCK && self.last.is_some_and(|last| last.lsn.vlf != sequence);
+        if let Some(fault) = fault.filter(|_| must_go_on || (at_start && next.is_some())) {
+            return Err(self.damage(fault));
+        }
+        let Some(route) = next else {
+            self.end = Some(self.here(fault));
+            return Ok(false);
+        };
+        self.expected = match &self.last {
+            Some(last) => Expectations::first_of_after(&route.header, last),
+            None => Expectations::first_of(&route.header),
+        };
+        self.route = route;
+        self.first_slot = 1;
+        Ok(true)
+    }
+
+    fn damage(&self, fault: BlockFault) -> Error {
+        let (offset, path) = (self.file_offset(), self.route.file.path().display());
+        let lsn = Lsn::new(self.expected.sequence.0, self.expected.block, 1);
+        Error::log_damaged(&self.log.database, &format!("log block {lsn} at byte {offset} of '{path}': {fault}"))
+    }
+
+    fn here(&self, fault: Option<BlockFault>) -> EndOfLog {
+        let VlfSequence(sequence) = self.expected.sequence;
+        EndOfLog {
+            next: Lsn::new(sequence, self.expected.block, 1),
+            fault,
+            previous_block_bytes: self.last.map_or(0, |last| last.block_bytes),
+            previous_crc: self.last.map_or(0, |last| last.crc),
+        }
+    }
+}
+
+/// A record of a block whose stamps are undone: from its slot's offset to the next slot's, or to the slot array.
+pub(super) fn record_bytes<'a>(block: &'a [u8], header: &BlockHeader, slot: u16) -> Option<&'a [u8]> {
+    let offset_of = |slot: u16| -> Option<usize> {
+        let position = usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?;
+        let bytes = block.get(position..)?.first_chunk::<2>()?;
+        Some(usize::from(u16::from_le_bytes(*bytes)))
+    };
+    let end = match slot == header.slot_count {
+        true => usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?,
+        false => offset_of(slot + 1)?,
+    };
+    block.get(offset_of(slot)?..end)
+}

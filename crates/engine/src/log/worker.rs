@@ -1,0 +1,148 @@
+//! The log's background thread: grows ahead of need, writes full blocks nobody waits for yet, and warms space.
+//!
+//! **Warming.** Space that the file system has only reserved costs a durable write an update of metadata at its first use
+//! (about 50 us on ext4, measured with O_DIRECT|O_DSYNC). The thread therefore writes zeros over the next
+//! [`WARM_AHEAD_BYTES`] ahead of the log, in VLFs of which that part was never written. Nothing depends on it: zeros are
+//! what the space reads as anyway. The range being zeroed is announced in [`LogState::warming`]; the log does not open a
+//! block in it.
+
+use super::LogManager;
+use super::state::{LogState, WarmChunk};
+use super::table::VlfPlace;
+use crate::error::Result;
+use disk::{AlignedBuffer, File};
+use parking_lot::{Condvar, Mutex};
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+/// How far ahead of the log space is kept written.
+const WARM_AHEAD_BYTES: u64 = 64 << 20;
+/// One write of zeros.
+const WARM_CHUNK_BYTES: u64 = 1 << 20;
+/// Distance the zeros keep from the writing end inside its VLF: more than the log writes while one chunk is zeroed.
+const WARM_DISTANCE_BYTES: u64 = 8 << 20;
+
+#[derive(Default)]
+struct Requests {
+    growth: bool,
+    write: bool,
+    warm: bool,
+    stop: bool,
+}
+
+/// How the thread is told what to do. Outlives the log by the moment it takes the thread to see `stop`.
+#[derive(Default)]
+pub(super) struct Worker {
+    requests: Mutex<Requests>,
+    wake: Condvar,
+}
+
+impl Worker {
+    pub(super) fn ask(&self, growth: bool, write: bool) {
+        let mut requests = self.requests.lock();
+        requests.growth |= growth;
+        requests.write |= write;
+        requests.warm = true;
+        self.wake.notify_one();
+    }
+
+    pub(super) fn stop(&self) {
+        self.requests.lock().stop = true;
+        self.wake.notify_one();
+    }
+
+    /// Waits for something to do; `None` = stop. Warming goes on by itself while there is something left to warm.
+    fn next(&self) -> Option<Requests> {
+        let mut requests = self.requests.lock();
+        while !(requests.growth || requests.write || requests.warm || requests.stop) {
+            self.wake.wait(&mut requests);
+        }
+        let taken = std::mem::take(&mut *requests);
+        (!taken.stop).then_some(taken)
+    }
+}
+
+/// Starts the thread. It holds the log only while it works for it.
+pub(super) fn start(log: &Arc<LogManager>) -> Result<()> {
+    let worker = log.worker.clone();
+    let log: Weak<LogManager> = Arc::downgrade(log);
+    let body = move || {
+        while let Some(requests) = worker.next() {
+            let Some(log) = log.upgrade() else { return };
+            log.do_background_work(&requests);
+        }
+    };
+    let thread = std::thread::Builder::new().name("log-background".to_string());
+    match thread.spawn(body) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(crate::error::Error::operating_system("starting the log's thread", &error.to_string())),
+    }
+}
+
+impl LogManager {
+    fn do_background_work(&self, requests: &Requests) {
+        let mut state = self.state.lock();
+        if requests.growth && !state.resizing {
+            self.grow_ahead(&mut state);
+        }
+        if !state.writer_busy && self.check_usable().is_ok() {
+            // A failure latches the log and is reported to whoever waits for it.
+            let _ = self.write_queue(&mut state);
+        }
+        drop(state);
+        if self.warm_one_chunk() {
+            self.worker.ask(false, false);
+        }
+    }
+
+    /// Writes zeros over the next chunk, if there is one; false when enough lies ahead.
+    fn warm_one_chunk(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.resizing || state.warming.is_some() || self.check_usable().is_err() {
+            return false;
+        }
+        let Some((chunk, file, file_offset)) = state.next_cold_chunk() else { return false };
+        let (place, range) = (chunk.place, chunk.range.clone());
+        state.warming = Some(chunk);
+        drop(state);
+        let zeros = AlignedBuffer::with_len((range.end - range.start) as usize);
+        let written = file.write_at(file_offset, &zeros);
+        let mut state = self.state.lock();
+        state.warming = None;
+        if let Some(vlf) = state.table.vlf_mut(place) {
+            // A failed write is not tried again; the log's own write will meet the fault if it is real.
+            vlf.written_bytes = if written.is_ok() { range.end } else { u64::MAX };
+        }
+        self.room.notify_all();
+        written.is_ok()
+    }
+}
+
+impl LogState {
+    fn next_cold_chunk(&self) -> Option<(WarmChunk, Arc<dyn File>, u64)> {
+        let tail = self.tail.as_ref()?;
+        let mut ahead = 0;
+        let mut place = tail.place;
+        while ahead < WARM_AHEAD_BYTES {
+            let vlf = self.table.vlf(place)?;
+            let entered_at = if place == tail.place { tail.block_offset + WARM_DISTANCE_BYTES } else { 0 };
+            if let Some(range) = self.cold_range(place, entered_at) {
+                let file = self.table.files.get(&place.file)?.handle.clone();
+                let file_offset = vlf.header.start_offset + range.start;
+                return Some((WarmChunk { place, range }, file, file_offset));
+            }
+            ahead += vlf.header.vlf_bytes.saturating_sub(entered_at);
+            let next = self.table.next_free(place, super::policy::VlfSwitch::FreeList)?;
+            place = (next > place).then_some(next)?;
+        }
+        None
+    }
+
+    /// The first part of a VLF, not before `from`, that was never written.
+    fn cold_range(&self, place: VlfPlace, from: u64) -> Option<Range<u64>> {
+        let vlf = self.table.vlf(place)?;
+        let start = vlf.written_bytes.max(from.next_multiple_of(WARM_CHUNK_BYTES));
+        let end = (start / WARM_CHUNK_BYTES + 1) * WARM_CHUNK_BYTES;
+        (start < vlf.header.vlf_bytes).then(|| start..end.min(vlf.header.vlf_bytes))
+    }
+}
