@@ -143,6 +143,27 @@ impl Error {
         Error::new(3617, 11, 0, "Operation cancelled by user.")
     }
 
+    /// 5020: no log file has that number.
+    pub fn no_such_log_file(file_id: u16) -> Error {
+        Error::new(5020, 16, 1, format!("The database has no log file with ID {file_id}."))
+    }
+
+    /// 5020: the first log file belongs to its database for good.
+    pub fn primary_file_stays() -> Error {
+        Error::new(5020, 16, 1, "The primary data or log file cannot be removed from a database.")
+    }
+
+    /// 5039: a file is made larger, never smaller, by MODIFY FILE.
+    pub fn file_is_that_large(file_id: u16) -> Error {
+        let text = format!("MODIFY FILE failed for file {file_id}. Specified size is less than or equal to current size.");
+        Error::new(5039, 16, 1, text)
+    }
+
+    /// 5042: a file still holds something.
+    pub fn file_is_not_empty(file: &str) -> Error {
+        Error::new(5042, 16, 1, format!("The file '{file}' cannot be removed because it is not empty."))
+    }
+
     /// 5120: a physical file could not be opened.
     pub fn cannot_open_file(path: &str, cause: &str) -> Error {
         let text = format!("Unable to open the physical file \"{path}\". Operating system error {cause}.");
@@ -157,12 +178,26 @@ impl Error {
         Error::new(5123, 16, 1, text)
     }
 
+    /// 5145: an automatic growth took long; for the error log.
+    pub fn slow_growth(file: &str, database: &str, elapsed_ms: u64) -> Error {
+        let text = format!(
+            "Autogrow of file '{file}' in database '{database}' took {elapsed_ms} milliseconds. Consider using ALTER DATABASE to \
+             set a smaller FILEGROWTH for this file."
+        );
+        Error::new(5145, 10, 1, text)
+    }
+
     /// 5149: a file could not be grown.
     pub fn cannot_grow_file(path: &str, cause: &str) -> Error {
         let text = format!(
             "MODIFY FILE encountered operating system error {cause} while attempting to expand the physical file '{path}'."
         );
         Error::new(5149, 16, 3, text)
+    }
+
+    /// 5150: a log file ends at 2 TB.
+    pub fn log_file_too_large() -> Error {
+        Error::new(5150, 16, 2, "The size of a single log file must not be greater than 2 TB.")
     }
 
     /// 5171: a file is no data file of ours, or its header page is damaged.
@@ -178,6 +213,12 @@ impl Error {
              and should be restored from a backup."
         );
         Error::new(5173, 16, 1, text)
+    }
+
+    /// 5174: a log file has a smallest size.
+    pub fn log_file_too_small(kilobytes_min: u64) -> Error {
+        let text = format!("Each file size must be greater than or equal to {kilobytes_min} KB.");
+        Error::new(5174, 16, 1, text)
     }
 
     /// 9001: the log was closed after a failed write; the database must be restarted.
@@ -214,6 +255,34 @@ impl Error {
         Error::new(9004, 21, 6, text)
     }
 
+    /// 9006: a shrink stops at the smallest number of VLFs.
+    pub fn shrink_needs_vlfs(file_id: u16, file: &str, vlfs_min: usize) -> Error {
+        let why = format!("total number of logical log files cannot be fewer than {vlfs_min}");
+        Error::shrink_refused(9006, file_id, file, &why)
+    }
+
+    /// 9007: the size asked for lies inside the last VLF.
+    pub fn shrink_target_in_last_vlf(file_id: u16, file: &str, requested_kb: u64) -> Error {
+        let why = format!("requested size ({requested_kb}KB) is larger than the start of the last logical log file");
+        Error::shrink_refused(9007, file_id, file, &why)
+    }
+
+    /// 9008: the last VLF holds log still needed.
+    pub fn shrink_end_in_use(file_id: u16, file: &str) -> Error {
+        let why = "the logical log file located at the end of the file is in use";
+        Error::shrink_refused(9008, file_id, file, why)
+    }
+
+    /// 9009: a rollback may need the space.
+    pub fn shrink_needs_log_space(file_id: u16, file: &str) -> Error {
+        Error::shrink_refused(9009, file_id, file, "of minimum log space required")
+    }
+
+    fn shrink_refused(number: i32, file_id: u16, file: &str, why: &str) -> Error {
+        let text = format!("Cannot shrink log file {file_id} ({file}) because {why}.");
+        Error::new(number, 10, 1, text)
+    }
+
     /// 17053: the operating system failed a call; for the error log.
     pub fn operating_system(what: &str, cause: &str) -> Error {
         Error::new(
@@ -222,6 +291,12 @@ impl Error {
             1,
             format!("{what}: Operating system error {cause} encountered."),
         )
+    }
+
+    /// 17204: a file of a database could not be opened at start-up; for the error log.
+    pub fn file_open_failed(path: &str, file_id: u16, cause: &str) -> Error {
+        let text = format!("FCB::Open failed: Could not open file {path} for file number {file_id}.  OS error: {cause}.");
+        Error::new(17204, 16, 1, text)
     }
 
     /// The operating system's own error as SQL Server quotes it: `112(There is not enough space on the disk.)`.

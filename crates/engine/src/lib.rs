@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod error;
 pub mod errorlog;
 pub mod lock;
+pub mod log;
 pub mod page;
 pub mod seams;
 pub mod types;

@@ -6,7 +6,7 @@
 use std::ops::DerefMut;
 
 use crate::block::{BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, stamp_of};
-use crate::bytes::put;
+use crate::bytes::{put, u16_at};
 use crate::checksum::{CRC_OFFSET, XOR_OFFSET, block_crc, block_xor};
 use crate::lsn::Lsn;
 use crate::vlf_header::{FormatVersion, Parity};
@@ -130,6 +130,21 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         put(&mut self.buffer, slot_position, &offset.to_le_bytes());
         let place = self.buffer.get_mut(start..start + record_bytes)?;
         Some((self.slot_count, place))
+    }
+
+    /// A record pushed before, by its slot (from 1).
+    pub fn record(&self, slot: u16) -> Option<&[u8]> {
+        let end = match slot == self.slot_count {
+            true => self.records_end,
+            false => self.record_start(slot.checked_add(1)?)?,
+        };
+        self.buffer.get(self.record_start(slot)?..end)
+    }
+
+    fn record_start(&self, slot: u16) -> Option<usize> {
+        let known = (1..=self.slot_count).contains(&slot);
+        let position = self.used_max.checked_sub(2 * usize::from(slot)).filter(|_| known)?;
+        u16_at(&self.buffer, position).map(usize::from)
     }
 
     /// Seals the block: `previous_crc` is that of the block before it (0 for the first of a log), `write_ticks` is stored

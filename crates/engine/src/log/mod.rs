@@ -213,7 +213,8 @@ impl LogManager {
 
     fn enter_first_vlf(&self, sequence: u32) -> Result<()> {
         let mut state = self.state.lock();
-        let entered = state.table.places().next().and_then(|place| Some((place.file, state.table.enter(place, sequence)?)));
+        let first = state.table.places().next();
+        let entered = first.and_then(|place| Some((place.file, state.table.enter(place, sequence)?)));
         let (file_id, header) = entered.ok_or_else(|| Error::log_damaged(&self.database, "the log has no VLF"))?;
         let file = state.table.files.get(&file_id).map(|file| file.handle.clone());
         let file = file.ok_or_else(|| Error::log_damaged(&self.database, "the log has no file"))?;

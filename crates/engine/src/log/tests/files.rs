@@ -1,0 +1,2 @@
+//! Growth, shrinking, several files, discovery.
+use super::*;
