@@ -150,18 +150,29 @@ impl Error {
 
     /// 5020: the first log file belongs to its database for good.
     pub fn primary_file_stays() -> Error {
-        Error::new(5020, 16, 1, "The primary data or log file cannot be removed from a database.")
+        Error::new(
+            5020,
+            16,
+            1,
+            "The primary data or log file cannot be removed from a database.",
+        )
     }
 
     /// 5039: a file is made larger, never smaller, by MODIFY FILE.
     pub fn file_is_that_large(file_id: u16) -> Error {
-        let text = format!("MODIFY FILE failed for file {file_id}. Specified size is less than or equal to current size.");
+        let text =
+            format!("MODIFY FILE failed for file {file_id}. Specified size is less than or equal to current size.");
         Error::new(5039, 16, 1, text)
     }
 
     /// 5042: a file still holds something.
     pub fn file_is_not_empty(file: &str) -> Error {
-        Error::new(5042, 16, 1, format!("The file '{file}' cannot be removed because it is not empty."))
+        Error::new(
+            5042,
+            16,
+            1,
+            format!("The file '{file}' cannot be removed because it is not empty."),
+        )
     }
 
     /// 5120: a physical file could not be opened.
@@ -197,7 +208,12 @@ impl Error {
 
     /// 5150: a log file ends at 2 TB.
     pub fn log_file_too_large() -> Error {
-        Error::new(5150, 16, 2, "The size of a single log file must not be greater than 2 TB.")
+        Error::new(
+            5150,
+            16,
+            2,
+            "The size of a single log file must not be greater than 2 TB.",
+        )
     }
 
     /// 5171: a file is no data file of ours, or its header page is damaged.
@@ -295,7 +311,8 @@ impl Error {
 
     /// 17204: a file of a database could not be opened at start-up; for the error log.
     pub fn file_open_failed(path: &str, file_id: u16, cause: &str) -> Error {
-        let text = format!("FCB::Open failed: Could not open file {path} for file number {file_id}.  OS error: {cause}.");
+        let text =
+            format!("FCB::Open failed: Could not open file {path} for file number {file_id}.  OS error: {cause}.");
         Error::new(17204, 16, 1, text)
     }
 

@@ -11,7 +11,9 @@
 
 use super::LogManager;
 use super::policy::GrowthTiming;
-use super::record::{COMPENSATION_HEADER_BYTES, RECORD_BYTES_MAX, RecordHeader, RecordKind, SLOT_BYTES, TransactionChain, TransactionId};
+use super::record::{
+    COMPENSATION_HEADER_BYTES, RECORD_BYTES_MAX, RecordHeader, RecordKind, SLOT_BYTES, TransactionChain, TransactionId,
+};
 use super::state::{Claim, LogState, Obstacle};
 use crate::error::{Error, Result};
 use crate::seams::Background;
@@ -29,7 +31,13 @@ impl LogManager {
     /// # Errors
     /// 9002 when the log is full and cannot grow, and nothing was changed then; never for `Commit` and `Abort`. 9001 after
     /// a failed write.
-    pub fn append(&self, chain: &mut TransactionChain, kind: RecordKind, payload: &[&[u8]], undo_reserve: u32) -> Result<Lsn> {
+    pub fn append(
+        &self,
+        chain: &mut TransactionChain,
+        kind: RecordKind,
+        payload: &[&[u8]],
+        undo_reserve: u32,
+    ) -> Result<Lsn> {
         let header = RecordHeader {
             kind,
             transaction: chain.id,
@@ -46,8 +54,14 @@ impl LogManager {
             0 => 0,
             payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
         };
-        let end_bytes = if chain.reserved_bytes == 0 { self.end_reserve_bytes } else { 0 };
-        let claim = Claim::Work { undo_reserve: undo_bytes + end_bytes };
+        let end_bytes = if chain.reserved_bytes == 0 {
+            self.end_reserve_bytes
+        } else {
+            0
+        };
+        let claim = Claim::Work {
+            undo_reserve: undo_bytes + end_bytes,
+        };
         let (lsn, mut state) = self.append_record(&header, payload, claim)?;
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
@@ -103,7 +117,12 @@ impl LogManager {
         self.state.lock().release(std::mem::take(&mut chain.reserved_bytes));
     }
 
-    fn append_record(&self, header: &RecordHeader, payload: &[&[u8]], claim: Claim) -> Result<(Lsn, MutexGuard<'_, LogState>)> {
+    fn append_record(
+        &self,
+        header: &RecordHeader,
+        payload: &[&[u8]],
+        claim: Claim,
+    ) -> Result<(Lsn, MutexGuard<'_, LogState>)> {
         let record_bytes = header.record_bytes(payload_bytes(payload));
         if record_bytes > RECORD_BYTES_MAX {
             return Err(Error::assertion("a log record is longer than a log block"));
@@ -127,7 +146,10 @@ impl LogManager {
                 Err(Obstacle::NoSpace) => self.grow_when_full(state, claim)?,
                 Err(Obstacle::NotResumed) => return Err(Error::log_not_available(&self.database)),
                 Err(Obstacle::SequencesUsedUp) => {
-                    return Err(Error::log_damaged(&self.database, "all VLF sequence numbers are used up"));
+                    return Err(Error::log_damaged(
+                        &self.database,
+                        "all VLF sequence numbers are used up",
+                    ));
                 }
             }
         }

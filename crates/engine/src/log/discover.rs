@@ -20,9 +20,10 @@ use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use vlf::{FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutRun, LogLayout, PAGE_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader, VlfSpan};
+use vlf::{
+    FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutRun, LogLayout, PAGE_BYTES, ServerVersion, VLF_HEADER_BYTES,
+    VlfHeader, VlfSpan,
+};
 
 /// Reads in flight when headers are read in parallel.
 const READERS: usize = 16;
@@ -55,7 +56,9 @@ impl Discoverer<'_> {
         let path = spec.path.display().to_string();
         let handle = self.env.disk.open(&spec.path, Access::Direct).map_err(|error| {
             let cause = Error::cause(&error);
-            self.env.errorlog.write_error("Server", &Error::file_open_failed(&path, spec.file_id, &cause));
+            self.env
+                .errorlog
+                .write_error("Server", &Error::file_open_failed(&path, spec.file_id, &cause));
             Error::cannot_open_file(&path, &cause)
         })?;
         let (page, headers) = self.read(spec, &*handle).map_err(|fault| match fault {
@@ -93,7 +96,9 @@ impl Discoverer<'_> {
         };
         if file_bytes < page.file_bytes {
             let wanted = page.file_bytes;
-            return Err(Fault::Damage(format!("the file was cut: it has {file_bytes} of {wanted} bytes")));
+            return Err(Fault::Damage(format!(
+                "the file was cut: it has {file_bytes} of {wanted} bytes"
+            )));
         }
         if file_bytes > page.file_bytes {
             file.set_len(page.file_bytes)?;
@@ -111,9 +116,15 @@ impl Discoverer<'_> {
     }
 
     /// Page 0 was torn while it was rewritten: the headers say what it should say.
-    fn rebuild(&self, spec: &LogFileSpec, file: &dyn File, file_bytes: u64) -> std::result::Result<(FileHeader, Vec<VlfHeader>), Fault> {
+    fn rebuild(
+        &self,
+        spec: &LogFileSpec,
+        file: &dyn File,
+        file_bytes: u64,
+    ) -> std::result::Result<(FileHeader, Vec<VlfHeader>), Fault> {
         let headers = self.walk(file, file_bytes)?;
-        let layout = layout_of(self.version, &headers).ok_or_else(|| Fault::Damage("its VLFs do not add up".to_string()))?;
+        let layout =
+            layout_of(self.version, &headers).ok_or_else(|| Fault::Damage("its VLFs do not add up".to_string()))?;
         let mut page = FileHeader {
             file_id: spec.file_id,
             database_id: [0; 16],
@@ -141,43 +152,44 @@ impl Discoverer<'_> {
             headers.push(header);
         }
         if offset != end {
-            return Err(Fault::Damage(format!("its last VLF ends at byte {offset}, the file at {end}")));
+            return Err(Fault::Damage(format!(
+                "its last VLF ends at byte {offset}, the file at {end}"
+            )));
         }
         Ok(headers)
     }
 
-    /// All headers, many at a time.
+    /// All headers; a thread for each part of the file, so that many reads are in flight.
     fn read_all(&self, file: &dyn File, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
-        let next = AtomicUsize::new(0);
-        let found = Mutex::new(vec![None; spans.len()]);
-        let read_some = || -> std::result::Result<(), Fault> {
-            let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
-            while let Some((index, span)) = spans.get(next.load(Ordering::Relaxed)).and_then(|_| {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                Some((index, spans.get(index)?))
-            }) {
-                let header = read_header(file, span.offset, &mut buffer)?;
-                if header.vlf_bytes != span.bytes {
-                    let (offset, wanted) = (span.offset, span.bytes);
-                    let found = header.vlf_bytes;
-                    return Err(Fault::Damage(format!("the VLF at byte {offset} has {found} bytes instead of {wanted}")));
-                }
-                found.lock()[index] = Some(header);
-            }
-            Ok(())
-        };
-        let parallel = self.env.background == Background::Threads && spans.len() >= PARALLEL_VLFS_MIN;
-        if parallel {
-            std::thread::scope(|scope| {
-                let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read_some)).collect();
-                let joined = readers.into_iter().map(|reader| reader.join());
-                joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<std::result::Result<(), Fault>>()
-            })?;
-        } else {
-            read_some()?;
+        if self.env.background == Background::Inline || spans.len() < PARALLEL_VLFS_MIN {
+            return read_part(file, spans);
         }
-        Ok(found.into_inner().into_iter().flatten().collect())
+        std::thread::scope(|scope| {
+            let parts = spans.chunks(spans.len().div_ceil(READERS));
+            let readers: Vec<_> = parts.map(|part| scope.spawn(|| read_part(file, part))).collect();
+            let mut headers = Vec::with_capacity(spans.len());
+            for reader in readers {
+                let part = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                headers.extend(part?);
+            }
+            Ok(headers)
+        })
     }
+}
+
+fn read_part(file: &dyn File, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
+    let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
+    let mut headers = Vec::with_capacity(spans.len());
+    for span in spans {
+        let header = read_header(file, span.offset, &mut buffer)?;
+        if header.vlf_bytes != span.bytes {
+            let (offset, wanted, found) = (span.offset, span.bytes, header.vlf_bytes);
+            let text = format!("the VLF at byte {offset} has {found} bytes instead of {wanted}");
+            return Err(Fault::Damage(text));
+        }
+        headers.push(header);
+    }
+    Ok(headers)
 }
 
 /// Why a file cannot be used.
@@ -197,14 +209,19 @@ fn read_header(file: &dyn File, offset: u64, buffer: &mut AlignedBuffer) -> std:
         DiskErrorKind::UnexpectedEnd => Fault::Damage(format!("it ends inside the VLF header at byte {offset}")),
         _ => Fault::Disk(error),
     })?;
-    VlfHeader::decode_at(buffer, offset).map_err(|fault| Fault::Damage(format!("the VLF header at byte {offset}: {fault}")))
+    VlfHeader::decode_at(buffer, offset)
+        .map_err(|fault| Fault::Damage(format!("the VLF header at byte {offset}: {fault}")))
 }
 
 fn found_vlf(header: VlfHeader) -> Vlf {
     Vlf {
         header,
         active: false,
-        written_bytes: if header.use_count == 0 { VLF_HEADER_BYTES } else { WRITTEN_ALL },
+        written_bytes: if header.use_count == 0 {
+            VLF_HEADER_BYTES
+        } else {
+            WRITTEN_ALL
+        },
     }
 }
 
@@ -222,7 +239,12 @@ fn layout_of(version: ServerVersion, headers: &[VlfHeader]) -> Option<LogLayout>
                 repeat: 1,
             });
         } else {
-            let single = |vlf: &VlfHeader| LayoutRun { vlf_count: 1, vlf_bytes: vlf.vlf_bytes, last_vlf_bytes: vlf.vlf_bytes, repeat: 1 };
+            let single = |vlf: &VlfHeader| LayoutRun {
+                vlf_count: 1,
+                vlf_bytes: vlf.vlf_bytes,
+                last_vlf_bytes: vlf.vlf_bytes,
+                repeat: 1,
+            };
             runs.extend(step.iter().map(single));
         }
     }

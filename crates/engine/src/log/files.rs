@@ -151,7 +151,9 @@ impl LogManager {
         let (version, initialization) = (state.version, state.policy.initialization);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
-        let created = MutexGuard::unlocked(&mut state, || create_file(&self.env, spec, version, initialization, create_lsn));
+        let created = MutexGuard::unlocked(&mut state, || {
+            create_file(&self.env, spec, version, initialization, create_lsn)
+        });
         state.resizing = false;
         self.room.notify_all();
         state.table.add_file(spec.file_id, created?);
@@ -165,7 +167,11 @@ impl LogManager {
     pub fn remove_file(&self, file_id: u16) -> Result<()> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state);
-        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let file = state
+            .table
+            .files
+            .get(&file_id)
+            .ok_or_else(|| Error::no_such_log_file(file_id))?;
         if state.table.files.keys().next() == Some(&file_id) {
             return Err(Error::primary_file_stays());
         }
@@ -176,7 +182,8 @@ impl LogManager {
         }
         if let Some(file) = state.table.remove_file(file_id) {
             let deleted = self.env.disk.delete(&file.path);
-            deleted.map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))?;
+            deleted
+                .map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))?;
         }
         Ok(())
     }
@@ -187,7 +194,11 @@ impl LogManager {
     /// 5020 for an unknown file.
     pub fn set_file_limits(&self, file_id: u16, max_bytes: u64, growth: FileGrowth) -> Result<()> {
         let mut state = self.state.lock();
-        let file = state.table.files.get_mut(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let file = state
+            .table
+            .files
+            .get_mut(&file_id)
+            .ok_or_else(|| Error::no_such_log_file(file_id))?;
         file.max_bytes = max_bytes;
         file.growth = match growth {
             FileGrowth::Bytes(0) => FileGrowth::None,
@@ -206,10 +217,20 @@ impl LogManager {
     pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state);
-        let plan = state.plan_shrink(file_id, target_bytes).ok_or_else(|| Error::no_such_log_file(file_id))?;
-        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let plan = state
+            .plan_shrink(file_id, target_bytes)
+            .ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let file = state
+            .table
+            .files
+            .get(&file_id)
+            .ok_or_else(|| Error::no_such_log_file(file_id))?;
         let bytes_before = file.bytes();
-        let mut outcome = ShrinkOutcome { bytes_before, bytes: bytes_before, refusal: plan.refusal };
+        let mut outcome = ShrinkOutcome {
+            bytes_before,
+            bytes: bytes_before,
+            refusal: plan.refusal,
+        };
         if plan.keep == file.vlfs.len() {
             return Ok(outcome);
         }

@@ -63,7 +63,11 @@ impl LogManager {
                 self.write_queue(&mut state)?;
                 continue;
             }
-            let awaited = if target < state.batch_end { state.batch } else { state.batch + 1 };
+            let awaited = if target < state.batch_end {
+                state.batch
+            } else {
+                state.batch + 1
+            };
             self.done[(awaited % 2) as usize].wait(&mut state);
         }
         Ok(())
@@ -158,11 +162,15 @@ impl Writer<'_> {
     fn write_header(&self, file: &dyn File, header: &VlfHeader) -> std::result::Result<(), DiskError> {
         file.write_at(header.start_offset, &header_page(header))?;
         let log = self.log;
-        log.env.waits.time(&*log.env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
+        log.env
+            .waits
+            .time(&*log.env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
     }
 
     fn write_run(&mut self) -> std::result::Result<(), DiskError> {
-        let Some(end) = self.run.pieces.last().map(|piece| piece.end) else { return Ok(()) };
+        let Some(end) = self.run.pieces.last().map(|piece| piece.end) else {
+            return Ok(());
+        };
         let start = self.log.env.clock.now_micros();
         let written_bytes = self.run.write()?;
         let log = self.log;
@@ -222,7 +230,8 @@ impl Run {
     fn write(&mut self) -> std::result::Result<usize, DiskError> {
         let Some(first) = self.pieces.first() else { return Ok(0) };
         if let ([only], None) = (self.pieces.as_slice(), first.header) {
-            only.file.write_durable_at(only.file_offset, &only.buffer[..only.bytes])?;
+            only.file
+                .write_durable_at(only.file_offset, &only.buffer[..only.bytes])?;
             return Ok(only.bytes);
         }
         let room = || AlignedBuffer::with_len(WRITE_BYTES_MAX);

@@ -56,7 +56,9 @@ impl LogManager {
         }
         if forced {
             let what = "The log space set aside for a rollback is used up and the log cannot grow";
-            self.env.errorlog.write("Server", format!("{what} (database '{}').", self.database));
+            self.env
+                .errorlog
+                .write("Server", format!("{what} (database '{}').", self.database));
             self.failed.store(true, std::sync::atomic::Ordering::SeqCst);
             return Err(Error::log_not_available(&self.database));
         }
@@ -74,8 +76,12 @@ impl LogManager {
     fn grow_any(&self, state: &mut MutexGuard<'_, LogState>, forced: bool, report: bool) -> bool {
         let ids: Vec<u16> = state.table.files.keys().copied().collect();
         for id in ids {
-            let Some(target) = state.automatic_target(id, forced) else { continue };
-            let Some(growth) = state.plan_growth(id, target, true) else { continue };
+            let Some(target) = state.automatic_target(id, forced) else {
+                continue;
+            };
+            let Some(growth) = state.plan_growth(id, target, true) else {
+                continue;
+            };
             let started = self.env.clock.now_micros();
             match self.carry_out(state, growth) {
                 Ok(()) => {
@@ -92,8 +98,12 @@ impl LogManager {
     fn report_failed_growth(&self, error: &DiskError) {
         let path = error.path.display().to_string();
         let cause = Error::cause(error);
-        self.env.errorlog.write_error("Server", &Error::operating_system(&path, &cause));
-        self.env.errorlog.write_error("Server", &Error::cannot_grow_file(&path, &cause));
+        self.env
+            .errorlog
+            .write_error("Server", &Error::operating_system(&path, &cause));
+        self.env
+            .errorlog
+            .write_error("Server", &Error::cannot_grow_file(&path, &cause));
     }
 
     fn note_slow_growth(&self, state: &LogState, id: u16, started_micros: u64) {
@@ -112,7 +122,11 @@ impl LogManager {
     pub fn grow_file(&self, file_id: u16, bytes: u64) -> Result<()> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state);
-        let file = state.table.files.get(&file_id).ok_or_else(|| Error::no_such_log_file(file_id))?;
+        let file = state
+            .table
+            .files
+            .get(&file_id)
+            .ok_or_else(|| Error::no_such_log_file(file_id))?;
         let (current, path) = (file.bytes(), file.path.display().to_string());
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         if bytes <= current {
@@ -122,7 +136,9 @@ impl LogManager {
             return Err(Error::log_file_too_large());
         }
         let target = bytes.max(current + VLF_BYTES_MIN);
-        let growth = state.plan_growth(file_id, target, false).ok_or_else(Error::log_file_too_large)?;
+        let growth = state
+            .plan_growth(file_id, target, false)
+            .ok_or_else(Error::log_file_too_large)?;
         let grown = self.carry_out(&mut state, growth);
         grown.map_err(|error| Error::cannot_grow_file(&path, &Error::cause(&error)))
     }
@@ -141,7 +157,9 @@ impl LogManager {
         self.room.notify_all();
         done?;
         add(&self.counters.growths, 1);
-        state.table.grown(growth.file_id, growth.page, growth.layout, growth.added);
+        state
+            .table
+            .grown(growth.file_id, growth.page, growth.layout, growth.added);
         Ok(())
     }
 }
@@ -157,7 +175,11 @@ impl LogState {
             FileGrowth::None if forced => current + EMERGENCY_GROWTH_BYTES,
             FileGrowth::None => return None,
         };
-        let limit = if forced { FILE_BYTES_MAX } else { file.max_bytes.min(FILE_BYTES_MAX) / PAGE_BYTES * PAGE_BYTES };
+        let limit = if forced {
+            FILE_BYTES_MAX
+        } else {
+            file.max_bytes.min(FILE_BYTES_MAX) / PAGE_BYTES * PAGE_BYTES
+        };
         let target = target.min(limit);
         (target >= current + VLF_BYTES_MIN).then_some(target)
     }
@@ -193,7 +215,10 @@ impl LogState {
 impl Growth {
     fn carry_out(&self, env: &Environment) -> std::result::Result<(), DiskError> {
         let result = self.extend(env).and_then(|()| write_page(&*self.handle, &self.page));
-        if result.as_ref().is_err_and(|error| error.kind == DiskErrorKind::DiskFull) {
+        if result
+            .as_ref()
+            .is_err_and(|error| error.kind == DiskErrorKind::DiskFull)
+        {
             // What was added is given back; should that fail too, opening the file does it.
             let _ = self.handle.set_len(self.from_bytes);
         }
@@ -217,9 +242,12 @@ pub(super) fn initialize(
 ) -> std::result::Result<(), DiskError> {
     let clock = &*env.clock;
     if !zeroed {
-        return env.waits.time(clock, WaitType::PreemptiveFileOps, || file.grow_reserved(range.end));
+        return env
+            .waits
+            .time(clock, WaitType::PreemptiveFileOps, || file.grow_reserved(range.end));
     }
-    env.waits.time(clock, WaitType::PreemptiveFileOps, || file.set_len(range.end))?;
+    env.waits
+        .time(clock, WaitType::PreemptiveFileOps, || file.set_len(range.end))?;
     env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
         let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
         let mut offset = range.start;
@@ -230,7 +258,8 @@ pub(super) fn initialize(
         }
         Ok(())
     })?;
-    env.waits.time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
+    env.waits
+        .time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
 }
 
 /// Writes the headers of new VLFs and makes them durable. Classic waits for the flush under its wait type's name.
@@ -244,7 +273,9 @@ pub(super) fn write_headers(
         file.write_at(vlf.header.start_offset, &header_page(&vlf.header))?;
     }
     if classic {
-        return env.waits.time(&*env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync());
+        return env
+            .waits
+            .time(&*env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync());
     }
     file.sync()
 }

@@ -52,8 +52,8 @@ pub use discover::Discovery;
 pub use files::{LogFileInfo, LogFileSpec, ShrinkOutcome};
 pub use policy::{CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, ScanMode, VlfSwitch};
 pub use record::{
-    COMPENSATION_HEADER_BYTES, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader, RecordKind,
-    TransactionChain, TransactionId,
+    COMPENSATION_HEADER_BYTES, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
+    RecordKind, TransactionChain, TransactionId,
 };
 pub use scan::{EndOfLog, LogScan};
 pub use table::FileGrowth;
@@ -61,8 +61,8 @@ pub use table::FileGrowth;
 use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use counters::{Counters, add};
-use disk::AlignedBuffer;
 use discover::Discoverer;
+use disk::AlignedBuffer;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
 use std::sync::Arc;
@@ -177,7 +177,12 @@ impl LogManager {
     ) -> Result<(Arc<LogManager>, Discovery)> {
         let started = env.clock.now_micros();
         let mode = policy.discovery;
-        let discoverer = Discoverer { env, database, mode, version };
+        let discoverer = Discoverer {
+            env,
+            database,
+            mode,
+            version,
+        };
         let mut table = VlfTable::default();
         for spec in files {
             table.add_file(spec.file_id, discoverer.open(spec)?);
@@ -188,12 +193,27 @@ impl LogManager {
             return Err(Error::log_damaged(database, "no VLF was ever used"));
         }
         let micros = env.clock.now_micros().saturating_sub(started);
-        let discovery = Discovery { vlf_count: table.places().count(), ms: micros / 1000, micros };
+        let discovery = Discovery {
+            vlf_count: table.places().count(),
+            ms: micros / 1000,
+            micros,
+        };
         Ok((LogManager::with_table(env, database, table, version, policy), discovery))
     }
 
-    fn with_table(env: &Environment, database: &str, table: VlfTable, version: ServerVersion, policy: LogPolicy) -> Arc<LogManager> {
-        let sector_bytes = table.files.values().map(|file| file.page.sector_bytes).max().unwrap_or(4096);
+    fn with_table(
+        env: &Environment,
+        database: &str,
+        table: VlfTable,
+        version: ServerVersion,
+        policy: LogPolicy,
+    ) -> Arc<LogManager> {
+        let sector_bytes = table
+            .files
+            .values()
+            .map(|file| file.page.sector_bytes)
+            .max()
+            .unwrap_or(4096);
         let state = LogState::new(table, policy, version, sector_bytes);
         Arc::new(LogManager {
             env: env.clone(),
@@ -219,7 +239,8 @@ impl LogManager {
         let file = state.table.files.get(&file_id).map(|file| file.handle.clone());
         let file = file.ok_or_else(|| Error::log_damaged(&self.database, "the log has no file"))?;
         let page = flush::header_page(&header);
-        file.write_durable_at(header.start_offset, &page).map_err(|error| self.latch(&error))
+        file.write_durable_at(header.start_offset, &page)
+            .map_err(|error| self.latch(&error))
     }
 
     /// Opens the log for appending right behind its last good block. What an interrupted write left behind that place is
@@ -231,7 +252,11 @@ impl LogManager {
         let invalid = || Error::log_position_invalid(&end.next.to_string(), &self.database);
         let mut state = self.state.lock();
         let last = state.table.active_sequences().map(|(_, last)| last);
-        let place = state.table.of_sequence(end.next.vlf).filter(|_| last == Some(end.next.vlf)).ok_or_else(invalid)?;
+        let place = state
+            .table
+            .of_sequence(end.next.vlf)
+            .filter(|_| last == Some(end.next.vlf))
+            .ok_or_else(invalid)?;
         let header = state.table.vlf(place).ok_or_else(invalid)?.header;
         let file = state.table.files.get(&place.file).ok_or_else(invalid)?.handle.clone();
         let block_offset = end.next.offset_in_vlf();
@@ -298,7 +323,11 @@ impl LogManager {
     /// on, so `min` must be durable wherever recovery would read it from.
     pub fn truncate(&self, min: Lsn) -> usize {
         let mut state = self.state.lock();
-        let sequence = if self.is_resumed() { min.vlf.min(self.durable().sequence()) } else { min.vlf };
+        let sequence = if self.is_resumed() {
+            min.vlf.min(self.durable().sequence())
+        } else {
+            min.vlf
+        };
         let freed = state.table.free_before(sequence);
         if freed > 0 {
             add(&self.counters.truncations, 1);
@@ -322,10 +351,18 @@ impl LogManager {
     pub fn used_since(&self, lsn: Lsn) -> u64 {
         let state = self.state.lock();
         let used = state.used_bytes();
-        let Some((first, last)) = state.table.active_sequences() else { return 0 };
+        let Some((first, last)) = state.table.active_sequences() else {
+            return 0;
+        };
         let before = (first..lsn.vlf.min(last + 1)).filter_map(|sequence| state.table.of_sequence(sequence));
-        let before: u64 = before.filter_map(|place| Some(state.table.vlf(place)?.header.vlf_bytes)).sum();
-        let inside = if lsn.vlf < first { 0 } else { u64::from(lsn.block) * SECTOR_BYTES as u64 };
+        let before: u64 = before
+            .filter_map(|place| Some(state.table.vlf(place)?.header.vlf_bytes))
+            .sum();
+        let inside = if lsn.vlf < first {
+            0
+        } else {
+            u64::from(lsn.block) * SECTOR_BYTES as u64
+        };
         used.saturating_sub(before + inside)
     }
 
@@ -344,7 +381,11 @@ impl LogManager {
                 status: if vlf.active { 2 } else { 0 },
                 parity: header.parity.byte(),
                 create_lsn: header.create_lsn,
-                first_lsn: if used { Lsn::new(header.sequence.0, FIRST_BLOCK, 1) } else { Lsn::ZERO },
+                first_lsn: if used {
+                    Lsn::new(header.sequence.0, FIRST_BLOCK, 1)
+                } else {
+                    Lsn::ZERO
+                },
             })
         };
         state.table.places().filter_map(info).collect()

@@ -66,7 +66,9 @@ impl LogManager {
         let block = cache.blocks.iter().find(|block| is_block_of(&block.header, lsn));
         let bytes = block.and_then(|block| super::scan::record_bytes(&block.bytes, &block.header, lsn.slot));
         let record = bytes.and_then(|bytes| LogRecord::decode(lsn, bytes));
-        record.map(|record| record.to_owned()).ok_or_else(|| self.no_record(lsn))
+        record
+            .map(|record| record.to_owned())
+            .ok_or_else(|| self.no_record(lsn))
     }
 
     fn no_record(&self, lsn: Lsn) -> Error {
@@ -84,7 +86,10 @@ impl LogManager {
         let builder = if tail.position() == position {
             tail.open.as_ref()?
         } else {
-            let queued = state.queue.iter().find(|block| block.builder.next_lsn().with_slot(0) == lsn.with_slot(0))?;
+            let queued = state
+                .queue
+                .iter()
+                .find(|block| block.builder.next_lsn().with_slot(0) == lsn.with_slot(0))?;
             &queued.builder
         };
         Some(LogRecord::decode(lsn, builder.record(lsn.slot)?)?.to_owned())
@@ -93,21 +98,40 @@ impl LogManager {
     fn read_block(&self, cache: &mut ReadCache, lsn: Lsn) -> Result<CachedBlock> {
         let (header, file) = self.vlf_of(lsn).ok_or_else(|| self.no_record(lsn))?;
         let first_offset = VLF_HEADER_BYTES;
-        let skipped = lsn.offset_in_vlf().checked_sub(first_offset).filter(|_| lsn.block >= FIRST_BLOCK);
-        let skipped = skipped.filter(|_| lsn.offset_in_vlf() < header.vlf_bytes).ok_or_else(|| self.no_record(lsn))?;
+        let skipped = lsn
+            .offset_in_vlf()
+            .checked_sub(first_offset)
+            .filter(|_| lsn.block >= FIRST_BLOCK);
+        let skipped = skipped
+            .filter(|_| lsn.offset_in_vlf() < header.vlf_bytes)
+            .ok_or_else(|| self.no_record(lsn))?;
         let expected = Expectations::first_of(&header).skip(skipped);
         let offset = header.start_offset + lsn.offset_in_vlf();
         if let Some(block) = cache.window.as_ref().and_then(|window| window.block(offset, &expected)) {
             return Ok(block);
         }
         let start = offset.saturating_sub(BACKWARD_BYTES).max(header.start_offset) / READ_UNIT * READ_UNIT;
-        let end = (offset + BLOCK_BYTES_MAX as u64).next_multiple_of(READ_UNIT).min(header.span().end());
+        let end = (offset + BLOCK_BYTES_MAX as u64)
+            .next_multiple_of(READ_UNIT)
+            .min(header.span().end());
         let mut bytes = AlignedBuffer::with_len((end - start) as usize);
-        let read = self.env.waits.time(&*self.env.clock, WaitType::IoCompletion, || file.read_at(start, &mut bytes));
+        let read = self.env.waits.time(&*self.env.clock, WaitType::IoCompletion, || {
+            file.read_at(start, &mut bytes)
+        });
         read.map_err(|_| Error::log_not_available(&self.database))?;
-        let window = cache.window.insert(Window { sequence: lsn.vlf, start, bytes });
+        let window = cache.window.insert(Window {
+            sequence: lsn.vlf,
+            start,
+            bytes,
+        });
         window.block(offset, &expected).ok_or_else(|| {
-            Error::log_damaged(&self.database, &format!("log block {lsn} at byte {offset} of '{}' cannot be read", file.path().display()))
+            Error::log_damaged(
+                &self.database,
+                &format!(
+                    "log block {lsn} at byte {offset} of '{}' cannot be read",
+                    file.path().display()
+                ),
+            )
         })
     }
 
@@ -122,10 +146,16 @@ impl LogManager {
 impl Window {
     fn block(&self, offset: u64, expected: &Expectations) -> Option<CachedBlock> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        let bytes = self.bytes.get(from..).filter(|_| self.sequence == expected.sequence.0)?;
+        let bytes = self
+            .bytes
+            .get(from..)
+            .filter(|_| self.sequence == expected.sequence.0)?;
         let mut restored = Vec::new();
         let header = *parse_block(bytes, expected, &mut restored).ok()?.header();
-        Some(CachedBlock { header, bytes: restored })
+        Some(CachedBlock {
+            header,
+            bytes: restored,
+        })
     }
 }
 

@@ -230,7 +230,12 @@ impl TransactionChain {
     /// A transaction found in the log after a restart. Its reserve is not in the log; recovery rolls it back with the space
     /// that was set aside before the crash.
     pub fn recovered(id: TransactionId, first: Lsn, last: Lsn) -> TransactionChain {
-        TransactionChain { id, first, last, reserved_bytes: 0 }
+        TransactionChain {
+            id,
+            first,
+            last,
+            reserved_bytes: 0,
+        }
     }
 
     /// Continues the chain with a record just appended.
@@ -250,7 +255,11 @@ mod tests {
     #[test]
     fn every_kind_round_trips_and_every_cut_is_refused() {
         for kind in RecordKind::ALL {
-            let undo_next = if kind == RecordKind::Compensation { Lsn::new(7, 16, 3) } else { Lsn::ZERO };
+            let undo_next = if kind == RecordKind::Compensation {
+                Lsn::new(7, 16, 3)
+            } else {
+                Lsn::ZERO
+            };
             let header = RecordHeader {
                 kind,
                 transaction: TransactionId(0x0102_0304_0506_0708),
@@ -262,10 +271,18 @@ mod tests {
             let record = LogRecord::decode(Lsn::new(7, 32, 1), &bytes).unwrap();
             assert_eq!((record.header, record.payload), (header, &b"hello"[..]));
             for length in 0..bytes.len() {
-                assert_eq!(LogRecord::decode(Lsn::ZERO, &bytes[..length]), None, "{kind:?} cut to {length}");
+                assert_eq!(
+                    LogRecord::decode(Lsn::ZERO, &bytes[..length]),
+                    None,
+                    "{kind:?} cut to {length}"
+                );
             }
             bytes.push(0);
-            assert_eq!(LogRecord::decode(Lsn::ZERO, &bytes), None, "{kind:?} with a byte too many");
+            assert_eq!(
+                LogRecord::decode(Lsn::ZERO, &bytes),
+                None,
+                "{kind:?} with a byte too many"
+            );
         }
     }
 

@@ -25,7 +25,10 @@ use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
 use std::sync::Arc;
 use vlf::block::BlockHeader;
-use vlf::{BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, VlfHeader, VlfSequence, parse_block_in_place};
+use vlf::{
+    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, VlfHeader, VlfSequence,
+    parse_block_in_place,
+};
 
 /// One read of a native scan.
 const LARGE_READ_BYTES: u64 = 1 << 20;
@@ -108,7 +111,9 @@ impl LogManager {
     /// # Errors
     /// 9003 when the log does not hold `from`.
     pub fn scan(self: &Arc<Self>, from: Lsn) -> Result<LogScan> {
-        let route = self.route(from.vlf).ok_or_else(|| Error::log_position_invalid(&from.to_string(), &self.database))?;
+        let route = self
+            .route(from.vlf)
+            .ok_or_else(|| Error::log_position_invalid(&from.to_string(), &self.database))?;
         let in_vlf = from.block >= FIRST_BLOCK && from.offset_in_vlf() <= route.header.vlf_bytes;
         if !in_vlf {
             return Err(Error::log_position_invalid(&from.to_string(), &self.database));
@@ -152,9 +157,16 @@ impl LogScan {
     ///
     /// # Errors
     /// 9004 when the log is damaged, 9001 when it cannot be read.
-    #[allow(clippy::should_implement_trait, reason = "records borrow the reader's window, which Iterator cannot express")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "records borrow the reader's window, which Iterator cannot express"
+    )]
     pub fn next(&mut self) -> Result<Option<LogRecord<'_>>> {
-        while self.block.as_ref().is_none_or(|block| block.next_slot > block.header.slot_count) {
+        while self
+            .block
+            .as_ref()
+            .is_none_or(|block| block.next_slot > block.header.slot_count)
+        {
             if self.end.is_some() || !self.next_block()? {
                 return Ok(None);
             }
@@ -184,7 +196,9 @@ impl LogScan {
         let lsn = block.header.lsn.with_slot(slot);
         let (header, offset) = (block.header, block.file_offset);
         let bytes = self.window.at(self.route.file_id, offset).map(|bytes| &*bytes);
-        let record = bytes.and_then(|bytes| record_bytes(bytes, &header, slot)).and_then(|bytes| LogRecord::decode(lsn, bytes));
+        let record = bytes
+            .and_then(|bytes| record_bytes(bytes, &header, slot))
+            .and_then(|bytes| LogRecord::decode(lsn, bytes));
         record.ok_or_else(|| Error::log_damaged(&self.log.database, &format!("record {lsn} cannot be read")))
     }
 
@@ -235,7 +249,9 @@ impl LogScan {
         }
         self.fill_window(offset)?;
         let Some(bytes) = self.window.at(file_id, offset) else {
-            return Ok(Err(BlockFault::Short { bytes_needed: SECTOR_BYTES }));
+            return Ok(Err(BlockFault::Short {
+                bytes_needed: SECTOR_BYTES,
+            }));
         };
         Ok(parse_block_in_place(bytes, &self.expected).map(|block| *block.header()))
     }
@@ -258,11 +274,14 @@ impl LogScan {
         (window.file_id, window.start, window.len) = (route.file_id, start, 0);
         let env = &self.log.env;
         let read = || route.file.read_at(start, &mut window.buffer[..len]);
-        env.waits.time(&*env.clock, WaitType::IoCompletion, read).map_err(|error| {
-            let what = format!("LogReader: read of '{}'", error.path.display());
-            env.errorlog.write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
-            Error::log_not_available(&self.log.database)
-        })?;
+        env.waits
+            .time(&*env.clock, WaitType::IoCompletion, read)
+            .map_err(|error| {
+                let what = format!("LogReader: read of '{}'", error.path.display());
+                env.errorlog
+                    .write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
+                Error::log_not_available(&self.log.database)
+            })?;
         window.len = len;
         Ok(())
     }
@@ -292,7 +311,10 @@ impl LogScan {
     fn damage(&self, fault: BlockFault) -> Error {
         let (offset, path) = (self.file_offset(), self.route.file.path().display());
         let lsn = Lsn::new(self.expected.sequence.0, self.expected.block, 1);
-        Error::log_damaged(&self.log.database, &format!("log block {lsn} at byte {offset} of '{path}': {fault}"))
+        Error::log_damaged(
+            &self.log.database,
+            &format!("log block {lsn} at byte {offset} of '{path}': {fault}"),
+        )
     }
 
     fn here(&self, fault: Option<BlockFault>) -> EndOfLog {

@@ -22,7 +22,9 @@ use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use vlf::{BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader};
+use vlf::{
+    BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader,
+};
 
 /// Log blocks in memory at most: open, sealed or being written.
 const BUFFERS_MAX: usize = 64;
@@ -93,7 +95,9 @@ impl Tail {
 
     /// LSN the next record gets if it finds room where the log stands.
     pub(crate) fn next_lsn(&self) -> Lsn {
-        self.open.as_ref().map_or_else(|| self.position().lsn(1), BlockBuilder::next_lsn)
+        self.open
+            .as_ref()
+            .map_or_else(|| self.position().lsn(1), BlockBuilder::next_lsn)
     }
 }
 
@@ -295,7 +299,9 @@ impl LogState {
     /// Closes the open block and queues it. A block without records stays open.
     pub(crate) fn seal_open(&mut self) {
         let Some(tail) = self.tail.as_mut() else { return };
-        let Some(builder) = tail.open.take_if(|open| !open.is_empty()) else { return };
+        let Some(builder) = tail.open.take_if(|open| !open.is_empty()) else {
+            return;
+        };
         let bytes = builder.sealed_bytes();
         let file_offset = tail.vlf_offset + tail.block_offset;
         tail.block_offset += bytes as u64;
@@ -374,7 +380,10 @@ impl LogState {
     /// Bytes of log in use: active VLFs, the one being written up to where it is written.
     pub(crate) fn used_bytes(&self) -> u64 {
         let open = |tail: &Tail| tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
-        let unwritten = self.tail.as_ref().map_or(0, |tail| tail.bytes_left().saturating_sub(open(tail)));
+        let unwritten = self
+            .tail
+            .as_ref()
+            .map_or(0, |tail| tail.bytes_left().saturating_sub(open(tail)));
         self.table.active_bytes().saturating_sub(unwritten)
     }
 }

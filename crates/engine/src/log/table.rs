@@ -208,13 +208,17 @@ impl VlfTable {
 
     /// Every place in physical order.
     pub(crate) fn places(&self) -> impl Iterator<Item = VlfPlace> {
-        let of_file = |(&file, log_file): (&u16, &LogFile)| (0..log_file.vlfs.len()).map(move |index| VlfPlace { file, index });
+        let of_file =
+            |(&file, log_file): (&u16, &LogFile)| (0..log_file.vlfs.len()).map(move |index| VlfPlace { file, index });
         self.files.iter().flat_map(of_file)
     }
 
     /// Bytes of all files less their header pages: what `DBCC SQLPERF(LOGSPACE)` calls the log's size.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.files.values().map(|file| file.bytes() - vlf::FIRST_VLF_OFFSET).sum()
+        self.files
+            .values()
+            .map(|file| file.bytes() - vlf::FIRST_VLF_OFFSET)
+            .sum()
     }
 
     /// Takes over the VLFs a growth has added; `layout` is that of the grown file.
@@ -222,7 +226,10 @@ impl VlfTable {
         let Some(file) = self.files.get_mut(&id) else { return };
         let first = file.vlfs.len();
         for (index, vlf) in added.iter().enumerate() {
-            self.free.insert(VlfPlace { file: id, index: first + index });
+            self.free.insert(VlfPlace {
+                file: id,
+                index: first + index,
+            });
             self.free_body_bytes += vlf.header.body_bytes();
         }
         file.page = page;

@@ -75,7 +75,10 @@ pub(super) fn start(log: &Arc<LogManager>) -> Result<()> {
     let thread = std::thread::Builder::new().name("log-background".to_string());
     match thread.spawn(body) {
         Ok(_) => Ok(()),
-        Err(error) => Err(crate::error::Error::operating_system("starting the log's thread", &error.to_string())),
+        Err(error) => Err(crate::error::Error::operating_system(
+            "starting the log's thread",
+            &error.to_string(),
+        )),
     }
 }
 
@@ -101,7 +104,9 @@ impl LogManager {
         if state.resizing || state.warming.is_some() || self.check_usable().is_err() {
             return false;
         }
-        let Some((chunk, file, file_offset)) = state.next_cold_chunk() else { return false };
+        let Some((chunk, file, file_offset)) = state.next_cold_chunk() else {
+            return false;
+        };
         let (place, range) = (chunk.place, chunk.range.clone());
         state.warming = Some(chunk);
         drop(state);
@@ -125,7 +130,11 @@ impl LogState {
         let mut place = tail.place;
         while ahead < WARM_AHEAD_BYTES {
             let vlf = self.table.vlf(place)?;
-            let entered_at = if place == tail.place { tail.block_offset + WARM_DISTANCE_BYTES } else { 0 };
+            let entered_at = if place == tail.place {
+                tail.block_offset + WARM_DISTANCE_BYTES
+            } else {
+                0
+            };
             if let Some(range) = self.cold_range(place, entered_at) {
                 let file = self.table.files.get(&place.file)?.handle.clone();
                 let file_offset = vlf.header.start_offset + range.start;

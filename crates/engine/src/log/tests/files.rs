@@ -1,2 +1,1 @@
 //! Growth, shrinking, several files, discovery.
-use super::*;

@@ -38,7 +38,11 @@ pub(super) fn file(bytes: u64, growth_bytes: u64, max_bytes: u64) -> LogFileSpec
         logical_name: "test_log".to_string(),
         bytes,
         max_bytes,
-        growth: if growth_bytes == 0 { FileGrowth::None } else { FileGrowth::Bytes(growth_bytes) },
+        growth: if growth_bytes == 0 {
+            FileGrowth::None
+        } else {
+            FileGrowth::Bytes(growth_bytes)
+        },
     }
 }
 
@@ -59,7 +63,12 @@ impl Bench {
 
     pub(super) fn on(disk: SimDisk, spec: LogFileSpec, policy: LogPolicy) -> Bench {
         let env = environment(Arc::new(disk.clone()));
-        Bench { disk, env, spec, policy }
+        Bench {
+            disk,
+            env,
+            spec,
+            policy,
+        }
     }
 
     pub(super) fn create(&self) -> Arc<LogManager> {
@@ -67,12 +76,25 @@ impl Bench {
     }
 
     pub(super) fn try_create(&self) -> Result<Arc<LogManager>> {
-        LogManager::create(&self.env, "test", std::slice::from_ref(&self.spec), ServerVersion::V2008, self.policy, 40)
+        LogManager::create(
+            &self.env,
+            "test",
+            std::slice::from_ref(&self.spec),
+            ServerVersion::V2008,
+            self.policy,
+            40,
+        )
     }
 
     pub(super) fn open(&self) -> Result<Arc<LogManager>> {
-        LogManager::open(&self.env, "test", std::slice::from_ref(&self.spec), ServerVersion::V2008, self.policy)
-            .map(|(log, _)| log)
+        LogManager::open(
+            &self.env,
+            "test",
+            std::slice::from_ref(&self.spec),
+            ServerVersion::V2008,
+            self.policy,
+        )
+        .map(|(log, _)| log)
     }
 
     /// Opens the log, reads it from its oldest active VLF, and makes it appendable: what recovery does.
@@ -91,12 +113,30 @@ pub(super) fn policies() -> Vec<LogPolicy> {
     vec![
         classic,
         native,
-        LogPolicy { growth: classic.growth, ..native },
-        LogPolicy { initialization: classic.initialization, ..native },
-        LogPolicy { vlf_switch: classic.vlf_switch, ..native },
-        LogPolicy { discovery: classic.discovery, ..native },
-        LogPolicy { scan: classic.scan, ..native },
-        LogPolicy { commit_flush: classic.commit_flush, ..native },
+        LogPolicy {
+            growth: classic.growth,
+            ..native
+        },
+        LogPolicy {
+            initialization: classic.initialization,
+            ..native
+        },
+        LogPolicy {
+            vlf_switch: classic.vlf_switch,
+            ..native
+        },
+        LogPolicy {
+            discovery: classic.discovery,
+            ..native
+        },
+        LogPolicy {
+            scan: classic.scan,
+            ..native
+        },
+        LogPolicy {
+            commit_flush: classic.commit_flush,
+            ..native
+        },
     ]
 }
 

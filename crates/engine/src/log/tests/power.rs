@@ -21,7 +21,9 @@ fn run(log: &LogManager, ledger: &mut Ledger) -> Result<()> {
     let mut chain = TransactionChain::new(TransactionId(1));
     for number in 0..240u32 {
         let bytes = [40, 700, 9_000, 30_000][number as usize % 4];
-        ledger.appended.push(log.append(&mut chain, RecordKind::Change, &[&payload(number, bytes)], 0)?);
+        ledger
+            .appended
+            .push(log.append(&mut chain, RecordKind::Change, &[&payload(number, bytes)], 0)?);
         log.forget(&mut chain);
         if [2, 9, 10, 30, 33, 34, 35, 60, 61, 90, 118].contains(&number) || number % 11 == 0 {
             log.flush_to(ledger.appended[number as usize])?;
@@ -46,7 +48,11 @@ fn check_after_cut(disk: SimDisk, policy: LogPolicy, ledger: &Ledger, what: &str
     let log = restarted.open().unwrap_or_else(|error| panic!("{what}: {error}"));
     let (records, end) = read_all(&log, from).unwrap_or_else(|error| panic!("{what}: {error}"));
     let survived = ledger.from + records.len();
-    assert!(survived >= ledger.acknowledged, "{what}: {survived} survived, {} acknowledged", ledger.acknowledged);
+    assert!(
+        survived >= ledger.acknowledged,
+        "{what}: {survived} survived, {} acknowledged",
+        ledger.acknowledged
+    );
     for (index, record) in records.iter().enumerate() {
         let number = ledger.from + index;
         assert_eq!(number_of(record) as usize, number, "{what}");
@@ -58,11 +64,15 @@ fn check_after_cut(disk: SimDisk, policy: LogPolicy, ledger: &Ledger, what: &str
     log.resume(end).unwrap();
     let mut chain = TransactionChain::new(TransactionId(2));
     for number in 0..6u32 {
-        let lsn = log.append(&mut chain, RecordKind::Change, &[&payload(1_000 + number, 20_000)], 0).unwrap();
+        let lsn = log
+            .append(&mut chain, RecordKind::Change, &[&payload(1_000 + number, 20_000)], 0)
+            .unwrap();
         log.flush_to(lsn).unwrap();
     }
     drop(log);
-    let log = restarted.open().unwrap_or_else(|error| panic!("{what}, second restart: {error}"));
+    let log = restarted
+        .open()
+        .unwrap_or_else(|error| panic!("{what}, second restart: {error}"));
     let (again, _) = read_all(&log, from).unwrap_or_else(|error| panic!("{what}, second restart: {error}"));
     let numbers: Vec<u32> = again.iter().map(number_of).collect();
     let expected: Vec<u32> = (ledger.from as u32..survived as u32).chain(1_000..1_006).collect();
@@ -86,7 +96,9 @@ fn cut_everywhere(policy: LogPolicy, cuts: &[CutPolicy]) -> usize {
             let log = bench.create();
             bench.disk.power_cut_at(at);
             let mut ledger = Ledger::default();
-            run(&log, &mut ledger).unwrap_err();
+            // A cut during growth ahead of need may be the last thing that happens: nobody waited for it.
+            let outcome = run(&log, &mut ledger);
+            assert!(bench.disk.power_is_cut() && (outcome.is_err() || at > last - 6));
             if ledger.appended.is_empty() {
                 continue;
             }
@@ -123,7 +135,10 @@ fn every_cut_of_the_classic_log_leaves_a_prefix_with_everything_acknowledged() {
 
 #[test]
 fn every_cut_of_mixed_policies_leaves_a_prefix_with_everything_acknowledged() {
-    let tried: usize = policies()[2..].iter().map(|policy| cut_everywhere(*policy, &[CutPolicy::RandomSectors])).sum();
+    let tried: usize = policies()[2..]
+        .iter()
+        .map(|policy| cut_everywhere(*policy, &[CutPolicy::RandomSectors]))
+        .sum();
     println!("{tried} cuts");
     assert!(tried > 300);
 }

@@ -15,7 +15,9 @@ fn records_of_every_size_come_back_in_order_under_every_policy() {
         for number in 0..200u32 {
             let payload = payload(number, 4 + SIZES[number as usize % SIZES.len()]);
             let previous = chain.last;
-            let lsn = log.append(&mut chain, RecordKind::Change, &[&payload[..3], &payload[3..]], 0).unwrap();
+            let lsn = log
+                .append(&mut chain, RecordKind::Change, &[&payload[..3], &payload[3..]], 0)
+                .unwrap();
             written.push((lsn, previous, payload));
             if number % 7 == 0 {
                 log.flush_to(lsn).unwrap();
@@ -28,7 +30,10 @@ fn records_of_every_size_come_back_in_order_under_every_policy() {
             let (records, end) = read_all(log, written[0].0).unwrap();
             assert_eq!(records.len(), written.len(), "{policy:?}");
             for (record, (lsn, previous, payload)) in records.iter().zip(&written) {
-                assert_eq!((record.lsn, record.header.previous, &record.payload), (*lsn, *previous, payload));
+                assert_eq!(
+                    (record.lsn, record.header.previous, &record.payload),
+                    (*lsn, *previous, payload)
+                );
                 assert_eq!(&log.read_record(*lsn).unwrap(), record);
             }
             end
@@ -53,7 +58,10 @@ fn a_scan_starts_at_any_record_and_follows_a_growing_log() {
         let mut scan = log.scan(oldest(&log)).unwrap();
         let mut seen = 0;
         for number in 0..600u32 {
-            lsns.push(log.append(&mut chain, RecordKind::Change, &[&payload(number, 3_000)], 0).unwrap());
+            lsns.push(
+                log.append(&mut chain, RecordKind::Change, &[&payload(number, 3_000)], 0)
+                    .unwrap(),
+            );
             if number % 5 == 0 {
                 log.flush_to(lsns[number as usize]).unwrap();
                 while let Some(record) = scan.next().unwrap() {
@@ -81,7 +89,9 @@ fn a_truncated_log_wraps_and_reuses_its_vlfs() {
         let log = bench.create();
         let mut chain = TransactionChain::new(TransactionId(1));
         for number in 0..2_000u32 {
-            let lsn = log.append(&mut chain, RecordKind::Change, &[&payload(number, 4_000)], 0).unwrap();
+            let lsn = log
+                .append(&mut chain, RecordKind::Change, &[&payload(number, 4_000)], 0)
+                .unwrap();
             if number % 10 == 9 {
                 log.flush_to(lsn).unwrap();
                 log.truncate(lsn);
@@ -93,7 +103,11 @@ fn a_truncated_log_wraps_and_reuses_its_vlfs() {
         assert_eq!(vlfs.len(), 4, "no growth: {policy:?}");
         let mut sequences: Vec<u32> = vlfs.iter().map(|vlf| vlf.sequence).collect();
         let uses = |vlf: &VlfInfo| (vlf.sequence - 40) / 4 + 1;
-        assert!(vlfs.iter().all(|vlf| vlf.parity == if uses(vlf) % 2 == 1 { 64 } else { 128 }), "{vlfs:?}");
+        assert!(
+            vlfs.iter()
+                .all(|vlf| vlf.parity == if uses(vlf) % 2 == 1 { 64 } else { 128 }),
+            "{vlfs:?}"
+        );
         sequences.sort_unstable();
         assert!(sequences[0] > 65 && sequences.windows(2).all(|pair| pair[0] + 1 == pair[1]));
         assert!(log.counters().truncations > 20);
@@ -127,13 +141,22 @@ fn a_record_in_memory_is_read_without_a_flush() {
     let bench = Bench::new(file(MB, 0, MB), LogPolicy::native());
     let log = bench.create();
     let mut chain = TransactionChain::new(TransactionId(3));
-    let lsns: Vec<Lsn> =
-        (0..30).map(|n| log.append(&mut chain, RecordKind::Change, &[&payload(n, 9_000)], 0).unwrap()).collect();
+    let lsns: Vec<Lsn> = (0..30)
+        .map(|n| {
+            log.append(&mut chain, RecordKind::Change, &[&payload(n, 9_000)], 0)
+                .unwrap()
+        })
+        .collect();
     for (number, lsn) in lsns.iter().enumerate() {
         assert_eq!(number_of(&log.read_record(*lsn).unwrap()), number as u32);
     }
     assert_eq!((log.counters().flushes, log.counters().cache_reads), (0, 30));
-    for lsn in [lsns[29].with_slot(500), Lsn::new(40, 17, 1), Lsn::new(90, 16, 1), Lsn::new(40, 3, 1)] {
+    for lsn in [
+        lsns[29].with_slot(500),
+        Lsn::new(40, 17, 1),
+        Lsn::new(90, 16, 1),
+        Lsn::new(40, 3, 1),
+    ] {
         assert_eq!(log.read_record(lsn).unwrap_err().number / 10, 900, "{lsn}");
     }
 }
@@ -146,7 +169,9 @@ fn the_same_calls_make_the_same_bytes() {
         let log = bench.create();
         let mut chain = TransactionChain::new(TransactionId(1));
         for number in 0..1_000u32 {
-            let lsn = log.append(&mut chain, RecordKind::Change, &[&payload(number, 2_500)], 0).unwrap();
+            let lsn = log
+                .append(&mut chain, RecordKind::Change, &[&payload(number, 2_500)], 0)
+                .unwrap();
             if number % 3 == 0 {
                 log.flush_to(lsn).unwrap();
             }
