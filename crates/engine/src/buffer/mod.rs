@@ -31,6 +31,7 @@ mod files;
 mod guard;
 mod pool;
 mod redo;
+mod storage;
 
 pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics};
 pub use double_write::TornReport;
@@ -38,6 +39,7 @@ pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
 pub use guard::{PageRead, PageWrite};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;
+pub use storage::DatabaseStorage;
 
 use crate::error::Result;
 use crate::page::PageId;

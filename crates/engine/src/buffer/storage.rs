@@ -1,0 +1,44 @@
+//! What one open database is made of, as far as storage, transactions and recovery share it.
+
+use super::{AtomicLsn, BufferPool, DataFiles, DatabaseId, LogFlush};
+use crate::error::Result;
+use crate::log::{LogManager, LogVolume};
+use crate::seams::Environment;
+use std::sync::Arc;
+use vlf::Lsn;
+
+impl LogFlush for LogManager {
+    fn flush_to(&self, lsn: Lsn) -> Result<()> {
+        LogManager::flush_to(self, lsn)
+    }
+
+    fn flushed(&self) -> Lsn {
+        LogManager::flushed(self)
+    }
+}
+
+/// A database's log, its data files and its place in the pool.
+pub struct DatabaseStorage {
+    /// `database_id`.
+    pub id: DatabaseId,
+    /// The name, for messages.
+    pub name: String,
+    /// The transaction log.
+    pub log: Arc<LogManager>,
+    /// The instance's buffer pool, to which the data files are attached.
+    pub pool: Arc<BufferPool>,
+    /// The data files.
+    pub files: Arc<DataFiles>,
+    /// Files, time, waits, error log.
+    pub env: Environment,
+    /// First LSN of the oldest active transaction; the log's end when there is none. Everything on a page whose LSN is older is
+    /// committed, and nothing freed before it can be wanted back. Read it while holding the page's latch.
+    pub oldest_active: AtomicLsn,
+}
+
+impl DatabaseStorage {
+    /// True when the log policy wants whole rows in the log, as SQL Server logs, instead of the bytes that changed.
+    pub fn log_whole_rows(&self) -> bool {
+        self.log.policy().volume == LogVolume::RowImages
+    }
+}
