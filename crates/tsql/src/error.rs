@@ -70,6 +70,18 @@ impl ParseError {
         )
     }
 
+    /// Error 701, of severity 17 and state 123.
+    pub fn insufficient_memory(line: u32) -> Self {
+        let message = "There is insufficient system memory in resource pool 'default' to run this query.";
+        Self {
+            number: 701,
+            severity: 17,
+            state: 123,
+            line,
+            message: message.to_owned(),
+        }
+    }
+
     /// Error 40517 (Azure SQL's "keyword or statement option is not supported in this version"), for what this engine
     /// knows of but does not do.
     pub fn not_supported(line: u32, what: &str) -> Self {

@@ -612,6 +612,16 @@ fn update_assigns_variables_and_columns() {
 }
 
 #[test]
+fn a_label_is_no_alias() {
+    let statements = parse_batch("GOTO b a: SELECT 1 b: SELECT * FROM t c: RETURN").unwrap();
+    let labels = statements
+        .iter()
+        .filter(|statement| matches!(statement.kind, StatementKind::Label(_)))
+        .count();
+    assert_eq!((statements.len(), labels), (7, 3));
+}
+
+#[test]
 fn expressions_carry_their_lines() {
     let StatementKind::Select(query) = only("SELECT\n 1,\n x +\n y") else {
         panic!()

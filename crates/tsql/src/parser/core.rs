@@ -13,6 +13,10 @@ const DEPTH_MAX: u32 = 300;
 /// Greatest height of an expression tree, counting each operator of a chain such as `1 + 1 + 1`.
 const HEIGHT_MAX: u32 = 1_000;
 
+/// Most memory one batch's tree may take by [`Parser::charge`]'s estimate, in bytes: what SQL Server answers with error
+/// 701 must not end the process here. A script of 100 MB of ordinary INSERT statements stays below.
+const TREE_BYTES_MAX: u64 = 4 << 30;
+
 /// A parser over one text.
 #[derive(Debug)]
 pub struct Parser<'a> {
@@ -23,6 +27,8 @@ pub struct Parser<'a> {
     /// The token before it.
     pub(super) previous: Token,
     depth: u32,
+    /// Memory the tree so far takes, in bytes, estimated.
+    tree_bytes: u64,
     /// Height of the tallest tree made since this was last put to 0.
     pub(super) height: u32,
 }
@@ -44,6 +50,7 @@ impl<'a> Parser<'a> {
             token,
             previous,
             depth: 0,
+            tree_bytes: 0,
             height: 0,
         })
     }
@@ -57,6 +64,15 @@ impl<'a> Parser<'a> {
         let result = step(self);
         self.depth -= 1;
         result
+    }
+
+    /// Notes that the tree takes so many bytes more; error 701 when it takes too many.
+    pub(super) fn charge(&mut self, bytes: u64) -> Parsed<()> {
+        self.tree_bytes = self.tree_bytes.saturating_add(bytes);
+        if self.tree_bytes <= TREE_BYTES_MAX {
+            return Ok(());
+        }
+        Err(ParseError::insufficient_memory(self.token.line))
     }
 
     /// Notes that the tree under construction grew by one level.
@@ -222,6 +238,11 @@ impl<'a> Parser<'a> {
         self.is_identifier(self.token)
     }
 
+    /// True at an identifier that can be an alias; one before a colon is the label of the next statement.
+    pub(super) fn at_alias(&self) -> Parsed<bool> {
+        Ok(self.at_identifier() && !self.peek_symbol(1, b':')?)
+    }
+
     /// An identifier.
     pub(super) fn identifier(&mut self) -> Parsed<Identifier> {
         if !self.at_identifier() {
@@ -364,4 +385,18 @@ fn unquoted(text: &str, open: usize, close: char) -> String {
     }
     let doubled: String = [close, close].iter().collect();
     inner.replace(&doubled, &close.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_tree_beyond_the_memory_limit_is_refused() {
+        let mut parser = Parser::new("x", true).unwrap();
+        parser.charge(TREE_BYTES_MAX).unwrap();
+        let error = parser.charge(1).unwrap_err();
+        assert_eq!((error.number, error.severity, error.state), (701, 17, 123));
+    }
 }

@@ -12,6 +12,8 @@ use crate::lexer::TokenKind;
 
 /// Binding power of `+ - & ^ |`.
 const ADDITIVE: u8 = 1;
+/// What an expression takes on average, in bytes: itself, its text, its list's slack.
+const EXPRESSION_BYTES: u64 = 120;
 /// Binding power of `* / %`.
 const MULTIPLICATIVE: u8 = 2;
 
@@ -35,6 +37,7 @@ impl Parser<'_> {
     /// Operators of at least the given binding power. With `open`, a parenthesis may hold a condition, and then that
     /// condition is returned alone.
     pub(super) fn operators(&mut self, open: bool, power_min: u8) -> Parsed<Expression> {
+        self.charge(EXPRESSION_BYTES)?;
         self.nested(|parser| {
             let outer = std::mem::take(&mut parser.height);
             let result = parser.operator_chain(open, power_min)?;
@@ -223,7 +226,7 @@ impl Parser<'_> {
     /// An alias, `AS name` or `name` alone; also a string constant.
     pub(super) fn optional_alias(&mut self) -> Parsed<Option<Identifier>> {
         let required = self.eat_word("AS")?;
-        if self.at_identifier() {
+        if self.at_alias()? {
             return self.take_identifier().map(Some);
         }
         if self.at_string() {

@@ -351,7 +351,7 @@ impl Parser<'_> {
         if self.eat_word("AS")? {
             return self.identifier().map(Some);
         }
-        if self.at_identifier() {
+        if self.at_alias()? {
             self.take_identifier().map(Some)
         } else {
             Ok(None)

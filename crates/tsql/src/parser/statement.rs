@@ -5,6 +5,9 @@ use crate::ast::{Statement, StatementKind};
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
+/// What a statement takes on average, in bytes, without its expressions.
+const STATEMENT_BYTES: u64 = 700;
+
 impl Parser<'_> {
     /// A whole batch.
     pub(super) fn batch(&mut self) -> Parsed<Vec<Statement>> {
@@ -42,6 +45,7 @@ impl Parser<'_> {
     /// One statement; only the first of a batch may be a procedure's name alone.
     pub(super) fn statement(&mut self, first_of_batch: bool) -> Parsed<Statement> {
         let line = self.line();
+        self.charge(STATEMENT_BYTES)?;
         self.height = 0;
         let kind = match self.token.kind {
             TokenKind::Word => match self.keyword_statement()? {
