@@ -163,7 +163,7 @@ fn garbage_costs_the_sender_its_connection_and_nobody_else() {
         &b"GET / HTTP/1.0\r\n\r\n"[..],
         &[0xFF; 5000],
         &[0x12, 1, 0, 9, 0, 0, 0, 0, 7],
-        &[1; 64],
+        &[1, 1, 0, 10, 0, 0, 1, 0, b'x', 0],
     ] {
         let mut client = Client::connect(&server);
         client.stream.write_all(garbage).unwrap();
