@@ -38,8 +38,6 @@ pub struct Notice {
 /// Who asks for a session, once the password has been found right.
 #[derive(Debug, Clone)]
 pub struct SessionRequest {
-    /// The session id, from 51 up.
-    pub spid: u16,
     /// The login's name.
     pub login: String,
     /// The client's machine, program and library, as it calls them.
@@ -56,9 +54,6 @@ pub struct SessionRequest {
     pub database: String,
     /// The packet size agreed, in bytes.
     pub packet_bytes: usize,
-    /// Set while the running request should stop: on ATTENTION, disconnection and shutdown. The server clears it before
-    /// each request.
-    pub cancel: Arc<AtomicBool>,
 }
 
 /// Nobody wants the rest of the results: the client cancelled or is gone. The request should end soon.
@@ -140,8 +135,18 @@ pub struct ParameterizedSql<'a> {
 
 /// One client's session. Errors of SQL go to the sink; a panic ends the session. Dropping it rolls back what is open.
 pub trait BackendSession {
+    /// The session id, from 51 up.
+    fn id(&self) -> u16;
+
+    /// The flag that tells the running request to stop: the server sets it on ATTENTION, disconnection and shutdown, and
+    /// clears it before each request. The session itself must not clear it: an ATTENTION could be lost that way.
+    fn cancel_flag(&self) -> Arc<AtomicBool>;
+
     /// The current database's name.
     fn database(&self) -> String;
+
+    /// True once the session must not go on: KILL, or SHUTDOWN. The connection is closed after the running request.
+    fn has_ended(&self) -> bool;
 
     /// Runs a batch.
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink);

@@ -21,7 +21,6 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) backend: &'a B,
     pub(crate) stream: TcpStream,
     pub(crate) address: String,
-    pub(crate) spid: u16,
     pub(crate) signals: Arc<Signals>,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
@@ -98,7 +97,6 @@ impl<B: Backend> Connection<'_, B> {
 
     fn request(&self, login: &Login) -> SessionRequest {
         SessionRequest {
-            spid: self.spid,
             login: login.user.clone(),
             host: login.host.clone(),
             application: login.application.clone(),
@@ -107,7 +105,6 @@ impl<B: Backend> Connection<'_, B> {
             address: self.address.clone(),
             database: login.database.clone(),
             packet_bytes: handshake::packet_bytes(login.packet_bytes),
-            cancel: self.signals.cancel_flag(),
         }
     }
 
@@ -129,13 +126,15 @@ impl<B: Backend> Connection<'_, B> {
             pending,
         } = introduced;
         let mut tokens = TokenWriter::new(login.version);
-        tokens.packets().set_spid(self.spid);
+        let spid = inner.id();
+        tokens.packets().set_spid(spid);
+        self.signals.watch(inner.cancel_flag());
         let database = inner.database();
         let mut stream = &self.stream;
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let inbox = accepted.and_then(|()| self.stream.try_clone()).and_then(|reading| {
-            let name = format!("tds-reader-{}", self.spid);
+            let name = format!("tds-reader-{spid}");
             inbox::start(reading, packets, pending, Arc::clone(&self.signals), name)
         });
         match inbox {
@@ -143,7 +142,7 @@ impl<B: Backend> Connection<'_, B> {
                 backend: self.backend,
                 inner,
                 server_name: identity.server_name,
-                spid: self.spid,
+                spid,
                 address: self.address,
                 tokens,
                 stream: &mut stream,

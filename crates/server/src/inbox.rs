@@ -6,9 +6,9 @@
 
 use std::io::Read;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tds::{Message, PacketError, PacketReader, PacketType};
@@ -22,28 +22,38 @@ const READ_BYTES: usize = 16 * 1024;
 /// What the reader, the session and the listener tell each other.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    cancel: Arc<AtomicBool>,
+    cancel: OnceLock<Arc<AtomicBool>>,
     attentions: AtomicU64,
     gone: AtomicBool,
     closing: AtomicBool,
 }
 
 impl Signals {
-    /// The flag the backend watches.
-    pub(crate) fn cancel_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancel)
+    /// Takes the flag the session's requests watch; before there is a session there is nothing to cancel.
+    pub(crate) fn watch(&self, flag: Arc<AtomicBool>) {
+        // One connection opens one session, so the flag is set once.
+        let _ = self.cancel.set(flag);
+        if self.gone.load(Ordering::SeqCst) {
+            self.set_cancel(true);
+        }
+    }
+
+    fn set_cancel(&self, value: bool) {
+        if let Some(flag) = self.cancel.get() {
+            flag.store(value, Ordering::SeqCst);
+        }
     }
 
     /// The running request should stop.
     pub(crate) fn should_stop(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+        self.cancel.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Readies the flag for the next request and gives the number of ATTENTIONs received so far.
     pub(crate) fn begin_request(&self) -> u64 {
-        self.cancel.store(false, Ordering::SeqCst);
+        self.set_cancel(false);
         if self.gone.load(Ordering::SeqCst) {
-            self.cancel.store(true, Ordering::SeqCst);
+            self.set_cancel(true);
         }
         self.attentions()
     }
@@ -61,12 +71,12 @@ impl Signals {
     /// Stops what runs, for good.
     pub(crate) fn abandon(&self) {
         self.gone.store(true, Ordering::SeqCst);
-        self.cancel.store(true, Ordering::SeqCst);
+        self.set_cancel(true);
     }
 
     fn attention(&self) {
         self.attentions.fetch_add(1, Ordering::SeqCst);
-        self.cancel.store(true, Ordering::SeqCst);
+        self.set_cancel(true);
     }
 
     fn end_of_stream(&self) {

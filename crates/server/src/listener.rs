@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,6 @@ use parking_lot::{Condvar, Mutex};
 use crate::backend::Backend;
 use crate::connection::Connection;
 use crate::inbox::Signals;
-
-/// The first session id of a user; those below belong to the system, as in SQL Server.
-const SPID_FIRST: u16 = 51;
 
 /// Connections accepted beyond the limit, only to be told about it.
 const CONNECTIONS_TO_REFUSE_MAX: usize = 16;
@@ -57,34 +54,35 @@ struct Open {
 
 #[derive(Default)]
 struct Registry {
-    open: Mutex<BTreeMap<u16, Open>>,
+    open: Mutex<BTreeMap<u64, Open>>,
+    last_number: AtomicU64,
     changed: Condvar,
     stopping: AtomicBool,
 }
 
 impl Registry {
-    /// Takes the lowest free session id. None when the server stops or is full to the last refusal.
-    fn enter(&self, stream: &TcpStream, limit: usize) -> Option<(u16, Arc<Signals>, bool)> {
+    /// Gives a new connection its number. None when the server stops or is full to the last refusal.
+    fn enter(&self, stream: &TcpStream, limit: usize) -> Option<(u64, Arc<Signals>, bool)> {
         let mut open = self.open.lock();
         if self.stopping.load(Ordering::SeqCst) || open.len() >= limit + CONNECTIONS_TO_REFUSE_MAX {
             return None;
         }
-        let spid = (SPID_FIRST..=u16::MAX).find(|spid| !open.contains_key(spid))?;
         let over = open.len() >= limit;
         let signals = Arc::new(Signals::default());
         let stream = stream.try_clone().ok()?;
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         open.insert(
-            spid,
+            number,
             Open {
                 stream,
                 signals: Arc::clone(&signals),
             },
         );
-        Some((spid, signals, over))
+        Some((number, signals, over))
     }
 
-    fn leave(&self, spid: u16) {
-        if let Some(open) = self.open.lock().remove(&spid) {
+    fn leave(&self, number: u64) {
+        if let Some(open) = self.open.lock().remove(&number) {
             // The reader thread holds the socket too; this wakes it. A socket already closed needs no waking.
             let _ = open.stream.shutdown(Shutdown::Both);
         }
@@ -209,13 +207,13 @@ fn admit<B: Backend>(
     backend: &Arc<B>,
     registry: &Arc<Registry>,
 ) {
-    let Some((spid, signals, over)) = registry.enter(&stream, options.connections_max) else {
+    let Some((number, signals, over)) = registry.enter(&stream, options.connections_max) else {
         return;
     };
     let (backend, owner) = (Arc::clone(backend), Arc::clone(registry));
     let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
     let spawned = thread::Builder::new()
-        .name(format!("tds-session-{spid}"))
+        .name(format!("tds-session-{number}"))
         .spawn(move || {
             let served = catch_unwind(AssertUnwindSafe(|| {
                 // Without it answers still arrive, only later.
@@ -224,7 +222,6 @@ fn admit<B: Backend>(
                     backend: backend.as_ref(),
                     stream,
                     address: address.ip().to_string(),
-                    spid,
                     signals,
                     login_timeout,
                     over_limit: over.then_some(connections_max),
@@ -232,11 +229,11 @@ fn admit<B: Backend>(
                 .serve();
             }));
             if served.is_err() {
-                backend.write_errorlog(&format!("spid{spid}"), "The connection ended in a failed assertion.");
+                backend.write_errorlog("Logon", "The connection ended in a failed assertion.");
             }
-            owner.leave(spid);
+            owner.leave(number);
         });
     if spawned.is_err() {
-        registry.leave(spid);
+        registry.leave(number);
     }
 }

@@ -130,7 +130,7 @@ impl<B: Backend> Session<'_, B> {
         let received = self.signals.attentions();
         let attention = received > self.acknowledged;
         self.acknowledged = received;
-        results.finish(attention)
+        results.finish(attention) && !self.inner.has_ended()
     }
 
     fn reset(&mut self, keep_transaction: bool) -> bool {

@@ -208,6 +208,14 @@ fn a_client_that_vanishes_stops_its_request() {
 }
 
 #[test]
+fn a_session_that_ended_is_closed_after_its_answer() {
+    let (server, _) = start(|_| {});
+    let mut client = Client::sa(&server);
+    assert_eq!(client.batch("kill").len(), 1);
+    assert!(client.payload().is_none());
+}
+
+#[test]
 fn prepared_statements_live_until_unprepared_or_reset() {
     let (server, _) = start(|_| {});
     let mut client = Client::sa(&server);

@@ -51,8 +51,9 @@ impl Backend for Words {
         };
         Ok(WordSession {
             database: database.to_owned(),
-            cancel: request.cancel,
+            cancel: Arc::default(),
             transaction: 0,
+            ended: false,
         })
     }
 
@@ -71,6 +72,7 @@ pub struct WordSession {
     database: String,
     cancel: Arc<AtomicBool>,
     transaction: u64,
+    ended: bool,
 }
 
 impl WordSession {
@@ -135,6 +137,10 @@ impl WordSession {
                 std::thread::sleep(Duration::from_millis(ms.parse().unwrap()));
                 sink.done(StatementKind::Other, Some(1))
             }
+            ("kill", _) => {
+                self.ended = true;
+                Ok(())
+            }
             ("forever", _) => self.rows(i32::MAX, sink),
             ("panic", _) => {
                 sink.columns(&[Column::new("n", ColumnType::Int)])?;
@@ -149,6 +155,18 @@ impl WordSession {
 }
 
 impl BackendSession for WordSession {
+    fn id(&self) -> u16 {
+        51
+    }
+
+    fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     fn database(&self) -> String {
         self.database.clone()
     }
