@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Pages in one batch at most: 4 MB.
 pub(super) const BATCH_PAGES_MAX: usize = 512;
+/// Room of a batch at first.
+const ROOM_BYTES_MIN: usize = 16 * PAGE_BYTES;
 const MAGIC: &[u8; 8] = b"vlflabdw";
 const AT_CHECKSUM: usize = 8;
 const AT_GUID: usize = 12;
@@ -60,13 +62,20 @@ impl PageRunBuffer {
         self.ids.clear();
     }
 
-    /// Adds a copy of the page, to be sealed later. Room is made for a whole batch at the first call.
+    /// Adds a copy of the page, to be sealed later. Room doubles as needed: most databases never write a large batch.
     pub fn push(&mut self, id: PageId, page: &PageBytes) {
-        let len = (self.lead + BATCH_PAGES_MAX) * PAGE_BYTES;
-        let bytes = self.bytes.get_or_insert_with(|| AlignedBuffer::with_len(len));
         let at = (self.lead + self.ids.len()) * PAGE_BYTES;
-        bytes[at..at + PAGE_BYTES].copy_from_slice(page);
-        self.ids.push(id);
+        if self.bytes.as_ref().is_none_or(|bytes| bytes.len() < at + PAGE_BYTES) {
+            let mut larger = AlignedBuffer::with_len((2 * at).max(ROOM_BYTES_MIN));
+            if let Some(bytes) = &self.bytes {
+                larger[..at].copy_from_slice(&bytes[..at]);
+            }
+            self.bytes = Some(larger);
+        }
+        if let Some(bytes) = &mut self.bytes {
+            bytes[at..at + PAGE_BYTES].copy_from_slice(page);
+            self.ids.push(id);
+        }
     }
 
     fn seal_all(&mut self) {

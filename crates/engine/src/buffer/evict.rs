@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Dirty victims gathered before they are written: 2 MB, so that two syncs pay for many frames.
-const VICTIMS_MAX: usize = 256;
+pub(super) const VICTIMS_MAX: usize = 256;
 /// Sweeps over all frames before the pool is declared full. A sweep lowers every use count by one, and the counts end at 3.
 const SWEEPS_MAX: usize = 64;
 
@@ -32,9 +32,13 @@ impl BufferPool {
                 return Ok(index);
             }
             if let Some(index) = self.sweep(&mut victims) {
+                if !victims.is_empty() {
+                    self.lazy_writer.ring();
+                }
                 return Ok(index);
             }
             if !victims.is_empty() {
+                self.lazy_writer.ring();
                 self.write_victims(&victims)?;
                 victims.clear();
             }
@@ -82,6 +86,18 @@ impl BufferPool {
             }
         }
         None
+    }
+
+    pub(super) fn hand_position(&self) -> usize {
+        self.hand.load(Ordering::Relaxed) % self.frames.len()
+    }
+
+    /// True for a dirty frame that nobody has fixed, used at most so often.
+    pub(super) fn is_lazy_victim(&self, index: usize, usage_max: u8) -> bool {
+        let frame = self.frame(index);
+        frame.dirty.load(Ordering::Relaxed)
+            && frame.pins.load(Ordering::Relaxed) == 0
+            && frame.usage.load(Ordering::Relaxed) <= usage_max
     }
 
     fn claim_if_free(&self, index: usize) -> bool {
@@ -133,7 +149,7 @@ impl BufferPool {
     }
 
     /// Writes dirty victims, database by database. Fails only when not one database's pages could be written.
-    fn write_victims(&self, victims: &[usize]) -> Result<()> {
+    pub(super) fn write_victims(&self, victims: &[usize]) -> Result<()> {
         let mut by_database: BTreeMap<DatabaseId, Vec<u64>> = BTreeMap::new();
         for index in victims {
             let key = self.frame(*index).key.load(Ordering::Acquire);

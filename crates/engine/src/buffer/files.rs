@@ -3,7 +3,7 @@
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
 use crate::error::{Error, Result};
-use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksum_holds};
+use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksums};
 use crate::seams::Environment;
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskErrorKind};
@@ -281,8 +281,10 @@ impl DataFiles {
         if PageRef::new(page).version() == 0 && page.iter().all(|byte| *byte == 0) {
             return Ok(());
         }
-        if !checksum_holds(page) {
-            return Err(self.damaged(id, "incorrect checksum"));
+        let (stored, computed) = checksums(page);
+        if stored != computed {
+            let what = format!("incorrect checksum (expected: {stored:#010x}; actual: {computed:#010x})");
+            return Err(self.damaged(id, &what));
         }
         let found = PageRef::new(page).id();
         if found != id {

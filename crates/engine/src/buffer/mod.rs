@@ -29,6 +29,7 @@ mod double_write;
 mod evict;
 mod files;
 mod guard;
+mod lazy_writer;
 mod pool;
 mod redo;
 mod storage;

@@ -6,6 +6,7 @@
 )]
 
 use super::arena::{Arena, Frame, NO_KEY};
+use super::lazy_writer::LazyWriterBell;
 use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId};
@@ -97,6 +98,13 @@ pub struct BufferPool {
     pub(super) hand: AtomicUsize,
     /// Frames just written by eviction: likely clean, to be looked at before the hand moves on.
     pub(super) likely_clean: Mutex<Vec<u32>>,
+    pub(super) lazy_writer: Arc<LazyWriterBell>,
+}
+
+impl Drop for BufferPool {
+    fn drop(&mut self) {
+        self.lazy_writer.end();
+    }
 }
 
 impl BufferPool {
@@ -114,6 +122,7 @@ impl BufferPool {
             next_unused: AtomicUsize::new(0),
             hand: AtomicUsize::new(0),
             likely_clean: Mutex::new(Vec::new()),
+            lazy_writer: Arc::default(),
         }
     }
 

@@ -95,7 +95,13 @@ pub fn seal(page: &mut PageBytes) {
 
 /// True when the page carries the checksum of its bytes. A page of zeros does not.
 pub fn checksum_holds(page: &PageBytes) -> bool {
-    u32::from_le_bytes(get_array(page, AT_CHECKSUM)) == checksum(page)
+    let (stored, computed) = checksums(page);
+    stored == computed
+}
+
+/// The checksum the page carries, and that of its bytes.
+pub fn checksums(page: &PageBytes) -> (u32, u32) {
+    (u32::from_le_bytes(get_array(page, AT_CHECKSUM)), checksum(page))
 }
 
 /// A page to read. Any bytes may be viewed: nothing is believed that is not checked on use.

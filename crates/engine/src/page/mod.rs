@@ -32,7 +32,7 @@ mod verify;
 
 pub use apply::apply;
 pub use change::{Change, Entries, UndoKind};
-pub use layout::{PageKind, PageMut, PageRef, checksum_holds, seal};
+pub use layout::{PageKind, PageMut, PageRef, checksum_holds, checksums, seal};
 pub use operation::{PackedRows, PageOperation, RowIterator};
 pub use verify::verify_page;
 

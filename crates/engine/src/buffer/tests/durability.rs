@@ -159,7 +159,7 @@ fn a_flipped_byte_is_824_and_a_failing_read_823() {
     let error = reopened.fill_of(id(4)).unwrap_err();
     assert_eq!(error.number, 824);
     assert!(
-        error.message.contains("incorrect checksum") && error.message.contains("(1:4)"),
+        error.message.contains("incorrect checksum (expected: 0x") && error.message.contains("(1:4)"),
         "{error}"
     );
     assert_eq!(reopened.fill_of(id(5)).unwrap(), 2, "its neighbour is well");

@@ -77,3 +77,104 @@ fn no_change_is_lost_under_threads_eviction_and_checkpoints() {
     }
     assert!(bench.pool.counters().pages_written_by_eviction > 0);
 }
+
+#[test]
+fn a_checkpoint_counts_a_change_that_is_logged_but_not_yet_applied() {
+    let bench = Bench::new(20);
+    let id = PageId::new(1, 1);
+    bench.create(id, 0);
+    bench.pool.flush_database(DATABASE, None).unwrap();
+    let mut page = bench.pool.write(DATABASE, id).unwrap();
+    // The record is in the log, the page does not show it yet: the moment a checkpoint must not overlook.
+    let logged = bench.log.next();
+    let asked = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let checkpoint = scope.spawn(|| {
+            asked.store(true, Ordering::SeqCst);
+            bench.pool.oldest_dirty(DATABASE)
+        });
+        while !asked.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        for _ in 0..1_000 {
+            std::thread::yield_now();
+        }
+        assert!(!checkpoint.is_finished(), "it waits for the latch");
+        let after = row(1);
+        page.apply(
+            &PageOperation::ReplaceRow {
+                slot: 0,
+                before: &[],
+                after: &after,
+            },
+            logged,
+        )
+        .unwrap();
+        drop(page);
+        assert_eq!(checkpoint.join().unwrap(), Some(logged));
+    });
+}
+
+#[test]
+fn threads_that_meet_on_a_damaged_page_all_get_824() {
+    let bench = Bench::new(20);
+    for number in 1..=PAGES {
+        bench.create(PageId::new(1, number), 0);
+    }
+    bench.pool.flush_database(DATABASE, None).unwrap();
+    bench.pool.forget_database(DATABASE);
+    bench.pool.attach(DATABASE, bench.files.clone(), bench.log.clone());
+    bench
+        .disk
+        .flip_bit(&primary_path(), 7 * PAGE_BYTES as u64 + 1_000, 0)
+        .unwrap();
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let bench = &bench;
+            scope.spawn(move || {
+                for step in 0..300 {
+                    assert_eq!(bench.fill_of(PageId::new(1, 7)).unwrap_err().number, 824);
+                    bench.fill_of(PageId::new(1, 10 + (seed * 11 + step) % 40)).unwrap();
+                }
+            });
+        }
+    });
+    assert!(bench.pool.counters().frames_used <= 20);
+}
+
+#[test]
+fn the_lazy_writer_writes_ahead_of_eviction_and_ends_with_its_pool() {
+    let mut bench = Bench::new(64);
+    bench.environment.background = Background::Threads;
+    let pool = Arc::new(BufferPool::new(bench.environment.clone(), 64 * PAGE_BYTES as u64));
+    pool.attach(DATABASE, bench.files.clone(), bench.log.clone());
+    pool.start_lazy_writer();
+    bench.pool = BufferPool::new(bench.environment.clone(), 0);
+    for round in 0..40 {
+        for number in 1..120 {
+            let lsn = bench.log.next();
+            let mut page = pool
+                .fresh(DATABASE, PageId::new(1 + 2 * (number % 2) as u16, 1 + number / 2))
+                .unwrap();
+            let format = PageOperation::Format {
+                kind: PageKind::Heap,
+                level: 0,
+                object: ObjectId(round),
+                next: PageId::NONE,
+                previous: PageId::NONE,
+            };
+            page.apply(&format, lsn).unwrap();
+        }
+    }
+    let weak = Arc::downgrade(&pool);
+    pool.flush_database(DATABASE, None).unwrap();
+    assert_eq!(pool.counters().pages_dirty, 0);
+    for number in 1..120 {
+        let id = PageId::new(1 + 2 * (number % 2) as u16, 1 + number / 2);
+        assert_eq!(pool.read(DATABASE, id).unwrap().view().object(), ObjectId(39));
+    }
+    drop(pool);
+    while weak.strong_count() > 0 {
+        std::thread::yield_now();
+    }
+}
