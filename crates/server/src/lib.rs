@@ -13,6 +13,7 @@
 pub mod backend;
 pub mod credentials;
 pub mod listener;
+pub mod sql;
 
 mod connection;
 mod handshake;
