@@ -129,6 +129,15 @@ impl Error {
         Error::new(1222, 16, 51, "Lock request time out period exceeded.")
     }
 
+    /// 1946: an index entry is longer than an index may hold.
+    pub fn index_key_too_long(key_bytes: usize, limit_bytes: usize) -> Error {
+        let text = format!(
+            "Operation failed. The index entry of length {key_bytes} bytes for the index exceeds the maximum length of \
+             {limit_bytes} bytes for nonclustered indexes."
+        );
+        Error::new(1946, 16, 3, text)
+    }
+
     /// 3624: a rule of our own code did not hold; the session ends, the server goes on.
     pub fn assertion(what: &str) -> Error {
         let text = format!(

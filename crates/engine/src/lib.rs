@@ -9,5 +9,6 @@ pub mod lock;
 pub mod log;
 pub mod page;
 pub mod seams;
+pub mod store;
 pub mod types;
 pub mod waits;

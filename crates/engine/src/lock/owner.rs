@@ -119,6 +119,27 @@ impl LockOwner {
         Ok(())
     }
 
+    /// As [`LockOwner::lock_row`], but never waits: false when someone is in the way. For whoever holds a page's latch.
+    pub fn try_lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> bool {
+        let table = Resource::Object(database, object);
+        if !self.try_lock(table, mode.intent()) {
+            return false;
+        }
+        if self.covers_table(database, object, mode) || self.escalate(database, object, mode) {
+            return true;
+        }
+        let is_new = self.mode_of(&row).is_none();
+        if !self.try_lock(row, mode) {
+            return false;
+        }
+        if is_new {
+            let mut held = self.held.lock();
+            let locks = held.rows_by_object.entry((database, object)).or_default();
+            locks.rows.push(row);
+        }
+        true
+    }
+
     /// Waits until a row could be read under READ COMMITTED: takes S and gives it back at once.
     pub fn wait_for_row(&self, database: u16, object: u32, row: Resource) -> Result<()> {
         let table_covers = self

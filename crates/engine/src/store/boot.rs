@@ -1,0 +1,104 @@
+//! The boot page: a small payload that must be readable before the log is, in two copies written by turns.
+//!
+//! ```text
+//! page 9 or 10: header (kind 13) | u64 generation | u16 payload bytes | payload
+//! ```
+//! The copies bypass the buffer pool and the log. A write goes to the copy that is not the newest, durably; a power cut can
+//! tear that copy alone, and then the other, one generation older, is still whole. Its reader must be content with that: a
+//! checkpoint older than the newest one.
+
+use crate::buffer::DataFiles;
+use crate::error::{Error, Result};
+use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, apply};
+use parking_lot::Mutex;
+use vlf::Lsn;
+
+/// The two copies: page 9 of the primary file, where SQL Server has its boot page too, and the page behind it.
+const COPIES: [PageId; 2] = [PageId::new(1, 9), PageId::new(1, 10)];
+const PAYLOAD_AT: usize = HEADER_BYTES + 10;
+/// The longest payload.
+pub const BOOT_PAYLOAD_BYTES_MAX: usize = PAGE_BYTES - PAYLOAD_AT;
+
+/// Writes the boot page; knows which copy is the older one.
+pub struct BootPage {
+    generation: Mutex<u64>,
+}
+
+impl BootPage {
+    /// Writes the first boot page of a new database, both copies.
+    ///
+    /// # Errors
+    /// 823 when a copy cannot be written.
+    pub fn create(files: &DataFiles, payload: &[u8]) -> Result<BootPage> {
+        let boot = BootPage {
+            generation: Mutex::new(0),
+        };
+        boot.write(files, payload)?;
+        boot.write(files, payload)?;
+        Ok(boot)
+    }
+
+    /// Reads the newest whole copy.
+    ///
+    /// # Errors
+    /// 824 when neither copy is whole.
+    pub fn open(files: &DataFiles) -> Result<(BootPage, Vec<u8>)> {
+        let copies = COPIES.map(|id| files.read_page(id).and_then(|page| decode(id, &page)));
+        let newest = copies.iter().flatten().max_by_key(|(generation, _)| *generation);
+        if let Some((generation, payload)) = newest {
+            let boot = BootPage {
+                generation: Mutex::new(*generation),
+            };
+            return Ok((boot, payload.clone()));
+        }
+        let [first, _] = copies;
+        Err(first
+            .err()
+            .unwrap_or_else(|| Error::assertion("a boot page was found and lost")))
+    }
+
+    /// Replaces the payload, durable on return. A crash in between leaves the old payload or the new one.
+    ///
+    /// # Errors
+    /// 823 when the copy cannot be written; 3624 for a payload longer than [`BOOT_PAYLOAD_BYTES_MAX`].
+    pub fn write(&self, files: &DataFiles, payload: &[u8]) -> Result<()> {
+        if payload.len() > BOOT_PAYLOAD_BYTES_MAX {
+            return Err(Error::assertion("the boot page's payload is longer than its page"));
+        }
+        let mut generation = self.generation.lock();
+        let next = *generation + 1;
+        let id = COPIES[(next % 2) as usize];
+        let mut page: PageBytes = [0; PAGE_BYTES];
+        let format = PageOperation::Format {
+            kind: PageKind::Boot,
+            level: 0,
+            object: ObjectId(0),
+            next: PageId::NONE,
+            previous: PageId::NONE,
+        };
+        let formatted = apply(id, &mut page, &format, Lsn::ZERO);
+        formatted.map_err(|found| Error::assertion(found.0))?;
+        page[HEADER_BYTES..HEADER_BYTES + 8].copy_from_slice(&next.to_le_bytes());
+        page[HEADER_BYTES + 8..PAYLOAD_AT].copy_from_slice(&(payload.len() as u16).to_le_bytes());
+        page[PAYLOAD_AT..PAYLOAD_AT + payload.len()].copy_from_slice(payload);
+        files.write_page(id, &mut page)?;
+        *generation = next;
+        Ok(())
+    }
+}
+
+/// Generation and payload of a whole copy.
+fn decode(id: PageId, page: &PageBytes) -> Result<(u64, Vec<u8>)> {
+    let fault = || Error::damaged_page("the boot page contradicts itself", &id.to_string(), "", "primary");
+    if PageRef::new(page).kind() != Some(PageKind::Boot) {
+        return Err(fault());
+    }
+    let body = &page[HEADER_BYTES..];
+    let generation = body
+        .first_chunk()
+        .map(|bytes| u64::from_le_bytes(*bytes))
+        .ok_or_else(fault)?;
+    let payload_bytes = usize::from(u16::from_le_bytes([body[8], body[9]]));
+    let payload = body.get(10..10 + payload_bytes).ok_or_else(fault)?;
+    Ok((generation, payload.to_vec()))
+}

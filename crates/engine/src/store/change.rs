@@ -1,0 +1,151 @@
+//! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
+
+use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
+use crate::error::{Error, Result};
+use crate::log::{RecordKind, TransactionChain};
+use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, PageRef, UndoKind};
+use std::cell::RefCell;
+use vlf::Lsn;
+
+/// The most pages one change touches: a split with its neighbour, its parent and room to spare.
+const PAGES_MAX: usize = 6;
+
+/// Whose record a change becomes.
+pub enum Author<'a> {
+    /// A transaction's: it can be taken back, and its rollback has its space reserved.
+    Transaction(&'a mut TransactionChain),
+    /// A rollback's: it takes back one change, and the next to take back is the one given.
+    Rollback(&'a mut TransactionChain, Lsn),
+    /// Nobody's: space maps changed after a transaction is over.
+    System,
+}
+
+/// A page fixed with the exclusive latch, and what is to happen to it.
+pub struct Planned<'p, 'w, 'b> {
+    /// The page.
+    pub page: &'p mut PageWrite<'w>,
+    /// The operation.
+    pub operation: PageOperation<'b>,
+}
+
+/// What a change is about, beside its pages.
+#[derive(Clone, Copy)]
+pub struct Subject<'k> {
+    /// The heap or tree.
+    pub object: ObjectId,
+    /// How the change is taken back.
+    pub undo: UndoKind,
+    /// Key of a tree's row; empty elsewhere.
+    pub key: &'k [u8],
+}
+
+impl Subject<'static> {
+    /// A structure change: never taken back.
+    pub fn structure(object: ObjectId) -> Subject<'static> {
+        Subject {
+            object,
+            undo: UndoKind::None,
+            key: &[],
+        }
+    }
+}
+
+thread_local! {
+    /// One buffer per thread, so that a change of a row allocates nothing.
+    static PAYLOAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Steps 4 to 6: logs the change and applies it to the fixed pages. On error nothing has changed.
+pub fn log_and_apply(
+    storage: &DatabaseStorage,
+    author: Author<'_>,
+    subject: Subject<'_>,
+    planned: &mut [Planned<'_, '_, '_>],
+) -> Result<Lsn> {
+    let mut entries = [(PageId::NONE, PageOperation::PurgeGhosts); PAGES_MAX];
+    let entries = entries
+        .get_mut(..planned.len())
+        .ok_or_else(|| Error::assertion("a change touches too many pages"))?;
+    for (entry, one) in entries.iter_mut().zip(planned.iter()) {
+        *entry = (one.page.id(), one.operation);
+    }
+    let lsn = PAYLOAD.with_borrow_mut(|payload| {
+        payload.clear();
+        Change::encode(subject.object, subject.undo, subject.key, entries, payload);
+        append(storage, author, subject, entries, payload)
+    })?;
+    for one in planned {
+        one.page.apply(&one.operation, lsn)?;
+    }
+    Ok(lsn)
+}
+
+fn append(
+    storage: &DatabaseStorage,
+    author: Author<'_>,
+    subject: Subject<'_>,
+    entries: &[(PageId, PageOperation<'_>)],
+    payload: &[u8],
+) -> Result<Lsn> {
+    match author {
+        Author::Transaction(chain) => {
+            let undo_reserve = undo_bytes(subject, entries);
+            storage.log.append(chain, RecordKind::Change, &[payload], undo_reserve)
+        }
+        Author::Rollback(chain, undo_next) => storage.log.append_compensation(chain, undo_next, &[payload]),
+        Author::System => storage.log.append_system(RecordKind::Change, &[payload]),
+    }
+}
+
+/// Bytes of the compensation record that would take the change back; 0 for changes that stay.
+fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)]) -> u32 {
+    if subject.undo == UndoKind::None {
+        return 0;
+    }
+    let empty_page = PageOperation::Format {
+        kind: crate::page::PageKind::Heap,
+        level: 0,
+        object: subject.object,
+        next: PageId::NONE,
+        previous: PageId::NONE,
+    };
+    let operations = entries.iter().map(|(_, operation)| match subject.undo {
+        UndoKind::Fill => PageId::BYTES + empty_page.encoded_bytes(),
+        _ => PageId::BYTES + operation.undo_bytes(),
+    });
+    let bytes = operations.sum::<usize>() + Change::encoded_bytes(subject.key, &[]);
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Fixes a page with the shared latch.
+pub fn read(storage: &DatabaseStorage, id: PageId) -> Result<PageRead<'_>> {
+    storage.pool.read(storage.id, id)
+}
+
+/// True when everything on a page, whose latch the caller holds, is committed: its last change is older than the first record
+/// of every active transaction. (A transaction makes itself known before it changes its first page.)
+pub fn is_settled(storage: &DatabaseStorage, page: PageRef<'_>) -> bool {
+    page.lsn() < storage.oldest_active.load()
+}
+
+/// Fixes a page with the exclusive latch, and gives free what nobody active can want back.
+pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
+    let mut page = storage.pool.write(storage.id, id)?;
+    page.release_reserved(storage.oldest_active.load());
+    Ok(page)
+}
+
+/// Fixes a page whose former content does not matter with the exclusive latch.
+pub fn fresh(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
+    storage.pool.fresh(storage.id, id)
+}
+
+/// 824 for a page whose content contradicts itself.
+pub fn damaged(storage: &DatabaseStorage, id: PageId, what: &str) -> Error {
+    Error::damaged_page(what, &id.to_string(), &storage.name, &storage.files.path_text(id.file))
+}
+
+/// 824 for damage the page room found.
+pub fn damage(storage: &DatabaseStorage, id: PageId, found: Damage) -> Error {
+    damaged(storage, id, found.0)
+}

@@ -1,0 +1,415 @@
+//! Heaps: rows in no order, found by a row identifier that never changes while the row lives.
+//!
+//! ```text
+//! object -> extent list -> extent -> page -> slot -> row
+//!                                             stub  -> forwarded row on another page
+//! ```
+//! * An insert goes to the object's current insert page, which every session shares; when the row does not fit, a page with
+//!   reclaimable space is tried, then a fresh page of the object's extents.
+//! * A delete marks the row as a ghost. Ghosts go when a later insert wants their space and nobody active can undo them.
+//! * An update stays in place when it fits. Otherwise the row moves and a stub of nine bytes stays: locators hold, scans
+//!   meet the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
+
+use super::StoreContext;
+use super::change::{Author, Planned, Subject, damaged, is_settled, log_and_apply, read, write};
+use super::row::{
+    FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
+    encode_stub, is_ghost, parse_heap_row, splice,
+};
+use super::row::{Rid, STUB};
+use super::scan::{HeapScan, ReadMode};
+use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
+use crate::buffer::{DatabaseStorage, PageWrite};
+use crate::error::{Error, Result};
+use crate::lock::{LockOwner, Mode, Resource};
+use crate::page::{PageKind, PageOperation, UndoKind};
+use std::sync::Arc;
+
+/// Where an insert may put a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// Wherever there is room.
+    Anywhere,
+    /// Behind every row there is, so that a scan begun before does not meet it.
+    AtEnd,
+}
+
+/// A heap, open. Cheap to clone; all handles of one heap share its insert state.
+#[derive(Clone)]
+pub struct Heap {
+    root: ObjectRoot,
+    table: u32,
+    space: Arc<ObjectSpace>,
+}
+
+impl Heap {
+    /// Allocates the heap's first extent, with its extent list. The caller has chosen an object id never used before.
+    ///
+    /// # Errors
+    /// 1101 and 1105 when the files are full, 9002 when the log is.
+    pub fn create(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId) -> Result<ObjectRoot> {
+        ctx.space.create_object(ctx.storage, ctx.chain, object)
+    }
+
+    /// Opens a heap. `table` is the id that its table locks name.
+    ///
+    /// # Errors
+    /// 823 and 824 when its extent list cannot be read.
+    pub fn open(storage: &DatabaseStorage, space: &SpaceMap, root: ObjectRoot, table: u32) -> Result<Heap> {
+        let space = space.open_object(storage, root)?;
+        Ok(Heap { root, table, space })
+    }
+
+    /// Where the heap begins.
+    pub fn root(&self) -> ObjectRoot {
+        self.root
+    }
+
+    pub(super) fn object_space(&self) -> &Arc<ObjectSpace> {
+        &self.space
+    }
+
+    /// Inserts a row, whose lock is held exclusively from then on.
+    ///
+    /// # Errors
+    /// 511 when it is longer than 8,060 bytes; 1101, 1105, 9002 when there is no space.
+    pub fn insert(&self, ctx: &mut StoreContext<'_>, payload: &[u8], placement: Placement) -> Result<Rid> {
+        let mut row = Vec::with_capacity(payload.len() + 1 + RID_BYTES);
+        check_length(payload)?;
+        encode_heap_row(payload, &mut row);
+        self.place(ctx, &row, placement, true)
+    }
+
+    /// Replaces a row. False when there is no such row (any more).
+    ///
+    /// # Errors
+    /// As for [`Heap::insert`], and those of waiting for a lock.
+    pub fn update(&self, ctx: &mut StoreContext<'_>, rid: Rid, payload: &[u8]) -> Result<bool> {
+        check_length(payload)?;
+        self.lock_row(ctx.storage, ctx.locks, rid, Mode::X)?; // step 1
+        let mut row = Vec::with_capacity(payload.len() + 1 + RID_BYTES);
+        let page = self.fix(ctx.storage, rid)?; // step 2
+        let Some(before) = page.view().row(rid.slot).filter(|row| !is_ghost(row)) else {
+            return Ok(false);
+        };
+        match self.parse(ctx.storage, rid, before)? {
+            HeapRow::Forwarded(..) => Ok(false),
+            HeapRow::Plain(_) => {
+                encode_heap_row(payload, &mut row);
+                if !self.change_in_place(ctx, page, rid, &row)? {
+                    self.forward(ctx, rid, payload)?;
+                }
+                Ok(true)
+            }
+            HeapRow::Stub(target) => {
+                drop(page);
+                encode_forwarded_row(rid, payload, &mut row);
+                let page = self.fix(ctx.storage, target)?;
+                if !self.change_in_place(ctx, page, target, &row)? {
+                    self.forward(ctx, rid, payload)?;
+                    self.mark_ghost(ctx, target)?;
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Deletes a row. False when there is no such row (any more).
+    ///
+    /// # Errors
+    /// Those of waiting for a lock, and 9002.
+    pub fn delete(&self, ctx: &mut StoreContext<'_>, rid: Rid) -> Result<bool> {
+        self.lock_row(ctx.storage, ctx.locks, rid, Mode::X)?; // step 1
+        let target = {
+            let page = read(ctx.storage, rid.page)?;
+            let Some(row) = page.view().row(rid.slot).filter(|row| !is_ghost(row)) else {
+                return Ok(false);
+            };
+            match self.parse(ctx.storage, rid, row)? {
+                HeapRow::Plain(_) => None,
+                HeapRow::Stub(target) => Some(target),
+                HeapRow::Forwarded(..) => return Ok(false),
+            }
+        };
+        if let Some(target) = target {
+            self.mark_ghost(ctx, target)?;
+        }
+        self.mark_ghost(ctx, rid)?;
+        Ok(true)
+    }
+
+    /// Reads a row into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for whoever changes it.
+    ///
+    /// # Errors
+    /// Those of waiting for a lock, 823 and 824.
+    pub fn fetch(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        mode: ReadMode,
+        rid: Rid,
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        payload.clear();
+        match mode {
+            ReadMode::Uncommitted => {}
+            ReadMode::Committed => {
+                let is_settled = is_settled(storage, read(storage, rid.page)?.view());
+                if !is_settled {
+                    locks.wait_for_row(storage.id.0, self.table, self.resource(storage, rid))?;
+                }
+            }
+            ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, rid, lock_mode)?,
+        }
+        self.read_row(storage, rid, payload)
+    }
+
+    /// Reads a row as it stands, appending to `out`; false when there is none.
+    pub(super) fn read_row(&self, storage: &DatabaseStorage, rid: Rid, out: &mut Vec<u8>) -> Result<bool> {
+        // A stub may be pointed elsewhere between the two latches: then the row it pointed at is gone, and it is read again.
+        for _ in 0..1_000 {
+            let target = {
+                let page = read(storage, rid.page)?;
+                let owned = page.view().kind() == Some(PageKind::Heap) && page.view().object() == self.root.object;
+                let Some(row) = page.view().row(rid.slot).filter(|row| owned && !is_ghost(row)) else {
+                    return Ok(false);
+                };
+                match self.parse(storage, rid, row)? {
+                    HeapRow::Plain(payload) => {
+                        out.extend_from_slice(payload);
+                        return Ok(true);
+                    }
+                    HeapRow::Forwarded(..) => return Ok(false),
+                    HeapRow::Stub(target) => target,
+                }
+            };
+            let page = read(storage, target.page)?;
+            let Some(row) = page.view().row(target.slot).filter(|row| !is_ghost(row)) else {
+                continue;
+            };
+            if let HeapRow::Forwarded(stub, payload) = self.parse(storage, target, row)?
+                && stub == rid
+            {
+                out.extend_from_slice(payload);
+                return Ok(true);
+            }
+        }
+        Err(damaged(storage, rid.page, "a forwarding stub leads nowhere"))
+    }
+
+    /// Pages by purpose, for `sp_spaceused`.
+    pub fn space_usage(&self) -> SpaceUsage {
+        let (reserved_pages, data_pages, index_pages) = self.space.page_counts();
+        SpaceUsage {
+            reserved_pages,
+            data_pages,
+            index_pages,
+        }
+    }
+
+    /// Begins a scan of all rows there are now, in the order of the object's pages.
+    pub fn scan<'s>(&self, storage: &'s DatabaseStorage, locks: &'s LockOwner, mode: ReadMode) -> Result<HeapScan<'s>> {
+        HeapScan::new(self.clone(), storage, locks, mode)
+    }
+
+    pub(super) fn table(&self) -> u32 {
+        self.table
+    }
+
+    /// The lock resource of a row.
+    pub fn resource(&self, storage: &DatabaseStorage, rid: Rid) -> Resource {
+        Resource::Row(storage.id.0, self.root.object.0, rid.to_u64())
+    }
+
+    pub(super) fn lock_row(&self, storage: &DatabaseStorage, locks: &LockOwner, rid: Rid, mode: Mode) -> Result<()> {
+        locks.lock_row(storage.id.0, self.table, self.resource(storage, rid), mode)
+    }
+
+    pub(super) fn parse<'r>(&self, storage: &DatabaseStorage, rid: Rid, row: &'r [u8]) -> Result<HeapRow<'r>> {
+        parse_heap_row(row).ok_or_else(|| damaged(storage, rid.page, "a heap row contradicts itself"))
+    }
+
+    fn fix<'w>(&self, storage: &'w DatabaseStorage, rid: Rid) -> Result<PageWrite<'w>> {
+        let page = write(storage, rid.page)?;
+        if page.view().kind() != Some(PageKind::Heap) || page.view().object() != self.root.object {
+            return Err(damaged(
+                storage,
+                rid.page,
+                "a row identifier leads to a page of another object",
+            ));
+        }
+        Ok(page)
+    }
+
+    fn subject(&self, undo: UndoKind) -> Subject<'static> {
+        Subject {
+            object: self.root.object,
+            undo,
+            key: &[],
+        }
+    }
+
+    /// Puts an encoded row on a page with room. `lockable` rows are locked; forwarded rows are covered by their stub's lock.
+    fn place(&self, ctx: &mut StoreContext<'_>, row: &[u8], placement: Placement, lockable: bool) -> Result<Rid> {
+        let storage = ctx.storage;
+        if lockable {
+            let table = Resource::Object(storage.id.0, self.table);
+            ctx.locks.lock(table, Mode::IX)?;
+        }
+        loop {
+            let page_id = self.space.insert_page(ctx, placement)?;
+            let mut page = write(storage, page_id)?; // step 2
+            let slot = self.slot_for(ctx, &page, row, placement, lockable); // steps 1 and 3
+            let Some(slot) = slot else {
+                let may_hold_more = page.view().usable_free(storage.oldest_active.load()) > crate::page::PAGE_BYTES / 5;
+                drop(page);
+                self.space
+                    .leave_insert_page(ctx, page_id, may_hold_more, row.len(), placement)?;
+                continue;
+            };
+            let mut planned = [Planned {
+                page: &mut page,
+                operation: PageOperation::InsertAt { slot, row },
+            }];
+            let author = Author::Transaction(ctx.chain);
+            log_and_apply(storage, author, self.subject(UndoKind::HeapInsert), &mut planned)?; // steps 4 to 6
+            return Ok(Rid { page: page_id, slot });
+        }
+    }
+
+    /// A slot the row may take: it fits, and its lock is ours without waiting (nobody waits under a latch).
+    fn slot_for(
+        &self,
+        ctx: &StoreContext<'_>,
+        page: &PageWrite<'_>,
+        row: &[u8],
+        placement: Placement,
+        lockable: bool,
+    ) -> Option<u16> {
+        let (storage, view) = (ctx.storage, page.view());
+        if !view.fits(row.len(), storage.oldest_active.load()) {
+            return None;
+        }
+        let may_reuse = placement == Placement::Anywhere
+            && self.space.may_have_empty_slots()
+            && view.is_reclaimable(storage.oldest_active.load());
+        let last = view.slot_count();
+        let first = if may_reuse { view.first_empty_slot() } else { last };
+        [first, last].into_iter().find(|&slot| {
+            let rid = Rid { page: page.id(), slot };
+            let row_lock = self.resource(storage, rid);
+            !lockable || ctx.locks.try_lock_row(storage.id.0, self.table, row_lock, Mode::X)
+        })
+    }
+
+    /// Changes the row of a fixed page in place, if it fits (steps 3 to 7). False when it does not.
+    fn change_in_place(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        mut page: PageWrite<'_>,
+        rid: Rid,
+        after: &[u8],
+    ) -> Result<bool> {
+        let storage = ctx.storage;
+        let view = page.view();
+        let Some(row) = view.row(rid.slot) else {
+            return Err(damaged(storage, rid.page, "a row disappeared under its lock"));
+        };
+        let growth = after.len().saturating_sub(row.len());
+        if growth > view.usable_free(storage.oldest_active.load()) {
+            return Ok(false); // step 3
+        }
+        let before = row.to_vec();
+        let operation = match splice(&before, after) {
+            None => return Ok(true),
+            Some(_) if storage.log_whole_rows() => PageOperation::ReplaceRow {
+                slot: rid.slot,
+                before: &before,
+                after,
+            },
+            Some(found) => PageOperation::PatchRow {
+                slot: rid.slot,
+                offset: found.offset as u16,
+                before: found.before,
+                after: found.after,
+            },
+        };
+        let shrinks = after.len() < before.len();
+        let mut planned = [Planned {
+            page: &mut page,
+            operation,
+        }];
+        let author = Author::Transaction(ctx.chain);
+        log_and_apply(storage, author, self.subject(UndoKind::HeapUpdate), &mut planned)?; // steps 4 to 6
+        if shrinks {
+            self.space.note_reclaimable(rid.page);
+        }
+        Ok(true)
+    }
+
+    /// Moves a row to a page with room and points its stub there. The row's lock is held.
+    fn forward(&self, ctx: &mut StoreContext<'_>, rid: Rid, payload: &[u8]) -> Result<()> {
+        let mut row = Vec::with_capacity(payload.len() + 1 + RID_BYTES);
+        encode_forwarded_row(rid, payload, &mut row);
+        let target = self.place(ctx, &row, Placement::Anywhere, false)?;
+        let page = self.fix(ctx.storage, rid)?;
+        if !self.change_in_place(ctx, page, rid, &encode_stub(target))? {
+            return Err(damaged(
+                ctx.storage,
+                rid.page,
+                "a row is shorter than a forwarding stub",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Marks a row, stub or forwarded row as deleted (steps 2 to 7).
+    fn mark_ghost(&self, ctx: &mut StoreContext<'_>, rid: Rid) -> Result<()> {
+        let storage = ctx.storage;
+        let mut page = self.fix(storage, rid)?;
+        let Some(row) = page.view().row(rid.slot) else {
+            return Err(damaged(storage, rid.page, "a row disappeared under its lock"));
+        };
+        let status = row[0];
+        let ghost = [(status & (STUB | FORWARDED)) | GHOST];
+        let before = if storage.log_whole_rows() {
+            row.to_vec()
+        } else {
+            Vec::new()
+        };
+        let operation = match before.is_empty() {
+            false => PageOperation::ReplaceRow {
+                slot: rid.slot,
+                before: &before,
+                after: &ghost,
+            },
+            true => PageOperation::SetStatus {
+                slot: rid.slot,
+                before: status,
+                after: status | GHOST,
+            },
+        };
+        let mut planned = [Planned {
+            page: &mut page,
+            operation,
+        }];
+        let author = Author::Transaction(ctx.chain);
+        log_and_apply(storage, author, self.subject(UndoKind::HeapDelete), &mut planned)?;
+        drop(page); // step 7
+        self.space.note_reclaimable(rid.page);
+        Ok(())
+    }
+}
+
+impl From<Rid> for RowLocator {
+    fn from(rid: Rid) -> RowLocator {
+        RowLocator::Rid(rid)
+    }
+}
+
+pub(super) fn check_length(payload: &[u8]) -> Result<()> {
+    if payload.len() > PAYLOAD_BYTES_MAX {
+        return Err(Error::row_too_long(payload.len(), PAYLOAD_BYTES_MAX));
+    }
+    Ok(())
+}

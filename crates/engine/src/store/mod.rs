@@ -1,0 +1,69 @@
+//! The store: where rows live. Space maps, heaps, clustered b-trees, bulk fill, undo of each change, and the checks of
+//! `DBCC CHECKDB`.
+//!
+//! A row given to this room is an opaque run of bytes. The store keeps it behind a status byte of its own:
+//!
+//! ```text
+//! heap row        | status | payload ...                             |
+//! forwarding stub | status | page u32 | file u16 | slot u16          |   where the row went
+//! forwarded row   | status | page u32 | file u16 | slot u16 | payload |   where its stub is
+//! tree leaf row   | status | key bytes u16 | key | payload ...        |
+//! tree branch row | status | key bytes u16 | key | page u32 | file u16 |
+//! ```
+//!
+//! The recipe of every logged change (quoted by step number in the code below):
+//!
+//! 1. lock the row;
+//! 2. fix the page or pages with the exclusive latch;
+//! 3. check that the change fits;
+//! 4. encode the [`Change`](crate::page::Change);
+//! 5. append it to the log (which may grow, and may fail with 9002: nothing has changed yet);
+//! 6. apply the operations with the LSN got, which stamps the pages and marks them dirty;
+//! 7. unlatch.
+//!
+//! Latch order, which rules out deadlocks among latches: tree pages from the root down and from left to right, then the
+//! object's space, then an IAM page, then a GAM page. A heap never holds two data pages at once. Nobody waits for a lock
+//! while holding a latch.
+//!
+//! Structure changes (a new extent, a fresh page, a split, the removal of ghosts) carry no undo: they stay when the
+//! transaction that needed them rolls back.
+
+mod boot;
+mod change;
+mod fill;
+mod heap;
+mod row;
+mod scan;
+mod space;
+mod tree;
+mod undo;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+pub use boot::{BOOT_PAYLOAD_BYTES_MAX, BootPage};
+pub use fill::{HeapFill, TreeFill};
+pub use heap::{Heap, Placement};
+pub use row::{Rid, RowLocator};
+pub use scan::{HeapScan, ReadMode, RowBatch};
+pub use space::{ObjectRoot, SpaceMap, SpaceUsage};
+pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
+pub use undo::undo;
+pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object};
+
+use crate::buffer::DatabaseStorage;
+use crate::lock::LockOwner;
+use crate::log::TransactionChain;
+
+/// What a writer needs: the database, its space maps, and the transaction's log chain and locks.
+pub struct StoreContext<'a> {
+    /// The database's log, pages and files.
+    pub storage: &'a DatabaseStorage,
+    /// The database's space maps and the insert state of its objects.
+    pub space: &'a SpaceMap,
+    /// The transaction's log records.
+    pub chain: &'a mut TransactionChain,
+    /// The transaction's locks.
+    pub locks: &'a LockOwner,
+}

@@ -1,0 +1,234 @@
+//! Rows as the store keeps them: locators, status bytes, the heap's forwarding fields.
+//!
+//! A heap row shorter than a forwarding stub is padded, so that a row which outgrows its page can always leave a stub
+//! behind: status bit 8 says so, and the last byte of the row counts the padding, itself included.
+
+use crate::page::PageId;
+use std::fmt;
+
+/// Status bit: the row is deleted, and kept until nobody can undo the deletion.
+pub const GHOST: u8 = 1;
+/// Status bit: the row has moved; a RID follows that says where.
+pub const STUB: u8 = 2;
+/// Status bit: the row was moved here; a RID follows that says where its stub is.
+pub const FORWARDED: u8 = 4;
+/// Status bit: the row is padded; its last byte counts the padding bytes, itself included.
+pub const PADDED: u8 = 8;
+
+/// Bytes of an encoded [`Rid`].
+pub const RID_BYTES: usize = 8;
+/// Bytes of a forwarding stub, and so the least a heap row takes.
+pub const STUB_BYTES: usize = 1 + RID_BYTES;
+/// The longest payload of a row: SQL Server's 8,060 bytes.
+pub const PAYLOAD_BYTES_MAX: usize = 8060;
+
+/// Where a heap row is, for as long as it lives: SQL Server's row identifier `file:page:slot`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rid {
+    /// The page.
+    pub page: PageId,
+    /// The slot in the page, counted from 0.
+    pub slot: u16,
+}
+
+impl Rid {
+    /// The encoded form: page u32, file u16, slot u16, little-endian.
+    pub fn to_bytes(self) -> [u8; RID_BYTES] {
+        let mut bytes = [0; RID_BYTES];
+        bytes[..4].copy_from_slice(&self.page.page.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.page.file.to_le_bytes());
+        bytes[6..].copy_from_slice(&self.slot.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the first eight of `bytes`; `None` when there are fewer.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Rid> {
+        let [a, b, c, d, e, f, g, h] = *bytes.first_chunk::<RID_BYTES>()?;
+        let page = PageId {
+            file: u16::from_le_bytes([e, f]),
+            page: u32::from_le_bytes([a, b, c, d]),
+        };
+        let slot = u16::from_le_bytes([g, h]);
+        Some(Rid { page, slot })
+    }
+
+    /// One number that tells this row from every other of its database: file, page and slot.
+    pub fn to_u64(self) -> u64 {
+        u64::from(self.page.file) << 48 | u64::from(self.page.page) << 16 | u64::from(self.slot)
+    }
+}
+
+impl fmt::Display for Rid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.page.file, self.page.page, self.slot)
+    }
+}
+
+/// How an index or a plan finds a row again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowLocator {
+    /// A row of a heap.
+    Rid(Rid),
+    /// A row of a clustered index.
+    Key(Box<[u8]>),
+}
+
+/// What a heap row's bytes say.
+#[derive(Debug, PartialEq, Eq)]
+pub enum HeapRow<'a> {
+    /// The row is here.
+    Plain(&'a [u8]),
+    /// The row is elsewhere.
+    Stub(Rid),
+    /// The row is here, its stub is elsewhere.
+    Forwarded(Rid, &'a [u8]),
+}
+
+/// True when the row is deleted.
+pub fn is_ghost(row: &[u8]) -> bool {
+    row.first().is_some_and(|status| status & GHOST != 0)
+}
+
+/// Takes a heap row apart, whether deleted or not; `None` when its bytes contradict themselves.
+pub fn parse_heap_row(row: &[u8]) -> Option<HeapRow<'_>> {
+    let (&status, mut rest) = row.split_first()?;
+    if status & STUB != 0 {
+        return Rid::from_bytes(rest).map(HeapRow::Stub);
+    }
+    if status & PADDED != 0 {
+        let padding = usize::from(*rest.last()?);
+        rest = rest.get(..rest.len().checked_sub(padding)?)?;
+    }
+    if status & FORWARDED != 0 {
+        let stub = Rid::from_bytes(rest)?;
+        return Some(HeapRow::Forwarded(stub, rest.get(RID_BYTES..)?));
+    }
+    Some(HeapRow::Plain(rest))
+}
+
+/// Writes a plain heap row into `out`, padded when it must be.
+pub fn encode_heap_row(payload: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let padding = STUB_BYTES.saturating_sub(1 + payload.len());
+    out.push(if padding > 0 { PADDED } else { 0 });
+    out.extend_from_slice(payload);
+    if padding > 0 {
+        out.resize(STUB_BYTES - 1, 0);
+        out.push(padding as u8);
+    }
+}
+
+/// Writes a forwarded heap row into `out`.
+pub fn encode_forwarded_row(stub: Rid, payload: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.push(FORWARDED);
+    out.extend_from_slice(&stub.to_bytes());
+    out.extend_from_slice(payload);
+}
+
+/// A forwarding stub.
+pub fn encode_stub(target: Rid) -> [u8; STUB_BYTES] {
+    let mut bytes = [STUB; STUB_BYTES];
+    bytes[1..].copy_from_slice(&target.to_bytes());
+    bytes
+}
+
+/// Writes a tree row (leaf: payload; branch: child) into `out`. Keys are at most 64 KB; the tree checks shorter limits.
+pub fn encode_tree_row(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.push(0);
+    out.extend_from_slice(&(key.len() as u16).to_le_bytes());
+    out.extend_from_slice(key);
+    out.extend_from_slice(payload);
+}
+
+/// Key and payload of a tree row; `None` when the key is longer than the row.
+pub fn parse_tree_row(row: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [_, low, high] = *row.first_chunk::<3>()?;
+    let key_bytes = usize::from(u16::from_le_bytes([low, high]));
+    row.get(3..)?.split_at_checked(key_bytes)
+}
+
+/// The bytes in which two images of a row differ: what to keep at the front, what the middle was and is.
+pub struct Splice<'a> {
+    /// Bytes at the front that both have.
+    pub offset: usize,
+    /// The middle before.
+    pub before: &'a [u8],
+    /// The middle after.
+    pub after: &'a [u8],
+}
+
+/// Finds the smallest middle that turns `before` into `after`; `None` when they are equal.
+pub fn splice<'a>(before: &'a [u8], after: &'a [u8]) -> Option<Splice<'a>> {
+    let shorter = before.len().min(after.len());
+    let front = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    if front == shorter && before.len() == after.len() {
+        return None;
+    }
+    let back = before.iter().rev().zip(after.iter().rev());
+    let back = back.take(shorter - front).take_while(|(a, b)| a == b).count();
+    Some(Splice {
+        offset: front,
+        before: &before[front..before.len() - back],
+        after: &after[front..after.len() - back],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn rid(page: u32, slot: u16) -> Rid {
+        Rid {
+            page: PageId { file: 3, page },
+            slot,
+        }
+    }
+
+    #[test]
+    fn every_length_of_a_heap_row_comes_back() {
+        let mut out = Vec::new();
+        for length in 0..30u8 {
+            let payload: Vec<u8> = (0..length).collect();
+            encode_heap_row(&payload, &mut out);
+            assert!(out.len() >= STUB_BYTES);
+            assert_eq!(parse_heap_row(&out), Some(HeapRow::Plain(&payload)));
+        }
+    }
+
+    #[test]
+    fn stub_and_forwarded_row_point_at_each_other() {
+        let mut out = Vec::new();
+        encode_forwarded_row(rid(7, 1), b"abc", &mut out);
+        assert_eq!(parse_heap_row(&out), Some(HeapRow::Forwarded(rid(7, 1), b"abc")));
+        assert_eq!(parse_heap_row(&encode_stub(rid(9, 2))), Some(HeapRow::Stub(rid(9, 2))));
+    }
+
+    #[test]
+    fn damaged_rows_are_refused() {
+        for bytes in [&[][..], &[STUB, 1, 2], &[PADDED], &[PADDED, 9], &[FORWARDED, 0, 0]] {
+            assert_eq!(parse_heap_row(bytes), None, "{bytes:?}");
+        }
+        assert_eq!(parse_tree_row(&[0, 5, 0, 1, 2]), None);
+    }
+
+    #[test]
+    fn a_splice_rebuilds_the_row() {
+        let texts: [&[u8]; 7] = [b"", b"a", b"aa", b"aaa", b"abca", b"axca", b"abcabca"];
+        for before in texts {
+            for after in texts {
+                let Some(found) = splice(before, after) else {
+                    assert_eq!(before, after);
+                    continue;
+                };
+                let mut rebuilt = before[..found.offset].to_vec();
+                rebuilt.extend_from_slice(found.after);
+                rebuilt.extend_from_slice(&before[found.offset + found.before.len()..]);
+                assert_eq!(rebuilt, after);
+                assert_eq!(&before[found.offset..][..found.before.len()], found.before);
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Scanning a heap: pages in the order they were filled, each copied under its latch once, its rows then read without it.
+//!
+//! The end of a scan is fixed when it begins: the object's frontier, and the slots then in use on the pages that rows are
+//! being added to. A statement that reads a heap and inserts into it with [`Placement::AtEnd`](super::Placement) or through
+//! [`HeapFill`](super::HeapFill) never meets its own rows.
+//!
+//! READ COMMITTED without locks where it can be had: when a page's last change is older than the oldest active transaction,
+//! everything on it is committed. Otherwise each row is waited for and read again if its page has changed since.
+
+use super::change::{is_settled, read};
+use super::heap::Heap;
+use super::row::{HeapRow, Rid, is_ghost};
+use super::space::Position;
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::lock::{LockOwner, Mode};
+use crate::page::{PAGE_BYTES, PageId, PageKind, PageRef};
+
+/// Extents read ahead at a time: 512 KB, the largest read-ahead of SQL Server (SQL Server docs, "Reading pages").
+const READ_AHEAD_EXTENTS: usize = 8;
+
+/// What a reader does about rows that others are changing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Reads them as they stand: READ UNCOMMITTED, or a table lock is held that keeps writers out.
+    Uncommitted,
+    /// Waits for them: READ COMMITTED.
+    Committed,
+    /// Locks every row in this mode and keeps the lock: REPEATABLE READ (S), or the search of an UPDATE (U).
+    Locked(Mode),
+}
+
+/// The rows of one page, copied: no latch is held while they are read.
+#[derive(Default)]
+pub struct RowBatch {
+    page: PageId,
+    bytes: Vec<u8>,
+    rows: Vec<BatchRow>,
+}
+
+struct BatchRow {
+    slot: u16,
+    start: u32,
+    length: u32,
+}
+
+impl RowBatch {
+    /// An empty batch; its memory is reused from page to page.
+    pub fn new() -> RowBatch {
+        RowBatch::default()
+    }
+
+    /// Rows in the batch.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True when the page had no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A row with its identifier; `None` past the last.
+    pub fn get(&self, index: usize) -> Option<(Rid, &[u8])> {
+        let row = self.rows.get(index)?;
+        let (start, length) = (row.start as usize, row.length as usize);
+        let rid = Rid {
+            page: self.page,
+            slot: row.slot,
+        };
+        Some((rid, self.bytes.get(start..start + length)?))
+    }
+
+    /// The rows with their identifiers, in slot order.
+    pub fn iter(&self) -> impl Iterator<Item = (Rid, &[u8])> {
+        (0..self.rows.len()).filter_map(|index| self.get(index))
+    }
+
+    fn push_copy(&mut self, slot: u16, payload: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(payload);
+        self.push(slot, start, payload.len());
+    }
+
+    fn push(&mut self, slot: u16, start: usize, length: usize) {
+        self.rows.push(BatchRow {
+            slot,
+            start: start as u32,
+            length: length as u32,
+        });
+    }
+}
+
+/// A scan of a heap, page by page.
+pub struct HeapScan<'s> {
+    heap: Heap,
+    storage: &'s DatabaseStorage,
+    locks: &'s LockOwner,
+    mode: ReadMode,
+    position: Position,
+    end: Position,
+    /// Pages that rows are being added to, and the slots they had when the scan began.
+    limits: [(PageId, u16); 2],
+    collects_hints: bool,
+    copy: Box<[u8; PAGE_BYTES]>,
+}
+
+impl<'s> HeapScan<'s> {
+    pub(super) fn new(
+        heap: Heap,
+        storage: &'s DatabaseStorage,
+        locks: &'s LockOwner,
+        mode: ReadMode,
+    ) -> Result<HeapScan<'s>> {
+        // The growing pages before the frontier: a page that begins to grow in between lies behind the end or has its limit.
+        let growing = heap.object_space().growing_pages();
+        let mut limits = growing.map(|page| (page, u16::MAX));
+        for (page, slots) in &mut limits {
+            if !page.is_none() {
+                *slots = read(storage, *page)?.view().slot_count();
+            }
+        }
+        let end = heap.object_space().frontier();
+        let collects_hints = heap.object_space().wants_hints();
+        Ok(HeapScan {
+            heap,
+            storage,
+            locks,
+            mode,
+            position: Position { extent: 0, page: 0 },
+            end,
+            limits,
+            collects_hints,
+            copy: Box::new([0; PAGE_BYTES]),
+        })
+    }
+
+    /// Reads the next page's rows into `batch`; false at the end. A page may have none.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read; those of waiting for a lock.
+    pub fn next_page(&mut self, batch: &mut RowBatch) -> Result<bool> {
+        batch.bytes.clear();
+        batch.rows.clear();
+        loop {
+            let space = self.heap.object_space();
+            let Some((id, at)) = space.page_from(self.position, self.end) else {
+                return Ok(false);
+            };
+            if at.page == space.first_page(at.extent) {
+                self.read_ahead(at.extent)?;
+            }
+            self.position = Position {
+                page: at.page + 1,
+                ..at
+            };
+            if self.copy_page(id, batch)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// At every eighth extent, reads the next eight in large reads.
+    fn read_ahead(&self, extent: usize) -> Result<()> {
+        let is_wanted = extent.is_multiple_of(READ_AHEAD_EXTENTS) && extent <= self.end.extent;
+        if !is_wanted {
+            return Ok(());
+        }
+        for (first, page_count) in self.heap.object_space().page_runs(extent..extent + READ_AHEAD_EXTENTS) {
+            self.storage.pool.read_ahead(self.storage.id, first, page_count)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the rows of a page; false when the page is none of the heap's.
+    fn copy_page(&mut self, id: PageId, batch: &mut RowBatch) -> Result<bool> {
+        let (used, is_settled, is_sparse) = {
+            let page = read(self.storage, id)?;
+            let view = page.view();
+            if view.kind() != Some(PageKind::Heap) || view.object() != self.heap.root().object {
+                return Ok(false);
+            }
+            let oldest_active = self.storage.oldest_active.load();
+            let is_sparse = view.usable_free(oldest_active) > PAGE_BYTES / 2;
+            (self.copy_used(view), is_settled(self.storage, view), is_sparse)
+        };
+        let limit = self.slot_limit(id);
+        batch.page = id;
+        if self.collects_hints && is_sparse {
+            self.heap.object_space().note_reclaimable(id);
+        }
+        let needs_no_lock = match self.mode {
+            ReadMode::Uncommitted => true,
+            ReadMode::Committed => is_settled,
+            ReadMode::Locked(_) => false,
+        };
+        if needs_no_lock {
+            batch.bytes.extend_from_slice(&self.copy[..used]);
+            self.take_rows(limit, batch)?;
+        } else {
+            self.take_rows_waiting(id, limit, batch)?;
+        }
+        Ok(true)
+    }
+
+    /// Copies header, rows and slots; returns where the rows end.
+    fn copy_used(&mut self, view: PageRef<'_>) -> usize {
+        let used = usize::from(view.free_offset()).min(PAGE_BYTES);
+        let slots = PAGE_BYTES.saturating_sub(2 * usize::from(view.slot_count())).max(used);
+        self.copy[..used].copy_from_slice(&view.bytes()[..used]);
+        self.copy[slots..].copy_from_slice(&view.bytes()[slots..]);
+        used
+    }
+
+    fn slot_limit(&self, id: PageId) -> u16 {
+        let limits = self.limits.iter().filter(|(page, _)| *page == id);
+        limits.map(|(_, slots)| *slots).min().unwrap_or(u16::MAX)
+    }
+
+    /// All rows of the copied page, which lies at the front of the batch's bytes.
+    fn take_rows(&self, limit: u16, batch: &mut RowBatch) -> Result<()> {
+        let view = PageRef::new(&self.copy);
+        let base = self.copy.as_ptr() as usize;
+        let id = batch.page;
+        for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {
+            if is_ghost(row) {
+                continue;
+            }
+            match self.heap.parse(self.storage, Rid { page: id, slot }, row)? {
+                HeapRow::Plain(payload) => batch.push(slot, payload.as_ptr() as usize - base, payload.len()),
+                HeapRow::Forwarded(..) => {}
+                HeapRow::Stub(_) => self.take_forwarded(Rid { page: id, slot }, batch)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn take_forwarded(&self, rid: Rid, batch: &mut RowBatch) -> Result<()> {
+        let start = batch.bytes.len();
+        if self.heap.read_row(self.storage, rid, &mut batch.bytes)? {
+            let length = batch.bytes.len() - start;
+            batch.push(rid.slot, start, length);
+        }
+        Ok(())
+    }
+
+    /// Waits for each row, ghosts included (their deletion may be taken back), then reads it.
+    fn take_rows_waiting(&self, id: PageId, limit: u16, batch: &mut RowBatch) -> Result<()> {
+        let view = PageRef::new(&self.copy);
+        for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {
+            let rid = Rid { page: id, slot };
+            if !is_ghost(row) && matches!(self.heap.parse(self.storage, rid, row)?, HeapRow::Forwarded(..)) {
+                continue;
+            }
+            match self.mode {
+                ReadMode::Locked(mode) => self.heap.lock_row(self.storage, self.locks, rid, mode)?,
+                _ => {
+                    let resource = self.heap.resource(self.storage, rid);
+                    self.locks
+                        .wait_for_row(self.storage.id.0, self.heap.table(), resource)?;
+                }
+            }
+            self.take_current(rid, row, view.lsn(), batch)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the row as it is now: the copy when the page has not changed since, the page's own otherwise.
+    fn take_current(&self, rid: Rid, row: &[u8], copied_at: vlf::Lsn, batch: &mut RowBatch) -> Result<()> {
+        let is_unchanged = read(self.storage, rid.page)?.view().lsn() == copied_at;
+        if is_unchanged && is_ghost(row) {
+            return Ok(());
+        }
+        if is_unchanged && let HeapRow::Plain(payload) = self.heap.parse(self.storage, rid, row)? {
+            batch.push_copy(rid.slot, payload);
+            return Ok(());
+        }
+        self.take_forwarded(rid, batch)
+    }
+}

@@ -1,0 +1,542 @@
+//! Space maps: which extents of a data file are free, and which belong to which object.
+//!
+//! ```text
+//! data file | 0 header | 1 | 2 space map | 3..8 | 9, 10 boot | 11..16 | extent 2 | extent 3 | ...     8 pages per extent
+//!           | 512,000 + 0 .. 2 space map ..                                                          next interval
+//!
+//! space map (GAM)    header | one bit per extent of its interval of 64,000 extents: 1 = in use       8,000 bytes
+//! extent list (IAM)  header (next: the object's next extent list) | entries: u32 extent, u16 file, u16 zero
+//! ```
+//! SQL Server's GAM covers about 64,000 extents (4 GB) too (SQL Server docs, "Pages and extents architecture guide"); its
+//! IAM pages are bitmaps, ours are lists in the order of allocation, so that a heap is scanned in the order it was filled.
+//!
+//! * Each extent list page is the first page of an extent the object owns by that alone; an entry of zero ends a list.
+//! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, belong to nobody.
+//! * Allocating an extent is one change of list and map together, without undo: when the transaction rolls back the object
+//!   keeps the extent. Freeing happens when the object is gone, in changes of no transaction; a crash between the two leaves
+//!   extents that nobody owns, which [`SpaceMap::reconcile`] finds.
+//! * Pages of an object are used in the order of its extents; the first page never formatted is the object's frontier.
+
+use super::change::{Author, Planned, Subject, damaged, fresh, log_and_apply, read, write};
+use crate::buffer::DatabaseStorage;
+use crate::error::{Error, Result};
+use crate::log::TransactionChain;
+use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) mod object;
+
+pub use object::SpaceUsage;
+pub(super) use object::{ObjectSpace, Position};
+
+/// Pages of an extent.
+pub const EXTENT_PAGES: u32 = 8;
+/// Extents one space map covers.
+const INTERVAL_EXTENTS: u32 = 64_000;
+/// Place of the space map in its interval.
+const MAP_PAGE: u32 = 2;
+/// Extents at the start of each file that belong to nobody.
+const RESERVED_EXTENTS: u32 = 2;
+/// Bytes of an entry of an extent list.
+const ENTRY_BYTES: usize = 8;
+/// Entries an extent list page holds.
+pub(super) const LIST_ENTRIES: usize = (PAGE_BYTES - HEADER_BYTES) / ENTRY_BYTES;
+/// Offset of the link to the next page in every page's header.
+const AT_NEXT: u16 = 36;
+
+/// An extent: eight pages of a file that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExtentId {
+    /// The file.
+    pub file: u16,
+    /// Number of the extent in the file, from 0.
+    pub extent: u32,
+}
+
+impl ExtentId {
+    /// A page of the extent.
+    pub fn page(self, index: u32) -> PageId {
+        PageId::new(self.file, self.extent * EXTENT_PAGES + index)
+    }
+
+    /// The extent a page lies in.
+    pub fn of(page: PageId) -> ExtentId {
+        ExtentId {
+            file: page.file,
+            extent: page.page / EXTENT_PAGES,
+        }
+    }
+
+    /// The space map that covers the extent, and the byte and bit of it that stand for it.
+    pub(super) fn map_bit(self) -> (PageId, usize, u8) {
+        let (interval, index) = (self.extent / INTERVAL_EXTENTS, self.extent % INTERVAL_EXTENTS);
+        let map = PageId::new(self.file, interval * INTERVAL_EXTENTS * EXTENT_PAGES + MAP_PAGE);
+        (map, HEADER_BYTES + index as usize / 8, 1 << (index % 8))
+    }
+
+    /// True for extents that no object may own.
+    pub(super) fn is_reserved(self) -> bool {
+        self.extent < RESERVED_EXTENTS || self.extent.is_multiple_of(INTERVAL_EXTENTS)
+    }
+
+    fn to_entry(self) -> [u8; ENTRY_BYTES] {
+        let mut entry = [0; ENTRY_BYTES];
+        entry[..4].copy_from_slice(&self.extent.to_le_bytes());
+        entry[4..6].copy_from_slice(&self.file.to_le_bytes());
+        entry
+    }
+
+    fn from_entry(entry: &[u8]) -> Option<ExtentId> {
+        let [a, b, c, d, e, f, ..] = *entry.first_chunk::<ENTRY_BYTES>()?;
+        let extent = u32::from_le_bytes([a, b, c, d]);
+        let file = u16::from_le_bytes([e, f]);
+        (extent != 0).then_some(ExtentId { file, extent })
+    }
+}
+
+/// Where a heap or tree begins: all that a catalog has to remember of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ObjectRoot {
+    /// The object's id.
+    pub object: ObjectId,
+    /// Its first extent list page.
+    pub first_iam: PageId,
+}
+
+/// The space of one database: a copy in memory of its space maps, and the insert state of its open objects.
+pub struct SpaceMap {
+    allocation: Mutex<Allocation>,
+    objects: Mutex<HashMap<ObjectId, Arc<ObjectSpace>>>,
+}
+
+/// Which extents are in use, by file.
+struct Allocation {
+    files: Vec<FileMap>,
+    turn: usize,
+}
+
+struct FileMap {
+    file: u16,
+    used: Vec<u64>,
+    search_from: u32,
+}
+
+impl FileMap {
+    fn is_used(&self, extent: u32) -> bool {
+        let word = self.used.get(extent as usize / 64).copied().unwrap_or(0);
+        word >> (extent % 64) & 1 == 1
+    }
+
+    fn set(&mut self, extent: u32, used: bool) {
+        let word = extent as usize / 64;
+        if word >= self.used.len() {
+            self.used.resize(word + 1, 0);
+        }
+        let bit = 1 << (extent % 64);
+        if used {
+            self.used[word] |= bit;
+        } else {
+            self.used[word] &= !bit;
+            self.search_from = self.search_from.min(extent);
+        }
+    }
+
+    /// The first free extent below `extent_count`.
+    fn find_free(&mut self, extent_count: u32) -> Option<u32> {
+        let file = self.file;
+        let is_free = |extent: &u32| !self.is_used(*extent) && !ExtentId { file, extent: *extent }.is_reserved();
+        let found = (self.search_from..extent_count).find(is_free);
+        self.search_from = found.unwrap_or(extent_count);
+        found
+    }
+}
+
+impl SpaceMap {
+    /// Reads the space maps of every data file. A database just created has none yet: its maps appear as they are needed.
+    ///
+    /// # Errors
+    /// 823 and 824 when a map cannot be read.
+    pub fn open(storage: &DatabaseStorage) -> Result<SpaceMap> {
+        let map = SpaceMap {
+            allocation: Mutex::new(Allocation {
+                files: Vec::new(),
+                turn: 0,
+            }),
+            objects: Mutex::new(HashMap::new()),
+        };
+        map.reload(storage)?;
+        Ok(map)
+    }
+
+    /// Reads the space maps again and forgets every object's state: after recovery or restore changed pages below.
+    ///
+    /// # Errors
+    /// 823 and 824 when a map cannot be read.
+    pub fn reload(&self, storage: &DatabaseStorage) -> Result<()> {
+        let files = storage.files.file_ids();
+        let files = files.into_iter().map(|file| read_file_map(storage, file));
+        let files = files.collect::<Result<Vec<_>>>()?;
+        let mut allocation = self.allocation.lock();
+        *allocation = Allocation { files, turn: 0 };
+        self.objects.lock().clear();
+        Ok(())
+    }
+
+    /// Allocates a new object's first extent, whose first page becomes its extent list.
+    pub(super) fn create_object(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        object: ObjectId,
+    ) -> Result<ObjectRoot> {
+        let mut allocation = self.allocation.lock();
+        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
+        let first_iam = extent.page(0);
+        let mut list = fresh(storage, first_iam)?;
+        let mut map = write(storage, extent.map_bit().0)?;
+        let (operation_bytes, offset) = map_change(&map, extent, true);
+        let mut planned = [
+            Planned {
+                page: &mut list,
+                operation: format_list(object, PageId::NONE),
+            },
+            Planned {
+                page: &mut map,
+                operation: set_map_byte(offset, &operation_bytes),
+            },
+        ];
+        log_and_apply(
+            storage,
+            Author::Transaction(chain),
+            Subject::structure(object),
+            &mut planned,
+        )?;
+        allocation.mark(extent, true);
+        Ok(ObjectRoot { object, first_iam })
+    }
+
+    /// Allocates an extent for an object and enters it in its list; `tail` is the object's last list page with its entries.
+    /// Returns the extent and, when the list page was full and the extent begins with a new one, true.
+    pub(super) fn allocate_extent(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        object: ObjectId,
+        tail: (PageId, usize),
+    ) -> Result<(ExtentId, bool)> {
+        let (tail_page, tail_entries) = tail;
+        let mut allocation = self.allocation.lock();
+        let extent = self.find_extent(storage, chain, &mut allocation, object)?;
+        let is_list = tail_entries >= LIST_ENTRIES;
+        let mut list = write(storage, tail_page)?;
+        let mut new_list = if is_list {
+            Some(fresh(storage, extent.page(0))?)
+        } else {
+            None
+        };
+        let mut map = write(storage, extent.map_bit().0)?;
+        let (map_bytes, map_offset) = map_change(&map, extent, true);
+        let (link, entry) = (extent.page(0).to_bytes(), extent.to_entry());
+        let mut planned = Vec::with_capacity(3);
+        planned.push(Planned {
+            page: &mut list,
+            operation: PageOperation::SetBytes {
+                offset: if is_list {
+                    AT_NEXT
+                } else {
+                    (HEADER_BYTES + tail_entries * ENTRY_BYTES) as u16
+                },
+                before: &[],
+                after: if is_list { &link } else { &entry },
+            },
+        });
+        if let Some(page) = &mut new_list {
+            planned.push(Planned {
+                page,
+                operation: format_list(object, tail_page),
+            });
+        }
+        planned.push(Planned {
+            page: &mut map,
+            operation: set_map_byte(map_offset, &map_bytes),
+        });
+        log_and_apply(
+            storage,
+            Author::Transaction(chain),
+            Subject::structure(object),
+            &mut planned,
+        )?;
+        allocation.mark(extent, true);
+        Ok((extent, is_list))
+    }
+
+    /// A free extent whose space map is formatted. Grows a file when none is free.
+    fn find_extent(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        allocation: &mut Allocation,
+        object: ObjectId,
+    ) -> Result<ExtentId> {
+        let extent = match allocation.find_free(storage) {
+            Some(extent) => extent,
+            None => {
+                grow(storage, object)?;
+                allocation.find_free(storage).ok_or_else(|| full(storage, object))?
+            }
+        };
+        let map = extent.map_bit().0;
+        let is_formatted = read(storage, map)?.view().kind() == Some(PageKind::SpaceMap);
+        if !is_formatted {
+            let mut page = fresh(storage, map)?;
+            let operation = PageOperation::Format {
+                kind: PageKind::SpaceMap,
+                level: 0,
+                object: ObjectId(0),
+                next: PageId::NONE,
+                previous: PageId::NONE,
+            };
+            let mut planned = [Planned {
+                page: &mut page,
+                operation,
+            }];
+            let subject = Subject::structure(ObjectId(0));
+            log_and_apply(storage, Author::Transaction(chain), subject, &mut planned)?;
+        }
+        Ok(extent)
+    }
+
+    /// Frees all extents of an object that is gone: dropped and committed, or created and rolled back. The changes belong to
+    /// no transaction. Nobody may use the object any more.
+    ///
+    /// # Errors
+    /// 9002 when the log is full: what is not freed then stays for [`SpaceMap::reconcile`].
+    pub fn free_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<()> {
+        self.objects.lock().remove(&root.object);
+        let mut extents = extents_of(storage, root)?.extents;
+        extents.sort_unstable();
+        self.free_extents(storage, root.object, &extents)
+    }
+
+    /// Frees every extent that none of `owned` owns. To be called after crash recovery, before the database opens; returns how
+    /// many extents were freed.
+    ///
+    /// # Errors
+    /// 823 and 824 when a list or map cannot be read.
+    pub fn reconcile(&self, storage: &DatabaseStorage, owned: &[ObjectRoot]) -> Result<usize> {
+        let mut kept = std::collections::HashSet::new();
+        for root in owned {
+            kept.extend(extents_of(storage, *root)?.extents);
+        }
+        let orphans: Vec<ExtentId> = self
+            .used_extents()
+            .into_iter()
+            .filter(|one| !kept.contains(one))
+            .collect();
+        self.free_extents(storage, ObjectId(0), &orphans)?;
+        Ok(orphans.len())
+    }
+
+    /// Every extent that the maps call used, in order.
+    pub(super) fn used_extents(&self) -> Vec<ExtentId> {
+        let allocation = self.allocation.lock();
+        let mut extents = Vec::new();
+        for map in &allocation.files {
+            let bits = (0..map.used.len() as u32 * 64).filter(|extent| map.is_used(*extent));
+            extents.extend(bits.map(|extent| ExtentId { file: map.file, extent }));
+        }
+        extents.sort_unstable();
+        extents
+    }
+
+    /// Clears the bits of sorted extents, one record per space map page.
+    fn free_extents(&self, storage: &DatabaseStorage, object: ObjectId, extents: &[ExtentId]) -> Result<()> {
+        let mut allocation = self.allocation.lock();
+        for group in extents.chunk_by(|a, b| a.map_bit().0 == b.map_bit().0) {
+            let (Some(first), Some(last)) = (group.first(), group.last()) else {
+                continue;
+            };
+            let (map_page, from, _) = first.map_bit();
+            let to = last.map_bit().1;
+            let mut map = write(storage, map_page)?;
+            let before = map.view().bytes()[from..=to].to_vec();
+            let mut after = before.clone();
+            for extent in group {
+                let (_, byte, bit) = extent.map_bit();
+                after[byte - from] &= !bit;
+            }
+            let mut planned = [Planned {
+                page: &mut map,
+                operation: PageOperation::SetBytes {
+                    offset: from as u16,
+                    before: &before,
+                    after: &after,
+                },
+            }];
+            log_and_apply(storage, Author::System, Subject::structure(object), &mut planned)?;
+            for extent in group {
+                allocation.mark(*extent, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// After a rollback: a page of an object has space to win back, if anybody has the object open.
+    pub(super) fn note_reclaimable(&self, object: ObjectId, page: PageId) {
+        let space = self.objects.lock().get(&object).cloned();
+        if let Some(space) = space {
+            space.note_reclaimable(page);
+        }
+    }
+
+    /// The shared insert state of an object.
+    pub(super) fn open_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<Arc<ObjectSpace>> {
+        let mut objects = self.objects.lock();
+        if let Some(space) = objects.get(&root.object) {
+            return Ok(space.clone());
+        }
+        let space = Arc::new(ObjectSpace::load(storage, root)?);
+        objects.insert(root.object, space.clone());
+        Ok(space)
+    }
+}
+
+impl Allocation {
+    /// A free extent, taking the files in turn.
+    fn find_free(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
+        for file in storage.files.file_ids() {
+            if self.files.iter().all(|map| map.file != file) {
+                let (used, search_from) = (Vec::new(), 0);
+                self.files.push(FileMap {
+                    file,
+                    used,
+                    search_from,
+                });
+            }
+        }
+        let count = self.files.len();
+        for offset in 0..count {
+            let index = (self.turn + offset) % count;
+            let map = &mut self.files[index];
+            let extent_count = storage.files.page_count(map.file) / EXTENT_PAGES;
+            if let Some(extent) = map.find_free(extent_count) {
+                let file = map.file;
+                self.turn = (index + 1) % count;
+                return Some(ExtentId { file, extent });
+            }
+        }
+        None
+    }
+
+    fn mark(&mut self, extent: ExtentId, used: bool) {
+        if let Some(map) = self.files.iter_mut().find(|map| map.file == extent.file) {
+            map.set(extent.extent, used);
+        }
+    }
+}
+
+/// The extents of an object, from its lists.
+pub(super) struct ExtentLists {
+    /// In the order of allocation, the first extent of each list page in its place.
+    pub extents: Vec<ExtentId>,
+    /// Positions in `extents` of those that begin with a list page.
+    pub lists: Vec<usize>,
+    /// Entries on the last list page.
+    pub tail_entries: usize,
+}
+
+/// Walks an object's extent lists.
+pub(super) fn extents_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<ExtentLists> {
+    let mut found = ExtentLists {
+        extents: Vec::new(),
+        lists: Vec::new(),
+        tail_entries: 0,
+    };
+    let mut list = root.first_iam;
+    let mut seen = std::collections::HashSet::new();
+    while !list.is_none() {
+        let page = read(storage, list)?;
+        let view = page.view();
+        let is_ours = view.kind() == Some(PageKind::ExtentList) && view.object() == root.object;
+        if !is_ours || !seen.insert(list) {
+            return Err(damaged(
+                storage,
+                list,
+                "an object's chain of extent lists leads to another page",
+            ));
+        }
+        found.lists.push(found.extents.len());
+        found.extents.push(ExtentId::of(list));
+        let entries = view.bytes()[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
+        let entries: Vec<ExtentId> = entries.map_while(ExtentId::from_entry).collect();
+        found.tail_entries = entries.len();
+        found.extents.extend(entries);
+        list = view.next();
+    }
+    Ok(found)
+}
+
+fn read_file_map(storage: &DatabaseStorage, file: u16) -> Result<FileMap> {
+    let extent_count = storage.files.page_count(file) / EXTENT_PAGES;
+    let mut map = FileMap {
+        file,
+        used: Vec::new(),
+        search_from: 0,
+    };
+    for interval in 0..extent_count.div_ceil(INTERVAL_EXTENTS) {
+        let first = interval * INTERVAL_EXTENTS;
+        let (page_id, ..) = ExtentId { file, extent: first }.map_bit();
+        if page_id.page >= storage.files.page_count(file) {
+            break;
+        }
+        let page = read(storage, page_id)?;
+        if page.view().kind() != Some(PageKind::SpaceMap) {
+            continue;
+        }
+        let bits = &page.view().bytes()[HEADER_BYTES..HEADER_BYTES + INTERVAL_EXTENTS as usize / 8];
+        let used = (0..INTERVAL_EXTENTS).filter(|index| bits[*index as usize / 8] >> (index % 8) & 1 == 1);
+        used.for_each(|index| map.set(first + index, true));
+    }
+    Ok(map)
+}
+
+/// Grows the data file that may grow, by its own increment.
+fn grow(storage: &DatabaseStorage, object: ObjectId) -> Result<()> {
+    match storage.files.grow_any(EXTENT_PAGES) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(full(storage, object)),
+        Err(error) => Err(error),
+    }
+}
+
+fn full(storage: &DatabaseStorage, object: ObjectId) -> Error {
+    Error::filegroup_full(&object.to_string(), &storage.name, "PRIMARY")
+}
+
+fn format_list(object: ObjectId, previous: PageId) -> PageOperation<'static> {
+    PageOperation::Format {
+        kind: PageKind::ExtentList,
+        level: 0,
+        object,
+        next: PageId::NONE,
+        previous,
+    }
+}
+
+/// The byte of the map that stands for the extent, before and after.
+fn map_change(map: &crate::buffer::PageWrite<'_>, extent: ExtentId, used: bool) -> ([u8; 2], usize) {
+    let (_, offset, bit) = extent.map_bit();
+    let before = map.view().bytes()[offset];
+    let after = if used { before | bit } else { before & !bit };
+    ([before, after], offset)
+}
+
+fn set_map_byte(offset: usize, bytes: &[u8; 2]) -> PageOperation<'_> {
+    PageOperation::SetBytes {
+        offset: offset as u16,
+        before: &bytes[..1],
+        after: &bytes[1..],
+    }
+}

@@ -1,0 +1,186 @@
+//! Every kind of change, taken back by itself.
+
+use super::*;
+use crate::page::UndoKind;
+
+/// Kinds of the records between two points of a transaction, newest last.
+fn kinds(bench: &Bench, work: &Work, from: Lsn) -> Vec<UndoKind> {
+    let mut kinds = Vec::new();
+    let mut next = work.chain.last;
+    while next > from {
+        let record = bench.storage.log.read_record(next).unwrap();
+        kinds.push(Change::decode(&record.payload).unwrap().undo);
+        next = record.header.previous;
+    }
+    kinds.retain(|kind| *kind != UndoKind::None);
+    kinds.reverse();
+    kinds
+}
+
+/// Does something, sees that it logs the kinds expected, takes it back, and sees that all rows are as before.
+fn check(
+    bench: &Bench,
+    expected: &[UndoKind],
+    rows: &dyn Fn() -> Vec<(Vec<u8>, Vec<u8>)>,
+    action: &mut dyn FnMut(&mut StoreContext<'_>),
+) {
+    let before = rows();
+    let mut work = bench.begin();
+    let start = work.chain.last;
+    action(&mut bench.ctx(&mut work));
+    assert_ne!(rows(), before, "{expected:?} changes something");
+    assert_eq!(kinds(bench, &work, start), expected);
+    bench.roll_back(work);
+    assert_eq!(rows(), before, "{expected:?} is taken back");
+}
+
+#[test]
+fn each_kind_in_a_heap() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let bench = Bench::new(32, policy);
+        let heap = bench.heap(1);
+        let mut work = bench.begin();
+        let filler = vec![0u8; 1_500];
+        let rids: Vec<Rid> = (0..5)
+            .map(|_| {
+                heap.insert(&mut bench.ctx(&mut work), &filler, Placement::Anywhere)
+                    .unwrap()
+            })
+            .collect();
+        bench.commit(work);
+        let rows = || {
+            let rows = heap_rows(&bench, &heap, ReadMode::Uncommitted).into_iter();
+            rows.map(|(rid, row)| (rid.to_bytes().to_vec(), row))
+                .collect::<Vec<_>>()
+        };
+        check(&bench, &[UndoKind::HeapInsert], &rows, &mut |ctx| {
+            heap.insert(ctx, b"new", Placement::Anywhere).unwrap();
+        });
+        check(&bench, &[UndoKind::HeapDelete], &rows, &mut |ctx| {
+            assert!(heap.delete(ctx, rids[1]).unwrap())
+        });
+        check(&bench, &[UndoKind::HeapUpdate], &rows, &mut |ctx| {
+            assert!(heap.update(ctx, rids[2], b"short").unwrap())
+        });
+        let moved = [UndoKind::HeapInsert, UndoKind::HeapUpdate];
+        check(&bench, &moved, &rows, &mut |ctx| {
+            assert!(heap.update(ctx, rids[3], &[1; 3_000]).unwrap())
+        });
+        let moved_twice = [moved[0], moved[1], moved[0], moved[1], UndoKind::HeapDelete];
+        check(&bench, &moved_twice, &rows, &mut |ctx| {
+            assert!(heap.update(ctx, rids[4], &[1; 5_000]).unwrap());
+            assert!(heap.update(ctx, rids[4], &[2; 8_000]).unwrap());
+        });
+        check(&bench, &[UndoKind::Fill], &rows, &mut |ctx| {
+            let mut fill = HeapFill::new(&heap);
+            fill.push(ctx, b"filled").unwrap();
+            fill.finish(ctx).unwrap();
+        });
+        bench.assert_sound(&[(heap.root(), ObjectKind::Heap)]);
+        bench.assert_redo_makes_the_same_pages();
+    }
+}
+
+#[test]
+fn each_kind_in_a_tree_even_after_splits_moved_the_row() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let bench = Bench::new(32, policy);
+        let tree = bench.tree(1);
+        let mut work = bench.begin();
+        for number in 0..20u32 {
+            assert!(
+                tree.insert(&mut bench.ctx(&mut work), &(number * 10).to_be_bytes(), &[1; 300])
+                    .unwrap()
+            );
+        }
+        bench.commit(work);
+        let rows = || tree_model::tree_rows(&bench, &tree, ReadMode::Uncommitted, false);
+        let key = 155u32.to_be_bytes();
+        let old = 150u32.to_be_bytes();
+        check(&bench, &[UndoKind::TreeInsert], &rows, &mut |ctx| {
+            assert!(tree.insert(ctx, &key, b"new").unwrap())
+        });
+        check(&bench, &[UndoKind::TreeDelete], &rows, &mut |ctx| {
+            assert!(tree.delete(ctx, &old).unwrap())
+        });
+        check(&bench, &[UndoKind::TreeUpdate], &rows, &mut |ctx| {
+            assert!(tree.update(ctx, &old, b"short").unwrap())
+        });
+        check(
+            &bench,
+            &[UndoKind::TreeDelete, UndoKind::TreeUpdate],
+            &rows,
+            &mut |ctx| {
+                assert!(tree.delete(ctx, &old).unwrap());
+                assert!(tree.insert(ctx, &old, b"again").unwrap());
+            },
+        );
+        check(&bench, &[UndoKind::Fill], &rows, &mut |ctx| {
+            let mut fill = TreeFill::new(&tree);
+            assert!(fill.push(ctx, &1_000u32.to_be_bytes(), b"filled").unwrap());
+            fill.finish(ctx).unwrap();
+        });
+        let mut undone = bench.begin();
+        assert!(tree.update(&mut bench.ctx(&mut undone), &old, b"short").unwrap());
+        assert!(tree.delete(&mut bench.ctx(&mut undone), &190u32.to_be_bytes()).unwrap());
+        assert!(tree.insert(&mut bench.ctx(&mut undone), &key, b"new").unwrap());
+        let mut other = bench.begin();
+        for number in 0..200u32 {
+            assert!(
+                tree.insert(&mut bench.ctx(&mut other), &(2 + number * 10).to_be_bytes(), &[2; 300])
+                    .unwrap()
+            );
+        }
+        bench.commit(other);
+        bench.roll_back(undone);
+        let after = rows();
+        assert_eq!(after.len(), 220);
+        assert!(after.iter().all(|(_, row)| row.len() == 300));
+        bench.assert_sound(&[(tree.root(), ObjectKind::Tree)]);
+        bench.assert_redo_makes_the_same_pages();
+    }
+}
+
+#[test]
+fn classic_logs_whole_rows_and_native_what_changed() {
+    let logged = |policy| {
+        let bench = Bench::new(64, policy);
+        let (heap, tree) = (bench.heap(1), bench.tree(2));
+        let row = vec![7u8; 500];
+        let mut work = bench.begin();
+        let rid = heap
+            .insert(&mut bench.ctx(&mut work), &row, Placement::Anywhere)
+            .unwrap();
+        assert!(tree.insert(&mut bench.ctx(&mut work), b"key", &row).unwrap());
+        bench.commit(work);
+        let mut changed = row.clone();
+        changed[250] = 8;
+        let mut work = bench.begin();
+        let before = work.chain.last;
+        assert!(heap.update(&mut bench.ctx(&mut work), rid, &changed).unwrap());
+        assert!(tree.update(&mut bench.ctx(&mut work), b"key", &changed).unwrap());
+        assert!(heap.delete(&mut bench.ctx(&mut work), rid).unwrap());
+        assert!(tree.delete(&mut bench.ctx(&mut work), b"key").unwrap());
+        let mut bytes = Vec::new();
+        let mut next = work.chain.last;
+        while next > before {
+            let record = bench.storage.log.read_record(next).unwrap();
+            bytes.push(record.payload.len());
+            next = record.header.previous;
+        }
+        bench.roll_back(work);
+        assert_eq!(heap_rows(&bench, &heap, ReadMode::Committed)[&rid], row);
+        bytes.reverse();
+        bytes
+    };
+    let (native, classic) = (logged(LogPolicy::native()), logged(LogPolicy::classic()));
+    assert!(native.iter().all(|bytes| *bytes < 32), "{native:?}");
+    assert!(
+        classic[..2].iter().all(|bytes| *bytes > 1_000),
+        "both images: {classic:?}"
+    );
+    assert!(
+        classic[2..].iter().all(|bytes| *bytes > 500),
+        "the deleted row: {classic:?}"
+    );
+}

@@ -1,0 +1,588 @@
+//! B-trees: rows in the order of their keys, unique by key. Clustered indexes hold the rows themselves, nonclustered ones a
+//! locator.
+//!
+//! ```text
+//!                 root (its page never changes)          level 2
+//!            [-inf -> A] [m -> B]                        level 1
+//!   leaf <-> leaf <-> leaf <-> leaf                      level 0, linked both ways
+//! ```
+//! Keys are runs of bytes that compare as `memcmp` does; the first separator of a branch counts as minus infinity, whatever
+//! its bytes are.
+//!
+//! * Readers and writers descend by latch coupling: a child is latched before its parent is let go. A writer that finds no
+//!   room lets go and descends again with exclusive latches, splitting every branch on the way that has no room for a
+//!   separator, so that a split never climbs.
+//! * A split moves rows to a new page on the right, and is one change without undo. Pages are never merged or freed while
+//!   the tree lives. So a key is on the page it once was on, or to the right of it: that is how undo finds it.
+//! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
+//! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
+
+mod scan;
+mod split;
+mod undo;
+
+pub use scan::{TreeBatch, TreeScan};
+pub(super) use undo::{empty_split_off_pages, undo_by_key};
+
+use super::StoreContext;
+use super::change::{Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, write};
+use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row, splice};
+use super::scan::ReadMode;
+use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
+use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
+use crate::error::{Error, Result};
+use crate::lock::{LockOwner, Mode, Resource};
+use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_MAX, UndoKind};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The longest key: SQL Server's limit for nonclustered indexes (SQL Server docs; 900 bytes for clustered ones).
+pub const KEY_BYTES_MAX: usize = 1_700;
+/// Times a writer descends again after making room. Each time makes room or finds that another has used it up.
+const ATTEMPTS_MAX: usize = 10_000;
+
+/// A b-tree, open. Cheap to clone; all handles of one tree share its space.
+#[derive(Clone)]
+pub struct Tree {
+    root: ObjectRoot,
+    table: u32,
+    space: Arc<ObjectSpace>,
+}
+
+/// Where a key is on a page, or where it belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Found {
+    slot: u16,
+    is_there: bool,
+}
+
+impl Tree {
+    /// Creates an empty tree. The caller has chosen an object id never used before.
+    ///
+    /// # Errors
+    /// 1101 and 1105 when the files are full, 9002 when the log is.
+    pub fn create(ctx: &mut StoreContext<'_>, object: ObjectId) -> Result<ObjectRoot> {
+        let root = ctx.space.create_object(ctx.storage, ctx.chain, object)?;
+        let tree = Tree::open(ctx.storage, ctx.space, root, 0)?;
+        let page_id = tree.space.take_page(ctx.storage, ctx.space, ctx.chain)?;
+        let mut page = fresh(ctx.storage, page_id)?;
+        let mut planned = [Planned {
+            page: &mut page,
+            operation: empty_leaf(object, PageId::NONE, PageId::NONE),
+        }];
+        log_and_apply(
+            ctx.storage,
+            Author::Transaction(ctx.chain),
+            Subject::structure(object),
+            &mut planned,
+        )?;
+        Ok(root)
+    }
+
+    /// Opens a tree. `table` is the id that its table locks name.
+    ///
+    /// # Errors
+    /// 823 and 824 when its extent list cannot be read.
+    pub fn open(storage: &DatabaseStorage, space: &SpaceMap, root: ObjectRoot, table: u32) -> Result<Tree> {
+        let space = space.open_object(storage, root)?;
+        Ok(Tree { root, table, space })
+    }
+
+    /// Where the tree begins.
+    pub fn root(&self) -> ObjectRoot {
+        self.root
+    }
+
+    /// The root page: the second of the first extent, for ever.
+    pub(super) fn root_page(&self) -> PageId {
+        root_page(self.root)
+    }
+
+    /// Inserts a row; false when a row with this key exists. The row's lock is held exclusively from then on.
+    ///
+    /// # Errors
+    /// 511 for a row longer than 8,060 bytes, or too long for a page with its key; 1946 for a key longer than 1,700; those of waiting for a lock; 1101, 1105, 9002 for want of space.
+    pub fn insert(&self, ctx: &mut StoreContext<'_>, key: &[u8], payload: &[u8]) -> Result<bool> {
+        check_lengths(key, payload)?;
+        self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
+        let mut row = Vec::with_capacity(3 + key.len() + payload.len());
+        encode_tree_row(key, payload, &mut row);
+        for _ in 0..ATTEMPTS_MAX {
+            let mut leaf = self.descend_write(ctx.storage, key)?; // step 2
+            let found = self.find(ctx.storage, leaf.view(), leaf.id(), key)?;
+            let Found { slot, is_there } = found;
+            let old = leaf.view().row(slot).filter(|_| is_there);
+            if old.is_some_and(|row| !is_ghost(row)) {
+                return Ok(false);
+            }
+            if self.has_room(ctx.storage, leaf.view(), row.len(), old.map(<[u8]>::len)) {
+                let before = old.map(<[u8]>::to_vec);
+                let (undo, operation) = match &before {
+                    None => (UndoKind::TreeInsert, PageOperation::InsertShift { slot, row: &row }),
+                    Some(before) => {
+                        let after = &row;
+                        (UndoKind::TreeUpdate, PageOperation::ReplaceRow { slot, before, after })
+                    }
+                };
+                self.log_row_change(ctx, &mut leaf, undo, key, operation)?;
+                return Ok(true);
+            }
+            self.make_room(ctx, leaf, key, row.len())?;
+        }
+        Err(damaged(
+            ctx.storage,
+            self.root_page(),
+            "a tree makes no room however often it splits",
+        ))
+    }
+
+    /// Replaces the row of a key; false when there is none.
+    ///
+    /// # Errors
+    /// As for [`Tree::insert`].
+    pub fn update(&self, ctx: &mut StoreContext<'_>, key: &[u8], payload: &[u8]) -> Result<bool> {
+        check_lengths(key, payload)?;
+        self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
+        let mut row = Vec::with_capacity(3 + key.len() + payload.len());
+        encode_tree_row(key, payload, &mut row);
+        for _ in 0..ATTEMPTS_MAX {
+            let mut leaf = self.descend_write(ctx.storage, key)?; // step 2
+            let found = self.find(ctx.storage, leaf.view(), leaf.id(), key)?;
+            let Some(old) = leaf
+                .view()
+                .row(found.slot)
+                .filter(|row| found.is_there && !is_ghost(row))
+            else {
+                return Ok(false);
+            };
+            if self.has_room(ctx.storage, leaf.view(), row.len(), Some(old.len())) {
+                let before = old.to_vec();
+                let Some(operation) = update_operation(ctx.storage, found.slot, &before, &row) else {
+                    return Ok(true);
+                };
+                self.log_row_change(ctx, &mut leaf, UndoKind::TreeUpdate, key, operation)?;
+                return Ok(true);
+            }
+            self.make_room(ctx, leaf, key, row.len())?;
+        }
+        Err(damaged(
+            ctx.storage,
+            self.root_page(),
+            "a tree makes no room however often it splits",
+        ))
+    }
+
+    /// Deletes the row of a key; false when there is none.
+    ///
+    /// # Errors
+    /// Those of waiting for a lock, and 9002.
+    pub fn delete(&self, ctx: &mut StoreContext<'_>, key: &[u8]) -> Result<bool> {
+        self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
+        let mut leaf = self.descend_write(ctx.storage, key)?; // step 2
+        let found = self.find(ctx.storage, leaf.view(), leaf.id(), key)?;
+        let slot = found.slot;
+        let Some(row) = leaf.view().row(slot).filter(|row| found.is_there && !is_ghost(row)) else {
+            return Ok(false);
+        };
+        let status = row[0];
+        let whole_row = if ctx.storage.log_whole_rows() {
+            row.to_vec()
+        } else {
+            Vec::new()
+        };
+        let mut ghost = Vec::new();
+        encode_tree_row(key, &[], &mut ghost);
+        ghost[0] |= GHOST;
+        let operation = match whole_row.is_empty() {
+            true => PageOperation::SetStatus {
+                slot,
+                before: status,
+                after: status | GHOST,
+            },
+            false => PageOperation::ReplaceRow {
+                slot,
+                before: &whole_row,
+                after: &ghost,
+            },
+        };
+        self.log_row_change(ctx, &mut leaf, UndoKind::TreeDelete, key, operation)?;
+        Ok(true)
+    }
+
+    /// Reads the row of a key into `payload`; false when there is none. Under [`ReadMode::Committed`] waits for whoever
+    /// changes it.
+    ///
+    /// # Errors
+    /// Those of waiting for a lock, 823 and 824.
+    pub fn fetch(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        mode: ReadMode,
+        key: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<bool> {
+        payload.clear();
+        match mode {
+            ReadMode::Uncommitted => {}
+            ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, key, lock_mode)?,
+            ReadMode::Committed => {
+                let leaf = self.descend_read(storage, key)?;
+                if is_settled(storage, leaf.view()) {
+                    return self.copy_row(storage, &leaf, key, payload);
+                }
+                drop(leaf);
+                locks.wait_for_row(storage.id.0, self.table, self.resource(storage, key))?;
+            }
+        }
+        let leaf = self.descend_read(storage, key)?;
+        self.copy_row(storage, &leaf, key, payload)
+    }
+
+    /// The highest key, ghosts aside; `None` in an empty tree. Takes no locks.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn last_key(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
+        self.last_key_where(storage, |row| !is_ghost(row))
+    }
+
+    /// The highest key, be its row a ghost.
+    pub(super) fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
+        self.last_key_where(storage, |_| true)
+    }
+
+    fn last_key_where(&self, storage: &DatabaseStorage, counts: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
+        let mut page = self.descend_last(storage)?;
+        loop {
+            let last_row = page.view().rows().rev().find(|(_, row)| counts(row));
+            if let Some((_, row)) = last_row {
+                let (key, _) = parse(storage, page.id(), row)?;
+                return Ok(Some(key.to_vec()));
+            }
+            let (neighbour, of) = (page.view().previous(), page.id());
+            if neighbour.is_none() {
+                return Ok(None);
+            }
+            drop(page);
+            page = left_neighbour(storage, neighbour, of)?;
+        }
+    }
+
+    /// Pages by purpose, for `sp_spaceused`. Reads the branches just above the leaves.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn space_usage(&self, storage: &DatabaseStorage) -> Result<SpaceUsage> {
+        let (reserved_pages, used, lists) = self.space.page_counts();
+        let mut page = read(storage, self.root_page())?;
+        let mut branches = 0;
+        while page.view().level() > 1 {
+            branches += self.count_level(storage, &page)?;
+            let child = self.child(storage, page.view(), page.id(), 0)?;
+            page = read(storage, child)?;
+        }
+        if page.view().level() == 1 {
+            branches += self.count_level(storage, &page)?;
+        }
+        Ok(SpaceUsage {
+            reserved_pages,
+            data_pages: used.saturating_sub(branches),
+            index_pages: branches + lists,
+        })
+    }
+
+    fn count_level(&self, storage: &DatabaseStorage, first: &PageRead<'_>) -> Result<u64> {
+        let (mut count, mut next) = (1, first.view().next());
+        while !next.is_none() {
+            count += 1;
+            next = read(storage, next)?.view().next();
+        }
+        Ok(count)
+    }
+
+    /// The lock resource of a key.
+    pub fn resource(&self, storage: &DatabaseStorage, key: &[u8]) -> Resource {
+        Resource::tree_row(storage.id.0, self.root.object.0, key)
+    }
+
+    pub(super) fn table(&self) -> u32 {
+        self.table
+    }
+
+    pub(super) fn lock_row(&self, storage: &DatabaseStorage, locks: &LockOwner, key: &[u8], mode: Mode) -> Result<()> {
+        locks.lock_row(storage.id.0, self.table, self.resource(storage, key), mode)
+    }
+
+    fn copy_row(&self, storage: &DatabaseStorage, leaf: &PageRead<'_>, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let found = self.find(storage, leaf.view(), leaf.id(), key)?;
+        let Some(row) = leaf
+            .view()
+            .row(found.slot)
+            .filter(|row| found.is_there && !is_ghost(row))
+        else {
+            return Ok(false);
+        };
+        out.extend_from_slice(parse(storage, leaf.id(), row)?.1);
+        Ok(true)
+    }
+
+    /// Steps 4 to 6 for a row of a leaf.
+    fn log_row_change(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        leaf: &mut PageWrite<'_>,
+        undo: UndoKind,
+        key: &[u8],
+        operation: PageOperation<'_>,
+    ) -> Result<()> {
+        let subject = Subject {
+            object: self.root.object,
+            undo,
+            key,
+        };
+        let mut planned = [Planned { page: leaf, operation }];
+        log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned).map(|_| ())
+    }
+
+    /// Step 3: whether a new row, or a row in place of an old one, fits.
+    fn has_room(
+        &self,
+        storage: &DatabaseStorage,
+        page: PageRef<'_>,
+        row_bytes: usize,
+        old_bytes: Option<usize>,
+    ) -> bool {
+        let oldest_active = storage.oldest_active.load();
+        let Some(old_bytes) = old_bytes else {
+            return page.fits(row_bytes, oldest_active);
+        };
+        let growth = row_bytes.saturating_sub(old_bytes);
+        // The only row of a page may use the reserve: whatever was freed here was freed by its own, locking, transaction.
+        let is_alone = page.slot_count() == 1;
+        let free = page.contiguous_free() + usize::from(page.hole_bytes());
+        growth
+            <= if is_alone {
+                free
+            } else {
+                page.usable_free(oldest_active)
+            }
+    }
+
+    /// Removes the ghosts of a full leaf if nobody can bring them back; splits it otherwise.
+    fn make_room(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        mut leaf: PageWrite<'_>,
+        key: &[u8],
+        row_bytes: usize,
+    ) -> Result<()> {
+        let view = leaf.view();
+        if view.ghost_count() > 0 && view.is_reclaimable(ctx.storage.oldest_active.load()) {
+            let mut planned = [Planned {
+                page: &mut leaf,
+                operation: PageOperation::PurgeGhosts,
+            }];
+            let subject = Subject::structure(self.root.object);
+            log_and_apply(ctx.storage, Author::Transaction(ctx.chain), subject, &mut planned)?;
+            return Ok(());
+        }
+        drop(leaf);
+        self.split_for(ctx, key, row_bytes)
+    }
+
+    /// Binary search among the rows of a leaf.
+    fn find(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, key: &[u8]) -> Result<Found> {
+        let (mut low, mut high) = (0, page.slot_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match key_at(storage, page, id, middle)?.cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => {
+                    return Ok(Found {
+                        slot: middle,
+                        is_there: true,
+                    });
+                }
+            }
+        }
+        Ok(Found {
+            slot: low,
+            is_there: false,
+        })
+    }
+
+    /// The slot of the child that covers a key: the last separator not above it, the first when all are.
+    fn child_slot(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, key: &[u8]) -> Result<u16> {
+        let (mut low, mut high) = (1, page.slot_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if key_at(storage, page, id, middle)? <= key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low - 1)
+    }
+
+    /// The child page of a slot of a branch.
+    fn child(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, slot: u16) -> Result<PageId> {
+        let is_branch = page.kind() == Some(PageKind::TreeBranch) && page.object() == self.root.object;
+        let row = page.row(slot).filter(|_| is_branch);
+        let row = row.ok_or_else(|| damaged(storage, id, "a tree leads to a page that is no branch of it"))?;
+        let (_, child) = parse(storage, id, row)?;
+        let child = child.first_chunk().copied().map(PageId::from_bytes);
+        child
+            .filter(|child| !child.is_none())
+            .ok_or_else(|| damaged(storage, id, "a separator leads to no page"))
+    }
+
+    fn descend_read<'s>(&self, storage: &'s DatabaseStorage, key: &[u8]) -> Result<PageRead<'s>> {
+        self.descend_read_by(storage, |view, id| self.child_slot(storage, view, id, key))
+    }
+
+    fn descend_first<'s>(&self, storage: &'s DatabaseStorage) -> Result<PageRead<'s>> {
+        self.descend_read_by(storage, |_, _| Ok(0))
+    }
+
+    fn descend_last<'s>(&self, storage: &'s DatabaseStorage) -> Result<PageRead<'s>> {
+        self.descend_read_by(storage, |view, _| Ok(view.slot_count().saturating_sub(1)))
+    }
+
+    /// Descends with shared latches to a leaf; each child is latched before its parent is let go.
+    fn descend_read_by<'s>(
+        &self,
+        storage: &'s DatabaseStorage,
+        choose: impl Fn(PageRef<'_>, PageId) -> Result<u16>,
+    ) -> Result<PageRead<'s>> {
+        let mut page = read(storage, self.root_page())?;
+        while page.view().level() > 0 {
+            let slot = choose(page.view(), page.id())?;
+            let child = read(storage, self.child(storage, page.view(), page.id(), slot)?)?;
+            check_level(storage, child.view(), child.id(), page.view().level())?;
+            page = child;
+        }
+        self.check_leaf(storage, page.view(), page.id())?;
+        Ok(page)
+    }
+
+    /// Descends with shared latches and takes the exclusive one on the leaf.
+    fn descend_write<'s>(&self, storage: &'s DatabaseStorage, key: &[u8]) -> Result<PageWrite<'s>> {
+        loop {
+            let mut page = read(storage, self.root_page())?;
+            if page.view().level() == 0 {
+                drop(page);
+                let root = write(storage, self.root_page())?;
+                if root.view().level() > 0 {
+                    continue;
+                }
+                self.check_leaf(storage, root.view(), root.id())?;
+                return Ok(root);
+            }
+            loop {
+                let slot = self.child_slot(storage, page.view(), page.id(), key)?;
+                let child = self.child(storage, page.view(), page.id(), slot)?;
+                let level = page.view().level();
+                if level == 1 {
+                    let leaf = write(storage, child)?;
+                    self.check_leaf(storage, leaf.view(), child)?;
+                    return Ok(leaf);
+                }
+                let child = read(storage, child)?;
+                check_level(storage, child.view(), child.id(), level)?;
+                page = child;
+            }
+        }
+    }
+
+    fn check_leaf(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId) -> Result<()> {
+        let is_leaf = page.kind() == Some(PageKind::TreeLeaf) && page.object() == self.root.object;
+        if !is_leaf {
+            return Err(damaged(storage, id, "a tree leads to a page that is no leaf of it"));
+        }
+        Ok(())
+    }
+}
+
+/// The leaf just before the leaf `of`, whose left neighbour was `neighbour` and may have split since. No latch is held on the
+/// way left: latches go from left to right.
+fn left_neighbour<'s>(storage: &'s DatabaseStorage, neighbour: PageId, of: PageId) -> Result<PageRead<'s>> {
+    let mut page = read(storage, neighbour)?;
+    while page.view().next() != of {
+        let next = page.view().next();
+        if next.is_none() {
+            return Err(damaged(
+                storage,
+                of,
+                "a leaf is not to be reached from its left neighbour",
+            ));
+        }
+        page = read(storage, next)?;
+    }
+    Ok(page)
+}
+
+/// The root page of a tree.
+pub(super) fn root_page(root: ObjectRoot) -> PageId {
+    PageId::new(root.first_iam.file, root.first_iam.page + 1)
+}
+
+/// Levels fall by one from parent to child: a damaged tree cannot lead a descent in circles.
+fn check_level(storage: &DatabaseStorage, child: PageRef<'_>, id: PageId, parent_level: u8) -> Result<()> {
+    if child.level().checked_add(1) != Some(parent_level) {
+        return Err(damaged(storage, id, "a tree page is not one level below its parent"));
+    }
+    Ok(())
+}
+
+fn parse<'r>(storage: &DatabaseStorage, id: PageId, row: &'r [u8]) -> Result<(&'r [u8], &'r [u8])> {
+    parse_tree_row(row).ok_or_else(|| damaged(storage, id, "a tree row's key is longer than the row"))
+}
+
+fn key_at<'p>(storage: &DatabaseStorage, page: PageRef<'p>, id: PageId, slot: u16) -> Result<&'p [u8]> {
+    let row = page
+        .row(slot)
+        .ok_or_else(|| damaged(storage, id, "a tree page has an empty slot"))?;
+    Ok(parse(storage, id, row)?.0)
+}
+
+fn empty_leaf(object: ObjectId, next: PageId, previous: PageId) -> PageOperation<'static> {
+    PageOperation::Format {
+        kind: PageKind::TreeLeaf,
+        level: 0,
+        object,
+        next,
+        previous,
+    }
+}
+
+fn update_operation<'r>(
+    storage: &DatabaseStorage,
+    slot: u16,
+    before: &'r [u8],
+    after: &'r [u8],
+) -> Option<PageOperation<'r>> {
+    let found = splice(before, after)?;
+    if storage.log_whole_rows() {
+        return Some(PageOperation::ReplaceRow { slot, before, after });
+    }
+    Some(PageOperation::PatchRow {
+        slot,
+        offset: found.offset as u16,
+        before: found.before,
+        after: found.after,
+    })
+}
+
+pub(super) fn check_lengths(key: &[u8], payload: &[u8]) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(Error::index_key_too_long(key.len(), KEY_BYTES_MAX));
+    }
+    let limit = PAYLOAD_BYTES_MAX.min(ROW_BYTES_MAX - 3 - key.len());
+    if payload.len() > limit {
+        return Err(Error::row_too_long(payload.len(), limit));
+    }
+    Ok(())
+}

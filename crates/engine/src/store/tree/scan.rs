@@ -1,0 +1,254 @@
+//! Scanning a range of a tree in key order, either way, leaf by leaf: each leaf is copied under its latch once, its rows are
+//! then read without it.
+//!
+//! Between two leaves no latch is held. Going right is safe as it is: what a split moves right of a leaf already copied was
+//! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
+//! again to the leaf just before the one copied last.
+
+use super::super::change::{damaged, is_settled, read};
+use super::super::row::is_ghost;
+use super::super::scan::ReadMode;
+use super::{Tree, left_neighbour, parse};
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::lock::LockOwner;
+use crate::page::{PAGE_BYTES, PageId, PageRef};
+use std::ops::Bound;
+
+/// The rows of one leaf that lie in the range, copied.
+#[derive(Default)]
+pub struct TreeBatch {
+    bytes: Vec<u8>,
+    rows: Vec<TreeRow>,
+}
+
+struct TreeRow {
+    key: u32,
+    payload: u32,
+    end: u32,
+}
+
+impl TreeBatch {
+    /// An empty batch; its memory is reused from leaf to leaf.
+    pub fn new() -> TreeBatch {
+        TreeBatch::default()
+    }
+
+    /// Rows in the batch.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True when no row of the leaf lies in the range.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Key and row; `None` past the last.
+    pub fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
+        let row = self.rows.get(index)?;
+        let key = self.bytes.get(row.key as usize..row.payload as usize)?;
+        Some((key, self.bytes.get(row.payload as usize..row.end as usize)?))
+    }
+
+    /// Keys and rows in the order of the scan.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..self.rows.len()).filter_map(|index| self.get(index))
+    }
+
+    fn push(&mut self, key: &[u8], payload: &[u8]) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(payload);
+        let payload_at = start + key.len() as u32;
+        self.rows.push(TreeRow {
+            key: start,
+            payload: payload_at,
+            end: payload_at + payload.len() as u32,
+        });
+    }
+}
+
+/// A scan of a range of keys.
+pub struct TreeScan<'s> {
+    tree: Tree,
+    storage: &'s DatabaseStorage,
+    locks: &'s LockOwner,
+    mode: ReadMode,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    is_backward: bool,
+    step: Step,
+    copy: Box<[u8; PAGE_BYTES]>,
+}
+
+/// Where the next leaf comes from.
+enum Step {
+    /// From the root.
+    Begin,
+    /// The right neighbour of the last leaf.
+    Right(PageId),
+    /// The left neighbour, as it was, of a leaf.
+    Left { neighbour: PageId, of: PageId },
+    /// Nowhere.
+    End,
+}
+
+impl Tree {
+    /// Begins a scan of the keys between two bounds, in key order or backward.
+    pub fn scan<'s>(
+        &self,
+        storage: &'s DatabaseStorage,
+        locks: &'s LockOwner,
+        mode: ReadMode,
+        (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>),
+        is_backward: bool,
+    ) -> TreeScan<'s> {
+        TreeScan {
+            tree: self.clone(),
+            storage,
+            locks,
+            mode,
+            lower,
+            upper,
+            is_backward,
+            step: Step::Begin,
+            copy: Box::new([0; PAGE_BYTES]),
+        }
+    }
+}
+
+impl TreeScan<'_> {
+    /// Ends the scan at the highest key there is now, so that a statement does not meet the rows it inserts behind it.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn stop_at_current_end(&mut self) -> Result<()> {
+        let Some(last) = self.tree.last_key(self.storage)? else {
+            self.step = Step::End;
+            return Ok(());
+        };
+        if is_within_upper(&last, &self.upper) {
+            self.upper = Bound::Included(last);
+        }
+        Ok(())
+    }
+
+    /// Reads the next leaf's rows into `batch`; false at the end. A leaf may have none.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read; those of waiting for a lock.
+    pub fn next_page(&mut self, batch: &mut TreeBatch) -> Result<bool> {
+        batch.bytes.clear();
+        batch.rows.clear();
+        let Some((id, is_settled)) = self.copy_next_leaf()? else {
+            return Ok(false);
+        };
+        let view = PageRef::new(&self.copy);
+        let is_settled = match self.mode {
+            ReadMode::Uncommitted => true,
+            ReadMode::Committed => is_settled,
+            ReadMode::Locked(_) => false,
+        };
+        let mut is_past_end = false;
+        for index in 0..view.slot_count() {
+            let slot = if self.is_backward {
+                view.slot_count() - 1 - index
+            } else {
+                index
+            };
+            let Some(row) = view.row(slot) else {
+                return Err(damaged(self.storage, id, "a tree page has an empty slot"));
+            };
+            let (key, payload) = parse(self.storage, id, row)?;
+            let (within_lower, within_upper) = (is_within_lower(key, &self.lower), is_within_upper(key, &self.upper));
+            is_past_end |= if self.is_backward { !within_lower } else { !within_upper };
+            if !within_lower || !within_upper {
+                continue;
+            }
+            if !is_settled {
+                self.take_waiting(id, key, row, batch)?;
+            } else if !is_ghost(row) {
+                batch.push(key, payload);
+            }
+        }
+        let (next, previous) = (view.next(), view.previous());
+        self.step = match (is_past_end, self.is_backward) {
+            (false, false) if !next.is_none() => Step::Right(next),
+            (false, true) if !previous.is_none() => Step::Left {
+                neighbour: previous,
+                of: id,
+            },
+            _ => Step::End,
+        };
+        Ok(true)
+    }
+
+    /// Copies the leaf the scan is to read next and tells whether all on it is committed; `None` at the end.
+    fn copy_next_leaf(&mut self) -> Result<Option<(PageId, bool)>> {
+        let storage = self.storage;
+        let page = match (&self.step, self.is_backward) {
+            (Step::End, _) => return Ok(None),
+            (Step::Right(next), _) => read(storage, *next)?,
+            (Step::Left { neighbour, of }, _) => left_neighbour(storage, *neighbour, *of)?,
+            (Step::Begin, false) => match &self.lower {
+                Bound::Unbounded => self.tree.descend_first(storage)?,
+                Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
+            },
+            (Step::Begin, true) => match &self.upper {
+                Bound::Unbounded => self.tree.descend_last(storage)?,
+                Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
+            },
+        };
+        self.tree.check_leaf(storage, page.view(), page.id())?;
+        let view = page.view();
+        let used = usize::from(view.free_offset()).min(PAGE_BYTES);
+        let slots = PAGE_BYTES.saturating_sub(2 * usize::from(view.slot_count())).max(used);
+        self.copy[..used].copy_from_slice(&page[..used]);
+        self.copy[slots..].copy_from_slice(&page[slots..]);
+        Ok(Some((page.id(), is_settled(storage, view))))
+    }
+
+    /// Waits for a row, ghosts included, and takes it as it is then.
+    fn take_waiting(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
+        match self.mode {
+            ReadMode::Locked(mode) => self.tree.lock_row(self.storage, self.locks, key, mode)?,
+            _ => {
+                let resource = self.tree.resource(self.storage, key);
+                self.locks
+                    .wait_for_row(self.storage.id.0, self.tree.table(), resource)?;
+            }
+        }
+        let is_unchanged = read(self.storage, id)?.view().lsn() == PageRef::new(&self.copy).lsn();
+        if is_unchanged {
+            if !is_ghost(row) {
+                batch.push(key, parse(self.storage, id, row)?.1);
+            }
+            return Ok(());
+        }
+        let mut payload = Vec::new();
+        if self
+            .tree
+            .fetch(self.storage, self.locks, ReadMode::Uncommitted, key, &mut payload)?
+        {
+            batch.push(key, &payload);
+        }
+        Ok(())
+    }
+}
+
+fn is_within_lower(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
+    match lower {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => key >= &bound[..],
+        Bound::Excluded(bound) => key > &bound[..],
+    }
+}
+
+fn is_within_upper(key: &[u8], upper: &Bound<Vec<u8>>) -> bool {
+    match upper {
+        Bound::Unbounded => true,
+        Bound::Included(bound) => key <= &bound[..],
+        Bound::Excluded(bound) => key < &bound[..],
+    }
+}

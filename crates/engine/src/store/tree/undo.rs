@@ -1,0 +1,144 @@
+//! Undo in a tree: the row is found by its key, from the page it was on when it changed.
+//!
+//! Since then splits may have moved it to the right, or the page may have become the root above what it was. Pages are never
+//! merged, so the way leads down to a leaf and then only to the right.
+
+use super::super::change::{Author, Planned, Subject, damaged, log_and_apply, write};
+use super::super::row::parse_tree_row;
+use super::super::undo::compensation;
+use super::{empty_leaf, key_at};
+use crate::buffer::{DatabaseStorage, PageWrite};
+use crate::error::{Error, Result};
+use crate::page::{Change, PageId, PageKind, PageOperation, PageRef};
+
+/// Takes back the change of one row.
+pub fn undo_by_key(
+    storage: &DatabaseStorage,
+    author: Author<'_>,
+    change: &Change<'_>,
+    id: PageId,
+    operation: &PageOperation<'_>,
+) -> Result<()> {
+    let mut page = leaf_below(storage, id, change.key)?;
+    let slot = loop {
+        match slot_of(storage, &page, change.key)? {
+            Some(slot) => break slot,
+            None => page = right_neighbour(storage, page, change.key)?,
+        }
+    };
+    let inverse = operation.inverse().and_then(|inverse| at_slot(inverse, slot));
+    let operation =
+        inverse.ok_or_else(|| Error::log_damaged(&storage.name, "a tree row's change without its way back"))?;
+    let mut planned = [Planned {
+        page: &mut page,
+        operation,
+    }];
+    log_and_apply(storage, author, compensation(change), &mut planned).map(|_| ())
+}
+
+/// Before a filled leaf is emptied: empties the pages on its right that later inserts of the same transaction split off it.
+/// `change.key` is the last key filled in. Not part of the transaction: doing it twice does no harm.
+pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id: PageId) -> Result<()> {
+    if change.key.is_empty() {
+        return Ok(());
+    }
+    let mut next = write(storage, id)?.view().next();
+    while !next.is_none() {
+        let mut page = write(storage, next)?;
+        let first = page.view().row(0).and_then(parse_tree_row);
+        if first.is_some_and(|(key, _)| key > change.key) {
+            return Ok(());
+        }
+        next = page.view().next();
+        if first.is_some() {
+            let operation = empty_leaf(change.object, next, page.view().previous());
+            let mut planned = [Planned {
+                page: &mut page,
+                operation,
+            }];
+            log_and_apply(storage, Author::System, Subject::structure(change.object), &mut planned)?;
+        }
+    }
+    Ok(())
+}
+
+/// The leaf a key was on: the page itself, or below it when the page was a root that has grown since.
+fn leaf_below<'s>(storage: &'s DatabaseStorage, id: PageId, key: &[u8]) -> Result<PageWrite<'s>> {
+    let mut page = write(storage, id)?;
+    while page.view().kind() == Some(PageKind::TreeBranch) {
+        let child = child_for(storage, page.view(), page.id(), key)?;
+        page = write(storage, child)?;
+    }
+    if page.view().kind() != Some(PageKind::TreeLeaf) {
+        return Err(damaged(
+            storage,
+            page.id(),
+            "a log record names a page that is no longer of its tree",
+        ));
+    }
+    Ok(page)
+}
+
+fn child_for(storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, key: &[u8]) -> Result<PageId> {
+    let mut slot = 0;
+    for candidate in 1..page.slot_count() {
+        if key_at(storage, page, id, candidate)? > key {
+            break;
+        }
+        slot = candidate;
+    }
+    let child = page
+        .row(slot)
+        .and_then(parse_tree_row)
+        .and_then(|(_, child)| child.first_chunk().copied());
+    let child = child.map(PageId::from_bytes).filter(|child| *child != id);
+    child.ok_or_else(|| damaged(storage, id, "a separator leads to no page"))
+}
+
+fn slot_of(storage: &DatabaseStorage, page: &PageWrite<'_>, key: &[u8]) -> Result<Option<u16>> {
+    let view = page.view();
+    let (mut low, mut high) = (0, view.slot_count());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if key_at(storage, view, page.id(), middle)? < key {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    let is_there = low < view.slot_count() && key_at(storage, view, page.id(), low)? == key;
+    Ok(is_there.then_some(low))
+}
+
+fn right_neighbour<'s>(storage: &'s DatabaseStorage, page: PageWrite<'s>, key: &[u8]) -> Result<PageWrite<'s>> {
+    let view = page.view();
+    let has_passed = view
+        .row(0)
+        .and_then(parse_tree_row)
+        .is_some_and(|(first, _)| first > key);
+    if has_passed || view.next().is_none() {
+        return Err(damaged(
+            storage,
+            page.id(),
+            "the row of a change to be taken back is gone",
+        ));
+    }
+    write(storage, view.next())
+}
+
+fn at_slot<'r>(operation: PageOperation<'r>, slot: u16) -> Option<PageOperation<'r>> {
+    Some(match operation {
+        PageOperation::RemoveShift { before, .. } => PageOperation::RemoveShift { slot, before },
+        PageOperation::SetStatus { before, after, .. } => PageOperation::SetStatus { slot, before, after },
+        PageOperation::ReplaceRow { before, after, .. } => PageOperation::ReplaceRow { slot, before, after },
+        PageOperation::PatchRow {
+            offset, before, after, ..
+        } => PageOperation::PatchRow {
+            slot,
+            offset,
+            before,
+            after,
+        },
+        _ => return None,
+    })
+}
