@@ -1,1 +1,23 @@
-//! Experiments, measurement, results and report.
+//! The lab: experiments as data, run against a server that is filled, killed and started again; measurements, results and
+//! the report.
+//!
+//! ```text
+//! experiments/*.toml -> experiment -> plan -> driver -> results.json -> report.html
+//!                                              |  client: the server's own protocol, decoded by an independent library
+//!                                              |  server_process: a child process, never left behind
+//! ```
+//! - [`catalogue`], [`experiment`], [`plan`]: what is run
+//! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
+//! - [`environment`], [`statistics`], [`results`], [`report`]: what comes of it
+
+pub mod catalogue;
+pub mod client;
+pub mod driver;
+pub mod environment;
+pub mod error_log;
+pub mod experiment;
+pub mod plan;
+pub mod report;
+pub mod results;
+pub mod server_process;
+pub mod statistics;

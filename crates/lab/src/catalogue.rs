@@ -1,0 +1,177 @@
+//! The experiments that come with the program, and those a user brings along.
+
+use crate::experiment::{Experiment, ExperimentError};
+use std::path::{Path, PathBuf};
+
+/// Where an experiment's scripts are.
+#[derive(Debug, Clone, Default)]
+pub enum Scripts {
+    /// In the program.
+    #[default]
+    BuiltIn,
+    /// In a folder: the one the TOML file is in.
+    Folder(PathBuf),
+}
+
+/// One experiment of the program: name, TOML, and its scripts by name.
+struct BuiltIn {
+    name: &'static str,
+    toml: &'static str,
+    scripts: &'static [(&'static str, &'static str)],
+}
+
+const EXPERIMENTS: &[BuiltIn] = &[BuiltIn {
+    name: "recovery",
+    toml: include_str!("../../../experiments/recovery.toml"),
+    scripts: &[
+        ("recovery/setup.sql", include_str!("../../../experiments/recovery/setup.sql")),
+        ("recovery/hold.sql", include_str!("../../../experiments/recovery/hold.sql")),
+        ("recovery/fill.sql", include_str!("../../../experiments/recovery/fill.sql")),
+    ],
+}];
+
+impl Scripts {
+    /// The text of a script.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be read.
+    pub fn read(&self, file: &str) -> Result<String, String> {
+        match self {
+            Scripts::BuiltIn => {
+                let mut all = EXPERIMENTS.iter().flat_map(|each| each.scripts);
+                let found = all.find(|(name, _)| *name == file);
+                found.map(|(_, text)| text.to_string()).ok_or_else(|| "no such script in the program".to_string())
+            }
+            Scripts::Folder(folder) => {
+                let path = folder.join(file);
+                std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+            }
+        }
+    }
+}
+
+/// Names of the experiments in the program.
+pub fn names() -> Vec<&'static str> {
+    EXPERIMENTS.iter().map(|each| each.name).collect()
+}
+
+/// Finds an experiment: by name in the program, or a TOML file of the user's.
+///
+/// # Errors
+/// An unknown name (with the nearest known ones), a file that cannot be read, or an experiment with mistakes.
+pub fn load(name_or_file: &str) -> Result<Experiment, ExperimentError> {
+    if let Some(found) = EXPERIMENTS.iter().find(|each| each.name == name_or_file) {
+        return Experiment::parse(found.toml, Scripts::BuiltIn);
+    }
+    let path = Path::new(name_or_file);
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Err(ExperimentError(unknown(name_or_file)));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ExperimentError(format!("cannot read {}: {error}", path.display())))?;
+    let folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+    Experiment::parse(&text, Scripts::Folder(folder))
+        .map_err(|error| ExperimentError(format!("{}: {error}", path.display())))
+}
+
+fn unknown(name: &str) -> String {
+    let near = nearest(name, &names());
+    format!(
+        "no experiment is named '{name}'. Did you mean {}? Your own experiment is named by its file, ending in .toml.",
+        near.join(" or ")
+    )
+}
+
+/// The known names nearest to `name`, nearest first: at most three, and at least one.
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let mut ranked: Vec<(usize, &str)> =
+        known.iter().map(|each| (edit_distance(&name.to_lowercase(), each), *each)).collect();
+    ranked.sort_unstable();
+    let best = ranked.first().map_or(0, |(distance, _)| *distance);
+    ranked.into_iter().take_while(|(distance, _)| *distance <= best + 1).take(3).map(|(_, each)| each).collect()
+}
+
+/// Levenshtein's distance, in characters.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, here) in left.chars().enumerate() {
+        let mut diagonal = index;
+        let mut before = index + 1;
+        for (cell, there) in row.iter_mut().skip(1).zip(&right) {
+            let changed = diagonal + usize::from(here != *there);
+            diagonal = *cell;
+            *cell = changed.min(diagonal + 1).min(before + 1);
+            before = *cell;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = index + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_built_in_experiment_is_consistent() {
+        for name in names() {
+            let experiment = load(name).unwrap();
+            assert_eq!(experiment.name, name);
+            assert!(experiment.scale.contains_key("quick") && experiment.scale.contains_key("full"));
+        }
+    }
+
+    #[test]
+    fn a_mistyped_name_gets_the_nearest() {
+        let error = load("recvery").unwrap_err().to_string();
+        assert!(error.contains("Did you mean recovery?"), "{error}");
+    }
+
+    #[test]
+    fn distances_known_by_hand() {
+        for (left, right, distance) in
+            [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3), ("dml", "dml", 0), ("flaw", "lawn", 2)]
+        {
+            assert_eq!(edit_distance(left, right), distance, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn a_users_file_with_mistakes_names_each() {
+        let text = r#"
+            name = "mine"
+            title = "t"
+            question = "q"
+            database = "d"
+            scale.quick = { description = "s", runs = 1 }
+            matrix = { colour = ["red"] }
+            [[configuration]]
+            name = "one"
+            title = "the one"
+            log = { start = "1MB", growth = "1MB", max = "4MB" }
+            [[step]]
+            do = "sql"
+            label = "x"
+            file = "absent.sql"
+            [[finding]]
+            measure = "nothing_s"
+            slow = "one"
+            fast = "two"
+            what = "It"
+        "#;
+        let error = Experiment::parse(text, Scripts::Folder("/nonexistent".into())).unwrap_err().to_string();
+        for part in ["colour: unknown setting", "absent.sql", "no [[configuration]] is named \"two\"", "nothing_s"] {
+            assert!(error.contains(part), "{part} in {error}");
+        }
+    }
+
+    #[test]
+    fn broken_toml_is_named_with_its_line() {
+        let error = Experiment::parse("name = \"x\"\ntitle = 5\n", Scripts::BuiltIn).unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+    }
+}

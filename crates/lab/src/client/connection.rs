@@ -1,0 +1,337 @@
+//! One connection: packets in, packets out, tokens to events.
+
+use super::value::{ClientColumn, decode_row};
+use super::{ClientError, Event, ServerMessage};
+use bytes::{Bytes, BytesMut};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
+use tds_protocol::{EncryptionLevel, Login7, PacketHeader, PacketStatus, PacketType, PreLogin, ProtocolError, SqlBatch};
+use tds_protocol::{Token, TokenParser};
+
+/// Whom to connect to, and as whom.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Name or address.
+    pub host: String,
+    /// Port, usually 1433.
+    pub port: u16,
+    /// SQL login.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+    /// Database to begin in; the login's default without.
+    pub database: Option<String>,
+}
+
+const HEADER_BYTES: usize = 8;
+/// Until the server names another size.
+const PACKET_BYTES: usize = 4096;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_BYTES: usize = 64 * 1024;
+/// How often a waiting caller is asked whether to go on waiting.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A connection that is logged in.
+pub struct Connection {
+    stream: TcpStream,
+    packet_bytes: usize,
+    /// Bytes read from the socket that are not yet a whole packet.
+    unread: BytesMut,
+}
+
+impl Connection {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// [`ClientError::Unreachable`] or [`ClientError::LoginFailed`].
+    pub fn open(target: &Target) -> Result<Connection, ClientError> {
+        let stream = connect(target)?;
+        let mut connection = Connection { stream, packet_bytes: PACKET_BYTES, unread: BytesMut::new() };
+        connection.pre_login()?;
+        connection.log_in(target)?;
+        Ok(connection)
+    }
+
+    fn pre_login(&mut self) -> Result<(), ClientError> {
+        let request = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
+        self.send(PacketType::PreLogin, &request.encode())?;
+        let mut answer = BytesMut::new();
+        while !self.receive(&mut answer, &mut || true)? {}
+        let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
+        if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
+            return Err(ClientError::Lost("the server wants encryption, which this client does not have".into()));
+        }
+        Ok(())
+    }
+
+    fn log_in(&mut self, target: &Target) -> Result<(), ClientError> {
+        let mut login = Login7::new()
+            .with_sql_auth(&target.user, &target.password)
+            .with_app_name("vlflab")
+            .with_server_name(&target.host);
+        if let Some(database) = &target.database {
+            login = login.with_database(database);
+        }
+        self.send(PacketType::Tds7Login, &login.encode())?;
+        let mut refused = None;
+        self.read_answer(&mut || true, &mut |event| {
+            if let Event::Error(message) = event {
+                refused.get_or_insert_with(|| message.clone());
+            }
+        })
+        .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
+        refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
+    }
+
+    /// Runs a batch; errors of the server are events, not failures of this call.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`] only.
+    pub fn run(&mut self, batch: &str, on_event: &mut dyn FnMut(Event<'_>)) -> Result<(), ClientError> {
+        self.run_watched(batch, &mut || true, on_event)
+    }
+
+    /// Like [`Connection::run`]; `watch` is called a few times a second and ends the wait by answering false. The
+    /// connection cannot be used again after that.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`] and [`ClientError::Interrupted`].
+    pub fn run_watched(
+        &mut self,
+        batch: &str,
+        watch: &mut dyn FnMut() -> bool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ClientError> {
+        self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())?;
+        self.read_answer(watch, on_event)
+    }
+
+    /// Runs a batch that has to succeed and answers the rows of all its result sets.
+    ///
+    /// # Errors
+    /// The first error of the server, or a broken connection.
+    pub fn rows(&mut self, batch: &str) -> Result<Vec<Vec<Option<String>>>, ClientError> {
+        let mut rows = Vec::new();
+        let mut failure = None;
+        self.run(batch, &mut |event| match event {
+            Event::Row(values) => rows.push(values.to_vec()),
+            Event::Error(message) => {
+                failure.get_or_insert_with(|| message.clone());
+            }
+            _ => {}
+        })?;
+        failure.map_or(Ok(rows), |message| Err(ClientError::Server(message)))
+    }
+
+    /// Runs a batch that has to answer one number.
+    ///
+    /// # Errors
+    /// As [`Connection::rows`], and [`ClientError::Lost`] when the answer is not one number.
+    pub fn number(&mut self, batch: &str) -> Result<f64, ClientError> {
+        let rows = self.rows(batch)?;
+        let first = rows.first().and_then(|row| row.first()).and_then(Option::as_deref);
+        let number = first.and_then(|text| text.parse().ok());
+        number.ok_or_else(|| ClientError::Lost(format!("a number was expected from {batch:?}, not {first:?}")))
+    }
+
+    fn send(&mut self, kind: PacketType, payload: &[u8]) -> Result<(), ClientError> {
+        let chunk_bytes = self.packet_bytes - HEADER_BYTES;
+        let chunks = payload.len().div_ceil(chunk_bytes).max(1);
+        let mut out = BytesMut::with_capacity(payload.len() + chunks * HEADER_BYTES);
+        for index in 0..chunks {
+            let end = payload.len().min((index + 1) * chunk_bytes);
+            let chunk = payload.get(index * chunk_bytes..end).unwrap_or_default();
+            let last = index + 1 == chunks;
+            let status = if last { PacketStatus::END_OF_MESSAGE } else { PacketStatus::NORMAL };
+            let length = u16::try_from(chunk.len() + HEADER_BYTES).map_err(|_| lost("a packet is too long"))?;
+            let mut header = PacketHeader::new(kind, status, length);
+            header.packet_id = (index % 256) as u8;
+            header.encode(&mut out);
+            out.extend_from_slice(chunk);
+        }
+        self.stream.write_all(&out).map_err(|error| lost(&error.to_string()))
+    }
+
+    /// Appends the next packet's payload to `message`; true when it was the last one.
+    fn receive(&mut self, message: &mut BytesMut, watch: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+        let mut header_bytes: &[u8] = self.fill(HEADER_BYTES, watch)?;
+        let header = PacketHeader::decode(&mut header_bytes).map_err(garbled)?;
+        let length = usize::from(header.length).max(HEADER_BYTES);
+        self.fill(length, watch)?;
+        let packet = self.unread.split_to(length);
+        message.extend_from_slice(packet.get(HEADER_BYTES..).unwrap_or_default());
+        Ok(header.status.contains(PacketStatus::END_OF_MESSAGE))
+    }
+
+    /// Reads until `count` bytes are there.
+    fn fill(&mut self, count: usize, watch: &mut dyn FnMut() -> bool) -> Result<&[u8], ClientError> {
+        let mut asked = Instant::now();
+        while self.unread.len() < count {
+            let mut chunk = [0_u8; READ_BYTES];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(lost("the server closed it")),
+                Ok(read) => self.unread.extend_from_slice(chunk.get(..read).unwrap_or_default()),
+                Err(error) if is_wait(error.kind()) => {}
+                Err(error) => return Err(lost(&error.to_string())),
+            }
+            if asked.elapsed() >= WATCH_INTERVAL {
+                asked = Instant::now();
+                if !watch() {
+                    return Err(ClientError::Interrupted);
+                }
+            }
+        }
+        Ok(self.unread.get(..count).unwrap_or_default())
+    }
+
+    /// Reads one whole answer, handing over each token as soon as its bytes are there.
+    fn read_answer(
+        &mut self,
+        watch: &mut dyn FnMut() -> bool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ClientError> {
+        let mut pending = BytesMut::new();
+        let mut reader = TokenReader::default();
+        loop {
+            let last = self.receive(&mut pending, watch)?;
+            let bytes = pending.split().freeze();
+            let read = reader.read(&bytes, last, on_event)?;
+            if last {
+                break;
+            }
+            pending.extend_from_slice(bytes.get(read..).unwrap_or_default());
+        }
+        if let Some(bytes) = reader.packet_bytes {
+            self.packet_bytes = bytes.clamp(512, 32_767);
+        }
+        Ok(())
+    }
+}
+
+/// What has to be remembered from token to token.
+#[derive(Default)]
+struct TokenReader {
+    metadata: Option<ColMetaData>,
+    columns: Vec<ClientColumn>,
+    packet_bytes: Option<usize>,
+}
+
+impl TokenReader {
+    /// Hands over every whole token of `bytes` and answers how many bytes they took.
+    fn read(
+        &mut self,
+        bytes: &Bytes,
+        last: bool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<usize, ClientError> {
+        let mut parser = TokenParser::new(bytes.clone());
+        let mut read = 0;
+        loop {
+            match parser.next_token_with_metadata(self.metadata.as_ref()) {
+                Ok(Some(token)) => {
+                    self.take(token, on_event)?;
+                    read = parser.position();
+                }
+                Ok(None) => return Ok(bytes.len()),
+                // A token cut off by the end of its packet; the next packet brings the rest.
+                Err(_) if !last => return Ok(read),
+                Err(error) => return Err(garbled(error)),
+            }
+        }
+    }
+
+    fn take(&mut self, token: Token, on_event: &mut dyn FnMut(Event<'_>)) -> Result<(), ClientError> {
+        match token {
+            Token::ColMetaData(metadata) => {
+                self.columns = metadata.columns.iter().map(ClientColumn::from_wire).collect();
+                self.metadata = Some(metadata);
+                if !self.columns.is_empty() {
+                    on_event(Event::Columns(&self.columns));
+                }
+            }
+            Token::Row(row) => self.take_row(&row.data, |_| false, on_event)?,
+            Token::NbcRow(row) => self.take_row(&row.data, |index| row.is_null(index), on_event)?,
+            Token::Done(done) => take_done(done.status, done.row_count, on_event),
+            Token::DoneInProc(done) => take_done(done.status, done.row_count, on_event),
+            Token::Error(error) => on_event(Event::Error(&error_message(error))),
+            Token::Info(info) => on_event(Event::Information(&information(info))),
+            Token::EnvChange(change) if change.env_type == EnvChangeType::PacketSize => {
+                if let EnvChangeValue::String(size) = &change.new_value {
+                    self.packet_bytes = size.parse().ok();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_row(
+        &self,
+        data: &Bytes,
+        is_null: impl Fn(usize) -> bool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ClientError> {
+        let values = decode_row(&self.columns, data, is_null).ok_or_else(|| lost("a row ends too soon"))?;
+        on_event(Event::Row(&values));
+        Ok(())
+    }
+}
+
+fn take_done(status: DoneStatus, row_count: u64, on_event: &mut dyn FnMut(Event<'_>)) {
+    on_event(Event::Done { rows: status.count.then_some(row_count) });
+}
+
+fn connect(target: &Target) -> Result<TcpStream, ClientError> {
+    let address = format!("{}:{}", target.host, target.port);
+    let unreachable = |reason: String| ClientError::Unreachable { address: address.clone(), reason };
+    let resolved = (target.host.as_str(), target.port).to_socket_addrs();
+    let mut failure = "the name has no address".to_string();
+    for socket_address in resolved.map_err(|error| unreachable(error.to_string()))? {
+        match TcpStream::connect_timeout(&socket_address, CONNECT_TIMEOUT) {
+            Ok(stream) => {
+                let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(WATCH_INTERVAL)));
+                return set.map(|()| stream).map_err(|error| unreachable(error.to_string()));
+            }
+            Err(error) => failure = error.to_string(),
+        }
+    }
+    Err(unreachable(failure))
+}
+
+fn is_wait(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+fn lost(reason: &str) -> ClientError {
+    ClientError::Lost(reason.to_string())
+}
+
+fn garbled(error: ProtocolError) -> ClientError {
+    ClientError::Lost(format!("the server's answer cannot be read: {error}"))
+}
+
+fn error_message(error: ServerError) -> ServerMessage {
+    ServerMessage {
+        number: error.number,
+        severity: error.class,
+        state: error.state,
+        line: error.line,
+        server: error.server,
+        procedure: error.procedure,
+        text: error.message,
+    }
+}
+
+fn information(info: ServerInfo) -> ServerMessage {
+    ServerMessage {
+        number: info.number,
+        severity: info.class,
+        state: info.state,
+        line: info.line,
+        server: info.server,
+        procedure: info.procedure,
+        text: info.message,
+    }
+}

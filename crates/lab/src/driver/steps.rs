@@ -1,0 +1,358 @@
+//! One run of one configuration: its server, its connections, and the steps.
+
+use super::{LabError, Observer, RunOptions, UNITS_PER_RUN, is_stopped, save};
+use crate::client::{ClientError, Connection, Event, ServerMessage, Target};
+use crate::error_log::{self, RecoveryPhases};
+use crate::experiment::{Experiment, Step};
+use crate::plan::{self, Setup};
+use crate::results::{ConfigurationResults, Results};
+use crate::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tsql::batches;
+
+/// Between two looks at a server that is still recovering.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
+/// After the first query was answered, undo may still be going on.
+const UNDO_TIMEOUT: Duration = Duration::from_secs(600);
+const MAIN: &str = "main";
+
+pub(super) struct OneRun<'a> {
+    experiment: &'a Experiment,
+    setup: &'a Setup,
+    options: &'a RunOptions,
+    data: PathBuf,
+    password: String,
+    run: usize,
+    units_before: u64,
+    server: Option<ServerProcess>,
+    connections: HashMap<String, Connection>,
+    /// What this run measured so far.
+    values: BTreeMap<String, f64>,
+}
+
+impl<'a> OneRun<'a> {
+    /// `(run, units)`: the number of the run, and the units of work done before it.
+    pub(super) fn new(
+        experiment: &'a Experiment,
+        setup: &'a Setup,
+        options: &'a RunOptions,
+        data: &Path,
+        (run, units_before): (usize, u64),
+    ) -> OneRun<'a> {
+        OneRun {
+            experiment,
+            setup,
+            options,
+            data: data.to_path_buf(),
+            password: random_password(),
+            run,
+            units_before,
+            server: None,
+            connections: HashMap::new(),
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// Runs every step; what it finds goes to the configuration `index` of `results`, saved after each step.
+    pub(super) fn run(
+        mut self,
+        results: &mut Results,
+        index: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<(), LabError> {
+        self.server = Some(self.start_server()?);
+        let steps = &self.experiment.step;
+        for (position, step) in steps.iter().enumerate() {
+            if is_stopped(self.options) {
+                return Err(LabError::Interrupted);
+            }
+            observer.step(&self.setup.name, self.run, step.label());
+            let share = |position: usize| UNITS_PER_RUN * position as u64 / steps.len() as u64;
+            let from = self.units_before + share(position);
+            let to = self.units_before + share(position + 1);
+            let Some(found) = results.configurations.get_mut(index) else { break };
+            self.step(step, found, &mut |fraction| {
+                observer.advance(from + ((to - from) as f64 * fraction) as u64);
+            })?;
+            observer.advance(to);
+            save(results, &self.options.out)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        found: &mut ConfigurationResults,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), LabError> {
+        match step {
+            Step::Sql { .. } => self.sql(step, found, progress),
+            Step::Query { label, sql, measure, .. } => {
+                let value = self.number(label, sql)?;
+                self.measure(found, measure, value);
+                Ok(())
+            }
+            Step::CountVlfs {} => self.count_vlfs(found),
+            Step::Kill {} => self.kill(),
+            Step::Restart {} => self.restart(found),
+            Step::Check { label, sql, equals } => self.check(found, label, sql, equals),
+        }
+    }
+
+    fn measure(&mut self, found: &mut ConfigurationResults, name: &str, value: f64) {
+        self.values.insert(name.to_string(), value);
+        found.measure(name, value);
+    }
+
+    fn sql(
+        &mut self,
+        step: &Step,
+        found: &mut ConfigurationResults,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), LabError> {
+        let Step::Sql { label, connection, file, until_error, measure, watch_log } = step else { return Ok(()) };
+        let script = self.experiment.scripts.read(file).map_err(LabError::Unexpected)?;
+        let script = plan::substitute(&script, &self.setup.variables).map_err(LabError::Experiment)?;
+        let mut watcher = if *watch_log { self.log_watcher() } else { None };
+        let stop = || is_stopped(self.options);
+        let mut watch = || {
+            if let Some(share) = watcher.as_mut().and_then(LogWatcher::share) {
+                progress(share);
+            }
+            !stop()
+        };
+        let target = self.target(None)?;
+        let connection = connection_named(&mut self.connections, connection, &target, label)?;
+        let begin = Instant::now();
+        let ended_with = run_script(connection, &script, *until_error, &mut watch)
+            .map_err(|error| LabError::Step { label: label.clone(), error })?;
+        let seconds = begin.elapsed().as_secs_f64();
+        if let Some(expected) = until_error {
+            let detail = ended_with.as_ref().map_or("it ended without an error".into(), ToString::to_string);
+            found.check(&format!("'{label}' ends with error {expected}"), ended_with.is_some(), detail);
+            if ended_with.is_none() {
+                return Err(LabError::Unexpected(format!("step '{label}' ended without error {expected}")));
+            }
+        }
+        if let Some(name) = measure {
+            self.measure(found, name, seconds);
+        }
+        Ok(())
+    }
+
+    fn count_vlfs(&mut self, found: &mut ConfigurationResults) -> Result<(), LabError> {
+        let label = "count the VLFs";
+        let batch = format!("dbcc loginfo('{}')", self.experiment.database);
+        let target = self.target(None)?;
+        let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
+        let rows = connection.rows(&batch).map_err(|error| LabError::Step { label: label.into(), error })?;
+        let predicted = self.setup.vlf_count_predicted;
+        let detail = format!("DBCC LOGINFO shows {}, the rules of {} predict {predicted}", rows.len(), self.setup.version);
+        found.check("the VLF count is the predicted one", rows.len() == predicted, detail);
+        self.measure(found, "vlf_count", rows.len() as f64);
+        Ok(())
+    }
+
+    fn kill(&mut self) -> Result<(), LabError> {
+        let server = self.server.take().ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
+        server.kill().map_err(|error| LabError::Io(self.data.clone(), error))?;
+        self.connections.clear();
+        Ok(())
+    }
+
+    fn restart(&mut self, found: &mut ConfigurationResults) -> Result<(), LabError> {
+        let begin = Instant::now();
+        self.server = Some(self.start_server()?);
+        self.wait_until_usable()?;
+        let restart_s = begin.elapsed().as_secs_f64();
+        let (phases, lines) = self.wait_for_phases()?;
+        found.error_log = lines;
+        let total = phases.total();
+        for (name, time) in [
+            ("discovery_s", phases.discovery),
+            ("analysis_s", phases.analysis),
+            ("redo_s", phases.redo),
+            ("undo_s", phases.undo),
+            ("recovery_s", total),
+        ] {
+            self.measure(found, name, time.as_secs_f64());
+        }
+        self.measure(found, "restart_s", restart_s);
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        found: &mut ConfigurationResults,
+        label: &str,
+        sql: &str,
+        equals: &str,
+    ) -> Result<(), LabError> {
+        let expected = self.values.get(equals).copied().or_else(|| equals.parse().ok()).ok_or_else(|| {
+            LabError::Unexpected(format!("check '{label}': {equals:?} is neither a number nor measured before"))
+        })?;
+        let seen = self.number(label, sql)?;
+        found.check(label, seen == expected, format!("expected {expected}, found {seen}"));
+        Ok(())
+    }
+
+    fn number(&mut self, label: &str, sql: &str) -> Result<f64, LabError> {
+        let target = self.target(None)?;
+        let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
+        connection.number(sql).map_err(|error| LabError::Step { label: label.to_string(), error })
+    }
+
+    fn start_server(&self) -> Result<ServerProcess, LabError> {
+        let launch = Launch {
+            program: self.options.program.clone(),
+            data: self.data.clone(),
+            sql_version: self.setup.version.to_string().replace(' ', ""),
+            log_policy: self.setup.log_policy.clone(),
+            max_server_memory_mb: self.experiment.server.max_server_memory_mb,
+            password: self.password.clone(),
+        };
+        ServerProcess::start(&launch, &|| !is_stopped(self.options)).map_err(LabError::Server)
+    }
+
+    fn target(&self, database: Option<&str>) -> Result<Target, LabError> {
+        let server = self.server.as_ref().ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
+        Ok(Target {
+            host: "127.0.0.1".into(),
+            port: server.port(),
+            user: "sa".into(),
+            password: self.password.clone(),
+            database: database.map(str::to_string),
+        })
+    }
+
+    fn log_watcher(&self) -> Option<LogWatcher> {
+        let target = self.target(Some(&self.experiment.database)).ok()?;
+        let connection = Connection::open(&target).ok()?;
+        Some(LogWatcher { connection, log_bytes_max: self.setup.log_bytes_max as f64 })
+    }
+
+    /// Waits until a query against the database is answered.
+    fn wait_until_usable(&mut self) -> Result<(), LabError> {
+        let target = self.target(None)?;
+        let query = format!("use [{}] select 1", self.experiment.database);
+        loop {
+            let answered = Connection::open(&target).and_then(|mut connection| connection.number(&query));
+            match answered {
+                Ok(_) => return Ok(()),
+                Err(_) if is_stopped(self.options) => return Err(LabError::Interrupted),
+                Err(error) if self.server_ended() => {
+                    return Err(LabError::Server(StartError::Ended(error.to_string())));
+                }
+                Err(ClientError::Server(message)) if !is_still_recovering(&message) => {
+                    return Err(LabError::Step { label: "restart".into(), error: ClientError::Server(message) });
+                }
+                Err(_) => std::thread::sleep(RETRY_INTERVAL),
+            }
+        }
+    }
+
+    fn server_ended(&mut self) -> bool {
+        self.server.as_mut().is_none_or(ServerProcess::has_ended)
+    }
+
+    fn wait_for_phases(&mut self) -> Result<(RecoveryPhases, Vec<String>), LabError> {
+        let path = self.data.join(ERROR_LOG);
+        let begin = Instant::now();
+        loop {
+            let log = std::fs::read(&path).map_err(|error| LabError::Io(path.clone(), error))?;
+            let log = String::from_utf8_lossy(&log);
+            if let Some(found) = error_log::last_recovery(&log, &self.experiment.database) {
+                return Ok(found);
+            }
+            if is_stopped(self.options) {
+                return Err(LabError::Interrupted);
+            }
+            if begin.elapsed() > UNDO_TIMEOUT || self.server_ended() {
+                let message = format!("{} does not show the end of the recovery", path.display());
+                return Err(LabError::Unexpected(message));
+            }
+            std::thread::sleep(RETRY_INTERVAL);
+        }
+    }
+}
+
+impl Step {
+    fn label(&self) -> &str {
+        match self {
+            Step::Sql { label, .. } | Step::Query { label, .. } | Step::Check { label, .. } => label,
+            Step::CountVlfs {} => "count the VLFs",
+            Step::Kill {} => "kill the server",
+            Step::Restart {} => "start it again and wait for the database",
+        }
+    }
+}
+
+/// Error 922: the database is being recovered; 921: it has not been recovered yet.
+fn is_still_recovering(message: &ServerMessage) -> bool {
+    [921, 922].contains(&message.number)
+}
+
+fn connection_named<'c>(
+    connections: &'c mut HashMap<String, Connection>,
+    name: &str,
+    target: &Target,
+    label: &str,
+) -> Result<&'c mut Connection, LabError> {
+    use std::collections::hash_map::Entry;
+    match connections.entry(name.to_string()) {
+        Entry::Occupied(entry) => Ok(entry.into_mut()),
+        Entry::Vacant(entry) => {
+            let opened = Connection::open(target);
+            Ok(entry.insert(opened.map_err(|error| LabError::Step { label: label.to_string(), error })?))
+        }
+    }
+}
+
+/// Runs the batches of a script. Answers the expected error once it came; any other error fails.
+fn run_script(
+    connection: &mut Connection,
+    script: &str,
+    until_error: Option<i32>,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<Option<ServerMessage>, ClientError> {
+    for batch in batches::split(script) {
+        for _ in 0..batch.repeat {
+            let mut failure: Option<ServerMessage> = None;
+            connection.run_watched(&batch.text, watch, &mut |event| {
+                if let Event::Error(message) = event {
+                    failure.get_or_insert_with(|| message.clone());
+                }
+            })?;
+            match failure {
+                Some(message) if Some(message.number) == until_error => return Ok(Some(message)),
+                Some(message) => return Err(ClientError::Server(message)),
+                None => {}
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Follows how full the log is, over a connection of its own.
+struct LogWatcher {
+    connection: Connection,
+    log_bytes_max: f64,
+}
+
+impl LogWatcher {
+    fn share(&mut self) -> Option<f64> {
+        let query = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
+        let used = self.connection.number(query).ok()?;
+        Some((used / self.log_bytes_max).clamp(0.0, 1.0))
+    }
+}
+
+/// A password for a server that lives for one run on this machine: unguessable, and of the classes that policies ask for.
+fn random_password() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("Lab-{:016x}{:016x}", random(), random())
+}

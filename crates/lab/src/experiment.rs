@@ -1,0 +1,373 @@
+//! An experiment as data: a TOML file beside its T-SQL scripts.
+//!
+//! ```text
+//! [scale.*]          sizes, as variables            [[step]]     what is done, in order
+//! [[configuration]]  the logs that are compared     [[finding]]  what the report says
+//! [matrix]           each configuration under each  [published]  the figures to stand beside ours
+//! ```
+//! Scripts, queries and log sizes may name variables as `$(name)`: those of the scale, and `log_start`, `log_growth` and
+//! `log_max` of the configuration.
+//!
+//! Invariant: an [`Experiment`] that was read is consistent: every step's script exists, every name used is defined.
+
+use crate::catalogue::Scripts;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The whole file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Short name, as on the command line.
+    pub name: String,
+    /// Headline of the report.
+    pub title: String,
+    /// What is asked, in one sentence.
+    pub question: String,
+    /// The database whose log and recovery are looked at.
+    pub database: String,
+    /// Sizes to choose from.
+    pub scale: BTreeMap<String, Scale>,
+    /// How the server is started.
+    #[serde(default)]
+    pub server: ServerSettings,
+    /// Server settings that every configuration is tried under: `log_policy`, `sql_version`.
+    #[serde(default)]
+    pub matrix: BTreeMap<String, Vec<String>>,
+    /// What is compared.
+    pub configuration: Vec<Configuration>,
+    /// What is done with each.
+    pub step: Vec<Step>,
+    /// What the report's verdict compares.
+    #[serde(default)]
+    pub finding: Vec<Finding>,
+    /// What the report draws.
+    #[serde(default)]
+    pub chart: Vec<Chart>,
+    /// Figures to stand beside ours.
+    pub published: Option<Published>,
+    /// Limits; a missed one fails the run.
+    #[serde(default)]
+    pub threshold: Vec<Threshold>,
+    /// The scripts the steps name.
+    #[serde(skip)]
+    pub scripts: Scripts,
+}
+
+/// One size of the experiment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// In words.
+    pub description: String,
+    /// Runs of each configuration unless the command line says otherwise.
+    pub runs: usize,
+    /// Whether it is left out of help texts.
+    #[serde(default)]
+    pub hidden: bool,
+    /// Values for `$(name)`.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Settings of the server that the matrix does not vary.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSettings {
+    /// The SQL Server version whose log layout rules apply.
+    pub sql_version: String,
+    /// `native` or `classic`.
+    pub log_policy: String,
+    /// Buffer pool and log cache, MB; the server's default without.
+    pub max_server_memory_mb: Option<u32>,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        ServerSettings { sql_version: "2022".into(), log_policy: "native".into(), max_server_memory_mb: None }
+    }
+}
+
+/// One thing to compare.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// Short name.
+    pub name: String,
+    /// In words.
+    pub title: String,
+    /// The log's sizes.
+    pub log: LogSizes,
+    /// Further values for `$(name)`.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// The sizes of a log file, as T-SQL writes them (`64MB`).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSizes {
+    /// `SIZE`.
+    pub start: String,
+    /// `FILEGROWTH`.
+    pub growth: String,
+    /// `MAXSIZE`, to which the steps fill it.
+    pub max: String,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Runs a script.
+    Sql {
+        /// In words.
+        label: String,
+        /// Name of the connection; each name is a connection of its own, which stays open.
+        #[serde(default = "main_connection")]
+        connection: String,
+        /// The script, beside the TOML file.
+        file: String,
+        /// The error that has to end the script; without, any error fails the run.
+        until_error: Option<i32>,
+        /// The measurement that gets the seconds the script took.
+        measure: Option<String>,
+        /// Whether progress follows the share of the log in use.
+        #[serde(default)]
+        watch_log: bool,
+    },
+    /// Asks for one number and keeps it as a measurement.
+    Query {
+        /// In words.
+        label: String,
+        /// The query.
+        sql: String,
+        /// The measurement that gets the number.
+        measure: String,
+        /// Its unit, for the reader of the file.
+        #[serde(default)]
+        unit: String,
+    },
+    /// Counts the VLFs with `DBCC LOGINFO` as `vlf_count` and checks them against the layout rules.
+    CountVlfs {},
+    /// Kills the server with SIGKILL.
+    Kill {},
+    /// Starts it again and measures `discovery_s`, `analysis_s`, `redo_s`, `undo_s`, `recovery_s` and `restart_s`.
+    Restart {},
+    /// Asks for one number and verifies it.
+    Check {
+        /// What must hold.
+        label: String,
+        /// The query.
+        sql: String,
+        /// A number, or the name of a measurement of the same run.
+        equals: String,
+    },
+}
+
+fn main_connection() -> String {
+    "main".into()
+}
+
+/// A comparison of two configurations for the verdict.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The measurement compared; a time.
+    pub measure: String,
+    /// The configuration expected to be slow.
+    pub slow: String,
+    /// The one expected to be fast.
+    pub fast: String,
+    /// Subject of the sentence: "Filling the log".
+    pub what: String,
+}
+
+/// How a chart shows its measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChartKind {
+    /// One stacked bar per configuration.
+    Stack,
+    /// One bar per configuration with the spread of its runs.
+    Bars,
+}
+
+/// A chart of the report.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chart {
+    /// Its form.
+    pub kind: ChartKind,
+    /// Headline.
+    pub title: String,
+    /// What to know when reading it.
+    pub caption: String,
+    /// The measurements, in seconds.
+    pub measures: Vec<String>,
+}
+
+/// Figures of others.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Who, where, when.
+    pub source: String,
+    /// On what.
+    pub machine: String,
+    /// How its figures became the ones here.
+    pub note: String,
+    /// The figures.
+    pub configuration: Vec<PublishedConfiguration>,
+    /// Where the source does not add up.
+    #[serde(default)]
+    pub doubt: Vec<Doubt>,
+}
+
+/// One configuration's published figures.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedConfiguration {
+    /// Name of the configuration they stand beside.
+    pub name: String,
+    /// Figures by measurement name.
+    pub measurements: BTreeMap<String, f64>,
+}
+
+/// Something in the source that does not add up.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doubt {
+    /// In words.
+    pub text: String,
+}
+
+/// A limit on a measurement's median.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Threshold {
+    /// The measurement.
+    pub measure: String,
+    /// The configuration, as `bad` (under every matrix value) or `bad-classic`.
+    pub configuration: String,
+    /// The most it may be.
+    pub max: Option<f64>,
+    /// The least it may be.
+    pub min: Option<f64>,
+}
+
+/// Why an experiment was refused: what, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExperimentError(pub String);
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.trim_end())
+    }
+}
+
+impl std::error::Error for ExperimentError {}
+
+/// Matrix keys the driver knows how to apply.
+const MATRIX_KEYS: [&str; 2] = ["log_policy", "sql_version"];
+
+impl Experiment {
+    /// Reads `text`; `scripts` finds the T-SQL files it names.
+    ///
+    /// # Errors
+    /// Broken TOML (with line and column), or every inconsistency found, one per line.
+    pub fn parse(text: &str, scripts: Scripts) -> Result<Experiment, ExperimentError> {
+        let mut experiment: Experiment = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
+        experiment.scripts = scripts;
+        let faults = experiment.faults();
+        if faults.is_empty() {
+            return Ok(experiment);
+        }
+        Err(ExperimentError(faults.join("\n")))
+    }
+
+    /// The published figures for a configuration.
+    pub fn published_for(&self, base: &str) -> Option<&BTreeMap<String, f64>> {
+        let published = self.published.as_ref()?;
+        let found = published.configuration.iter().find(|each| each.name == base)?;
+        Some(&found.measurements)
+    }
+
+    /// Every measurement the steps make, in their order.
+    pub fn measurement_names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for step in &self.step {
+            match step {
+                Step::Sql { measure: Some(name), .. } | Step::Query { measure: name, .. } => names.push(name.as_str()),
+                Step::CountVlfs {} => names.push("vlf_count"),
+                Step::Restart {} => names.extend(RESTART_MEASUREMENTS),
+                _ => {}
+            }
+        }
+        names
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (key, values) in &self.matrix {
+            if !MATRIX_KEYS.contains(&key.as_str()) {
+                faults.push(format!("[matrix] {key}: unknown setting; use {}", MATRIX_KEYS.join(" or ")));
+            }
+            if values.is_empty() {
+                faults.push(format!("[matrix] {key}: needs at least one value"));
+            }
+        }
+        if self.scale.is_empty() {
+            faults.push("no [scale.*]: add at least one, such as [scale.quick]".into());
+        }
+        self.add_script_faults(&mut faults);
+        self.add_name_faults(&mut faults);
+        faults
+    }
+
+    fn add_script_faults(&self, faults: &mut Vec<String>) {
+        for step in &self.step {
+            if let Step::Sql { file, .. } = step
+                && let Err(error) = self.scripts.read(file)
+            {
+                faults.push(format!("[[step]] file = {file:?}: {error}"));
+            }
+        }
+    }
+
+    fn add_name_faults(&self, faults: &mut Vec<String>) {
+        let configurations: Vec<&str> = self.configuration.iter().map(|each| each.name.as_str()).collect();
+        let measurements = self.measurement_names();
+        let mut configuration = |place: &str, name: &str| {
+            if !configurations.contains(&name) {
+                faults.push(format!("{place}: no [[configuration]] is named {name:?}; there are {}", configurations.join(", ")));
+            }
+        };
+        for finding in &self.finding {
+            configuration("[[finding]]", &finding.slow);
+            configuration("[[finding]]", &finding.fast);
+        }
+        for published in self.published.iter().flat_map(|each| &each.configuration) {
+            configuration("[[published.configuration]]", &published.name);
+        }
+        let mut measurement = |place: &str, name: &str| {
+            if !measurements.contains(&name) {
+                faults.push(format!("{place}: no [[step]] measures {name:?}; there are {}", measurements.join(", ")));
+            }
+        };
+        for finding in &self.finding {
+            measurement("[[finding]]", &finding.measure);
+        }
+        for name in self.chart.iter().flat_map(|chart| &chart.measures) {
+            measurement("[[chart]]", name);
+        }
+        for threshold in &self.threshold {
+            measurement("[[threshold]]", &threshold.measure);
+        }
+    }
+}
+
+/// What a restart measures, in the order of recovery's phases.
+pub const RESTART_MEASUREMENTS: [&str; 6] =
+    ["discovery_s", "analysis_s", "redo_s", "undo_s", "recovery_s", "restart_s"];

@@ -1,0 +1,70 @@
+//! The report: one HTML file that needs nothing else, neither network nor script, on screen (light and dark) and on paper.
+//!
+//! Order: what came out, the charts, our figures beside the published ones, where the published ones do not add up, what was
+//! verified, method, machine, raw results. It claims what was measured and says where a scale hides an effect.
+
+mod chart;
+mod format;
+mod sections;
+mod verdict;
+
+use crate::experiment::Experiment;
+use crate::results::Results;
+use format::escape;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The report as HTML text.
+pub fn render(experiment: &Experiment, results: &Results) -> String {
+    let mut html = String::with_capacity(64 * 1024);
+    html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    html.push_str(&format!("<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", escape(&experiment.title)));
+    html.push_str(&header(experiment, results));
+    for part in [
+        sections::verdict(experiment, results),
+        sections::charts(experiment, results),
+        sections::comparison(experiment, results),
+        sections::doubts(experiment),
+        sections::checks(results),
+        sections::method(experiment, results),
+        sections::machine(results),
+        sections::raw(results),
+    ] {
+        html.push_str(&part);
+    }
+    html.push_str("</main>\n</body>\n</html>\n");
+    html
+}
+
+fn header(experiment: &Experiment, results: &Results) -> String {
+    let description = experiment.scale.get(&results.scale).map_or("", |scale| scale.description.as_str());
+    let mut html = format!(
+        "<main>\n<header>\n<p class=\"kicker\">vlflab · experiment {} · scale {} · {}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
+        escape(&results.experiment),
+        escape(&results.scale),
+        escape(&results.started),
+        escape(&experiment.title),
+        escape(&experiment.question),
+    );
+    if let Some(reason) = &results.stopped {
+        html.push_str(&format!(
+            "<p class=\"warning\">This run stopped early ({}); what follows is what it had measured by then.</p>\n",
+            escape(reason)
+        ));
+    }
+    if results.scale != "full" {
+        html.push_str(&format!(
+            "<p class=\"note\">This is the {} scale: {}. What many VLFs cost grows with their number, so effects are smaller here than at the published size; <code>vlflab run {} --scale full</code> measures that.</p>\n",
+            escape(&results.scale),
+            escape(description),
+            escape(&results.experiment)
+        ));
+    }
+    if !results.environment.optimized_build {
+        html.push_str("<p class=\"warning\">Measured with a build without optimisation: do not quote these times.</p>\n");
+    }
+    html.push_str("</header>\n");
+    html
+}

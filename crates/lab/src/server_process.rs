@@ -1,0 +1,189 @@
+//! A `vlflab serve` as a child process: started, waited for, killed.
+//!
+//! Invariant: no child outlives this program. Dropping a [`ServerProcess`] kills it and waits for its end; and the child ends
+//! by itself when its standard input closes, which the operating system does for a parent that died without dropping.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+/// How to start a server.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The `vlflab` program.
+    pub program: PathBuf,
+    /// The instance folder.
+    pub data: PathBuf,
+    /// Version whose layout rules the server follows.
+    pub sql_version: String,
+    /// `native` or `classic`.
+    pub log_policy: String,
+    /// Its memory, MB, if not the default.
+    pub max_server_memory_mb: Option<u32>,
+    /// Password of `sa`.
+    pub password: String,
+}
+
+/// A running server.
+pub struct ServerProcess {
+    child: Child,
+    port: u16,
+}
+
+/// Why a server is not ready.
+#[derive(Debug)]
+pub enum StartError {
+    /// It could not be started at all.
+    Io(io::Error),
+    /// It ended before it was ready; with what it said.
+    Ended(String),
+    /// The caller wished to stop.
+    Interrupted,
+}
+
+/// Name of the error log in the instance folder.
+pub const ERROR_LOG: &str = "ERRORLOG";
+/// What the server's line on readiness says before its address.
+pub const READY_MARK: &str = "Server=";
+
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const STDERR_FILE: &str = "server-stderr.txt";
+
+impl ServerProcess {
+    /// Starts a server on a free port and waits until it takes connections.
+    ///
+    /// # Errors
+    /// See [`StartError`]; the child is gone then.
+    pub fn start(launch: &Launch, go_on: &dyn Fn() -> bool) -> Result<ServerProcess, StartError> {
+        fs::create_dir_all(&launch.data).map_err(StartError::Io)?;
+        let stderr_path = launch.data.join(STDERR_FILE);
+        let child = spawn(launch, &stderr_path).map_err(StartError::Io)?;
+        let mut server = ServerProcess { child, port: 0 };
+        server.port = server.wait_for_port(go_on, &stderr_path)?;
+        Ok(server)
+    }
+
+    /// The port it listens on, on this machine's own address 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it has ended without being asked to.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Ends it with SIGKILL, as a power cut would as far as the process can tell.
+    ///
+    /// # Errors
+    /// The operating system refuses, which it does not for a child of one's own.
+    pub fn kill(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(|_| ())
+    }
+
+    fn wait_for_port(&mut self, go_on: &dyn Fn() -> bool, stderr_path: &Path) -> Result<u16, StartError> {
+        let stdout = self.child.stdout.take().ok_or_else(|| StartError::Ended("it has no output".into()))?;
+        let (sender, receiver) = mpsc::channel();
+        // Reads on after the port was found, so that the server never waits for someone to take its output.
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(port) = port_of(&line) {
+                    // Nobody listens any more when the wait was given up; the server is then being killed.
+                    let _ = sender.send(port);
+                }
+            }
+        });
+        loop {
+            match receiver.recv_timeout(POLL_INTERVAL) {
+                Ok(port) => return Ok(port),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended(stderr_path)),
+                Err(RecvTimeoutError::Timeout) if !go_on() => return Err(StartError::Interrupted),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn why_it_ended(&mut self, stderr_path: &Path) -> StartError {
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        let said = fs::read_to_string(stderr_path).unwrap_or_default();
+        let said = said.trim();
+        StartError::Ended(if said.is_empty() { status } else { format!("{status}: {said}") })
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // Fails only for a child that has ended already.
+        let _ = self.end();
+    }
+}
+
+fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
+    let mut command = Command::new(&launch.program);
+    command.arg("serve").arg("--data").arg(&launch.data);
+    command.args(["--bind", "127.0.0.1", "--port", "0", "--until-stdin-closes"]);
+    command.args(["--sql-version", &launch.sql_version, "--log-policy", &launch.log_policy]);
+    if let Some(megabytes) = launch.max_server_memory_mb {
+        command.args(["--max-server-memory", &megabytes.to_string()]);
+    }
+    command.env("MSSQL_SA_PASSWORD", &launch.password);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(stderr_path)?);
+    // A group of its own: Ctrl-C in the terminal is for the lab, which then ends the server itself.
+    command.process_group(0).spawn()
+}
+
+/// The port in a line that holds `Server=127.0.0.1,1433;`.
+fn port_of(line: &str) -> Option<u16> {
+    let (_, address) = line.split_once(READY_MARK)?;
+    let (address, _) = address.split_once(';')?;
+    address.rsplit_once(',')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn launch(program: &str) -> Launch {
+        let folder = format!("vlflab-server-process-{}-{}", std::process::id(), program.replace('/', "_"));
+        Launch {
+            program: program.into(),
+            data: std::env::temp_dir().join(folder),
+            sql_version: "2022".into(),
+            log_policy: "native".into(),
+            max_server_memory_mb: None,
+            password: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_port_is_read_from_the_ready_line() {
+        assert_eq!(port_of("ready: Server=127.0.0.1,49152;User Id=sa"), Some(49_152));
+        assert_eq!(port_of("recovering Server"), None);
+        assert_eq!(port_of("Server=127.0.0.1;"), None);
+    }
+
+    #[test]
+    fn a_program_that_ends_at_once_is_told_with_its_status() {
+        let launch = launch("/bin/false");
+        let failure = ServerProcess::start(&launch, &|| true).err().unwrap();
+        assert!(matches!(failure, StartError::Ended(ref text) if text.contains("exit status: 1")), "{failure:?}");
+        fs::remove_dir_all(&launch.data).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_io_error() {
+        let launch = launch("/nonexistent/vlflab");
+        assert!(matches!(ServerProcess::start(&launch, &|| true), Err(StartError::Io(_))));
+        fs::remove_dir_all(&launch.data).unwrap();
+    }
+}

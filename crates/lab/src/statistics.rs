@@ -1,0 +1,89 @@
+//! What is left of repeated runs: the median with its spread, and every value. Never a lone mean.
+
+use serde::{Deserialize, Serialize};
+
+/// One quantity, measured in one or more runs. The unit is the end of the quantity's name (`fill_s` is in seconds).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The middle value; of an even number of runs, the mean of the two in the middle.
+    pub median: f64,
+    /// The smallest value.
+    pub min: f64,
+    /// The largest value.
+    pub max: f64,
+    /// How many runs.
+    pub runs: usize,
+    /// The values in the order of the runs.
+    pub values: Vec<f64>,
+}
+
+impl Measurement {
+    /// The measurement of `values`; all zero when there are none.
+    pub fn of(values: Vec<f64>) -> Measurement {
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        Measurement {
+            median: median_of_sorted(&sorted),
+            min: sorted.first().copied().unwrap_or_default(),
+            max: sorted.last().copied().unwrap_or_default(),
+            runs: values.len(),
+            values,
+        }
+    }
+
+    /// Adds one run's value.
+    pub fn add(&mut self, value: f64) {
+        let mut values = std::mem::take(&mut self.values);
+        values.push(value);
+        *self = Measurement::of(values);
+    }
+
+    /// Whether the two ranges have a value in common: then the runs show no difference beyond their own spread.
+    pub fn overlaps(&self, other: &Measurement) -> bool {
+        self.min <= other.max && other.min <= self.max
+    }
+}
+
+fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match (sorted.get(middle), sorted.len() % 2) {
+        (None, _) => 0.0,
+        (Some(value), 1) => *value,
+        (Some(upper), _) => (sorted.get(middle - 1).unwrap_or(upper) + upper) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_even_and_no_runs() {
+        for (values, median) in [
+            (vec![], 0.0),
+            (vec![3.0], 3.0),
+            (vec![9.0, 1.0], 5.0),
+            (vec![9.0, 1.0, 2.0], 2.0),
+        ] {
+            assert_eq!(Measurement::of(values).median, median);
+        }
+    }
+
+    #[test]
+    fn adding_keeps_the_order_of_the_runs_and_widens_the_range() {
+        let mut measurement = Measurement::default();
+        for value in [5.0, 1.0, 3.0] {
+            measurement.add(value);
+        }
+        assert_eq!(measurement.values, [5.0, 1.0, 3.0]);
+        assert_eq!((measurement.median, measurement.min, measurement.max, measurement.runs), (3.0, 1.0, 5.0, 3));
+    }
+
+    #[test]
+    fn ranges_overlap_when_they_share_a_value() {
+        let of = |values: &[f64]| Measurement::of(values.to_vec());
+        assert!(of(&[1.0, 2.0]).overlaps(&of(&[2.0, 3.0])));
+        assert!(of(&[1.0, 9.0]).overlaps(&of(&[2.0, 3.0])));
+        assert!(!of(&[1.0, 2.0]).overlaps(&of(&[2.1, 3.0])));
+    }
+}

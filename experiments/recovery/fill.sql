@@ -1,0 +1,16 @@
+-- Every update commits on its own, until the log can grow no more and error 9002 ends the batch.
+use vlf
+go
+set nocount on
+declare @update_count int = 0
+declare @odd char(8000) = replicate('o', 8000)
+declare @even char(8000) = replicate('e', 8000)
+while 1 = 1
+begin
+    set @update_count = @update_count + 1
+    if @update_count % 2 = 0
+        update dbo.page_writer set update_count = @update_count, payload = @even where id = 1
+    else
+        update dbo.page_writer set update_count = @update_count, payload = @odd where id = 1
+end
+go
