@@ -24,9 +24,18 @@ const EXPERIMENTS: &[BuiltIn] = &[BuiltIn {
     name: "recovery",
     toml: include_str!("../../../experiments/recovery.toml"),
     scripts: &[
-        ("recovery/setup.sql", include_str!("../../../experiments/recovery/setup.sql")),
-        ("recovery/hold.sql", include_str!("../../../experiments/recovery/hold.sql")),
-        ("recovery/fill.sql", include_str!("../../../experiments/recovery/fill.sql")),
+        (
+            "recovery/setup.sql",
+            include_str!("../../../experiments/recovery/setup.sql"),
+        ),
+        (
+            "recovery/hold.sql",
+            include_str!("../../../experiments/recovery/hold.sql"),
+        ),
+        (
+            "recovery/fill.sql",
+            include_str!("../../../experiments/recovery/fill.sql"),
+        ),
     ],
 }];
 
@@ -40,7 +49,9 @@ impl Scripts {
             Scripts::BuiltIn => {
                 let mut all = EXPERIMENTS.iter().flat_map(|each| each.scripts);
                 let found = all.find(|(name, _)| *name == file);
-                found.map(|(_, text)| text.to_string()).ok_or_else(|| "no such script in the program".to_string())
+                found
+                    .map(|(_, text)| text.to_string())
+                    .ok_or_else(|| "no such script in the program".to_string())
             }
             Scripts::Folder(folder) => {
                 let path = folder.join(file);
@@ -84,11 +95,18 @@ fn unknown(name: &str) -> String {
 
 /// The known names nearest to `name`, nearest first: at most three, and at least one.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
-    let mut ranked: Vec<(usize, &str)> =
-        known.iter().map(|each| (edit_distance(&name.to_lowercase(), each), *each)).collect();
+    let mut ranked: Vec<(usize, &str)> = known
+        .iter()
+        .map(|each| (edit_distance(&name.to_lowercase(), each), *each))
+        .collect();
     ranked.sort_unstable();
     let best = ranked.first().map_or(0, |(distance, _)| *distance);
-    ranked.into_iter().take_while(|(distance, _)| *distance <= best + 1).take(3).map(|(_, each)| each).collect()
+    ranked
+        .into_iter()
+        .take_while(|(distance, _)| *distance <= best + 1)
+        .take(3)
+        .map(|(_, each)| each)
+        .collect()
 }
 
 /// Levenshtein's distance, in characters.
@@ -133,9 +151,14 @@ mod tests {
 
     #[test]
     fn distances_known_by_hand() {
-        for (left, right, distance) in
-            [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3), ("dml", "dml", 0), ("flaw", "lawn", 2)]
-        {
+        for (left, right, distance) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("dml", "dml", 0),
+            ("flaw", "lawn", 2),
+        ] {
             assert_eq!(edit_distance(left, right), distance, "{left} {right}");
         }
     }
@@ -163,15 +186,24 @@ mod tests {
             fast = "two"
             what = "It"
         "#;
-        let error = Experiment::parse(text, Scripts::Folder("/nonexistent".into())).unwrap_err().to_string();
-        for part in ["colour: unknown setting", "absent.sql", "no [[configuration]] is named \"two\"", "nothing_s"] {
+        let error = Experiment::parse(text, Scripts::Folder("/nonexistent".into()))
+            .unwrap_err()
+            .to_string();
+        for part in [
+            "colour: unknown setting",
+            "absent.sql",
+            "no [[configuration]] is named \"two\"",
+            "nothing_s",
+        ] {
             assert!(error.contains(part), "{part} in {error}");
         }
     }
 
     #[test]
     fn broken_toml_is_named_with_its_line() {
-        let error = Experiment::parse("name = \"x\"\ntitle = 5\n", Scripts::BuiltIn).unwrap_err().to_string();
+        let error = Experiment::parse("name = \"x\"\ntitle = 5\n", Scripts::BuiltIn)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("line 2"), "{error}");
     }
 }

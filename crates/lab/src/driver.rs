@@ -92,7 +92,10 @@ impl LabError {
             self,
             LabError::Interrupted
                 | LabError::Server(StartError::Interrupted)
-                | LabError::Step { error: ClientError::Interrupted, .. }
+                | LabError::Step {
+                    error: ClientError::Interrupted,
+                    ..
+                }
         )
     }
 }
@@ -116,11 +119,7 @@ const DATA_FOLDER: &str = "data";
 ///
 /// # Errors
 /// What keeps it from beginning; everything later is in the [`Outcome`].
-pub fn run(
-    experiment: &Experiment,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, LabError> {
+pub fn run(experiment: &Experiment, options: &RunOptions, observer: &mut dyn Observer) -> Result<Outcome, LabError> {
     let setups = chosen_setups(experiment, options)?;
     let runs = match options.runs {
         Some(runs) => runs,
@@ -142,7 +141,11 @@ pub fn run(
     results.stopped = failure.as_ref().map(ToString::to_string);
     save(&results, &options.out)?;
     let interrupted = failure.as_ref().is_some_and(LabError::is_interrupt);
-    Ok(Outcome { results, failure, interrupted })
+    Ok(Outcome {
+        results,
+        failure,
+        interrupted,
+    })
 }
 
 fn run_all(
@@ -158,8 +161,8 @@ fn run_all(
     for run in 1..=runs {
         for (index, setup) in setups.iter().enumerate() {
             remove_folder(&data)?;
-            let finished = steps::OneRun::new(experiment, setup, options, &data, (run, done))
-                .run(results, index, observer);
+            let finished =
+                steps::OneRun::new(experiment, setup, options, &data, (run, done)).run(results, index, observer);
             // The databases of a failed run are kept for a look at them.
             finished?;
             remove_folder(&data)?;
@@ -178,7 +181,11 @@ fn chosen_setups(experiment: &Experiment, options: &RunOptions) -> Result<Vec<Se
         setups.retain(|setup| options.only.iter().any(|wanted| setup.is_named(wanted)));
     }
     if setups.is_empty() {
-        let message = format!("no configuration is named {}; there are {}", options.only.join(", "), known.join(", "));
+        let message = format!(
+            "no configuration is named {}; there are {}",
+            options.only.join(", "),
+            known.join(", ")
+        );
         return Err(LabError::Experiment(ExperimentError(message)));
     }
     Ok(setups)
@@ -188,7 +195,10 @@ fn scale<'a>(experiment: &'a Experiment, name: &str) -> Result<&'a crate::experi
     experiment.scale.get(name).ok_or_else(|| {
         let visible = experiment.scale.iter().filter(|(_, scale)| !scale.hidden);
         let names: Vec<&str> = visible.map(|(name, _)| name.as_str()).collect();
-        LabError::Experiment(ExperimentError(format!("no scale is named '{name}'; there are {}", names.join(", "))))
+        LabError::Experiment(ExperimentError(format!(
+            "no scale is named '{name}'; there are {}",
+            names.join(", ")
+        )))
     })
 }
 
@@ -219,7 +229,9 @@ fn is_stopped(options: &RunOptions) -> bool {
 }
 
 fn now_iso8601() -> String {
-    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     let seconds = since_epoch.as_secs();
     let days = i64::try_from(seconds / 86_400).unwrap_or_default() + DAYS_FROM_YEAR_ONE_TO_1970;
     let time = crate::client::time_text(seconds % 86_400, 0);

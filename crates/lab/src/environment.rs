@@ -67,7 +67,10 @@ fn unknown() -> String {
 
 fn first_line(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    text.lines().next().map(|line| line.trim().to_string()).filter(|line| !line.is_empty())
+    text.lines()
+        .next()
+        .map(|line| line.trim().to_string())
+        .filter(|line| !line.is_empty())
 }
 
 /// The value of the first line of a file that begins with `name`.
@@ -91,7 +94,9 @@ fn filesystem(folder: &Path) -> Option<String> {
         let mut words = line.split(' ').skip(1);
         let mount_point = Path::new(words.next()?);
         let kind = words.next()?;
-        folder.starts_with(mount_point).then_some((mount_point.components().count(), kind))
+        folder
+            .starts_with(mount_point)
+            .then_some((mount_point.components().count(), kind))
     });
     above.max_by_key(|(depth, _)| *depth).map(|(_, kind)| kind.to_string())
 }

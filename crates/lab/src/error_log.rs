@@ -35,7 +35,9 @@ impl RecoveryPhases {
 /// The last recovery of `database` in an error log, and the lines that concern it; `None` when it is not complete.
 pub fn last_recovery(log: &str, database: &str) -> Option<(RecoveryPhases, Vec<String>)> {
     let lines: Vec<&str> = log.lines().collect();
-    let start = lines.iter().rposition(|line| line.contains(&format!("Starting up database '{database}'")))?;
+    let start = lines
+        .iter()
+        .rposition(|line| line.contains(&format!("Starting up database '{database}'")))?;
     let quoted = format!("'{database}'");
     let completed_for = format!("Recovery completed for database {database} ");
     let concerned = |line: &&&str| line.contains(&quoted) || line.contains(&completed_for);
@@ -49,7 +51,9 @@ pub fn last_recovery(log: &str, database: &str) -> Option<(RecoveryPhases, Vec<S
         analysis: milliseconds("analysis ")?,
         redo: milliseconds("redo ")?,
         undo: milliseconds("undo ")?,
-        rolled_forward: rolled_forward.and_then(|line| number_before(line, " transactions")).unwrap_or_default(),
+        rolled_forward: rolled_forward
+            .and_then(|line| number_before(line, " transactions"))
+            .unwrap_or_default(),
     };
     Some((phases, ours.into_iter().map(str::to_string).collect()))
 }
@@ -65,14 +69,18 @@ fn discovery(line: &str) -> Option<Duration> {
 /// The number right after `name`.
 fn number_after(text: &str, name: &str) -> Option<u64> {
     let (_, rest) = text.split_once(name)?;
-    let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+    let digits = rest
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(rest.len());
     rest.get(..digits)?.parse().ok()
 }
 
 /// The number right before `name`.
 fn number_before(text: &str, name: &str) -> Option<u64> {
     let (before, _) = text.split_once(name)?;
-    let from = before.rfind(|character: char| !character.is_ascii_digit()).map_or(0, |at| at + 1);
+    let from = before
+        .rfind(|character: char| !character.is_ascii_digit())
+        .map_or(0, |at| at + 1);
     before.get(from..)?.parse().ok()
 }
 

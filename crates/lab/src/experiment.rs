@@ -85,7 +85,11 @@ pub struct ServerSettings {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        ServerSettings { sql_version: "2022".into(), log_policy: "native".into(), max_server_memory_mb: None }
+        ServerSettings {
+            sql_version: "2022".into(),
+            log_policy: "native".into(),
+            max_server_memory_mb: None,
+        }
     }
 }
 
@@ -153,7 +157,7 @@ pub enum Step {
     CountVlfs {},
     /// Kills the server with SIGKILL.
     Kill {},
-    /// Starts it again and measures `discovery_s`, `analysis_s`, `redo_s`, `undo_s`, `recovery_s` and `restart_s`.
+    /// Starts it again and measures [`RESTART_MEASUREMENTS`].
     Restart {},
     /// Asks for one number and verifies it.
     Check {
@@ -214,6 +218,8 @@ pub struct Chart {
 pub struct Published {
     /// Who, where, when.
     pub source: String,
+    /// The same in two or three words.
+    pub short: String,
     /// On what.
     pub machine: String,
     /// How its figures became the ones here.
@@ -299,7 +305,10 @@ impl Experiment {
         let mut names = Vec::new();
         for step in &self.step {
             match step {
-                Step::Sql { measure: Some(name), .. } | Step::Query { measure: name, .. } => names.push(name.as_str()),
+                Step::Sql {
+                    measure: Some(name), ..
+                }
+                | Step::Query { measure: name, .. } => names.push(name.as_str()),
                 Step::CountVlfs {} => names.push("vlf_count"),
                 Step::Restart {} => names.extend(RESTART_MEASUREMENTS),
                 _ => {}
@@ -312,7 +321,10 @@ impl Experiment {
         let mut faults = Vec::new();
         for (key, values) in &self.matrix {
             if !MATRIX_KEYS.contains(&key.as_str()) {
-                faults.push(format!("[matrix] {key}: unknown setting; use {}", MATRIX_KEYS.join(" or ")));
+                faults.push(format!(
+                    "[matrix] {key}: unknown setting; use {}",
+                    MATRIX_KEYS.join(" or ")
+                ));
             }
             if values.is_empty() {
                 faults.push(format!("[matrix] {key}: needs at least one value"));
@@ -341,7 +353,10 @@ impl Experiment {
         let measurements = self.measurement_names();
         let mut configuration = |place: &str, name: &str| {
             if !configurations.contains(&name) {
-                faults.push(format!("{place}: no [[configuration]] is named {name:?}; there are {}", configurations.join(", ")));
+                faults.push(format!(
+                    "{place}: no [[configuration]] is named {name:?}; there are {}",
+                    configurations.join(", ")
+                ));
             }
         };
         for finding in &self.finding {
@@ -353,7 +368,10 @@ impl Experiment {
         }
         let mut measurement = |place: &str, name: &str| {
             if !measurements.contains(&name) {
-                faults.push(format!("{place}: no [[step]] measures {name:?}; there are {}", measurements.join(", ")));
+                faults.push(format!(
+                    "{place}: no [[step]] measures {name:?}; there are {}",
+                    measurements.join(", ")
+                ));
             }
         };
         for finding in &self.finding {
@@ -369,5 +387,12 @@ impl Experiment {
 }
 
 /// What a restart measures, in the order of recovery's phases.
-pub const RESTART_MEASUREMENTS: [&str; 6] =
-    ["discovery_s", "analysis_s", "redo_s", "undo_s", "recovery_s", "restart_s"];
+pub const RESTART_MEASUREMENTS: [&str; 7] = [
+    "discovery_s",
+    "analysis_s",
+    "redo_s",
+    "undo_s",
+    "recovery_s",
+    "restart_s",
+    "rolled_forward",
+];

@@ -65,7 +65,10 @@ fn choices(matrix: &BTreeMap<String, Vec<String>>) -> Vec<Vec<(String, String)>>
             longer.push((key.clone(), value.clone()));
             longer
         };
-        choices.iter().flat_map(|choice| values.iter().map(move |value| extend(choice, value))).collect()
+        choices
+            .iter()
+            .flat_map(|choice| values.iter().map(move |value| extend(choice, value)))
+            .collect()
     })
 }
 
@@ -83,15 +86,19 @@ fn setup(
     let version = ServerVersion::from_str(&version).map_err(|error| ExperimentError(error.to_string()))?;
     let log_policy = chosen("log_policy", &experiment.server.log_policy);
     if log_policy != "native" && log_policy != "classic" {
-        return Err(ExperimentError(format!("log_policy {log_policy:?}: use native or classic")));
+        return Err(ExperimentError(format!(
+            "log_policy {log_policy:?}: use native or classic"
+        )));
     }
     let mut variables = scale.variables.clone();
     variables.extend(configuration.variables.clone());
     let mut sizes = [0_u64; 3];
     let log = &configuration.log;
-    for (size, (name, text)) in
-        sizes.iter_mut().zip([("log_start", &log.start), ("log_growth", &log.growth), ("log_max", &log.max)])
-    {
+    for (size, (name, text)) in sizes.iter_mut().zip([
+        ("log_start", &log.start),
+        ("log_growth", &log.growth),
+        ("log_max", &log.max),
+    ]) {
         let text = substitute(text, &variables)?;
         *size = size_bytes(&text)?;
         variables.insert(name.into(), text);
@@ -99,7 +106,10 @@ fn setup(
     let [start, growth, max] = sizes;
     let parts = choice.iter().map(|(_, value)| value.as_str());
     Ok(Setup {
-        name: std::iter::once(configuration.name.as_str()).chain(parts).collect::<Vec<_>>().join("-"),
+        name: std::iter::once(configuration.name.as_str())
+            .chain(parts)
+            .collect::<Vec<_>>()
+            .join("-"),
         base: configuration.name.clone(),
         title: configuration.title.clone(),
         version,
@@ -127,8 +137,9 @@ pub fn substitute(text: &str, variables: &BTreeMap<String, String>) -> Result<St
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("$(") {
-        let (name, tail) =
-            after.split_once(')').ok_or_else(|| ExperimentError("a $( has no closing parenthesis".into()))?;
+        let (name, tail) = after
+            .split_once(')')
+            .ok_or_else(|| ExperimentError("a $( has no closing parenthesis".into()))?;
         let value = variables.get(name).ok_or_else(|| {
             let known: Vec<&str> = variables.keys().map(String::as_str).collect();
             ExperimentError(format!("$({name}) is not defined; there are {}", known.join(", ")))
@@ -149,7 +160,13 @@ pub fn size_bytes(text: &str) -> Result<u64, ExperimentError> {
     let refused = || ExperimentError(format!("{text:?} is not a size; write 512KB, 64MB, 5GB"));
     let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic() || character == ' ');
     let number: u64 = digits.trim().parse().map_err(|_| refused())?;
-    let unit = match text.get(digits.len()..).map(str::trim).unwrap_or_default().to_ascii_uppercase().as_str() {
+    let unit = match text
+        .get(digits.len()..)
+        .map(str::trim)
+        .unwrap_or_default()
+        .to_ascii_uppercase()
+        .as_str()
+    {
         "KB" => 1 << 10,
         "" | "MB" => 1 << 20,
         "GB" => 1 << 30,
@@ -169,11 +186,18 @@ mod tests {
     fn the_published_sizes_give_the_published_counts() {
         let experiment = catalogue::load("recovery").unwrap();
         let planned = setups(&experiment, &experiment.scale["full"]).unwrap();
-        let counts: Vec<(&str, usize)> =
-            planned.iter().map(|each| (each.name.as_str(), each.vlf_count_predicted)).collect();
+        let counts: Vec<(&str, usize)> = planned
+            .iter()
+            .map(|each| (each.name.as_str(), each.vlf_count_predicted))
+            .collect();
         assert_eq!(
             counts,
-            [("bad-classic", 20_480), ("bad-native", 20_480), ("good-classic", 16), ("good-native", 16)]
+            [
+                ("bad-classic", 20_480),
+                ("bad-native", 20_480),
+                ("good-classic", 16),
+                ("good-native", 16)
+            ]
         );
     }
 
@@ -182,13 +206,22 @@ mod tests {
         let experiment = catalogue::load("recovery").unwrap();
         let planned = setups(&experiment, &experiment.scale["quick"]).unwrap();
         for (wanted, count) in [("bad", 2), ("classic", 2), ("good-native", 1), ("nothing", 0)] {
-            assert_eq!(planned.iter().filter(|each| each.is_named(wanted)).count(), count, "{wanted}");
+            assert_eq!(
+                planned.iter().filter(|each| each.is_named(wanted)).count(),
+                count,
+                "{wanted}"
+            );
         }
     }
 
     #[test]
     fn sizes_as_t_sql_writes_them() {
-        for (text, bytes) in [("512KB", 524_288), ("1MB", 1_048_576), ("64", 67_108_864), ("5 gb", 5_368_709_120)] {
+        for (text, bytes) in [
+            ("512KB", 524_288),
+            ("1MB", 1_048_576),
+            ("64", 67_108_864),
+            ("5 gb", 5_368_709_120),
+        ] {
             assert_eq!(size_bytes(text).unwrap(), bytes);
         }
         for text in ["", "MB", "1.5GB", "-1MB", "5 parsecs", "99999999999TB"] {
@@ -199,8 +232,16 @@ mod tests {
     #[test]
     fn variables_are_put_in_place_or_named() {
         let variables = BTreeMap::from([("log_mb".to_string(), "64".to_string())]);
-        assert_eq!(substitute("size = $(log_mb)MB, $(log_mb)", &variables).unwrap(), "size = 64MB, 64");
-        assert!(substitute("$(nothing)", &variables).unwrap_err().to_string().contains("there are log_mb"));
+        assert_eq!(
+            substitute("size = $(log_mb)MB, $(log_mb)", &variables).unwrap(),
+            "size = 64MB, 64"
+        );
+        assert!(
+            substitute("$(nothing)", &variables)
+                .unwrap_err()
+                .to_string()
+                .contains("there are log_mb")
+        );
         assert!(substitute("$(log_mb", &variables).is_err());
     }
 }

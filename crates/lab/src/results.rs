@@ -77,7 +77,10 @@ impl ConfigurationResults {
     pub fn check(&mut self, name: &str, passed: bool, detail: String) {
         let known = self.checks.iter().position(|check| check.name == name);
         let index = known.unwrap_or_else(|| {
-            self.checks.push(Check { name: name.to_string(), ..Check::default() });
+            self.checks.push(Check {
+                name: name.to_string(),
+                ..Check::default()
+            });
             self.checks.len() - 1
         });
         if let Some(check) = self.checks.get_mut(index) {
@@ -94,14 +97,20 @@ impl ConfigurationResults {
 
     /// What the matrix added to the configuration's name: `classic` of `bad-classic`, empty without a matrix.
     pub fn variant(&self) -> &str {
-        self.name.strip_prefix(&self.base).unwrap_or_default().trim_start_matches('-')
+        self.name
+            .strip_prefix(&self.base)
+            .unwrap_or_default()
+            .trim_start_matches('-')
     }
 }
 
 impl Results {
     /// Whether no check failed.
     pub fn all_checks_passed(&self) -> bool {
-        self.configurations.iter().flat_map(|each| &each.checks).all(|check| check.failed == 0)
+        self.configurations
+            .iter()
+            .flat_map(|each| &each.checks)
+            .all(|check| check.failed == 0)
     }
 
     /// The variants in order of appearance; one empty variant when there is no matrix.
@@ -117,7 +126,9 @@ impl Results {
 
     /// The results of a configuration under a variant.
     pub fn find(&self, base: &str, variant: &str) -> Option<&ConfigurationResults> {
-        self.configurations.iter().find(|each| each.base == base && each.variant() == variant)
+        self.configurations
+            .iter()
+            .find(|each| each.base == base && each.variant() == variant)
     }
 
     /// As JSON text.

@@ -91,7 +91,11 @@ impl ServerProcess {
     }
 
     fn wait_for_port(&mut self, go_on: &dyn Fn() -> bool, stderr_path: &Path) -> Result<u16, StartError> {
-        let stdout = self.child.stdout.take().ok_or_else(|| StartError::Ended("it has no output".into()))?;
+        let stdout = self
+            .child
+            .stdout
+            .take()
+            .ok_or_else(|| StartError::Ended("it has no output".into()))?;
         let (sender, receiver) = mpsc::channel();
         // Reads on after the port was found, so that the server never waits for someone to take its output.
         std::thread::spawn(move || {
@@ -113,10 +117,17 @@ impl ServerProcess {
     }
 
     fn why_it_ended(&mut self, stderr_path: &Path) -> StartError {
-        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        let status = self
+            .child
+            .wait()
+            .map_or_else(|error| error.to_string(), |status| status.to_string());
         let said = fs::read_to_string(stderr_path).unwrap_or_default();
         let said = said.trim();
-        StartError::Ended(if said.is_empty() { status } else { format!("{status}: {said}") })
+        StartError::Ended(if said.is_empty() {
+            status
+        } else {
+            format!("{status}: {said}")
+        })
     }
 }
 
@@ -136,7 +147,10 @@ fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
         command.args(["--max-server-memory", &megabytes.to_string()]);
     }
     command.env("MSSQL_SA_PASSWORD", &launch.password);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(stderr_path)?);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(File::create(stderr_path)?);
     // A group of its own: Ctrl-C in the terminal is for the lab, which then ends the server itself.
     command.process_group(0).spawn()
 }
@@ -154,7 +168,11 @@ mod tests {
     use super::*;
 
     fn launch(program: &str) -> Launch {
-        let folder = format!("vlflab-server-process-{}-{}", std::process::id(), program.replace('/', "_"));
+        let folder = format!(
+            "vlflab-server-process-{}-{}",
+            std::process::id(),
+            program.replace('/', "_")
+        );
         Launch {
             program: program.into(),
             data: std::env::temp_dir().join(folder),
@@ -176,14 +194,20 @@ mod tests {
     fn a_program_that_ends_at_once_is_told_with_its_status() {
         let launch = launch("/bin/false");
         let failure = ServerProcess::start(&launch, &|| true).err().unwrap();
-        assert!(matches!(failure, StartError::Ended(ref text) if text.contains("exit status: 1")), "{failure:?}");
+        assert!(
+            matches!(failure, StartError::Ended(ref text) if text.contains("exit status: 1")),
+            "{failure:?}"
+        );
         fs::remove_dir_all(&launch.data).unwrap();
     }
 
     #[test]
     fn a_program_that_is_not_there_is_an_io_error() {
         let launch = launch("/nonexistent/vlflab");
-        assert!(matches!(ServerProcess::start(&launch, &|| true), Err(StartError::Io(_))));
+        assert!(matches!(
+            ServerProcess::start(&launch, &|| true),
+            Err(StartError::Io(_))
+        ));
         fs::remove_dir_all(&launch.data).unwrap();
     }
 }

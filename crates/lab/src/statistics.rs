@@ -76,7 +76,10 @@ mod tests {
             measurement.add(value);
         }
         assert_eq!(measurement.values, [5.0, 1.0, 3.0]);
-        assert_eq!((measurement.median, measurement.min, measurement.max, measurement.runs), (3.0, 1.0, 5.0, 3));
+        assert_eq!(
+            (measurement.median, measurement.min, measurement.max, measurement.runs),
+            (3.0, 1.0, 5.0, 3)
+        );
     }
 
     #[test]

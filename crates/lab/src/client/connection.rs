@@ -1,13 +1,15 @@
 //! One connection: packets in, packets out, tokens to events.
 
-use super::value::{ClientColumn, decode_row};
+use super::value::{Heading, WireColumn, decode_row};
 use super::{ClientError, Event, ServerMessage};
 use bytes::{Bytes, BytesMut};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
-use tds_protocol::{EncryptionLevel, Login7, PacketHeader, PacketStatus, PacketType, PreLogin, ProtocolError, SqlBatch};
+use tds_protocol::{
+    EncryptionLevel, Login7, PacketHeader, PacketStatus, PacketType, PreLogin, ProtocolError, SqlBatch,
+};
 use tds_protocol::{Token, TokenParser};
 
 /// Whom to connect to, and as whom.
@@ -48,7 +50,11 @@ impl Connection {
     /// [`ClientError::Unreachable`] or [`ClientError::LoginFailed`].
     pub fn open(target: &Target) -> Result<Connection, ClientError> {
         let stream = connect(target)?;
-        let mut connection = Connection { stream, packet_bytes: PACKET_BYTES, unread: BytesMut::new() };
+        let mut connection = Connection {
+            stream,
+            packet_bytes: PACKET_BYTES,
+            unread: BytesMut::new(),
+        };
         connection.pre_login()?;
         connection.log_in(target)?;
         Ok(connection)
@@ -61,7 +67,9 @@ impl Connection {
         while !self.receive(&mut answer, &mut || true)? {}
         let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
         if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
-            return Err(ClientError::Lost("the server wants encryption, which this client does not have".into()));
+            return Err(ClientError::Lost(
+                "the server wants encryption, which this client does not have".into(),
+            ));
         }
         Ok(())
     }
@@ -144,7 +152,11 @@ impl Connection {
             let end = payload.len().min((index + 1) * chunk_bytes);
             let chunk = payload.get(index * chunk_bytes..end).unwrap_or_default();
             let last = index + 1 == chunks;
-            let status = if last { PacketStatus::END_OF_MESSAGE } else { PacketStatus::NORMAL };
+            let status = if last {
+                PacketStatus::END_OF_MESSAGE
+            } else {
+                PacketStatus::NORMAL
+            };
             let length = u16::try_from(chunk.len() + HEADER_BYTES).map_err(|_| lost("a packet is too long"))?;
             let mut header = PacketHeader::new(kind, status, length);
             header.packet_id = (index % 256) as u8;
@@ -214,18 +226,13 @@ impl Connection {
 #[derive(Default)]
 struct TokenReader {
     metadata: Option<ColMetaData>,
-    columns: Vec<ClientColumn>,
+    columns: Vec<WireColumn>,
     packet_bytes: Option<usize>,
 }
 
 impl TokenReader {
     /// Hands over every whole token of `bytes` and answers how many bytes they took.
-    fn read(
-        &mut self,
-        bytes: &Bytes,
-        last: bool,
-        on_event: &mut dyn FnMut(Event<'_>),
-    ) -> Result<usize, ClientError> {
+    fn read(&mut self, bytes: &Bytes, last: bool, on_event: &mut dyn FnMut(Event<'_>)) -> Result<usize, ClientError> {
         let mut parser = TokenParser::new(bytes.clone());
         let mut read = 0;
         loop {
@@ -245,10 +252,11 @@ impl TokenReader {
     fn take(&mut self, token: Token, on_event: &mut dyn FnMut(Event<'_>)) -> Result<(), ClientError> {
         match token {
             Token::ColMetaData(metadata) => {
-                self.columns = metadata.columns.iter().map(ClientColumn::from_wire).collect();
+                let headings: Vec<Heading> = metadata.columns.iter().map(Heading::from_wire).collect();
+                self.columns = metadata.columns.iter().map(WireColumn::from_wire).collect();
                 self.metadata = Some(metadata);
-                if !self.columns.is_empty() {
-                    on_event(Event::Columns(&self.columns));
+                if !headings.is_empty() {
+                    on_event(Event::Columns(&headings));
                 }
             }
             Token::Row(row) => self.take_row(&row.data, |_| false, on_event)?,
@@ -280,18 +288,25 @@ impl TokenReader {
 }
 
 fn take_done(status: DoneStatus, row_count: u64, on_event: &mut dyn FnMut(Event<'_>)) {
-    on_event(Event::Done { rows: status.count.then_some(row_count) });
+    on_event(Event::Done {
+        rows: status.count.then_some(row_count),
+    });
 }
 
 fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     let address = format!("{}:{}", target.host, target.port);
-    let unreachable = |reason: String| ClientError::Unreachable { address: address.clone(), reason };
+    let unreachable = |reason: String| ClientError::Unreachable {
+        address: address.clone(),
+        reason,
+    };
     let resolved = (target.host.as_str(), target.port).to_socket_addrs();
     let mut failure = "the name has no address".to_string();
     for socket_address in resolved.map_err(|error| unreachable(error.to_string()))? {
         match TcpStream::connect_timeout(&socket_address, CONNECT_TIMEOUT) {
             Ok(stream) => {
-                let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(WATCH_INTERVAL)));
+                let set = stream
+                    .set_nodelay(true)
+                    .and_then(|()| stream.set_read_timeout(Some(WATCH_INTERVAL)));
                 return set.map(|()| stream).map_err(|error| unreachable(error.to_string()));
             }
             Err(error) => failure = error.to_string(),
@@ -301,7 +316,10 @@ fn connect(target: &Target) -> Result<TcpStream, ClientError> {
 }
 
 fn is_wait(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+    matches!(
+        kind,
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
 }
 
 fn lost(reason: &str) -> ClientError {

@@ -8,7 +8,7 @@ mod connection;
 mod value;
 
 pub use connection::{Connection, Target};
-pub use value::{Alignment, ClientColumn};
+pub use value::{Alignment, Heading};
 pub(crate) use value::{date_text, time_text};
 
 use std::fmt;
@@ -34,7 +34,11 @@ pub struct ServerMessage {
 
 impl fmt::Display for ServerMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Msg {}, Level {}, State {}: {}", self.number, self.severity, self.state, self.text)
+        write!(
+            f,
+            "Msg {}, Level {}, State {}: {}",
+            self.number, self.severity, self.state, self.text
+        )
     }
 }
 
@@ -42,7 +46,7 @@ impl fmt::Display for ServerMessage {
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A result set begins.
-    Columns(&'a [ClientColumn]),
+    Columns(&'a [Heading]),
     /// One row of it; `None` is NULL.
     Row(&'a [Option<String>]),
     /// A statement is over; with its count of rows if it has one.

@@ -12,15 +12,20 @@ pub enum Alignment {
     Right,
 }
 
-/// A column of a result set.
+/// A column of a result set, as far as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientColumn {
+pub struct Heading {
     /// Name, empty when it has none.
     pub name: String,
     /// Characters its widest value takes.
     pub width: usize,
     /// On which side values stand.
     pub alignment: Alignment,
+}
+
+/// A column of a result set, as far as its values are decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WireColumn {
     type_id: TypeId,
     scale: u8,
     is_max: bool,
@@ -31,17 +36,32 @@ pub struct ClientColumn {
 const UNLIMITED_WIDTH: usize = 256;
 const MAX_LENGTH: u32 = 0xFFFF;
 
-impl ClientColumn {
-    /// From what the server says about it.
-    pub(super) fn from_wire(column: &ColumnData) -> ClientColumn {
+impl Heading {
+    pub(super) fn from_wire(column: &ColumnData) -> Heading {
+        let alignment = if is_numeric(column.type_id) {
+            Alignment::Right
+        } else {
+            Alignment::Left
+        };
+        Heading {
+            name: column.name.clone(),
+            width: width(column),
+            alignment,
+        }
+    }
+}
+
+impl WireColumn {
+    pub(super) fn from_wire(column: &ColumnData) -> WireColumn {
         let info = &column.type_info;
         let is_utf8 = info.collation.as_ref().is_some_and(|collation| collation.is_utf8());
         let code_page = info.collation.as_ref().and_then(|collation| collation.encoding());
-        let fallback = if is_utf8 { encoding_rs::UTF_8 } else { encoding_rs::WINDOWS_1252 };
-        ClientColumn {
-            name: column.name.clone(),
-            width: width(column),
-            alignment: if is_numeric(column.type_id) { Alignment::Right } else { Alignment::Left },
+        let fallback = if is_utf8 {
+            encoding_rs::UTF_8
+        } else {
+            encoding_rs::WINDOWS_1252
+        };
+        WireColumn {
             type_id: column.type_id,
             scale: info.scale.unwrap_or_default(),
             is_max: info.max_length == Some(MAX_LENGTH),
@@ -54,8 +74,22 @@ fn is_numeric(type_id: TypeId) -> bool {
     use TypeId::*;
     matches!(
         type_id,
-        Int1 | Int2 | Int4 | Int8 | IntN | Bit | BitN | Float4 | Float8 | FloatN | Money | Money4 | MoneyN | Decimal
-            | Numeric | DecimalN | NumericN
+        Int1 | Int2
+            | Int4
+            | Int8
+            | IntN
+            | Bit
+            | BitN
+            | Float4
+            | Float8
+            | FloatN
+            | Money
+            | Money4
+            | MoneyN
+            | Decimal
+            | Numeric
+            | DecimalN
+            | NumericN
     )
 }
 
@@ -64,7 +98,11 @@ fn width(column: &ColumnData) -> usize {
     use TypeId::*;
     let length = column.type_info.max_length.unwrap_or_default();
     let characters = |per_byte: usize| {
-        if length >= MAX_LENGTH { UNLIMITED_WIDTH } else { (length as usize / per_byte).max(1) }
+        if length >= MAX_LENGTH {
+            UNLIMITED_WIDTH
+        } else {
+            (length as usize / per_byte).max(1)
+        }
     };
     match (column.type_id, length) {
         (Bit | BitN, _) => 1,
@@ -93,7 +131,7 @@ fn width(column: &ColumnData) -> usize {
 
 /// Takes a row apart; `None` when its bytes end too soon.
 pub(super) fn decode_row(
-    columns: &[ClientColumn],
+    columns: &[WireColumn],
     data: &[u8],
     is_null: impl Fn(usize) -> bool,
 ) -> Option<Vec<Option<String>>> {
@@ -115,7 +153,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The outer option is for bytes that end too soon, the inner one is NULL.
-    fn value(&mut self, column: &ClientColumn) -> Option<Option<String>> {
+    fn value(&mut self, column: &WireColumn) -> Option<Option<String>> {
         use TypeId::*;
         let bytes: Option<Vec<u8>> = match column.type_id {
             Null => None,
@@ -175,7 +213,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn text(column: &ClientColumn, bytes: &[u8]) -> String {
+fn text(column: &WireColumn, bytes: &[u8]) -> String {
     use TypeId::*;
     match column.type_id {
         Int1 | Int2 | Int4 | Int8 | IntN if bytes.len() == 1 => unsigned(bytes).to_string(),
@@ -191,13 +229,19 @@ fn text(column: &ClientColumn, bytes: &[u8]) -> String {
         DateTimeOffset => datetimeoffset(bytes, column.scale),
         Guid => guid(bytes),
         NChar | NVarChar | NText | Xml => utf16(bytes),
-        Char | VarChar | BigChar | BigVarChar | Text => column.encoding.decode_without_bom_handling(bytes).0.into_owned(),
+        Char | VarChar | BigChar | BigVarChar | Text => {
+            column.encoding.decode_without_bom_handling(bytes).0.into_owned()
+        }
         _ => hexadecimal(bytes),
     }
 }
 
 fn unsigned(bytes: &[u8]) -> u64 {
-    bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+    bytes
+        .iter()
+        .take(8)
+        .rev()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 fn signed(bytes: &[u8]) -> i64 {
@@ -222,8 +266,14 @@ fn money(bytes: &[u8]) -> i128 {
 
 /// A sign byte (1 is positive), then the magnitude.
 fn decimal(bytes: &[u8], scale: u8) -> String {
-    let Some((sign, magnitude)) = bytes.split_first() else { return String::new() };
-    let magnitude = magnitude.iter().take(16).rev().fold(0_u128, |value, byte| value << 8 | u128::from(*byte));
+    let Some((sign, magnitude)) = bytes.split_first() else {
+        return String::new();
+    };
+    let magnitude = magnitude
+        .iter()
+        .take(16)
+        .rev()
+        .fold(0_u128, |value, byte| value << 8 | u128::from(*byte));
     let value = i128::try_from(magnitude).unwrap_or(i128::MAX);
     scaled(if *sign == 0 { -value } else { value }, scale)
 }
@@ -252,22 +302,41 @@ fn datetime(bytes: &[u8]) -> String {
     if let [day_low, day_high, minute_low, minute_high] = bytes {
         let minutes = u16::from_le_bytes([*minute_low, *minute_high]);
         let days = u16::from_le_bytes([*day_low, *day_high]);
-        return format!("{} {:02}:{:02}:00", date_text(DAYS_TO_1900 + i64::from(days)), minutes / 60, minutes % 60);
+        return format!(
+            "{} {:02}:{:02}:00",
+            date_text(DAYS_TO_1900 + i64::from(days)),
+            minutes / 60,
+            minutes % 60
+        );
     }
     let (days, ticks) = bytes.split_at_checked(4).unwrap_or((bytes, &[]));
     let milliseconds = (unsigned(ticks) * 10 + 1) / 3;
-    format!("{} {}", date_text(DAYS_TO_1900 + signed(days)), time_text(milliseconds, 3))
+    format!(
+        "{} {}",
+        date_text(DAYS_TO_1900 + signed(days)),
+        time_text(milliseconds, 3)
+    )
 }
 
 fn datetime2(bytes: &[u8], scale: u8) -> String {
-    let (time, date) = bytes.split_at_checked(bytes.len().saturating_sub(3)).unwrap_or((bytes, &[]));
-    format!("{} {}", date_text(days_from_year_one(date)), time_text(unsigned(time), scale))
+    let (time, date) = bytes
+        .split_at_checked(bytes.len().saturating_sub(3))
+        .unwrap_or((bytes, &[]));
+    format!(
+        "{} {}",
+        date_text(days_from_year_one(date)),
+        time_text(unsigned(time), scale)
+    )
 }
 
 /// The time on the wire is UTC; what is shown is local to the offset.
 fn datetimeoffset(bytes: &[u8], scale: u8) -> String {
-    let (moment, offset) = bytes.split_at_checked(bytes.len().saturating_sub(2)).unwrap_or((bytes, &[]));
-    let (time, date) = moment.split_at_checked(moment.len().saturating_sub(3)).unwrap_or((moment, &[]));
+    let (moment, offset) = bytes
+        .split_at_checked(bytes.len().saturating_sub(2))
+        .unwrap_or((bytes, &[]));
+    let (time, date) = moment
+        .split_at_checked(moment.len().saturating_sub(3))
+        .unwrap_or((moment, &[]));
     let offset = signed(offset);
     let per_second = 10_i64.pow(u32::from(scale.min(7)));
     let per_day = 86_400 * per_second;
@@ -275,7 +344,11 @@ fn datetimeoffset(bytes: &[u8], scale: u8) -> String {
     let day = days_from_year_one(date) + local.div_euclid(per_day);
     let sign = if offset < 0 { '-' } else { '+' };
     let (hours, minutes) = (offset.abs() / 60, offset.abs() % 60);
-    format!("{} {} {sign}{hours:02}:{minutes:02}", date_text(day), time_text(local.rem_euclid(per_day) as u64, scale))
+    format!(
+        "{} {} {sign}{hours:02}:{minutes:02}",
+        date_text(day),
+        time_text(local.rem_euclid(per_day) as u64, scale)
+    )
 }
 
 /// `units` of 10^-scale seconds since midnight.
@@ -299,7 +372,11 @@ pub(crate) fn date_text(days: i64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -318,24 +395,25 @@ fn guid(bytes: &[u8]) -> String {
 }
 
 fn utf16(bytes: &[u8]) -> String {
-    let units: Vec<u16> =
-        bytes.chunks_exact(2).map(|pair| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte))).collect();
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte)))
+        .collect();
     String::from_utf16_lossy(&units)
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02X}"))
+    bytes
+        .iter()
+        .fold(String::from("0x"), |text, byte| text + &format!("{byte:02X}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn column(type_id: TypeId, scale: u8) -> ClientColumn {
-        ClientColumn {
-            name: String::new(),
-            width: 0,
-            alignment: Alignment::Left,
+    fn column(type_id: TypeId, scale: u8) -> WireColumn {
+        WireColumn {
             type_id,
             scale,
             is_max: false,
@@ -355,14 +433,29 @@ mod tests {
             (TypeId::Int2, 0, &[0x00, 0x80], "-32768"),
             (TypeId::BitN, 0, &[1, 1], "1"),
             (TypeId::MoneyN, 0, &[8, 0, 0, 0, 0, 0x88, 0x13, 0, 0], ".5000"),
-            (TypeId::MoneyN, 0, &[8, 0xFF, 0xFF, 0xFF, 0xFF, 0xF0, 0xD8, 0xFF, 0xFF], "-1.0000"),
+            (
+                TypeId::MoneyN,
+                0,
+                &[8, 0xFF, 0xFF, 0xFF, 0xFF, 0xF0, 0xD8, 0xFF, 0xFF],
+                "-1.0000",
+            ),
             (TypeId::DecimalN, 2, &[5, 0, 0x45, 0x01, 0, 0], "-3.25"),
             (TypeId::FloatN, 0, &[8, 0, 0, 0, 0, 0, 0, 0xF8, 0x3F], "1.5"),
-            (TypeId::DateTimeN, 0, &[8, 0, 0, 0, 0, 1, 0, 0, 0], "1900-01-01 00:00:00.003"),
+            (
+                TypeId::DateTimeN,
+                0,
+                &[8, 0, 0, 0, 0, 1, 0, 0, 0],
+                "1900-01-01 00:00:00.003",
+            ),
             (TypeId::DateTimeN, 0, &[4, 1, 0, 61, 0], "1900-01-02 01:01:00"),
             (TypeId::Date, 0, &[3, 0, 0, 0], "0001-01-01"),
             (TypeId::Date, 0, &[3, 0xDA, 0xB9, 0x37], "9999-12-31"),
-            (TypeId::DateTime2, 0, &[6, 59, 0, 0, 0x5B, 0x95, 0x0A], "1900-01-01 00:00:59"),
+            (
+                TypeId::DateTime2,
+                0,
+                &[6, 59, 0, 0, 0x5B, 0x95, 0x0A],
+                "1900-01-01 00:00:59",
+            ),
             (TypeId::NVarChar, 0, &[2, 0, 0xE9, 0x00], "é"),
             (TypeId::BigVarChar, 0, &[1, 0, 0xE9], "é"),
             (TypeId::BigVarBinary, 0, &[2, 0, 0xCA, 0xFE], "0xCAFE"),

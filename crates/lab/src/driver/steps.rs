@@ -72,7 +72,9 @@ impl<'a> OneRun<'a> {
             let share = |position: usize| UNITS_PER_RUN * position as u64 / steps.len() as u64;
             let from = self.units_before + share(position);
             let to = self.units_before + share(position + 1);
-            let Some(found) = results.configurations.get_mut(index) else { break };
+            let Some(found) = results.configurations.get_mut(index) else {
+                break;
+            };
             self.step(step, found, &mut |fraction| {
                 observer.advance(from + ((to - from) as f64 * fraction) as u64);
             })?;
@@ -90,7 +92,9 @@ impl<'a> OneRun<'a> {
     ) -> Result<(), LabError> {
         match step {
             Step::Sql { .. } => self.sql(step, found, progress),
-            Step::Query { label, sql, measure, .. } => {
+            Step::Query {
+                label, sql, measure, ..
+            } => {
                 let value = self.number(label, sql)?;
                 self.measure(found, measure, value);
                 Ok(())
@@ -113,7 +117,17 @@ impl<'a> OneRun<'a> {
         found: &mut ConfigurationResults,
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), LabError> {
-        let Step::Sql { label, connection, file, until_error, measure, watch_log } = step else { return Ok(()) };
+        let Step::Sql {
+            label,
+            connection,
+            file,
+            until_error,
+            measure,
+            watch_log,
+        } = step
+        else {
+            return Ok(());
+        };
         let script = self.experiment.scripts.read(file).map_err(LabError::Unexpected)?;
         let script = plan::substitute(&script, &self.setup.variables).map_err(LabError::Experiment)?;
         let mut watcher = if *watch_log { self.log_watcher() } else { None };
@@ -127,14 +141,24 @@ impl<'a> OneRun<'a> {
         let target = self.target(None)?;
         let connection = connection_named(&mut self.connections, connection, &target, label)?;
         let begin = Instant::now();
-        let ended_with = run_script(connection, &script, *until_error, &mut watch)
-            .map_err(|error| LabError::Step { label: label.clone(), error })?;
+        let ended_with = run_script(connection, &script, *until_error, &mut watch).map_err(|error| LabError::Step {
+            label: label.clone(),
+            error,
+        })?;
         let seconds = begin.elapsed().as_secs_f64();
         if let Some(expected) = until_error {
-            let detail = ended_with.as_ref().map_or("it ended without an error".into(), ToString::to_string);
-            found.check(&format!("'{label}' ends with error {expected}"), ended_with.is_some(), detail);
+            let detail = ended_with
+                .as_ref()
+                .map_or("it ended without an error".into(), ToString::to_string);
+            found.check(
+                &format!("'{label}' ends with error {expected}"),
+                ended_with.is_some(),
+                detail,
+            );
             if ended_with.is_none() {
-                return Err(LabError::Unexpected(format!("step '{label}' ended without error {expected}")));
+                return Err(LabError::Unexpected(format!(
+                    "step '{label}' ended without error {expected}"
+                )));
             }
         }
         if let Some(name) = measure {
@@ -148,16 +172,26 @@ impl<'a> OneRun<'a> {
         let batch = format!("dbcc loginfo('{}')", self.experiment.database);
         let target = self.target(None)?;
         let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
-        let rows = connection.rows(&batch).map_err(|error| LabError::Step { label: label.into(), error })?;
+        let rows = connection.rows(&batch).map_err(|error| LabError::Step {
+            label: label.into(),
+            error,
+        })?;
         let predicted = self.setup.vlf_count_predicted;
-        let detail = format!("DBCC LOGINFO shows {}, the rules of {} predict {predicted}", rows.len(), self.setup.version);
+        let detail = format!(
+            "DBCC LOGINFO shows {}, the rules of {} predict {predicted}",
+            rows.len(),
+            self.setup.version
+        );
         found.check("the VLF count is the predicted one", rows.len() == predicted, detail);
         self.measure(found, "vlf_count", rows.len() as f64);
         Ok(())
     }
 
     fn kill(&mut self) -> Result<(), LabError> {
-        let server = self.server.take().ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
+        let server = self
+            .server
+            .take()
+            .ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
         server.kill().map_err(|error| LabError::Io(self.data.clone(), error))?;
         self.connections.clear();
         Ok(())
@@ -181,6 +215,7 @@ impl<'a> OneRun<'a> {
             self.measure(found, name, time.as_secs_f64());
         }
         self.measure(found, "restart_s", restart_s);
+        self.measure(found, "rolled_forward", phases.rolled_forward as f64);
         Ok(())
     }
 
@@ -191,9 +226,16 @@ impl<'a> OneRun<'a> {
         sql: &str,
         equals: &str,
     ) -> Result<(), LabError> {
-        let expected = self.values.get(equals).copied().or_else(|| equals.parse().ok()).ok_or_else(|| {
-            LabError::Unexpected(format!("check '{label}': {equals:?} is neither a number nor measured before"))
-        })?;
+        let expected = self
+            .values
+            .get(equals)
+            .copied()
+            .or_else(|| equals.parse().ok())
+            .ok_or_else(|| {
+                LabError::Unexpected(format!(
+                    "check '{label}': {equals:?} is neither a number nor measured before"
+                ))
+            })?;
         let seen = self.number(label, sql)?;
         found.check(label, seen == expected, format!("expected {expected}, found {seen}"));
         Ok(())
@@ -202,7 +244,10 @@ impl<'a> OneRun<'a> {
     fn number(&mut self, label: &str, sql: &str) -> Result<f64, LabError> {
         let target = self.target(None)?;
         let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
-        connection.number(sql).map_err(|error| LabError::Step { label: label.to_string(), error })
+        connection.number(sql).map_err(|error| LabError::Step {
+            label: label.to_string(),
+            error,
+        })
     }
 
     fn start_server(&self) -> Result<ServerProcess, LabError> {
@@ -218,7 +263,10 @@ impl<'a> OneRun<'a> {
     }
 
     fn target(&self, database: Option<&str>) -> Result<Target, LabError> {
-        let server = self.server.as_ref().ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
+        let server = self
+            .server
+            .as_ref()
+            .ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
         Ok(Target {
             host: "127.0.0.1".into(),
             port: server.port(),
@@ -231,7 +279,10 @@ impl<'a> OneRun<'a> {
     fn log_watcher(&self) -> Option<LogWatcher> {
         let target = self.target(Some(&self.experiment.database)).ok()?;
         let connection = Connection::open(&target).ok()?;
-        Some(LogWatcher { connection, log_bytes_max: self.setup.log_bytes_max as f64 })
+        Some(LogWatcher {
+            connection,
+            log_bytes_max: self.setup.log_bytes_max as f64,
+        })
     }
 
     /// Waits until a query against the database is answered.
@@ -247,7 +298,10 @@ impl<'a> OneRun<'a> {
                     return Err(LabError::Server(StartError::Ended(error.to_string())));
                 }
                 Err(ClientError::Server(message)) if !is_still_recovering(&message) => {
-                    return Err(LabError::Step { label: "restart".into(), error: ClientError::Server(message) });
+                    return Err(LabError::Step {
+                        label: "restart".into(),
+                        error: ClientError::Server(message),
+                    });
                 }
                 Err(_) => std::thread::sleep(RETRY_INTERVAL),
             }
@@ -306,7 +360,10 @@ fn connection_named<'c>(
         Entry::Occupied(entry) => Ok(entry.into_mut()),
         Entry::Vacant(entry) => {
             let opened = Connection::open(target);
-            Ok(entry.insert(opened.map_err(|error| LabError::Step { label: label.to_string(), error })?))
+            Ok(entry.insert(opened.map_err(|error| LabError::Step {
+                label: label.to_string(),
+                error,
+            })?))
         }
     }
 }

@@ -20,9 +20,9 @@ pub(super) struct Bar {
     pub range: Option<(f64, f64)>,
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 960.0;
 const LABEL_WIDTH: f64 = 178.0;
-const VALUE_WIDTH: f64 = 86.0;
+const VALUE_WIDTH: f64 = 80.0;
 const ROW_HEIGHT: f64 = 44.0;
 const BAR_HEIGHT: f64 = 22.0;
 const AXIS_HEIGHT: f64 = 30.0;
@@ -56,7 +56,9 @@ pub(super) fn panel(description: &str, bars: &[Bar]) -> String {
     for tick in 0..=ticks {
         let value = tick as f64 * step;
         let at = x(value);
-        svg.push_str(&format!("<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{bottom:.1}\"/>"));
+        svg.push_str(&format!(
+            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{bottom:.1}\"/>"
+        ));
         svg.push_str(&format!(
             "<text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
             bottom + 17.0,
@@ -114,7 +116,10 @@ fn spread_svg(min: f64, max: f64, middle: f64) -> String {
 /// The legend of a stacked chart.
 pub(super) fn legend(measures: &[String]) -> String {
     let items = measures.iter().enumerate().map(|(class, name)| {
-        format!("<li><span class=\"swatch part{class}\"></span>{}</li>", escape(&label(name)))
+        format!(
+            "<li><span class=\"swatch part{class}\"></span>{}</li>",
+            escape(&label(name))
+        )
     });
     format!("<ul class=\"legend\">{}</ul>\n", items.collect::<String>())
 }
@@ -126,7 +131,10 @@ fn tick_step(longest: f64) -> f64 {
     }
     let power = 10_f64.powf((longest / 6.0).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
-    steps.into_iter().find(|step| longest / step <= 6.0).unwrap_or(power * 10.0)
+    steps
+        .into_iter()
+        .find(|step| longest / step <= 6.0)
+        .unwrap_or(power * 10.0)
 }
 
 /// All ticks of an axis share the unit of its end.
@@ -137,7 +145,11 @@ fn tick_text(value: f64, axis_max: f64) -> String {
         _ => (value, "s"),
     };
     let rounded = (scaled * 1e6).round() / 1e6;
-    if rounded == 0.0 { "0".into() } else { format!("{rounded} {unit}") }
+    if rounded == 0.0 {
+        "0".into()
+    } else {
+        format!("{rounded} {unit}")
+    }
 }
 
 #[cfg(test)]
@@ -146,8 +158,19 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_few() {
-        for (longest, step) in [(0.0, 1.0), (6.0, 1.0), (6.1, 2.0), (213.5, 50.0), (0.004, 0.001), (0.0031, 0.001)] {
-            assert!((tick_step(longest) - step).abs() < 1e-12, "{longest}: {}", tick_step(longest));
+        for (longest, step) in [
+            (0.0, 1.0),
+            (6.0, 1.0),
+            (6.1, 2.0),
+            (213.5, 50.0),
+            (0.004, 0.001),
+            (0.0031, 0.001),
+        ] {
+            assert!(
+                (tick_step(longest) - step).abs() < 1e-12,
+                "{longest}: {}",
+                tick_step(longest)
+            );
         }
         assert_eq!(tick_text(0.05, 0.2), "50 ms");
         assert_eq!(tick_text(100.0, 200.0), "100 s");
@@ -156,7 +179,12 @@ mod tests {
     #[test]
     fn a_bars_parts_follow_each_other_in_proportion() {
         let parts = vec![(0, "discovery_s".to_string(), 1.0), (1, "analysis_s".to_string(), 3.0)];
-        let bar = Bar { name: "n".into(), detail: String::new(), parts, range: None };
+        let bar = Bar {
+            name: "n".into(),
+            detail: String::new(),
+            parts,
+            range: None,
+        };
         let svg = panel("chart", &[bar]);
         let plot = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
         assert!(svg.contains(&format!("x=\"{LABEL_WIDTH:.2}\"")));

@@ -25,6 +25,15 @@ pub(super) fn seconds(value: f64) -> String {
     }
 }
 
+/// Two values of a kind, the unit of the first left out where it is the second's.
+pub(super) fn range(name: &str, min: f64, max: f64) -> String {
+    let (min, max) = (value(name, min), value(name, max));
+    match (min.split_once(' '), max.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{max}"),
+        _ => format!("{min}–{max}"),
+    }
+}
+
 /// Three significant digits, thousands separated.
 fn significant(value: f64) -> String {
     match value.abs() {
@@ -49,7 +58,11 @@ pub(super) fn thousands(value: f64) -> String {
 
 /// A value in the unit its name ends with.
 pub(super) fn value(name: &str, value_: f64) -> String {
-    if name.ends_with("_s") { seconds(value_) } else { thousands(value_) }
+    if name.ends_with("_s") {
+        seconds(value_)
+    } else {
+        thousands(value_)
+    }
 }
 
 /// A ratio: `17`, `2.4`, `0.98`.
@@ -69,6 +82,7 @@ pub(super) fn label(name: &str) -> String {
         "fill_s" => "filling the log".into(),
         "transactions" => "committed updates".into(),
         "recovery_s" => "recovery, all phases".into(),
+        "rolled_forward" => "transactions rolled forward, by the error log".into(),
         "restart_s" => "server start to first query".into(),
         other => other.trim_end_matches("_s").replace('_', " "),
     }
@@ -95,7 +109,12 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        for (value, text) in [(0.0, "0"), (999.0, "999"), (20_480.0, "20,480"), (-1_234_567.0, "-1,234,567")] {
+        for (value, text) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (20_480.0, "20,480"),
+            (-1_234_567.0, "-1,234,567"),
+        ] {
             assert_eq!(thousands(value), text);
         }
     }

@@ -20,7 +20,10 @@ pub fn render(experiment: &Experiment, results: &Results) -> String {
     html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    html.push_str(&format!("<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", escape(&experiment.title)));
+    html.push_str(&format!(
+        "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        escape(&experiment.title)
+    ));
     html.push_str(&header(experiment, results));
     for part in [
         sections::verdict(experiment, results),
@@ -39,7 +42,10 @@ pub fn render(experiment: &Experiment, results: &Results) -> String {
 }
 
 fn header(experiment: &Experiment, results: &Results) -> String {
-    let description = experiment.scale.get(&results.scale).map_or("", |scale| scale.description.as_str());
+    let description = experiment
+        .scale
+        .get(&results.scale)
+        .map_or("", |scale| scale.description.as_str());
     let mut html = format!(
         "<main>\n<header>\n<p class=\"kicker\">vlflab · experiment {} · scale {} · {}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
         escape(&results.experiment),
@@ -63,7 +69,9 @@ fn header(experiment: &Experiment, results: &Results) -> String {
         ));
     }
     if !results.environment.optimized_build {
-        html.push_str("<p class=\"warning\">Measured with a build without optimisation: do not quote these times.</p>\n");
+        html.push_str(
+            "<p class=\"warning\">Measured with a build without optimisation: do not quote these times.</p>\n",
+        );
     }
     html.push_str("</header>\n");
     html

@@ -1,7 +1,7 @@
 //! The report's sections, in its order.
 
 use super::chart::{self, Bar};
-use super::format::{escape, label, ratio, thousands, value};
+use super::format::{escape, label, range, ratio, thousands, value};
 use super::verdict;
 use crate::experiment::{Chart, ChartKind, Experiment, Step};
 use crate::results::{ConfigurationResults, Results};
@@ -11,13 +11,18 @@ use std::collections::BTreeMap;
 pub(super) fn verdict(experiment: &Experiment, results: &Results) -> String {
     let mut html = String::from("<section>\n<h2>What came out</h2>\n");
     for finding in &experiment.finding {
-        html.push_str(&format!("<h3>{}</h3>\n<div class=\"cards\">\n", escape(&verdict::title(finding))));
+        html.push_str(&format!("<h3>{}</h3>\n<div class=\"cards\">\n", escape(&finding.what)));
         for compared in verdict::compare(finding, results) {
             html.push_str(&card("", &compared.variant, &compared.figure, &compared.sentence));
         }
         if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {
-            let sentence = format!("Published: {}", published.source);
-            html.push_str(&card(" published", "published", &format!("{}×", ratio(times)), &sentence));
+            let sentence = verdict::published_sentence(finding, experiment, &published.short);
+            html.push_str(&card(
+                " published",
+                "published",
+                &format!("{}×", ratio(times)),
+                &sentence,
+            ));
         }
         html.push_str("</div>\n");
     }
@@ -38,7 +43,11 @@ fn card(class: &str, variant: &str, figure: &str, sentence: &str) -> String {
 }
 
 pub(super) fn charts(experiment: &Experiment, results: &Results) -> String {
-    let drawn: String = experiment.chart.iter().map(|each| chart_section(experiment, results, each)).collect();
+    let drawn: String = experiment
+        .chart
+        .iter()
+        .map(|each| chart_section(experiment, results, each))
+        .collect();
     format!("<section>\n{drawn}</section>\n")
 }
 
@@ -71,33 +80,54 @@ fn our_bar(configuration: &ConfigurationResults, chart: &Chart) -> Option<Bar> {
     let median = |name: &String| configuration.measurement(name).map(|each| each.median);
     let parts = parts(chart, median)?;
     let only = chart.measures.first().and_then(|name| configuration.measurement(name));
-    let range = only.filter(|each| chart.kind == ChartKind::Bars && each.runs > 1).map(|each| (each.min, each.max));
+    let range = only
+        .filter(|each| chart.kind == ChartKind::Bars && each.runs > 1)
+        .map(|each| (each.min, each.max));
     let vlfs = configuration.measurement("vlf_count").map(|count| count.median);
-    Some(Bar { name: configuration.name.clone(), detail: vlf_text(vlfs), parts, range })
+    Some(Bar {
+        name: configuration.name.clone(),
+        detail: vlf_text(vlfs),
+        parts,
+        range,
+    })
 }
 
 fn published_bar(name: &str, figures: &BTreeMap<String, f64>, chart: &Chart) -> Option<Bar> {
     let parts = parts(chart, |measure: &String| figures.get(measure).copied())?;
-    Some(Bar { name: name.into(), detail: vlf_text(figures.get("vlf_count").copied()), parts, range: None })
+    Some(Bar {
+        name: name.into(),
+        detail: vlf_text(figures.get("vlf_count").copied()),
+        parts,
+        range: None,
+    })
 }
 
 /// The chart's measures as parts of one bar; `None` when none of them is there.
 fn parts(chart: &Chart, find: impl Fn(&String) -> Option<f64>) -> Option<Vec<(usize, String, f64)>> {
-    let found = chart.measures.iter().enumerate().filter_map(|(class, name)| Some((class, name.clone(), find(name)?)));
+    let found = chart
+        .measures
+        .iter()
+        .enumerate()
+        .filter_map(|(class, name)| Some((class, name.clone(), find(name)?)));
     let parts: Vec<_> = found.collect();
     (!parts.is_empty()).then_some(parts)
 }
 
 fn vlf_text(count: Option<f64>) -> String {
-    count.map(|count| format!("{} VLFs", thousands(count))).unwrap_or_default()
+    count
+        .map(|count| format!("{} VLFs", thousands(count)))
+        .unwrap_or_default()
 }
 
 /// One column of the table: what it is called, and each measurement's median.
 struct Column<'a> {
     group: String,
     name: &'a str,
-    find: Box<dyn Fn(&str) -> Option<Measurement> + 'a>,
+    find: Find<'a>,
 }
+
+/// Finds a measurement by its name.
+type Find<'a> = Box<dyn Fn(&str) -> Option<Measurement> + 'a>;
 
 pub(super) fn comparison(experiment: &Experiment, results: &Results) -> String {
     let bases: Vec<&str> = experiment.configuration.iter().map(|each| each.name.as_str()).collect();
@@ -130,13 +160,25 @@ fn published_column<'a>(experiment: &'a Experiment, base: &'a str) -> Column<'a>
         let figure = experiment.published_for(base)?.get(name)?;
         Some(Measurement::of(vec![*figure]))
     };
-    Column { group: "published".into(), name: base, find: Box::new(find) }
+    Column {
+        group: "published".into(),
+        name: base,
+        find: Box::new(find),
+    }
 }
 
 fn our_column<'a>(results: &'a Results, base: &'a str, variant: &'a str) -> Column<'a> {
     let find = move |name: &str| results.find(base, variant)?.measurement(name).cloned();
-    let group = if variant.is_empty() { "measured".into() } else { format!("measured, {variant}") };
-    Column { group, name: base, find: Box::new(find) }
+    let group = if variant.is_empty() {
+        "measured".into()
+    } else {
+        format!("measured, {variant}")
+    };
+    Column {
+        group,
+        name: base,
+        find: Box::new(find),
+    }
 }
 
 /// Columns come in groups of `per_group`; a group of two gets a third column with the ratio.
@@ -146,7 +188,11 @@ fn table_head(columns: &[Column<'_>], per_group: usize) -> String {
     let mut names = String::from("<tr><th></th>");
     for group in columns.chunks(per_group.max(1)) {
         let title = group.first().map_or("", |column| column.group.as_str());
-        groups.push_str(&format!("<th class=\"group\" colspan=\"{}\">{}</th>", group.len() + ratio_column, escape(title)));
+        groups.push_str(&format!(
+            "<th class=\"group\" colspan=\"{}\">{}</th>",
+            group.len() + ratio_column,
+            escape(title)
+        ));
         for (index, column) in group.iter().enumerate() {
             let class = if index == 0 { " class=\"first\"" } else { "" };
             names.push_str(&format!("<th{class}>{}</th>", escape(column.name)));
@@ -168,7 +214,10 @@ fn table_row(measure: &str, columns: &[Column<'_>], per_group: usize) -> String 
         }
         if let [Some(first), Some(second)] = found.as_slice() {
             let times = (second.median > 0.0).then(|| format!("{}×", ratio(first.median / second.median)));
-            html.push_str(&format!("<td class=\"ratio\">{}</td>", times.unwrap_or_else(|| "–".into())));
+            html.push_str(&format!(
+                "<td class=\"ratio\">{}</td>",
+                times.unwrap_or_else(|| "–".into())
+            ));
         } else if per_group == 2 {
             html.push_str("<td class=\"ratio\">–</td>");
         }
@@ -182,15 +231,23 @@ fn cell(measure: &str, found: Option<&Measurement>) -> String {
     if found.runs < 2 || found.min == found.max {
         return median;
     }
-    format!("{median}<br><span class=\"range\">{} – {}</span>", value(measure, found.min), value(measure, found.max))
+    format!(
+        "{median}<br><span class=\"range\">{}</span>",
+        range(measure, found.min, found.max)
+    )
 }
 
 pub(super) fn doubts(experiment: &Experiment) -> String {
-    let Some(published) = &experiment.published else { return String::new() };
+    let Some(published) = &experiment.published else {
+        return String::new();
+    };
     if published.doubt.is_empty() {
         return String::new();
     }
-    let items = published.doubt.iter().map(|doubt| format!("<li>{}</li>\n", escape(&doubt.text)));
+    let items = published
+        .doubt
+        .iter()
+        .map(|doubt| format!("<li>{}</li>\n", escape(&doubt.text)));
     format!(
         "<section>\n<h2>Where the published figures do not add up</h2>\n<ul>\n{}</ul>\n</section>\n",
         items.collect::<String>()
@@ -198,11 +255,18 @@ pub(super) fn doubts(experiment: &Experiment) -> String {
 }
 
 pub(super) fn checks(results: &Results) -> String {
-    let mut html = String::from("<section>\n<h2>What was verified</h2>\n<div class=\"wide\"><table class=\"checks\">\n");
-    html.push_str("<thead><tr><th>configuration</th><th>check</th><th>held</th><th>seen in the last run</th></tr></thead>\n");
+    let mut html =
+        String::from("<section>\n<h2>What was verified</h2>\n<div class=\"wide\"><table class=\"checks\">\n");
+    html.push_str(
+        "<thead><tr><th>configuration</th><th>check</th><th>held</th><th>seen in the last run</th></tr></thead>\n",
+    );
     for configuration in &results.configurations {
         for (index, check) in configuration.checks.iter().enumerate() {
-            let name = if index == 0 { escape(&configuration.name) } else { String::new() };
+            let name = if index == 0 {
+                escape(&configuration.name)
+            } else {
+                String::new()
+            };
             let class = if check.failed == 0 { "held" } else { "failed" };
             html.push_str(&format!(
                 "<tr><td>{name}</td><td>{}</td><td class=\"{class}\">{} of {}</td><td>{}</td></tr>\n",
@@ -225,7 +289,10 @@ pub(super) fn method(experiment: &Experiment, results: &Results) -> String {
     }
     html.push_str("</ol>\n<div class=\"wide\"><table class=\"settings\">\n<thead><tr><th>configuration</th><th>what</th><th>settings</th></tr></thead>\n");
     for configuration in &results.configurations {
-        let settings = configuration.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+        let settings = configuration
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
         html.push_str(&format!(
             "<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escape(&configuration.name),
@@ -246,7 +313,13 @@ pub(super) fn method(experiment: &Experiment, results: &Results) -> String {
 
 fn step_item(experiment: &Experiment, step: &Step) -> String {
     let (text, sql) = match step {
-        Step::Sql { label, file, connection, until_error, .. } => {
+        Step::Sql {
+            label,
+            file,
+            connection,
+            until_error,
+            ..
+        } => {
             let mut text = label.clone();
             if connection != "main" {
                 text.push_str(&format!(" (in a second connection, '{connection}')"));
@@ -258,11 +331,22 @@ fn step_item(experiment: &Experiment, step: &Step) -> String {
         }
         Step::Query { label, sql, .. } => (label.clone(), Some(sql.clone())),
         Step::Check { label, sql, .. } => (format!("check: {label}"), Some(sql.clone())),
-        Step::CountVlfs {} => ("count the VLFs with DBCC LOGINFO and compare with the layout rules".into(), None),
+        Step::CountVlfs {} => (
+            "count the VLFs with DBCC LOGINFO and compare with the layout rules".into(),
+            None,
+        ),
         Step::Kill {} => ("kill the server (SIGKILL)".into(), None),
-        Step::Restart {} => ("start it again; wait until a query is answered and recovery is over".into(), None),
+        Step::Restart {} => (
+            "start it again; wait until a query is answered and recovery is over".into(),
+            None,
+        ),
     };
-    let details = sql.map(|sql| format!("<details><summary>T-SQL</summary><pre>{}</pre></details>", escape(sql.trim())));
+    let details = sql.map(|sql| {
+        format!(
+            "<details><summary>T-SQL</summary><pre>{}</pre></details>",
+            escape(sql.trim())
+        )
+    });
     format!("<li>{}{}</li>\n", escape(&text), details.unwrap_or_default())
 }
 
@@ -272,16 +356,27 @@ pub(super) fn machine(results: &Results) -> String {
         ("machine", machine.machine.clone()),
         ("processor", format!("{}, {} in use", machine.cpu, machine.cores)),
         ("memory", format!("{} MB", thousands(machine.memory_mb as f64))),
-        ("system", format!("{}, kernel {}", machine.operating_system, machine.kernel)),
+        (
+            "system",
+            format!("{}, kernel {}", machine.operating_system, machine.kernel),
+        ),
         ("file system", machine.filesystem.clone()),
         (
             "durable write of 8 KB",
-            format!("{:.0} µs median, {:.0} µs at the 99th percentile", machine.durable_write_us_median, machine.durable_write_us_p99),
+            format!(
+                "{:.0} µs median, {:.0} µs at the 99th percentile",
+                machine.durable_write_us_median, machine.durable_write_us_p99
+            ),
         ),
         ("vlflab", machine.vlflab_version.clone()),
     ];
-    let rows = rows.iter().map(|(name, value)| format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escape(value)));
-    format!("<section>\n<h2>Machine</h2>\n<table class=\"machine\">\n{}</table>\n</section>\n", rows.collect::<String>())
+    let rows = rows
+        .iter()
+        .map(|(name, value)| format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escape(value)));
+    format!(
+        "<section>\n<h2>Machine</h2>\n<table class=\"machine\">\n{}</table>\n</section>\n",
+        rows.collect::<String>()
+    )
 }
 
 pub(super) fn raw(results: &Results) -> String {

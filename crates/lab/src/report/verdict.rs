@@ -1,6 +1,6 @@
 //! What the figures allow to say, and no more.
 
-use super::format::{label, ratio, seconds, thousands};
+use super::format::{ratio, seconds, thousands};
 use crate::experiment::{Experiment, Finding};
 use crate::results::{ConfigurationResults, Results};
 use crate::statistics::Measurement;
@@ -24,7 +24,10 @@ const SAME_WITHIN: f64 = 0.05;
 /// The finding under each variant that was measured.
 pub(super) fn compare(finding: &Finding, results: &Results) -> Vec<Comparison> {
     let variants = results.variants();
-    variants.into_iter().map(|variant| compare_variant(finding, results, variant)).collect()
+    variants
+        .into_iter()
+        .map(|variant| compare_variant(finding, results, variant))
+        .collect()
 }
 
 /// The published ratio of a finding.
@@ -43,7 +46,11 @@ fn compare_variant(finding: &Finding, results: &Results, variant: &str) -> Compa
         (Some(slow), Some(fast)) => judge(finding, slow, fast),
         _ => ("–".into(), format!("{} was not measured for both logs.", finding.what)),
     };
-    Comparison { variant: variant.into(), figure, sentence }
+    Comparison {
+        variant: variant.into(),
+        figure,
+        sentence,
+    }
 }
 
 type Side<'a> = (&'a ConfigurationResults, &'a Measurement);
@@ -55,12 +62,18 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> (String, String) 
     let against = format!("{slow_side} against {fast_side}");
     if slow.median < COMPARABLE_SECONDS_MIN && fast.median < COMPARABLE_SECONDS_MIN {
         let limit = seconds(COMPARABLE_SECONDS_MIN);
-        return ("–".into(), format!("{what} took less than {limit} either way, too little to compare: {against}."));
+        return (
+            "–".into(),
+            format!("{what} took less than {limit} either way, too little to compare: {against}."),
+        );
     }
     let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
     let runs = runs_text(slow.runs.min(fast.runs));
     if (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times) {
-        return ("same".into(), format!("{what} took about the same time: {against}, {runs}."));
+        return (
+            "same".into(),
+            format!("{what} took about the same time: {against}, {runs}."),
+        );
     }
     if slow.runs > 1 && fast.runs > 1 && slow.overlaps(fast) {
         let sentence = format!(
@@ -71,13 +84,21 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> (String, String) 
         return ("unclear".into(), sentence);
     }
     if fast.median == 0.0 {
-        return ("–".into(), format!("{what} took {against}, {runs}; the second is below what the log shows."));
+        return (
+            "–".into(),
+            format!("{what} took {against}, {runs}; the second is below what the log shows."),
+        );
     }
-    (format!("{}×", ratio(times)), format!("{what} took {} times as long: {against}, {runs}.", ratio(times)))
+    (
+        format!("{}×", ratio(times)),
+        format!("{what} took {} times as long: {against}, {runs}.", ratio(times)),
+    )
 }
 
 fn side_text((configuration, measurement): Side<'_>) -> String {
-    let vlfs = configuration.measurement("vlf_count").map(|count| format!(" with {} VLFs", thousands(count.median)));
+    let vlfs = configuration
+        .measurement("vlf_count")
+        .map(|count| format!(" with {} VLFs", thousands(count.median)));
     format!("{}{}", seconds(measurement.median), vlfs.unwrap_or_default())
 }
 
@@ -107,21 +128,45 @@ pub(super) fn safety(results: &Results) -> Option<(bool, String)> {
         .map(|restart| restart.runs)
         .sum();
     if failed == 0 {
-        let text = format!("All {passed} checks held over {}: see below for what was verified.", counted(crashes, "crash", "crashes"));
+        let text = format!(
+            "All {passed} checks held over {}: see below for what was verified.",
+            counted(crashes, "crash", "crashes")
+        );
         return Some((true, text));
     }
-    let mut names: Vec<&str> = checks.iter().filter(|check| check.failed > 0).map(|check| check.name.as_str()).collect();
+    let mut names: Vec<&str> = checks
+        .iter()
+        .filter(|check| check.failed > 0)
+        .map(|check| check.name.as_str())
+        .collect();
     names.dedup();
-    Some((false, format!("{failed} of {} checks failed: {}.", passed + failed, names.join("; "))))
+    Some((
+        false,
+        format!("{failed} of {} checks failed: {}.", passed + failed, names.join("; ")),
+    ))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// A finding's title: what was compared.
-pub(super) fn title(finding: &Finding) -> String {
-    format!("{} ({})", finding.what, label(&finding.measure))
+/// The published figures of a finding, and whose they are.
+pub(super) fn published_sentence(finding: &Finding, experiment: &Experiment, whose: &str) -> String {
+    let side = |base: &str| {
+        let figures = experiment.published_for(base)?;
+        let vlfs = figures
+            .get("vlf_count")
+            .map(|count| format!(" with {} VLFs", thousands(*count)));
+        Some(format!(
+            "{}{}",
+            seconds(*figures.get(&finding.measure)?),
+            vlfs.unwrap_or_default()
+        ))
+    };
+    match (side(&finding.slow), side(&finding.fast)) {
+        (Some(slow), Some(fast)) => format!("{slow} against {fast} ({whose})."),
+        _ => format!("Not published ({whose})."),
+    }
 }
 
 #[cfg(test)]
@@ -131,7 +176,11 @@ mod tests {
 
     fn results(slow: &[f64], fast: &[f64]) -> Results {
         let configuration = |base: &str, values: &[f64], vlfs: f64| {
-            let mut found = ConfigurationResults { name: base.into(), base: base.into(), ..Default::default() };
+            let mut found = ConfigurationResults {
+                name: base.into(),
+                base: base.into(),
+                ..Default::default()
+            };
             for value in values {
                 found.measure("fill_s", *value);
                 found.measure("vlf_count", vlfs);
@@ -150,13 +199,23 @@ mod tests {
     }
 
     fn finding() -> Finding {
-        Finding { measure: "fill_s".into(), slow: "bad".into(), fast: "good".into(), what: "Filling the log".into() }
+        Finding {
+            measure: "fill_s".into(),
+            slow: "bad".into(),
+            fast: "good".into(),
+            what: "Filling the log".into(),
+        }
     }
 
     #[test]
     fn what_the_figures_allow_to_say() {
         for (slow, fast, figure, part) in [
-            (&[5.0, 5.2, 5.1][..], &[1.0, 1.1, 1.0][..], "5.1×", "5.1 times as long: 5.10 s with 20,480 VLFs"),
+            (
+                &[5.0, 5.2, 5.1][..],
+                &[1.0, 1.1, 1.0][..],
+                "5.1×",
+                "5.1 times as long: 5.10 s with 20,480 VLFs",
+            ),
             (&[5.0], &[1.0], "5.0×", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
             (&[1.01], &[1.0], "same", "about the same"),
@@ -179,6 +238,9 @@ mod tests {
         assert_eq!(safety(&results).map(|(held, _)| held), Some(true));
         results.configurations[1].check("every committed update is there", false, "found 3".into());
         let (held, text) = safety(&results).unwrap_or_default();
-        assert!(!held && text.contains("1 of 2 checks failed: every committed update is there"), "{text}");
+        assert!(
+            !held && text.contains("1 of 2 checks failed: every committed update is there"),
+            "{text}"
+        );
     }
 }
