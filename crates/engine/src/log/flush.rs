@@ -31,6 +31,8 @@ use vlf::{Lsn, VLF_HEADER_BYTES, VlfHeader};
 
 /// One joined write at most, without the VLF header that may go before it.
 const JOINED_BYTES_MAX: usize = 1 << 20;
+/// Enough of a block to make it none.
+const CLEARED_BYTES: usize = 4096;
 /// What one write of the log covers at most.
 pub(super) const WRITE_BYTES_MAX: usize = VLF_HEADER_BYTES as usize + JOINED_BYTES_MAX;
 
@@ -144,15 +146,21 @@ impl Writer<'_> {
         let finished = block.builder.finish(self.link, ticks);
         self.link = finished.crc;
         let header_rides = self.policy.vlf_switch == VlfSwitch::FreeList;
-        if let Some(header) = block.entered.filter(|_| !header_rides) {
-            self.write_header(&*block.file, &header)?;
+        if let Some(entered) = block.entered {
+            if entered.clear_first {
+                let zeros = AlignedBuffer::with_len(CLEARED_BYTES);
+                block.file.write_durable_at(block.file_offset, &zeros)?;
+            }
+            if !header_rides {
+                self.write_header(&*block.file, &entered.header)?;
+            }
         }
         self.run.push(Piece {
             buffer: finished.buffer,
             bytes: finished.bytes,
             file: block.file,
             file_offset: block.file_offset,
-            header: block.entered.filter(|_| header_rides),
+            header: block.entered.map(|entered| entered.header).filter(|_| header_rides),
             end: block.end,
         });
         Ok(())

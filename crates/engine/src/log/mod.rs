@@ -159,6 +159,7 @@ impl LogManager {
             previous_block_bytes: 0,
             previous_crc: 0,
         })?;
+        log.state.lock().restarted = false;
         Ok(log)
     }
 

@@ -4,15 +4,19 @@
 //! (native) or one log block's 60 KB within its VLF (classic).
 //!
 //! **Where the log ends.** Blocks are checked as `vlf::tail` lists it; each must name its predecessor's length and CRC.
-//! When the block at the reader's place in VLF `s` does not fit, the headers of the later VLFs decide. They are evidence
-//! because writes are strictly in order: the header of `s + 1` is written after every block of `s` is durable.
+//! When the block at the reader's place in VLF `s` does not fit, the next VLFs decide. They are evidence because writes are
+//! strictly in order: the header of `s + 1` is written after every block of `s` is durable, and the first block of `s + 1`
+//! can be no left-over (the first switch after a restart clears its place).
 //!
-//! | VLF `s + 1` entered | first block of `s + 1` fits | VLF `s + 2` entered | then |
-//! |---|---|---|---|
-//! | no | - | - | the log ends here |
-//! | yes | yes | - | go on in `s + 1` |
-//! | yes | no | no | the log ends at the start of `s + 1` |
-//! | yes | no | yes | damage: 9004 |
+//! | at the reader's place in `s` | `s + 1` entered | first block of `s + 1` | `s + 2` entered | then |
+//! |---|---|---|---|---|
+//! | no block, or torn | no | - | - | the log ends here |
+//! | torn | yes | - | - | damage: 9004 |
+//! | no block, where reading began | yes | - | - | damage: 9004 |
+//! | no block | yes | fits | - | go on in `s + 1` |
+//! | no block | yes | sound, names another predecessor | - | damage: 9004 |
+//! | no block | yes | none, or torn | yes | damage: 9004 |
+//! | no block | yes | none, or torn | no | the log ends at the start of `s + 1` |
 //!
 //! Online, whatever lies before the durable end must fit; anything else is damage.
 
@@ -26,7 +30,7 @@ use disk::{AlignedBuffer, File};
 use std::sync::Arc;
 use vlf::block::BlockHeader;
 use vlf::{
-    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, VlfHeader, VlfSequence,
+    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VlfHeader, VlfSequence,
     parse_block_in_place,
 };
 
@@ -290,9 +294,7 @@ impl LogScan {
     fn leave_vlf(&mut self, fault: Option<BlockFault>) -> Result<bool> {
         let sequence = self.expected.sequence.0;
         let next = sequence.checked_add(1).and_then(|next| self.log.route(next));
-        let must_go_on = self.online && self.log.durable().sequence() == sequence;
-        let at_start = self.expected.block == FIRST_BLOCK && self.last.is_some_and(|last| last.lsn.vlf != sequence);
-        if let Some(fault) = fault.filter(|_| must_go_on || (at_start && next.is_some())) {
+        if let Some(fault) = fault.filter(|fault| self.is_damage(*fault, next.is_some())) {
             return Err(self.damage(fault));
         }
         let Some(route) = next else {
@@ -306,6 +308,20 @@ impl LogScan {
         self.route = route;
         self.first_slot = 1;
         Ok(true)
+    }
+
+    /// The table of the module; `next` = the VLF after the reader's was entered.
+    fn is_damage(&self, fault: BlockFault, next: bool) -> bool {
+        let VlfSequence(sequence) = self.expected.sequence;
+        let torn = fault.verdict(false) != TailVerdict::EndOfLog;
+        let entered_here = self.expected.block == FIRST_BLOCK && self.last.is_some_and(|last| last.lsn.vlf != sequence);
+        let began_here = self.last.is_none();
+        match self.online {
+            // A reader may have begun in the unused rest of a VLF that the log has left since.
+            true => torn || entered_here || self.log.durable().sequence() == sequence,
+            false if entered_here => next || fault.is_link_fault(),
+            false => next && (torn || began_here),
+        }
     }
 
     fn damage(&self, fault: BlockFault) -> Error {

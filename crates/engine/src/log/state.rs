@@ -16,7 +16,7 @@
 //! rollback, the log grows past MAXSIZE rather than let a rollback fail.
 
 use super::policy::LogPolicy;
-use super::record::{BLOCK_OVERHEAD_BYTES, RecordHeader};
+use super::record::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, RecordHeader};
 use super::table::{VlfPlace, VlfTable};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
@@ -39,10 +39,19 @@ pub(crate) struct QueuedBlock {
     pub(crate) file: Arc<dyn File>,
     /// Where it goes, from the start of the file.
     pub(crate) file_offset: u64,
-    /// It is the first of its VLF, and this is the VLF's header, not on disk yet.
-    pub(crate) entered: Option<VlfHeader>,
+    /// It is the first of its VLF, whose header is not on disk yet.
+    pub(crate) entered: Option<EnteredVlf>,
     /// The log is durable up to here once the block is.
     pub(crate) end: LogPosition,
+}
+
+/// A VLF the log has entered in memory but not yet on disk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EnteredVlf {
+    pub(crate) header: VlfHeader,
+    /// The place of its first block must be cleared first: it is the first VLF entered since a restart, and what an
+    /// interrupted write has left there may carry the very same sequence and parity.
+    pub(crate) clear_first: bool,
 }
 
 /// A place between blocks: VLF sequence and sector, packed so that it fits an atomic and orders as LSNs do.
@@ -80,8 +89,8 @@ pub(crate) struct Tail {
     pub(crate) block_offset: u64,
     pub(crate) previous_block_bytes: u16,
     pub(crate) open: Option<BlockBuilder<AlignedBuffer>>,
-    /// Header to go with the first block.
-    pub(crate) entered: Option<VlfHeader>,
+    /// Until its first block is queued.
+    pub(crate) entered: Option<EnteredVlf>,
 }
 
 impl Tail {
@@ -159,6 +168,8 @@ pub(crate) struct LogState {
     /// The last free VLF was entered: grow before it is full.
     pub(crate) growth_due: bool,
     pub(crate) warming: Option<WarmChunk>,
+    /// No VLF was entered since the log was opened.
+    pub(crate) restarted: bool,
     pub(crate) reserved_bytes: u64,
     largest_undo_bytes: u64,
     pub(crate) reuse_wait: &'static str,
@@ -183,6 +194,7 @@ impl LogState {
             resizing: false,
             growth_due: false,
             warming: None,
+            restarted: true,
             reserved_bytes: 0,
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
@@ -220,7 +232,7 @@ impl LogState {
             Claim::System => (0, 0),
             Claim::Work { undo_reserve } => (undo_reserve, SYSTEM_RESERVE_BYTES),
         };
-        let largest = self.largest_undo_bytes.max(undo_reserve);
+        let largest = self.largest_undo_bytes.max(undo_reserve.min(RECORD_BYTES_MAX as u64));
         let lost_per_vlf = self.block_bytes(BLOCK_OVERHEAD_BYTES + largest as usize);
         let free = self.table.free_body_bytes();
         let free = free.saturating_sub(self.table.free_count() as u64 * lost_per_vlf);
@@ -280,7 +292,7 @@ impl LogState {
     /// Sets space aside for one record of a rollback.
     pub(crate) fn reserve(&mut self, bytes: u64) {
         self.reserved_bytes += bytes;
-        self.largest_undo_bytes = self.largest_undo_bytes.max(bytes);
+        self.largest_undo_bytes = self.largest_undo_bytes.max(bytes.min(RECORD_BYTES_MAX as u64));
     }
 
     /// Gives rollback space back.
@@ -358,7 +370,10 @@ impl LogState {
             block_offset: VLF_HEADER_BYTES,
             previous_block_bytes,
             open: None,
-            entered: Some(header),
+            entered: Some(EnteredVlf {
+                header,
+                clear_first: std::mem::take(&mut self.restarted),
+            }),
         });
         self.growth_due = self.table.free_count() == 0;
         Ok(())

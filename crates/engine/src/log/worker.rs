@@ -99,7 +99,7 @@ impl LogManager {
     }
 
     /// Writes zeros over the next chunk, if there is one; false when enough lies ahead.
-    fn warm_one_chunk(&self) -> bool {
+    pub(super) fn warm_one_chunk(&self) -> bool {
         let mut state = self.state.lock();
         if state.resizing || state.warming.is_some() || self.check_usable().is_err() {
             return false;
@@ -151,7 +151,7 @@ impl LogState {
     fn cold_range(&self, place: VlfPlace, from: u64) -> Option<Range<u64>> {
         let vlf = self.table.vlf(place)?;
         let start = vlf.written_bytes.max(from.next_multiple_of(WARM_CHUNK_BYTES));
-        let end = (start / WARM_CHUNK_BYTES + 1) * WARM_CHUNK_BYTES;
-        (start < vlf.header.vlf_bytes).then(|| start..end.min(vlf.header.vlf_bytes))
+        let chunk_end = |start: u64| (start / WARM_CHUNK_BYTES + 1) * WARM_CHUNK_BYTES;
+        (start < vlf.header.vlf_bytes).then(|| start..chunk_end(start).min(vlf.header.vlf_bytes))
     }
 }

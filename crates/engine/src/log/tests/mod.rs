@@ -7,6 +7,7 @@ mod files;
 mod power;
 mod rollback;
 mod round_trip;
+mod warming;
 
 use super::*;
 use crate::errorlog::ErrorLog;

@@ -60,6 +60,8 @@ fn check_after_cut(disk: SimDisk, policy: LogPolicy, ledger: &Ledger, what: &str
             assert_eq!(record.lsn, *lsn, "{what}");
         }
     }
+    let (twice, survivors) = (restarted.disk.snapshot(), ledger.from as u32..survived as u32);
+    check_second_cut(twice, policy, from, survivors, what);
     log.truncate(from);
     log.resume(end).unwrap();
     let mut chain = TransactionChain::new(TransactionId(2));
@@ -77,6 +79,41 @@ fn check_after_cut(disk: SimDisk, policy: LogPolicy, ledger: &Ledger, what: &str
     let numbers: Vec<u32> = again.iter().map(number_of).collect();
     let expected: Vec<u32> = (ledger.from as u32..survived as u32).chain(1_000..1_006).collect();
     assert_eq!(numbers, expected, "{what}, second restart");
+}
+
+/// The power goes again while the log goes on after the first restart.
+fn check_second_cut(disk: SimDisk, policy: LogPolicy, from: Lsn, survivors: std::ops::Range<u32>, what: &str) {
+    for cut in [CutPolicy::RandomSectors, CutPolicy::RandomWrites] {
+        let cut_at = disk.operation_count() + 2 + u64::from(survivors.end % 9);
+        let restarted = Bench::on(disk.snapshot(), file(504 * KB, 256 * KB, 2 * MB), policy);
+        restarted.disk.power_cut_at(cut_at);
+        let log = restarted.open().unwrap();
+        let (_, end) = read_all(&log, from).unwrap();
+        log.truncate(from);
+        let mut acknowledged = 1_000;
+        if log.resume(end).is_ok() {
+            let mut chain = TransactionChain::new(TransactionId(2));
+            for number in 1_000..1_012u32 {
+                let appended = log.append(&mut chain, RecordKind::Change, &[&payload(number, 25_000)], 0);
+                match appended.and_then(|lsn| log.flush_to(lsn)) {
+                    Ok(()) => acknowledged = number + 1,
+                    Err(_) => break,
+                }
+            }
+        }
+        drop(log);
+        let disk = restarted.disk.after_power_cut(cut, cut_at);
+        let log = Bench::on(disk, restarted.spec.clone(), policy).open().unwrap();
+        let (records, _) = read_all(&log, from).unwrap_or_else(|error| panic!("{what}, second cut: {error}"));
+        let numbers: Vec<u32> = records.iter().map(number_of).collect();
+        let continued = numbers.len() as u32 - (survivors.end - survivors.start);
+        assert!(
+            1_000 + continued >= acknowledged,
+            "{what}, second cut lost acknowledged records"
+        );
+        let expected: Vec<u32> = survivors.clone().chain(1_000..1_000 + continued).collect();
+        assert_eq!(numbers, expected, "{what}, second cut");
+    }
 }
 
 fn cut_everywhere(policy: LogPolicy, cuts: &[CutPolicy]) -> usize {
