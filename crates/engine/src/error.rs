@@ -49,6 +49,11 @@ impl Error {
         }
     }
 
+    /// 208: no such table, view or other object.
+    pub fn invalid_object(name: &str) -> Error {
+        Error::new(208, 16, 1, format!("Invalid object name '{name}'."))
+    }
+
     /// 511: a row is longer than a page can hold.
     pub fn row_too_long(row_bytes: usize, limit_bytes: usize) -> Error {
         let text = format!(
@@ -95,6 +100,50 @@ impl Error {
         Error::new(824, 24, 3, text)
     }
 
+    /// 911: there is no such database.
+    pub fn no_such_database(name: &str) -> Error {
+        let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");
+        Error::new(911, 16, 1, text)
+    }
+
+    /// 924: SINGLE_USER, and it is somebody else.
+    pub fn single_user(name: &str) -> Error {
+        let text = format!("Database '{name}' is already open and can only have one user at a time.");
+        Error::new(924, 14, 1, text)
+    }
+
+    /// 926: recovery failed; the error log says why.
+    pub fn suspect(name: &str) -> Error {
+        let text = format!(
+            "Database '{name}' cannot be opened. It has been marked SUSPECT by recovery. See the SQL Server errorlog for more information."
+        );
+        Error::new(926, 14, 1, text)
+    }
+
+    /// 927: a restore is not finished.
+    pub fn restoring(name: &str) -> Error {
+        let text = format!("Database '{name}' cannot be opened. It is in the middle of a restore.");
+        Error::new(927, 14, 2, text)
+    }
+
+    /// 942: set offline.
+    pub fn offline(name: &str) -> Error {
+        Error::new(
+            942,
+            14,
+            4,
+            format!("Database '{name}' cannot be opened because it is offline."),
+        )
+    }
+
+    /// 945: files are missing or there is no room; the error log says which.
+    pub fn inaccessible(name: &str) -> Error {
+        let text = format!(
+            "Database '{name}' cannot be opened due to inaccessible files or insufficient memory or disk space. See the SQL Server errorlog for details."
+        );
+        Error::new(945, 14, 2, text)
+    }
+
     /// 1101: no page could be allocated because the disk is full.
     pub fn disk_full_for_page(database: &str, filegroup: &str) -> Error {
         let text = format!(
@@ -136,6 +185,57 @@ impl Error {
              {limit_bytes} bytes for nonclustered indexes."
         );
         Error::new(1946, 16, 3, text)
+    }
+
+    /// 1801: the name is taken.
+    pub fn database_exists(name: &str) -> Error {
+        let text = format!("Database '{name}' already exists. Choose a different database name.");
+        Error::new(1801, 16, 3, text)
+    }
+
+    /// 1802: CREATE DATABASE failed; the errors before say why.
+    pub fn create_database_failed() -> Error {
+        let text = "CREATE DATABASE failed. Some file names listed could not be created. Check related errors.";
+        Error::new(1802, 16, 4, text)
+    }
+
+    /// 1803: the primary file cannot hold what every database holds.
+    pub fn primary_file_too_small(megabytes: u64) -> Error {
+        let text = format!(
+            "The CREATE DATABASE statement failed. The primary file must be at least {megabytes} MB to accommodate a copy of the model database."
+        );
+        Error::new(1803, 16, 1, text)
+    }
+
+    /// 1828: two files of one database have one logical name.
+    pub fn duplicate_file_name(name: &str) -> Error {
+        let text = format!("The logical file name \"{name}\" is already in use. Choose a different name.");
+        Error::new(1828, 16, 3, text)
+    }
+
+    /// 2627 for a constraint, 2601 for a unique index: the key is there already.
+    pub fn duplicate_key(primary: bool, constraint: bool, index: &str, table: &str, key: &str) -> Error {
+        if !primary && !constraint {
+            let text = format!(
+                "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is ({key})."
+            );
+            return Error::new(2601, 14, 1, text);
+        }
+        let kind = if primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
+        let text = format!(
+            "Violation of {kind} constraint '{index}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is ({key})."
+        );
+        Error::new(2627, 14, 1, text)
+    }
+
+    /// 2714: the name is taken.
+    pub fn object_exists(name: &str) -> Error {
+        Error::new(
+            2714,
+            16,
+            6,
+            format!("There is already an object named '{name}' in the database."),
+        )
     }
 
     /// 3624: a rule of our own code did not hold; the session ends, the server goes on.
@@ -184,6 +284,60 @@ impl Error {
         )
     }
 
+    /// 3701: nothing to drop.
+    pub fn cannot_drop(kind: &str, name: &str) -> Error {
+        let text = format!("Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.");
+        Error::new(3701, 11, 1, text)
+    }
+
+    /// 3702: somebody uses it.
+    pub fn database_in_use(name: &str) -> Error {
+        let text = format!("Cannot drop database \"{name}\" because it is currently in use.");
+        Error::new(3702, 16, 3, text)
+    }
+
+    /// 3708: system databases stay.
+    pub fn cannot_drop_system_database(name: &str) -> Error {
+        let text = format!("Cannot drop the database '{name}' because it is a system database.");
+        Error::new(3708, 16, 5, text)
+    }
+
+    /// 5039: MODIFY FILE cannot make a file smaller.
+    pub fn size_not_larger(file: &str) -> Error {
+        let text = format!("MODIFY FILE failed. Specified size is less than or equal to current size ({file}).");
+        Error::new(5039, 16, 1, text)
+    }
+
+    /// 5040: SIZE above MAXSIZE.
+    pub fn size_above_maximum(file: &str) -> Error {
+        Error::new(
+            5040,
+            16,
+            1,
+            format!("The size of file '{file}' is greater than its MAXSIZE."),
+        )
+    }
+
+    /// 5041: no file of that name.
+    pub fn no_such_file(file: &str) -> Error {
+        Error::new(
+            5041,
+            16,
+            1,
+            format!("MODIFY FILE failed. File '{file}' does not exist."),
+        )
+    }
+
+    /// 5105: a path that cannot be one.
+    pub fn file_activation(path: &str) -> Error {
+        Error::new(
+            5105,
+            16,
+            2,
+            format!("A file activation error occurred. The physical file name '{path}' may be incorrect."),
+        )
+    }
+
     /// 5120: a physical file could not be opened.
     pub fn cannot_open_file(path: &str, cause: &str) -> Error {
         let text = format!("Unable to open the physical file \"{path}\". Operating system error {cause}.");
@@ -225,6 +379,20 @@ impl Error {
         )
     }
 
+    /// 5169: FILEGROWTH above MAXSIZE.
+    pub fn growth_above_maximum(file: &str) -> Error {
+        let text = format!("FILEGROWTH cannot be greater than MAXSIZE for file '{file}'.");
+        Error::new(5169, 16, 1, text)
+    }
+
+    /// 5170: the file is there already.
+    pub fn file_exists(path: &str) -> Error {
+        let text = format!(
+            "Cannot create file '{path}' because it already exists. Change the file path or the file name, and retry the operation."
+        );
+        Error::new(5170, 16, 1, text)
+    }
+
     /// 5171: a file is no data file of ours, or its header page is damaged.
     pub fn not_a_data_file(path: &str) -> Error {
         Error::new(5171, 16, 1, format!("{path} is not a primary database file."))
@@ -244,6 +412,21 @@ impl Error {
     pub fn log_file_too_small(kilobytes_min: u64) -> Error {
         let text = format!("Each file size must be greater than or equal to {kilobytes_min} KB.");
         Error::new(5174, 16, 1, text)
+    }
+
+    /// 5174: a file below the least size.
+    pub fn file_too_small() -> Error {
+        Error::new(5174, 16, 1, "Each file size must be greater than or equal to 512 KB.")
+    }
+
+    /// 8115: a value too large for its type.
+    pub fn arithmetic_overflow(from: &str, to: &str) -> Error {
+        Error::new(
+            8115,
+            16,
+            2,
+            format!("Arithmetic overflow error converting {from} to data type {to}."),
+        )
     }
 
     /// 9001: the log was closed after a failed write; the database must be restarted.
@@ -306,6 +489,22 @@ impl Error {
     fn shrink_refused(number: i32, file_id: u16, file: &str, why: &str) -> Error {
         let text = format!("Cannot shrink log file {file_id} ({file}) because {why}.");
         Error::new(number, 10, 1, text)
+    }
+
+    /// 15123: no such configuration option.
+    pub fn no_such_option(name: &str) -> Error {
+        let text = format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
+        Error::new(15123, 16, 1, text)
+    }
+
+    /// 15129: a value outside its option's range.
+    pub fn option_value(value: i64, name: &str) -> Error {
+        Error::new(
+            15129,
+            16,
+            1,
+            format!("'{value}' is not a valid value for configuration option '{name}'."),
+        )
     }
 
     /// 17053: the operating system failed a call; for the error log.

@@ -3,12 +3,18 @@
 //! Rooms import downward only; ARCHITECTURE.md holds the table and a test holds the code to it.
 
 pub mod buffer;
+pub mod catalog;
+pub mod database;
 pub mod error;
 pub mod errorlog;
+pub mod instance;
 pub mod lock;
 pub mod log;
 pub mod page;
+pub mod recovery;
 pub mod seams;
+pub mod session;
 pub mod store;
+pub mod txn;
 pub mod types;
 pub mod waits;

@@ -52,7 +52,7 @@ pub use discover::Discovery;
 pub use files::{LogFileInfo, LogFileSpec, ShrinkOutcome};
 pub use policy::{CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, ScanMode, VlfSwitch};
 pub use record::{
-    COMPENSATION_HEADER_BYTES, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
+    COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,
 };
 pub use scan::{EndOfLog, LogScan};

@@ -11,6 +11,8 @@
 //! ```
 //! Little-endian throughout. A record never spans log blocks, so [`PAYLOAD_BYTES_MAX`] bounds its payload.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use vlf::Lsn;
 
 /// Bytes of a record's header; a compensation record has ten more.
@@ -219,7 +221,33 @@ pub struct TransactionChain {
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
+    /// Where others can see `last`: a checkpoint writes it down while the transaction goes on.
+    pub end: ChainEnd,
 }
+
+/// The newest record of a transaction, shared with whoever lists the transactions under way. Changed under the log's mutex, so
+/// that a record before a checkpoint's begin is seen by that checkpoint.
+#[derive(Debug, Clone, Default)]
+pub struct ChainEnd(Arc<Mutex<Lsn>>);
+
+impl ChainEnd {
+    /// The newest record.
+    pub fn get(&self) -> Lsn {
+        *self.0.lock()
+    }
+
+    fn set(&self, lsn: Lsn) {
+        *self.0.lock() = lsn;
+    }
+}
+
+impl PartialEq for ChainEnd {
+    fn eq(&self, other: &ChainEnd) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for ChainEnd {}
 
 impl TransactionChain {
     /// A transaction without records.
@@ -235,6 +263,7 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
+            end: ChainEnd(Arc::new(Mutex::new(last))),
         }
     }
 
@@ -244,6 +273,7 @@ impl TransactionChain {
             self.first = lsn;
         }
         self.last = lsn;
+        self.end.set(lsn);
     }
 }
 

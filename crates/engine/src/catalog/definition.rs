@@ -1,0 +1,408 @@
+//! What the catalog knows of an object, in memory and as the JSON text of a catalog row.
+//!
+//! Types are stored as `sys.columns` shows them (type id, length, precision, scale), so that a stored definition outlives
+//! any change of the types in memory. Unknown fields are ignored and new ones have defaults: older definitions stay readable.
+
+use crate::page::PageId;
+use crate::types::{KeyDirection, RowLayout, SqlType};
+use serde::{Deserialize, Serialize};
+
+/// IDENTITY(seed, increment) of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// First value.
+    pub seed: i64,
+    /// Added for each next value; not zero.
+    pub increment: i64,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StoredColumn", try_from = "StoredColumn")]
+pub struct ColumnDefinition {
+    /// As declared.
+    pub name: String,
+    /// As declared.
+    pub sql_type: SqlType,
+    /// False for NOT NULL.
+    pub nullable: bool,
+    /// Set on at most one column of a table.
+    pub identity: Option<Identity>,
+    /// T-SQL text of the default, and the name of its constraint.
+    pub default: Option<NamedText>,
+    /// T-SQL text of a computed column.
+    pub computed: Option<String>,
+}
+
+/// A piece of T-SQL with the name of its constraint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedText {
+    /// Constraint name.
+    pub name: String,
+    /// Expression text.
+    pub text: String,
+}
+
+/// A foreign key, kept and shown; see the README for what is checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Constraint name.
+    pub name: String,
+    /// Columns here.
+    pub columns: Vec<usize>,
+    /// Object id of the table referred to.
+    pub referenced_object: u32,
+    /// Columns there.
+    pub referenced_columns: Vec<usize>,
+}
+
+/// Where an allocation unit's pages begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageRoot {
+    /// Allocation unit: the `object` field of its pages.
+    pub unit: u32,
+    /// First extent-list page: file and page.
+    pub first_iam: (u16, u32),
+}
+
+impl StorageRoot {
+    /// The first extent-list page.
+    pub fn first_iam_page(&self) -> PageId {
+        PageId {
+            file: self.first_iam.0,
+            page: self.first_iam.1,
+        }
+    }
+}
+
+/// An index: the clustered one orders the rows themselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexDefinition {
+    /// 1 for the clustered index, 2 and above for the others.
+    pub index_id: u32,
+    /// Unique within the table.
+    pub name: String,
+    /// Key columns with true for descending.
+    pub keys: Vec<(usize, bool)>,
+    /// Columns carried along.
+    pub included: Vec<usize>,
+    /// Whether two rows may have one key.
+    pub unique: bool,
+    /// Whether it stands for a PRIMARY KEY.
+    pub primary_key: bool,
+    /// Whether it stands for a UNIQUE constraint.
+    pub unique_constraint: bool,
+    /// Its tree.
+    pub storage: StorageRoot,
+}
+
+impl IndexDefinition {
+    /// The directions of the key columns.
+    pub fn directions(&self) -> Vec<KeyDirection> {
+        let direction = |&(_, descending): &(usize, bool)| match descending {
+            true => KeyDirection::Descending,
+            false => KeyDirection::Ascending,
+        };
+        self.keys.iter().map(direction).collect()
+    }
+}
+
+/// A table. Rows are in a heap unless `indexes` begins with a clustered index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableDefinition {
+    /// Unique within the database.
+    pub object_id: u32,
+    /// Schema name as declared.
+    pub schema: String,
+    /// Table name as declared.
+    pub name: String,
+    /// In order of declaration; the ordinal of a column is its place here.
+    pub columns: Vec<ColumnDefinition>,
+    /// The heap; `None` when the clustered index holds the rows.
+    pub heap: Option<StorageRoot>,
+    /// Clustered first.
+    pub indexes: Vec<IndexDefinition>,
+    /// CHECK constraints.
+    #[serde(default)]
+    pub checks: Vec<NamedText>,
+    /// FOREIGN KEY constraints.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Name of the PRIMARY KEY constraint on a heap is in `indexes`; this is when the table was created.
+    pub created: (i32, u32),
+}
+
+impl TableDefinition {
+    /// The layout of its rows.
+    pub fn layout(&self) -> RowLayout {
+        let types: Vec<SqlType> = self.columns.iter().map(|column| column.sql_type).collect();
+        RowLayout::new(&types)
+    }
+
+    /// The clustered index.
+    pub fn clustered(&self) -> Option<&IndexDefinition> {
+        self.indexes.first().filter(|index| index.index_id == 1)
+    }
+
+    /// The ordinal of a column by its name, ignoring case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let folded = name.to_lowercase();
+        self.columns
+            .iter()
+            .position(|column| column.name.to_lowercase() == folded)
+    }
+
+    /// The identity column.
+    pub fn identity(&self) -> Option<(usize, Identity)> {
+        let identities = self.columns.iter().enumerate();
+        identities
+            .filter_map(|(ordinal, column)| Some((ordinal, column.identity?)))
+            .next()
+    }
+
+    /// Every allocation unit of the table.
+    pub fn storage_roots(&self) -> impl Iterator<Item = StorageRoot> + '_ {
+        self.heap
+            .into_iter()
+            .chain(self.indexes.iter().map(|index| index.storage))
+    }
+}
+
+/// Kinds of objects that are text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ModuleKind {
+    /// CREATE VIEW.
+    View,
+    /// CREATE PROCEDURE.
+    Procedure,
+    /// CREATE FUNCTION.
+    Function,
+}
+
+/// A view, procedure or function: kept as its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleDefinition {
+    /// Unique within the database.
+    pub object_id: u32,
+    /// Schema name as declared.
+    pub schema: String,
+    /// Name as declared.
+    pub name: String,
+    /// What it is.
+    pub kind: ModuleKind,
+    /// The whole CREATE statement.
+    pub text: String,
+    /// Days and ticks of creation.
+    pub created: (i32, u32),
+}
+
+/// Anything with an object id and a name, and what else the catalog stores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ObjectDefinition {
+    /// A table.
+    Table(TableDefinition),
+    /// A view, procedure or function.
+    Module(ModuleDefinition),
+    /// A schema.
+    Schema {
+        /// Its id.
+        object_id: u32,
+        /// Its name.
+        name: String,
+    },
+    /// In master only: a database of the instance.
+    Database(DatabaseEntry),
+    /// In master only: an instance setting of `sp_configure`.
+    Setting {
+        /// Its id.
+        object_id: u32,
+        /// Its name.
+        name: String,
+        /// The configured value.
+        value: i64,
+    },
+    /// The next identity value not yet promised by the table with this id.
+    IdentityReserve {
+        /// Its own id.
+        object_id: u32,
+        /// The table.
+        table: u32,
+        /// Values before this one may have been used.
+        reserved_to: i64,
+    },
+}
+
+impl ObjectDefinition {
+    /// The object's id.
+    pub fn object_id(&self) -> u32 {
+        match self {
+            ObjectDefinition::Table(table) => table.object_id,
+            ObjectDefinition::Module(module) => module.object_id,
+            ObjectDefinition::Schema { object_id, .. }
+            | ObjectDefinition::Setting { object_id, .. }
+            | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
+            ObjectDefinition::Database(entry) => entry.object_id,
+        }
+    }
+
+    /// Schema and name for objects that live in the name space of tables.
+    pub fn qualified_name(&self) -> Option<(&str, &str)> {
+        match self {
+            ObjectDefinition::Table(table) => Some((&table.schema, &table.name)),
+            ObjectDefinition::Module(module) => Some((&module.schema, &module.name)),
+            _ => None,
+        }
+    }
+}
+
+/// One file of a database, as `sys.master_files` shows it. Sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// 1 for the primary data file, 2 for the first log file.
+    pub file_id: u16,
+    /// True for a log file.
+    pub log: bool,
+    /// Logical name.
+    pub name: String,
+    /// Path as the script gave it.
+    pub physical_name: String,
+    /// MAXSIZE; `None` for UNLIMITED.
+    pub max_bytes: Option<u64>,
+    /// FILEGROWTH.
+    pub growth: GrowthEntry,
+}
+
+/// FILEGROWTH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GrowthEntry {
+    /// FILEGROWTH = 0: the file stays as it is.
+    Fixed,
+    /// By this many bytes.
+    Bytes(u64),
+    /// By this percentage of the current size.
+    Percent(u32),
+}
+
+/// A database of the instance, as master knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseEntry {
+    /// The catalog row's id.
+    pub object_id: u32,
+    /// The same in every file of the database.
+    pub guid: [u8; 16],
+    /// `database_id`: 1 to 4 for the system databases, 5 and above for others.
+    pub database_id: u16,
+    /// As declared.
+    pub name: String,
+    /// Data files first.
+    pub files: Vec<FileEntry>,
+    /// Set while CREATE DATABASE or RESTORE has not finished: start-up removes what is left of it.
+    pub creating: bool,
+    /// Set by ALTER DATABASE SET OFFLINE.
+    #[serde(default)]
+    pub offline: bool,
+    /// Days and ticks of creation.
+    pub created: (i32, u32),
+}
+
+/// A column as it is stored.
+#[derive(Clone, Serialize, Deserialize)]
+struct StoredColumn {
+    name: String,
+    /// Type id, length in bytes (-1 for max), precision, scale.
+    sql_type: (u8, i16, u8, u8),
+    nullable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<Identity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Option<NamedText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    computed: Option<String>,
+}
+
+impl From<ColumnDefinition> for StoredColumn {
+    fn from(column: ColumnDefinition) -> StoredColumn {
+        let sql_type = column.sql_type;
+        StoredColumn {
+            name: column.name,
+            sql_type: (
+                sql_type.system_type_id(),
+                sql_type.max_length(),
+                sql_type.precision(),
+                sql_type.scale(),
+            ),
+            nullable: column.nullable,
+            identity: column.identity,
+            default: column.default,
+            computed: column.computed,
+        }
+    }
+}
+
+impl TryFrom<StoredColumn> for ColumnDefinition {
+    type Error = String;
+
+    fn try_from(stored: StoredColumn) -> Result<ColumnDefinition, String> {
+        let (id, length, precision, scale) = stored.sql_type;
+        let sql_type = SqlType::from_catalog(id, length, precision, scale);
+        Ok(ColumnDefinition {
+            sql_type: sql_type.ok_or_else(|| format!("column {} has the unknown type id {id}", stored.name))?,
+            name: stored.name,
+            nullable: stored.nullable,
+            identity: stored.identity,
+            default: stored.default,
+            computed: stored.computed,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::types::Length;
+
+    #[test]
+    fn a_table_survives_its_stored_form() {
+        let column = |name: &str, sql_type| ColumnDefinition {
+            name: name.into(),
+            sql_type,
+            nullable: false,
+            identity: None,
+            default: None,
+            computed: None,
+        };
+        let root = StorageRoot {
+            unit: 7,
+            first_iam: (1, 16),
+        };
+        let table = TableDefinition {
+            object_id: 245_575_913,
+            schema: "dbo".into(),
+            name: "charge".into(),
+            columns: vec![
+                ColumnDefinition {
+                    identity: Some(Identity { seed: 1, increment: 1 }),
+                    ..column("charge_no", SqlType::Int)
+                },
+                column(
+                    "amount",
+                    SqlType::Decimal {
+                        precision: 15,
+                        scale: 2,
+                    },
+                ),
+                column("code", SqlType::Char(2)),
+                column("note", SqlType::NVarChar(Length::Max)),
+            ],
+            heap: Some(root),
+            indexes: vec![],
+            checks: vec![],
+            foreign_keys: vec![],
+            created: (46_000, 5),
+        };
+        let object = ObjectDefinition::Table(table);
+        let text = serde_json::to_string(&object).unwrap();
+        assert_eq!(serde_json::from_str::<ObjectDefinition>(&text).unwrap(), object);
+    }
+}

@@ -1,0 +1,368 @@
+//! The catalog of one database: which objects there are, by id and by name.
+//!
+//! ```text
+//! heap of catalog rows:  u32 object id | u16 part | u16 parts | JSON text ...      (a long definition takes several rows)
+//! in memory:             every definition, loaded when the database opens, changed as transactions change it
+//! ```
+//! Rows are changed like any other rows, in the transaction of the CREATE, ALTER or DROP, so that rollback and recovery
+//! need nothing of their own. In memory a change is pending until its transaction ends: its session sees it at once;
+//! others still see the object as it was, and wait for its lock when they use it.
+//!
+//! Invariant: after [`Catalog::finish`] the definitions in memory are those of the committed rows.
+
+mod definition;
+
+pub use definition::{
+    ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity, IndexDefinition, ModuleDefinition,
+    ModuleKind, NamedText, ObjectDefinition, StorageRoot, TableDefinition,
+};
+
+use crate::buffer::DatabaseStorage;
+use crate::error::{Error, Result};
+use crate::lock::LockOwner;
+use crate::store::{Heap, Placement, ReadMode, Rid, RowBatch, StoreContext};
+use parking_lot::RwLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The catalog's own allocation unit.
+pub const CATALOG_UNIT: u32 = 1;
+/// The first allocation unit of user objects.
+const UNIT_FIRST: u32 = 1_000;
+/// The first object id of user objects, as recent versions of SQL Server give it.
+const OBJECT_ID_FIRST: u32 = 245_575_913;
+/// JSON bytes in one catalog row.
+const PART_BYTES: usize = 7_900;
+const PART_HEADER_BYTES: usize = 8;
+
+/// A definition with the rows that hold it.
+#[derive(Debug)]
+pub struct CatalogObject {
+    /// What it is.
+    pub definition: ObjectDefinition,
+    rows: Vec<Rid>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    object: Arc<CatalogObject>,
+    /// The session whose transaction created it, until that ends.
+    creator: Option<u16>,
+    /// The session whose transaction dropped it, until that ends.
+    dropper: Option<u16>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Versions of each object, oldest first: more than one only while a change is pending.
+    by_id: BTreeMap<u32, Vec<Entry>>,
+    by_name: HashMap<(String, String), Vec<u32>>,
+    /// What each session's transaction has done, in order.
+    pending: HashMap<u16, Vec<Pending>>,
+}
+
+#[derive(Clone)]
+enum Pending {
+    Created(Arc<CatalogObject>),
+    Dropped(Arc<CatalogObject>),
+}
+
+/// All objects of one database.
+pub struct Catalog {
+    heap: Heap,
+    state: RwLock<State>,
+    version: AtomicU64,
+    next_object: AtomicU32,
+    next_unit: AtomicU32,
+}
+
+impl Catalog {
+    /// Opens the catalog and reads every definition.
+    ///
+    /// Errors: 824 when a row is not readable as one.
+    pub fn load(storage: &DatabaseStorage, heap: Heap, locks: &LockOwner) -> Result<Catalog> {
+        let catalog = Catalog {
+            heap,
+            state: RwLock::new(State::default()),
+            version: AtomicU64::new(1),
+            next_object: AtomicU32::new(OBJECT_ID_FIRST),
+            next_unit: AtomicU32::new(UNIT_FIRST),
+        };
+        let mut parts: BTreeMap<u32, Vec<(u16, Rid, Vec<u8>)>> = BTreeMap::new();
+        let mut scan = catalog.heap.scan(storage, locks, ReadMode::Uncommitted)?;
+        let mut batch = RowBatch::new();
+        while scan.next_page(&mut batch)? {
+            for (rid, row) in batch.iter() {
+                let (id, part, text) = split_row(storage, row)?;
+                parts.entry(id).or_default().push((part, rid, text.to_vec()));
+            }
+        }
+        for mut rows in parts.into_values() {
+            rows.sort_by_key(|row| row.0);
+            let text: Vec<u8> = rows.iter().flat_map(|row| row.2.iter().copied()).collect();
+            let definition = serde_json::from_slice(&text).map_err(|error| damaged(storage, &error.to_string()))?;
+            let rows = rows.into_iter().map(|row| row.1).collect();
+            catalog.enter(Arc::new(CatalogObject { definition, rows }), None);
+        }
+        Ok(catalog)
+    }
+
+    /// Rises with every change, pending ones included; a plan made under another version may be out of date.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// An object id never given before in this database's life in memory.
+    pub fn new_object_id(&self) -> u32 {
+        self.next_object.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An allocation unit id never given before in this database's life in memory.
+    pub fn new_unit(&self) -> u32 {
+        self.next_unit.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The object of that name as `session` sees it. Names are compared without case.
+    pub fn find(&self, schema: &str, name: &str, session: u16) -> Option<Arc<CatalogObject>> {
+        let state = self.state.read();
+        let ids = state.by_name.get(&(schema.to_lowercase(), name.to_lowercase()))?;
+        ids.iter()
+            .rev()
+            .find_map(|id| newest_visible(state.by_id.get(id)?, session))
+    }
+
+    /// The object with that id as `session` sees it.
+    pub fn by_id(&self, object_id: u32, session: u16) -> Option<Arc<CatalogObject>> {
+        newest_visible(self.state.read().by_id.get(&object_id)?, session)
+    }
+
+    /// Every object `session` sees, in the order of ids.
+    pub fn objects(&self, session: u16) -> Vec<Arc<CatalogObject>> {
+        let state = self.state.read();
+        state
+            .by_id
+            .values()
+            .filter_map(|versions| newest_visible(versions, session))
+            .collect()
+    }
+
+    /// Stores a new object in the transaction of `ctx`.
+    pub fn insert(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        session: u16,
+        definition: ObjectDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        let text = serde_json::to_vec(&definition).map_err(|error| damaged(ctx.storage, &error.to_string()))?;
+        let parts: Vec<&[u8]> = text.chunks(PART_BYTES).collect();
+        let mut rows = Vec::with_capacity(parts.len());
+        for (part, bytes) in parts.iter().enumerate() {
+            let mut row = Vec::with_capacity(PART_HEADER_BYTES + bytes.len());
+            row.extend_from_slice(&definition.object_id().to_le_bytes());
+            row.extend_from_slice(&(part as u16).to_le_bytes());
+            row.extend_from_slice(&(parts.len() as u16).to_le_bytes());
+            row.extend_from_slice(bytes);
+            rows.push(self.heap.insert(ctx, &row, Placement::Anywhere)?);
+        }
+        let object = Arc::new(CatalogObject { definition, rows });
+        self.enter(object.clone(), Some(session));
+        let mut state = self.state.write();
+        state
+            .pending
+            .entry(session)
+            .or_default()
+            .push(Pending::Created(object.clone()));
+        Ok(object)
+    }
+
+    /// Removes an object in the transaction of `ctx`.
+    pub fn remove(&self, ctx: &mut StoreContext<'_>, session: u16, object: &Arc<CatalogObject>) -> Result<()> {
+        for &rid in &object.rows {
+            self.heap.delete(ctx, rid)?;
+        }
+        let mut state = self.state.write();
+        if let Some(versions) = state.by_id.get_mut(&object.definition.object_id()) {
+            let same = versions.iter_mut().filter(|entry| Arc::ptr_eq(&entry.object, object));
+            same.for_each(|entry| entry.dropper = Some(session));
+        }
+        state
+            .pending
+            .entry(session)
+            .or_default()
+            .push(Pending::Dropped(object.clone()));
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Replaces an object by a new version of itself with the same id.
+    pub fn replace(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        session: u16,
+        object: &Arc<CatalogObject>,
+        definition: ObjectDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        self.remove(ctx, session, object)?;
+        self.insert(ctx, session, definition)
+    }
+
+    /// A place in the session's pending changes to which [`Catalog::take_back`] can return.
+    pub fn mark(&self, session: u16) -> usize {
+        self.state.read().pending.get(&session).map_or(0, Vec::len)
+    }
+
+    /// Takes back, in memory, what the session did after `mark`: its rows have been rolled back. Returns storage to free.
+    pub fn take_back(&self, session: u16, mark: usize) -> Vec<StorageRoot> {
+        let mut state = self.state.write();
+        let Some(pending) = state.pending.get_mut(&session) else {
+            return Vec::new();
+        };
+        let changes = pending.split_off(mark.min(pending.len()));
+        if pending.is_empty() {
+            state.pending.remove(&session);
+        }
+        let mut orphans = Vec::new();
+        for change in changes.iter().rev() {
+            match change {
+                Pending::Created(object) => orphans.extend(remove_entry(&mut state, object)),
+                Pending::Dropped(object) => for_entry(&mut state, object, |entry| entry.dropper = None),
+            }
+        }
+        self.version
+            .fetch_add(u64::from(!changes.is_empty()), Ordering::Release);
+        still_unused(&state, orphans)
+    }
+
+    /// Ends the session's pending changes: they become everybody's, or are taken back. Returns storage to free.
+    pub fn finish(&self, session: u16, committed: bool) -> Vec<StorageRoot> {
+        if !self.state.read().pending.contains_key(&session) {
+            return Vec::new();
+        }
+        if !committed {
+            return self.take_back(session, 0);
+        }
+        let mut state = self.state.write();
+        let changes = state.pending.remove(&session).unwrap_or_default();
+        let mut orphans = Vec::new();
+        for change in &changes {
+            match change {
+                Pending::Created(object) => for_entry(&mut state, object, |entry| entry.creator = None),
+                Pending::Dropped(object) => orphans.extend(remove_entry(&mut state, object)),
+            }
+        }
+        self.version.fetch_add(1, Ordering::Release);
+        still_unused(&state, orphans)
+    }
+
+    /// Every allocation unit that an object owns, the catalog's own first.
+    pub fn storage_roots(&self) -> Vec<StorageRoot> {
+        let state = self.state.read();
+        let objects = state.by_id.values().flatten();
+        objects.flat_map(|entry| roots_of(&entry.object.definition)).collect()
+    }
+
+    fn enter(&self, object: Arc<CatalogObject>, creator: Option<u16>) {
+        let id = object.definition.object_id();
+        let units = roots_of(&object.definition);
+        if let Some(highest) = units.iter().map(|root| root.unit).max() {
+            self.next_unit.fetch_max(highest + 1, Ordering::Relaxed);
+        }
+        self.next_object.fetch_max(id.saturating_add(1), Ordering::Relaxed);
+        let mut state = self.state.write();
+        if let Some((schema, name)) = object.definition.qualified_name() {
+            let ids = state
+                .by_name
+                .entry((schema.to_lowercase(), name.to_lowercase()))
+                .or_default();
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        state.by_id.entry(id).or_default().push(Entry {
+            object,
+            creator,
+            dropper: None,
+        });
+        self.version.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// The version `session` works with: its own or the newest committed one; else one that another session is creating, so
+/// that whoever asks for it waits for that session's lock instead of being told that there is no such object.
+fn newest_visible(versions: &[Entry], session: u16) -> Option<Arc<CatalogObject>> {
+    let visible = || versions.iter().rev().filter(|entry| entry.dropper != Some(session));
+    let settled = visible().find(|entry| entry.creator.is_none_or(|creator| creator == session));
+    settled.or_else(|| visible().next()).map(|entry| entry.object.clone())
+}
+
+fn for_entry(state: &mut State, object: &Arc<CatalogObject>, change: impl Fn(&mut Entry)) {
+    if let Some(versions) = state.by_id.get_mut(&object.definition.object_id()) {
+        versions
+            .iter_mut()
+            .filter(|entry| Arc::ptr_eq(&entry.object, object))
+            .for_each(change);
+    }
+}
+
+fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRoot> {
+    let id = object.definition.object_id();
+    let mut is_gone = false;
+    if let Some(versions) = state.by_id.get_mut(&id) {
+        versions.retain(|entry| !Arc::ptr_eq(&entry.object, object));
+        is_gone = versions.is_empty();
+    }
+    if is_gone {
+        state.by_id.remove(&id);
+        if let Some((schema, name)) = object.definition.qualified_name() {
+            let key = (schema.to_lowercase(), name.to_lowercase());
+            if let Some(ids) = state.by_name.get_mut(&key) {
+                ids.retain(|&other| other != id);
+            }
+        }
+    }
+    roots_of(&object.definition)
+}
+
+/// Of storage that lost an owner, that which has no other: a new version of a table keeps the old one's.
+fn still_unused(state: &State, orphans: Vec<StorageRoot>) -> Vec<StorageRoot> {
+    let used: std::collections::HashSet<u32> = state
+        .by_id
+        .values()
+        .flatten()
+        .flat_map(|entry| roots_of(&entry.object.definition))
+        .map(|root| root.unit)
+        .collect();
+    let mut unused: Vec<StorageRoot> = orphans.into_iter().filter(|root| !used.contains(&root.unit)).collect();
+    unused.sort_by_key(|root| root.unit);
+    unused.dedup_by_key(|root| root.unit);
+    unused
+}
+
+fn roots_of(definition: &ObjectDefinition) -> Vec<StorageRoot> {
+    match definition {
+        ObjectDefinition::Table(table) => table.storage_roots().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn split_row<'r>(storage: &DatabaseStorage, row: &'r [u8]) -> Result<(u32, u16, &'r [u8])> {
+    let header: &[u8; PART_HEADER_BYTES] = row
+        .first_chunk()
+        .ok_or_else(|| damaged(storage, "a catalog row is too short"))?;
+    let [a, b, c, d, e, f, ..] = *header;
+    Ok((
+        u32::from_le_bytes([a, b, c, d]),
+        u16::from_le_bytes([e, f]),
+        &row[PART_HEADER_BYTES..],
+    ))
+}
+
+fn damaged(storage: &DatabaseStorage, what: &str) -> Error {
+    Error::damaged_page(
+        &format!("the catalog is damaged ({what})"),
+        "of the catalog",
+        &storage.name,
+        "primary",
+    )
+}

@@ -1,0 +1,211 @@
+//! One database: its files, log, catalog and transactions, from creation or start-up to shutdown.
+//!
+//! ```text
+//! Database -- storage (log, pages, files) -- space maps -- catalog -- transactions -- boot record
+//! ```
+//! Invariants:
+//! - The boot record on disk points to a finished checkpoint, and the log before its redo start is not needed by pages.
+//! - The log is truncated only up to the least of: redo start, oldest transaction, next log backup, running backups.
+
+mod check;
+mod identity;
+mod open;
+mod truncation;
+
+pub use check::{CheckReport, CheckedObject};
+pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
+pub use truncation::{LogHold, ReuseWait};
+
+use crate::buffer::DatabaseStorage;
+use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
+use crate::error::Result;
+use crate::lock::LockOwner;
+use crate::log::TransactionChain;
+use crate::page::ObjectId;
+use crate::recovery::{self, BootRecord, RecoveryModel};
+use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
+use crate::txn::TransactionTable;
+use identity::Identities;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use truncation::BackupHolds;
+use vlf::Lsn;
+
+/// A database that is open and usable.
+pub struct Database {
+    /// `database_id`.
+    pub id: u16,
+    /// Log, pages and files.
+    pub storage: Arc<DatabaseStorage>,
+    /// Which extents are whose.
+    pub space: SpaceMap,
+    /// Which objects there are.
+    pub catalog: Catalog,
+    /// Who is changing them.
+    pub transactions: TransactionTable,
+    /// What start-up did and how long it took.
+    pub recovery: RecoveryReport,
+    entry: RwLock<DatabaseEntry>,
+    boot: Mutex<BootRecord>,
+    boot_page: BootPage,
+    checkpointing: Mutex<()>,
+    identities: Identities,
+    internal_locks: LockOwner,
+    holds: BackupHolds,
+    reuse_wait: AtomicU8,
+    access: RwLock<AccessMode>,
+}
+
+/// Who may use a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessMode {
+    /// Everybody.
+    Multiple,
+    /// The one session given (SINGLE_USER).
+    Single(u16),
+    /// Administrators (RESTRICTED_USER).
+    Restricted,
+}
+
+impl Database {
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.entry.read().name.clone()
+    }
+
+    /// Its entry in master.
+    pub fn entry(&self) -> DatabaseEntry {
+        self.entry.read().clone()
+    }
+
+    /// Replaces its entry; the caller stores it in master.
+    pub fn set_entry(&self, entry: DatabaseEntry) {
+        *self.entry.write() = entry;
+    }
+
+    /// A copy of its boot record.
+    pub fn boot(&self) -> BootRecord {
+        self.boot.lock().clone()
+    }
+
+    /// Changes the boot record durably.
+    pub fn change_boot(&self, change: impl FnOnce(&mut BootRecord)) -> Result<()> {
+        let mut boot = self.boot.lock();
+        let mut next = boot.clone();
+        change(&mut next);
+        self.boot_page.write(&self.storage.files, &next.encode())?;
+        *boot = next;
+        Ok(())
+    }
+
+    /// FULL, BULK_LOGGED or SIMPLE.
+    pub fn recovery_model(&self) -> RecoveryModel {
+        self.boot.lock().recovery_model
+    }
+
+    /// Sets the recovery model. Leaving FULL or BULK_LOGGED for SIMPLE breaks the log chain.
+    pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<()> {
+        self.change_boot(|boot| {
+            boot.recovery_model = model;
+            if model == RecoveryModel::Simple {
+                boot.log_backup_start = Lsn::ZERO;
+            }
+        })
+    }
+
+    /// True when the log is kept for log backups: not SIMPLE, and a full backup has begun the chain. Without one even a
+    /// FULL database reuses its log after a checkpoint (Paul Randal: "pseudo-simple").
+    pub fn keeps_log_for_backup(&self) -> bool {
+        let boot = self.boot.lock();
+        boot.recovery_model != RecoveryModel::Simple && boot.log_backup_start != Lsn::ZERO
+    }
+
+    /// Who may use it.
+    pub fn access(&self) -> AccessMode {
+        *self.access.read()
+    }
+
+    /// SET SINGLE_USER, RESTRICTED_USER, MULTI_USER.
+    pub fn set_access(&self, access: AccessMode) {
+        *self.access.write() = access;
+    }
+
+    /// Writes a checkpoint, makes the boot record point to it, and reuses what log it can.
+    pub fn checkpoint(&self) -> Result<()> {
+        let _one_at_a_time = self.checkpointing.lock();
+        self.checkpoint_locked(false)
+    }
+
+    fn checkpoint_locked(&self, clean: bool) -> Result<()> {
+        let done = recovery::checkpoint(&self.storage, &self.transactions)?;
+        let next_transaction = self.transactions.next_id();
+        self.change_boot(|boot| {
+            boot.checkpoint = done.begin;
+            boot.redo_start = done.redo_start;
+            boot.next_transaction = next_transaction;
+            boot.clean = clean;
+        })?;
+        self.truncate_log();
+        Ok(())
+    }
+
+    /// Closes the database so that the next start has nothing to recover. No transaction may be under way.
+    pub fn close_cleanly(&self) -> Result<()> {
+        self.store_identities()?;
+        let _one_at_a_time = self.checkpointing.lock();
+        let nothing_to_undo = self.transactions.oldest().is_none();
+        self.checkpoint_locked(nothing_to_undo)
+    }
+
+    /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.
+    pub fn system_transaction<T>(
+        &self,
+        name: &str,
+        locks: &LockOwner,
+        work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut chain = self.transactions.begin(&self.storage, 0, name)?;
+        match work(&mut self.context(&mut chain, locks)) {
+            Ok(value) => {
+                self.transactions.commit_system(&self.storage, &mut chain)?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.transactions.roll_back(&self.storage, &self.space, &mut chain)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// What the store needs to change rows for a transaction.
+    pub fn context<'a>(&'a self, chain: &'a mut TransactionChain, locks: &'a LockOwner) -> StoreContext<'a> {
+        StoreContext {
+            storage: &self.storage,
+            space: &self.space,
+            chain,
+            locks,
+        }
+    }
+
+    /// Gives back the pages of objects that are gone. What a crash prevents here, the next start does.
+    pub fn free_storage(&self, roots: &[StorageRoot]) -> Result<()> {
+        for root in roots {
+            self.space.free_object(&self.storage, object_root(root))?;
+        }
+        Ok(())
+    }
+
+    /// The name in `log_reuse_wait_desc` when the log was last looked at.
+    pub fn reuse_wait(&self) -> ReuseWait {
+        ReuseWait::from_number(self.reuse_wait.load(Ordering::Relaxed))
+    }
+}
+
+/// The store's form of a catalog root.
+pub fn object_root(root: &StorageRoot) -> ObjectRoot {
+    ObjectRoot {
+        object: ObjectId(root.unit),
+        first_iam: root.first_iam_page(),
+    }
+}

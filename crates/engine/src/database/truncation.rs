@@ -1,0 +1,184 @@
+//! What keeps the log from being reused, and reusing the rest.
+//!
+//! `log_reuse_wait_desc` is the last known reason: it is looked at when truncation is tried (checkpoint, log backup) and when
+//! the log is full, and stays until then (Bob Ward, "log truncation" demonstration).
+
+use super::Database;
+use crate::error::Error;
+use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
+use vlf::Lsn;
+
+/// Why the oldest part of the log cannot be reused: numbers and names of `sys.databases.log_reuse_wait`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReuseWait {
+    /// Nothing holds it.
+    Nothing = 0,
+    /// Pages changed since then are not written yet.
+    Checkpoint = 1,
+    /// It has not been backed up.
+    LogBackup = 2,
+    /// A backup or restore is reading it.
+    ActiveBackupOrRestore = 3,
+    /// A transaction under way began in it.
+    ActiveTransaction = 4,
+}
+
+impl ReuseWait {
+    const ALL: [ReuseWait; 5] = [
+        ReuseWait::Nothing,
+        ReuseWait::Checkpoint,
+        ReuseWait::LogBackup,
+        ReuseWait::ActiveBackupOrRestore,
+        ReuseWait::ActiveTransaction,
+    ];
+
+    /// `log_reuse_wait_desc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReuseWait::Nothing => "NOTHING",
+            ReuseWait::Checkpoint => "CHECKPOINT",
+            ReuseWait::LogBackup => "LOG_BACKUP",
+            ReuseWait::ActiveBackupOrRestore => "ACTIVE_BACKUP_OR_RESTORE",
+            ReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
+        }
+    }
+
+    /// From `log_reuse_wait`.
+    pub fn from_number(number: u8) -> ReuseWait {
+        ReuseWait::ALL
+            .get(usize::from(number))
+            .copied()
+            .unwrap_or(ReuseWait::Nothing)
+    }
+}
+
+/// Log positions that running backups still have to read.
+#[derive(Default)]
+pub(super) struct BackupHolds {
+    positions: Mutex<Vec<Lsn>>,
+}
+
+/// Keeps the log from `lsn` on until dropped.
+pub struct LogHold<'d> {
+    holds: &'d BackupHolds,
+    lsn: Lsn,
+}
+
+impl Drop for LogHold<'_> {
+    fn drop(&mut self) {
+        let mut positions = self.holds.positions.lock();
+        if let Some(place) = positions.iter().position(|&lsn| lsn == self.lsn) {
+            positions.swap_remove(place);
+        }
+    }
+}
+
+/// Of the positions that hold the log, the oldest, and the reason of the oldest VLF held. Whole VLFs are reused, so among
+/// positions in one VLF the order of the arguments decides: what only a person can end is named before what ends by itself.
+fn oldest_hold(holds: &[(Option<Lsn>, ReuseWait)]) -> Option<(Lsn, ReuseWait)> {
+    let held = || holds.iter().filter_map(|&(lsn, reason)| Some((lsn?, reason)));
+    let (oldest, _) = held().min_by_key(|&(lsn, _)| lsn)?;
+    let (_, reason) = held().min_by_key(|&(lsn, _)| lsn.vlf)?;
+    Some((oldest, reason))
+}
+
+impl Database {
+    /// Keeps the log from `lsn` on for as long as the answer lives.
+    pub fn hold_log(&self, lsn: Lsn) -> LogHold<'_> {
+        self.holds.positions.lock().push(lsn);
+        LogHold {
+            holds: &self.holds,
+            lsn,
+        }
+    }
+
+    /// Up to where the log may be reused, and what holds it there.
+    pub fn truncation_point(&self) -> (Lsn, ReuseWait) {
+        let boot = self.boot();
+        let backup_start = self.keeps_log_for_backup().then_some(boot.log_backup_start);
+        let holds = [
+            (backup_start, ReuseWait::LogBackup),
+            (self.transactions.oldest(), ReuseWait::ActiveTransaction),
+            (
+                self.holds.positions.lock().iter().min().copied(),
+                ReuseWait::ActiveBackupOrRestore,
+            ),
+            (Some(boot.redo_start), ReuseWait::Checkpoint),
+        ];
+        oldest_hold(&holds).unwrap_or((boot.redo_start, ReuseWait::Nothing))
+    }
+
+    /// Makes reusable every VLF that nothing holds. Returns their number.
+    pub fn truncate_log(&self) -> usize {
+        let (point, reason) = self.truncation_point();
+        let freed = self.storage.log.truncate(point);
+        // When all that is held is the VLF being written, nothing keeps the log from being reused.
+        let held = self.storage.log.end().vlf != point.vlf;
+        let shown = if held { reason } else { ReuseWait::Nothing };
+        self.reuse_wait.store(shown as u8, Ordering::Relaxed);
+        freed
+    }
+
+    /// Puts the reason into a 9002 that the log raised without knowing it.
+    pub fn explain(&self, error: Error) -> Error {
+        if !error.is_log_full() {
+            return error;
+        }
+        let (_, reason) = self.truncation_point();
+        self.reuse_wait.store(reason as u8, Ordering::Relaxed);
+        Error::log_full(&self.name(), reason.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every combination of who holds the log where, against the rule written out.
+    #[test]
+    fn the_oldest_position_gives_the_reason() {
+        let reasons = [
+            ReuseWait::LogBackup,
+            ReuseWait::ActiveTransaction,
+            ReuseWait::ActiveBackupOrRestore,
+            ReuseWait::Checkpoint,
+        ];
+        let place = |choice: usize| {
+            (choice > 0).then_some(Lsn {
+                vlf: choice as u32,
+                block: 16,
+                slot: 1,
+            })
+        };
+        for combination in 0..4usize.pow(4) {
+            let choices: Vec<usize> = (0..4).map(|digit| combination / 4usize.pow(digit) % 4).collect();
+            let holds: Vec<_> = choices
+                .iter()
+                .zip(reasons)
+                .map(|(&choice, reason)| (place(choice), reason))
+                .collect();
+            let oldest = choices.iter().filter(|&&choice| choice > 0).min();
+            let expected = oldest.map(|oldest| {
+                let first = choices.iter().position(|choice| choice == oldest).unwrap_or_default();
+                (holds[first].0.unwrap_or(Lsn::ZERO), reasons[first])
+            });
+            assert_eq!(oldest_hold(&holds), expected, "{choices:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_names_agree_with_sys_databases() {
+        let names = [
+            "NOTHING",
+            "CHECKPOINT",
+            "LOG_BACKUP",
+            "ACTIVE_BACKUP_OR_RESTORE",
+            "ACTIVE_TRANSACTION",
+        ];
+        for (number, name) in names.into_iter().enumerate() {
+            assert_eq!(ReuseWait::from_number(number as u8).name(), name);
+        }
+    }
+}

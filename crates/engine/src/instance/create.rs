@@ -1,0 +1,386 @@
+//! CREATE DATABASE and DROP DATABASE: what a statement leaves out, what is refused, and the order of files and master's row.
+//!
+//! Defaults follow the server version (sql-docs, CREATE DATABASE and ALTER DATABASE file options; layouts of new databases in
+//! `docs/vlf-rules.md`): from 2016 on 8 MB data and 8 MB log growing by 64 MB; before, a small data file growing by 1 MB and a
+//! log of a quarter of it growing by 10 %.
+
+use super::registry::{DatabaseSlot, DatabaseState};
+use super::{Instance, MODEL};
+use crate::catalog::{DatabaseEntry, FileEntry, GrowthEntry, ObjectDefinition};
+use crate::database::{CreateFile, Database, DatabaseFiles};
+use crate::error::{Error, Result};
+use crate::lock::{Mode, Resource};
+use crate::recovery::RecoveryModel;
+use crate::session::Session;
+use std::path::PathBuf;
+use std::sync::Arc;
+use vlf::ServerVersion;
+
+const KB: u64 = 1 << 10;
+const MB: u64 = 1 << 20;
+/// The least size of a file, as error 5174 says it.
+const FILE_BYTES_MIN: u64 = 512 * KB;
+/// The least size of a primary file here: room for the space maps and the catalog.
+const PRIMARY_BYTES_MIN: u64 = MB;
+
+/// MAXSIZE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// At most this many bytes.
+    Bytes(u64),
+    /// UNLIMITED.
+    Unlimited,
+}
+
+/// A file of CREATE DATABASE, as far as the statement says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileSpec {
+    /// NAME.
+    pub name: Option<String>,
+    /// FILENAME.
+    pub filename: Option<String>,
+    /// SIZE in bytes.
+    pub size_bytes: Option<u64>,
+    /// MAXSIZE.
+    pub maximum: Option<Size>,
+    /// FILEGROWTH.
+    pub growth: Option<GrowthEntry>,
+}
+
+/// CREATE DATABASE.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreateDatabase {
+    /// Its name.
+    pub name: String,
+    /// ON; empty for the default file.
+    pub data: Vec<FileSpec>,
+    /// LOG ON; empty for the default file.
+    pub log: Vec<FileSpec>,
+}
+
+/// What a version gives a database whose statement says nothing.
+struct Defaults {
+    data_bytes: u64,
+    data_growth: GrowthEntry,
+    log_bytes: u64,
+    log_growth: GrowthEntry,
+}
+
+fn defaults(version: ServerVersion) -> Defaults {
+    let (data_bytes, log_bytes) = match version {
+        ServerVersion::V2005 | ServerVersion::V2008 | ServerVersion::V2008R2 => (2_048 * KB, 504 * KB),
+        ServerVersion::V2012 => (4_160 * KB, 1_040 * KB),
+        ServerVersion::V2014 => (3_264 * KB, 816 * KB),
+        _ => (8 * MB, 8 * MB),
+    };
+    if data_bytes == 8 * MB {
+        let growth = GrowthEntry::Bytes(64 * MB);
+        Defaults {
+            data_bytes,
+            data_growth: growth,
+            log_bytes,
+            log_growth: growth,
+        }
+    } else {
+        Defaults {
+            data_bytes,
+            data_growth: GrowthEntry::Bytes(MB),
+            log_bytes,
+            log_growth: GrowthEntry::Percent(10),
+        }
+    }
+}
+
+impl Instance {
+    /// Creates a database. On failure nothing of it is left.
+    ///
+    /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 for paths, 5170 and
+    /// 5123 for files that exist or cannot be created.
+    pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
+        if self.registry.find(&statement.name).is_some() {
+            return Err(Error::database_exists(&statement.name));
+        }
+        let (mut entry, files) = self.plan_files(statement)?;
+        let master = self.master()?;
+        entry.object_id = master.catalog.new_object_id();
+        entry.creating = true;
+        let slot = self
+            .registry
+            .insert(DatabaseSlot::new(entry.clone(), DatabaseState::RecoveryPending));
+        let outcome = self.create_planned(&mut entry, &files, &slot);
+        if outcome.is_err() {
+            self.forget_database(&entry)?;
+        }
+        outcome
+    }
+
+    fn create_planned(
+        &self,
+        entry: &mut DatabaseEntry,
+        files: &[CreateFile],
+        slot: &DatabaseSlot,
+    ) -> Result<Arc<Database>> {
+        self.change_master(None, Some(ObjectDefinition::Database(entry.clone())))?;
+        self.make_folders(files)?;
+        let database_files = DatabaseFiles {
+            entry: entry.clone(),
+            files: files.to_vec(),
+        };
+        let first_sequence = self.next_log_sequence();
+        let model = self
+            .database_by_id(MODEL)
+            .map_or(RecoveryModel::Full, |model| model.recovery_model());
+        let level = self.default_compatibility_level();
+        let database = Arc::new(Database::create(
+            &self.opening(),
+            &database_files,
+            first_sequence,
+            model,
+            level,
+        )?);
+        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
+        entry.creating = false;
+        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
+        slot.set_state(DatabaseState::Online(database.clone()));
+        slot.set_entry(entry.clone());
+        Ok(database)
+    }
+
+    /// A new log begins one above model's newest sequence number, as SQL Server's does (Paul Randal, "Initial VLF sequence
+    /// numbers and default log file size").
+    pub(super) fn next_log_sequence(&self) -> u32 {
+        self.database_by_id(MODEL)
+            .map_or(20, |model| model.storage.log.end().vlf + 1)
+    }
+
+    pub(super) fn make_folders(&self, files: &[CreateFile]) -> Result<()> {
+        for folder in files.iter().filter_map(|file| file.path.parent()) {
+            let made = self.env.disk.create_directories(folder);
+            made.map_err(|error| Error::cannot_create_file(&folder.display().to_string(), &Error::cause(&error)))?;
+        }
+        Ok(())
+    }
+
+    /// Drops a database: its files go after its row in master.
+    ///
+    /// Errors: 3701 when there is none, 3702 while anybody uses it, 3708 for a system database.
+    pub fn drop_database(&self, name: &str, session: &Session) -> Result<()> {
+        let slot = self
+            .registry
+            .find(name)
+            .ok_or_else(|| Error::cannot_drop("database", name))?;
+        let entry = slot.entry();
+        if entry.database_id <= super::MSDB {
+            return Err(Error::cannot_drop_system_database(&entry.name));
+        }
+        if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
+            return Err(Error::database_in_use(&entry.name));
+        }
+        slot.set_state(DatabaseState::Offline);
+        let outcome = self.forget_database(&entry);
+        session.locks().unlock(Resource::Database(entry.database_id));
+        outcome
+    }
+
+    /// Removes a database's row, pages and files.
+    pub(super) fn forget_database(&self, entry: &DatabaseEntry) -> Result<()> {
+        self.pool.forget_database(crate::buffer::DatabaseId(entry.database_id));
+        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
+        if stored.is_some() {
+            self.change_master(stored, None)?;
+        }
+        self.registry.remove(entry.database_id);
+        self.delete_files(entry)
+    }
+
+    pub(super) fn delete_files(&self, entry: &DatabaseEntry) -> Result<()> {
+        for file in &entry.files {
+            let path = self.resolve(&file.physical_name)?;
+            self.delete_file(&path)?;
+        }
+        Ok(())
+    }
+
+    fn delete_file(&self, path: &std::path::Path) -> Result<()> {
+        let double_write = std::path::PathBuf::from(format!("{}.dwb", path.display()));
+        for path in [path, double_write.as_path()] {
+            match self.env.disk.delete(path) {
+                Err(error) if error.kind != disk::DiskErrorKind::NotFound => {
+                    let text = format!("deleting the physical file '{}'", path.display());
+                    return Err(Error::operating_system(&text, &Error::cause(&error)));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a changed entry of a database in master.
+    pub fn store_entry(&self, entry: DatabaseEntry) -> Result<()> {
+        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
+        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
+        if let Some(slot) = self.registry.by_id(entry.database_id) {
+            slot.set_entry(entry);
+        }
+        Ok(())
+    }
+
+    /// Fills in what the statement left out, and checks the whole.
+    fn plan_files(&self, statement: &CreateDatabase) -> Result<(DatabaseEntry, Vec<CreateFile>)> {
+        let defaults = defaults(self.options.version);
+        let default_file = [FileSpec::default()];
+        let data = if statement.data.is_empty() {
+            &default_file[..]
+        } else {
+            &statement.data
+        };
+        let log = if statement.log.is_empty() {
+            &default_file[..]
+        } else {
+            &statement.log
+        };
+        let mut entries = Vec::new();
+        let mut files = Vec::new();
+        let numbered = data
+            .iter()
+            .map(|spec| (spec, false))
+            .chain(log.iter().map(|spec| (spec, true)));
+        let mut next_id = 3u16;
+        for (spec, is_log) in numbered {
+            let is_first = entries.iter().all(|entry: &FileEntry| entry.log != is_log);
+            let file_id = match (is_log, is_first) {
+                (false, true) => 1,
+                (true, true) => 2,
+                _ => next_id,
+            };
+            next_id += u16::from(file_id == next_id);
+            let default_bytes = if is_log {
+                defaults.log_bytes
+            } else {
+                defaults.data_bytes
+            };
+            let growth = if is_log {
+                defaults.log_growth
+            } else {
+                defaults.data_growth
+            };
+            let file = FileDraft {
+                statement,
+                spec,
+                is_log,
+                is_first,
+                file_id,
+                default_bytes,
+                growth,
+            };
+            let (entry, bytes) = self.plan_file(&file)?;
+            if entries
+                .iter()
+                .any(|other: &FileEntry| other.name.to_lowercase() == entry.name.to_lowercase())
+            {
+                return Err(Error::duplicate_file_name(&entry.name));
+            }
+            let path = self.resolve(&entry.physical_name)?;
+            if matches!(self.env.disk.len(&path), Ok(Some(_))) {
+                return Err(Error::file_exists(&entry.physical_name));
+            }
+            files.push(CreateFile { path, bytes });
+            entries.push(entry);
+        }
+        let now = self.env.clock.wall_ticks();
+        let entry = DatabaseEntry {
+            object_id: 0,
+            guid: self.new_guid(&statement.name),
+            database_id: self.registry.free_id(),
+            name: statement.name.clone(),
+            files: entries,
+            creating: true,
+            offline: false,
+            created: (now.days, now.ticks),
+        };
+        Ok((entry, files))
+    }
+
+    fn plan_file(&self, file: &FileDraft<'_>) -> Result<(FileEntry, u64)> {
+        let suffix = if file.is_log { "_log" } else { "" };
+        let ordinal = if file.is_first {
+            String::new()
+        } else {
+            file.file_id.to_string()
+        };
+        let default_name = format!("{}{suffix}{ordinal}", file.statement.name);
+        let name = file.spec.name.clone().unwrap_or(default_name);
+        let extension = match (file.is_log, file.is_first) {
+            (true, _) => "ldf",
+            (false, true) => "mdf",
+            (false, false) => "ndf",
+        };
+        let default_path = || {
+            self.folder()
+                .join(super::paths::DEFAULT_FOLDER)
+                .join(format!("{name}.{extension}"))
+        };
+        let physical_name = file
+            .spec
+            .filename
+            .clone()
+            .unwrap_or_else(|| default_path().display().to_string());
+        let bytes = file
+            .spec
+            .size_bytes
+            .unwrap_or(file.default_bytes)
+            .next_multiple_of(8 * KB);
+        if file.spec.size_bytes.is_some() && bytes < FILE_BYTES_MIN {
+            return Err(Error::file_too_small());
+        }
+        if !file.is_log && file.is_first && bytes < PRIMARY_BYTES_MIN {
+            return Err(Error::primary_file_too_small(PRIMARY_BYTES_MIN / MB));
+        }
+        let max_bytes = match file.spec.maximum {
+            Some(Size::Bytes(bytes)) => Some(bytes),
+            Some(Size::Unlimited) | None => None,
+        };
+        let growth = file.spec.growth.unwrap_or(file.growth);
+        if let Some(maximum) = max_bytes {
+            if bytes > maximum {
+                return Err(Error::size_above_maximum(&name));
+            }
+            if matches!(growth, GrowthEntry::Bytes(step) if step > maximum) {
+                return Err(Error::growth_above_maximum(&name));
+            }
+        }
+        let entry = FileEntry {
+            file_id: file.file_id,
+            log: file.is_log,
+            name,
+            physical_name,
+            max_bytes,
+            growth,
+        };
+        Ok((entry, bytes))
+    }
+}
+
+/// One file of a statement with what applies to it.
+struct FileDraft<'s> {
+    statement: &'s CreateDatabase,
+    spec: &'s FileSpec,
+    is_log: bool,
+    is_first: bool,
+    file_id: u16,
+    default_bytes: u64,
+    growth: GrowthEntry,
+}
+
+pub(super) fn is_entry(definition: &ObjectDefinition, database_id: u16) -> bool {
+    matches!(definition, ObjectDefinition::Database(entry) if entry.database_id == database_id)
+}
+
+/// The paths of a database's files, in the order of its entry.
+pub(super) fn paths_of(instance: &Instance, entry: &DatabaseEntry) -> Result<Vec<PathBuf>> {
+    entry
+        .files
+        .iter()
+        .map(|file| instance.resolve(&file.physical_name))
+        .collect()
+}

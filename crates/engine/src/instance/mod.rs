@@ -1,0 +1,268 @@
+//! An instance: a folder with system databases, the databases in it, their sessions and background work.
+//!
+//! ```text
+//! <folder>/.lock            held while the instance runs
+//! <folder>/log/ERRORLOG     and ERRORLOG.1 .. ERRORLOG.6 of former runs
+//! <folder>/data/master.mdf  mastlog.ldf  model.mdf  modellog.ldf  MSDBData.mdf  MSDBLog.ldf  tempdb.mdf  templog.ldf
+//! <folder>/c/vlf.mdf        a file that a script calls c:\vlf.mdf
+//! ```
+//! master's catalog lists every database with its files. Start-up recovers master, then model and msdb, makes tempdb anew,
+//! then recovers the others; one that cannot be recovered is left SUSPECT or RECOVERY_PENDING and does not stop the rest.
+//!
+//! Invariant: a database is in master's catalog before its files exist (marked as being created) and after they are gone.
+
+mod configuration;
+mod create;
+mod paths;
+mod registry;
+mod start;
+mod worker;
+
+pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
+pub use create::{CreateDatabase, FileSpec, Size};
+pub use registry::{DatabaseSlot, DatabaseState};
+
+use crate::buffer::BufferPool;
+use crate::catalog::{CatalogObject, ObjectDefinition};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::lock::{LockManager, LockOwner};
+use crate::log::LogPolicy;
+use crate::seams::Environment;
+use crate::session::Session;
+use parking_lot::{Mutex, RwLock};
+use registry::Registry;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use vlf::ServerVersion;
+
+/// `database_id` of master.
+pub const MASTER: u16 = 1;
+/// `database_id` of tempdb.
+pub const TEMPDB: u16 = 2;
+/// `database_id` of model.
+pub const MODEL: u16 = 3;
+/// `database_id` of msdb.
+pub const MSDB: u16 = 4;
+/// The first `session_id` of a user.
+const USER_SESSION_FIRST: u16 = 51;
+
+/// How an instance is started.
+#[derive(Clone)]
+pub struct InstanceOptions {
+    /// Its folder; created when it does not exist.
+    pub folder: PathBuf,
+    /// Name shown by @@SERVERNAME.
+    pub server_name: String,
+    /// The SQL Server version whose layout rules and defaults apply.
+    pub version: ServerVersion,
+    /// How the log does its work.
+    pub policy: LogPolicy,
+    /// Memory for pages, in bytes.
+    pub max_server_memory_bytes: u64,
+    /// New data file space is reserved rather than zeroed (instant file initialization).
+    pub instant_file_initialization: bool,
+}
+
+/// A running instance.
+pub struct Instance {
+    /// How it was started.
+    pub options: InstanceOptions,
+    /// Files, time, background work.
+    pub env: Environment,
+    /// Its pages in memory.
+    pub pool: Arc<BufferPool>,
+    /// Its locks.
+    pub locks: Arc<LockManager>,
+    /// Its settings.
+    pub configuration: Configuration,
+    /// When it started.
+    pub started: crate::seams::DateTimeTicks,
+    registry: Registry,
+    sessions: Mutex<BTreeMap<u16, Arc<AtomicBool>>>,
+    stopping: AtomicBool,
+    worker: Mutex<Option<worker::Worker>>,
+    policy: RwLock<LogPolicy>,
+    _folder_lock: Box<dyn Send + Sync>,
+}
+
+impl Instance {
+    /// The database of that name, open and usable.
+    ///
+    /// Errors: 911 when there is none; 926, 927, 942 or 945 when it is not usable.
+    pub fn database(&self, name: &str) -> Result<Arc<Database>> {
+        let slot = self.registry.find(name).ok_or_else(|| Error::no_such_database(name))?;
+        slot.database()
+    }
+
+    /// The database with that id, open and usable.
+    pub fn database_by_id(&self, id: u16) -> Option<Arc<Database>> {
+        self.registry.by_id(id)?.database().ok()
+    }
+
+    /// Every database in the order of ids, usable or not.
+    pub fn slots(&self) -> Vec<Arc<DatabaseSlot>> {
+        self.registry.all()
+    }
+
+    /// master.
+    pub fn master(&self) -> Result<Arc<Database>> {
+        self.database_by_id(MASTER).ok_or_else(|| Error::inaccessible("master"))
+    }
+
+    /// Where a script's path lives. Errors: 5105.
+    pub fn resolve(&self, name: &str) -> Result<PathBuf> {
+        paths::resolve(self.env.disk.as_ref(), &self.options.folder, name)
+    }
+
+    /// The instance's folder.
+    pub fn folder(&self) -> &Path {
+        &self.options.folder
+    }
+
+    /// The policy that databases opened from now on follow, and those open now as well.
+    pub fn set_policy(&self, policy: LogPolicy) {
+        *self.policy.write() = policy;
+        for slot in self.registry.all() {
+            if let Ok(database) = slot.database() {
+                database.storage.log.set_policy(policy);
+            }
+        }
+    }
+
+    /// The log policy in force.
+    pub fn policy(&self) -> LogPolicy {
+        *self.policy.read()
+    }
+
+    /// A new session with the lowest free number, 51 or above.
+    pub fn open_session(&self) -> Result<Session> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let mut sessions = self.sessions.lock();
+        let free = (USER_SESSION_FIRST..32_767).find(|id| !sessions.contains_key(id));
+        let id = free.ok_or_else(|| {
+            Error::new(
+                17809,
+                20,
+                1,
+                "Could not connect because the maximum number of user connections has been reached.",
+            )
+        })?;
+        sessions.insert(id, cancel.clone());
+        Ok(Session::new(id, Arc::new(self.lock_owner(id, cancel.clone())), cancel))
+    }
+
+    /// Ends a session's entry; the session itself must be dropped first.
+    pub fn close_session(&self, id: u16) {
+        self.sessions.lock().remove(&id);
+    }
+
+    /// Asks a session to stop what it is doing (KILL, ROLLBACK IMMEDIATE). False when there is no such session.
+    pub fn cancel_session(&self, id: u16) -> bool {
+        let sessions = self.sessions.lock();
+        sessions
+            .get(&id)
+            .inspect(|cancel| cancel.store(true, Ordering::Relaxed))
+            .is_some()
+    }
+
+    /// The numbers of all sessions.
+    pub fn session_ids(&self) -> Vec<u16> {
+        self.sessions.lock().keys().copied().collect()
+    }
+
+    fn lock_owner(&self, session: u16, cancel: Arc<AtomicBool>) -> LockOwner {
+        LockOwner::new(
+            self.locks.clone(),
+            self.env.clock.clone(),
+            self.env.waits.clone(),
+            session,
+            cancel,
+        )
+    }
+
+    /// True once a shutdown has begun.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Stops the instance. Without `nowait` every database gets a checkpoint and is closed cleanly; with it, nothing more is
+    /// written and the next start recovers. Sessions are told to stop in both cases.
+    pub fn shutdown(&self, nowait: bool) -> Result<()> {
+        if self.stopping.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let text = if nowait {
+            "SHUTDOWN WITH NOWAIT was issued."
+        } else {
+            "SQL Server is terminating because of a system shutdown."
+        };
+        self.env.errorlog.write("Server", text);
+        self.sessions
+            .lock()
+            .values()
+            .for_each(|cancel| cancel.store(true, Ordering::Relaxed));
+        if let Some(worker) = self.worker.lock().take() {
+            worker.stop();
+        }
+        if nowait {
+            return Ok(());
+        }
+        let mut outcome = Ok(());
+        for slot in self.registry.all().into_iter().rev() {
+            if let Ok(database) = slot.database() {
+                let closed = database.close_cleanly();
+                if let Err(error) = &closed {
+                    self.env.errorlog.write_error("Server", error);
+                }
+                outcome = outcome.and(closed);
+            }
+        }
+        outcome
+    }
+
+    /// Stores a setting of `sp_configure` in master.
+    pub fn store_setting(&self, name: &str, value: i64) -> Result<()> {
+        let stored = self.find_in_master(
+            |definition| matches!(definition, ObjectDefinition::Setting { name: other, .. } if other == name),
+        )?;
+        let master = self.master()?;
+        let object_id = match &stored {
+            Some(object) => object.definition.object_id(),
+            None => master.catalog.new_object_id(),
+        };
+        self.change_master(
+            stored,
+            Some(ObjectDefinition::Setting {
+                object_id,
+                name: name.to_string(),
+                value,
+            }),
+        )
+    }
+
+    fn find_in_master(&self, test: impl Fn(&ObjectDefinition) -> bool) -> Result<Option<Arc<CatalogObject>>> {
+        let objects = self.master()?.catalog.objects(0);
+        Ok(objects.into_iter().find(|object| test(&object.definition)))
+    }
+
+    /// Removes `old` from master's catalog and adds `new`, durably.
+    fn change_master(&self, old: Option<Arc<CatalogObject>>, new: Option<ObjectDefinition>) -> Result<()> {
+        let master = self.master()?;
+        let mut session = Session::new(0, Arc::new(self.lock_owner(0, Arc::default())), Arc::default());
+        let _one_at_a_time = self.registry.changing();
+        session.begin();
+        session.write(&master, |ctx| {
+            if let Some(old) = &old {
+                master.catalog.remove(ctx, 0, old)?;
+            }
+            if let Some(new) = new {
+                master.catalog.insert(ctx, 0, new)?;
+            }
+            Ok(())
+        })?;
+        session.commit()
+    }
+}

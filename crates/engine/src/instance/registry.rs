@@ -1,0 +1,132 @@
+//! The list of databases and what state each is in.
+
+use crate::catalog::DatabaseEntry;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// `sys.databases.state`.
+#[derive(Clone)]
+pub enum DatabaseState {
+    /// Usable.
+    Online(Arc<Database>),
+    /// A restore is not finished.
+    Restoring,
+    /// Recovery could not begin: files missing, no space, no memory. Worth another try.
+    RecoveryPending,
+    /// Recovery failed on what the files hold.
+    Suspect,
+    /// SET OFFLINE.
+    Offline,
+}
+
+impl DatabaseState {
+    /// `state` and `state_desc`.
+    pub fn number_and_name(&self) -> (u8, &'static str) {
+        match self {
+            DatabaseState::Online(_) => (0, "ONLINE"),
+            DatabaseState::Restoring => (1, "RESTORING"),
+            DatabaseState::RecoveryPending => (3, "RECOVERY_PENDING"),
+            DatabaseState::Suspect => (4, "SUSPECT"),
+            DatabaseState::Offline => (6, "OFFLINE"),
+        }
+    }
+}
+
+/// A database of the instance, usable or not.
+pub struct DatabaseSlot {
+    entry: RwLock<DatabaseEntry>,
+    state: RwLock<DatabaseState>,
+}
+
+impl DatabaseSlot {
+    pub(super) fn new(entry: DatabaseEntry, state: DatabaseState) -> DatabaseSlot {
+        DatabaseSlot {
+            entry: RwLock::new(entry),
+            state: RwLock::new(state),
+        }
+    }
+
+    /// Its entry in master.
+    pub fn entry(&self) -> DatabaseEntry {
+        self.entry.read().clone()
+    }
+
+    pub(super) fn set_entry(&self, entry: DatabaseEntry) {
+        if let DatabaseState::Online(database) = &*self.state.read() {
+            database.set_entry(entry.clone());
+        }
+        *self.entry.write() = entry;
+    }
+
+    /// Its state.
+    pub fn state(&self) -> DatabaseState {
+        self.state.read().clone()
+    }
+
+    /// Changes its state.
+    pub fn set_state(&self, state: DatabaseState) {
+        *self.state.write() = state;
+    }
+
+    /// The open database. Errors: 926, 927, 942, 945 by its state.
+    pub fn database(&self) -> Result<Arc<Database>> {
+        let name = || self.entry.read().name.clone();
+        match &*self.state.read() {
+            DatabaseState::Online(database) => Ok(database.clone()),
+            DatabaseState::Restoring => Err(Error::restoring(&name())),
+            DatabaseState::RecoveryPending => Err(Error::inaccessible(&name())),
+            DatabaseState::Suspect => Err(Error::suspect(&name())),
+            DatabaseState::Offline => Err(Error::offline(&name())),
+        }
+    }
+}
+
+/// All databases by id.
+#[derive(Default)]
+pub(super) struct Registry {
+    slots: RwLock<BTreeMap<u16, Arc<DatabaseSlot>>>,
+    change: Mutex<()>,
+}
+
+impl Registry {
+    pub(super) fn find(&self, name: &str) -> Option<Arc<DatabaseSlot>> {
+        let folded = name.to_lowercase();
+        let slots = self.slots.read();
+        slots
+            .values()
+            .find(|slot| slot.entry.read().name.to_lowercase() == folded)
+            .cloned()
+    }
+
+    pub(super) fn by_id(&self, id: u16) -> Option<Arc<DatabaseSlot>> {
+        self.slots.read().get(&id).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<DatabaseSlot>> {
+        self.slots.read().values().cloned().collect()
+    }
+
+    pub(super) fn insert(&self, slot: DatabaseSlot) -> Arc<DatabaseSlot> {
+        let (id, slot) = (slot.entry().database_id, Arc::new(slot));
+        self.slots.write().insert(id, slot.clone());
+        slot
+    }
+
+    pub(super) fn remove(&self, id: u16) {
+        self.slots.write().remove(&id);
+    }
+
+    /// The lowest free id for a user database.
+    pub(super) fn free_id(&self) -> u16 {
+        let slots = self.slots.read();
+        (5..u16::MAX).find(|id| !slots.contains_key(id)).unwrap_or(u16::MAX)
+    }
+
+    /// Held while master's list of databases changes.
+    pub(super) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.change.lock()
+    }
+}

@@ -1,0 +1,363 @@
+//! Starting an instance: folder, error log, system databases, then everybody's.
+
+use super::create::{is_entry, paths_of};
+use super::registry::{DatabaseSlot, DatabaseState, Registry};
+use super::{Configuration, Instance, InstanceOptions, MASTER, MODEL, MSDB, TEMPDB, worker};
+use crate::buffer::BufferPool;
+use crate::catalog::{DatabaseEntry, FileEntry, GrowthEntry, ObjectDefinition};
+use crate::database::{CreateFile, Database, DatabaseFiles, OpenContext, Opened};
+use crate::error::{Error, Result};
+use crate::lock::LockManager;
+use crate::recovery::RecoveryModel;
+use crate::seams::{Background, Environment};
+use disk::{Access, Disk, DiskErrorKind};
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const MB: u64 = 1 << 20;
+/// Former error logs kept, as SQL Server keeps six.
+const FORMER_ERRORLOGS: usize = 6;
+
+/// A system database: its id, name, logical file names and file names.
+struct SystemDatabase {
+    id: u16,
+    name: &'static str,
+    data: (&'static str, &'static str),
+    log: (&'static str, &'static str),
+    log_bytes: u64,
+    model: RecoveryModel,
+}
+
+const SYSTEM_DATABASES: [SystemDatabase; 4] = [
+    SystemDatabase {
+        id: MASTER,
+        name: "master",
+        data: ("master", "master.mdf"),
+        log: ("mastlog", "mastlog.ldf"),
+        log_bytes: 2 * MB,
+        model: RecoveryModel::Simple,
+    },
+    SystemDatabase {
+        id: TEMPDB,
+        name: "tempdb",
+        data: ("tempdev", "tempdb.mdf"),
+        log: ("templog", "templog.ldf"),
+        log_bytes: 8 * MB,
+        model: RecoveryModel::Simple,
+    },
+    SystemDatabase {
+        id: MODEL,
+        name: "model",
+        data: ("modeldev", "model.mdf"),
+        log: ("modellog", "modellog.ldf"),
+        log_bytes: MB,
+        model: RecoveryModel::Full,
+    },
+    SystemDatabase {
+        id: MSDB,
+        name: "msdb",
+        data: ("MSDBData", "MSDBData.mdf"),
+        log: ("MSDBLog", "MSDBLog.ldf"),
+        log_bytes: MB,
+        model: RecoveryModel::Simple,
+    },
+];
+
+impl SystemDatabase {
+    fn entry(&self, instance: &Instance) -> DatabaseEntry {
+        let folder = instance.folder().join(super::paths::DEFAULT_FOLDER);
+        let file = |file_id, log, (name, file): (&str, &str)| FileEntry {
+            file_id,
+            log,
+            name: name.to_string(),
+            physical_name: folder.join(file).display().to_string(),
+            max_bytes: None,
+            growth: GrowthEntry::Bytes(16 * MB),
+        };
+        let mut guid = *b"vlflab system db";
+        guid[15] = self.id as u8;
+        DatabaseEntry {
+            object_id: u32::from(self.id),
+            guid,
+            database_id: self.id,
+            name: self.name.to_string(),
+            files: vec![file(1, false, self.data), file(2, true, self.log)],
+            creating: false,
+            offline: false,
+            created: (instance.started.days, instance.started.ticks),
+        }
+    }
+}
+
+impl Instance {
+    /// Starts an instance in its folder, which is made when it does not exist.
+    ///
+    /// Errors: 5120 when the folder is in use or not writable; whatever keeps master from being opened.
+    pub fn start(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
+        let folder_lock = take_folder(env.disk.as_ref(), &options.folder)?;
+        begin_errorlog(&env, &options.folder)?;
+        let (major, minor) = options.version.product_version();
+        let banner = format!(
+            "vlflab {} speaking as Microsoft SQL Server {} - {major}.{minor}, in folder '{}'",
+            env!("CARGO_PKG_VERSION"),
+            options.version.name(),
+            options.folder.display()
+        );
+        env.errorlog.write("Server", banner);
+        let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
+        let policy = options.policy;
+        let mut instance = Instance {
+            started: env.clock.wall_ticks(),
+            options,
+            env,
+            pool,
+            locks: Arc::new(LockManager::new()),
+            configuration: Configuration::new(&[]),
+            registry: Registry::default(),
+            sessions: Mutex::new(BTreeMap::new()),
+            stopping: AtomicBool::new(false),
+            worker: Mutex::new(None),
+            policy: RwLock::new(policy),
+            _folder_lock: folder_lock,
+        };
+        instance.open_system_databases()?;
+        instance.configuration = Configuration::new(&instance.stored_settings()?);
+        instance.open_user_databases()?;
+        let text = "Recovery is complete. This is an informational message only. No user action is required.";
+        instance.env.errorlog.write("spid8s", text);
+        let instance = Arc::new(instance);
+        if instance.env.background == Background::Threads {
+            let worker = worker::Worker::start(&instance);
+            let worker = worker
+                .map_err(|error| Error::operating_system("starting the checkpoint thread", &error.to_string()))?;
+            *instance.worker.lock() = Some(worker);
+        }
+        Ok(instance)
+    }
+
+    /// Checkpoints every database where one is due: for instances without background threads.
+    pub fn run_due_checkpoints(&self) {
+        worker::run_due_checkpoints(self);
+    }
+
+    pub(super) fn opening(&self) -> OpenContext {
+        OpenContext {
+            env: self.env.clone(),
+            pool: self.pool.clone(),
+            locks: self.locks.clone(),
+            version: self.options.version,
+            policy: self.policy(),
+            instant_file_initialization: self.options.instant_file_initialization,
+        }
+    }
+
+    /// The compatibility level that is the version's own.
+    pub fn default_compatibility_level(&self) -> u16 {
+        u16::from(self.options.version.product_version().0) * 10
+    }
+
+    fn open_system_databases(&mut self) -> Result<()> {
+        for system in &SYSTEM_DATABASES {
+            let entry = system.entry(self);
+            if system.id == TEMPDB {
+                self.delete_files(&entry)?;
+            }
+            let exists = self.file_exists(&entry.files[0])?;
+            let slot = self
+                .registry
+                .insert(DatabaseSlot::new(entry.clone(), DatabaseState::RecoveryPending));
+            let database = if exists {
+                self.open_one(&entry)?
+            } else {
+                self.create_system(system, &entry)?
+            };
+            slot.set_state(DatabaseState::Online(database));
+        }
+        Ok(())
+    }
+
+    fn create_system(&self, system: &SystemDatabase, entry: &DatabaseEntry) -> Result<Arc<Database>> {
+        let sizes = [4 * MB, system.log_bytes];
+        let paths = paths_of(self, entry)?;
+        let files: Vec<CreateFile> = paths
+            .into_iter()
+            .zip(sizes)
+            .map(|(path, bytes)| CreateFile { path, bytes })
+            .collect();
+        self.make_folders(&files)?;
+        let files = DatabaseFiles {
+            entry: entry.clone(),
+            files,
+        };
+        let level = self.default_compatibility_level();
+        Ok(Arc::new(Database::create(
+            &self.opening(),
+            &files,
+            20 + u32::from(system.id),
+            system.model,
+            level,
+        )?))
+    }
+
+    fn file_exists(&self, file: &FileEntry) -> Result<bool> {
+        let path = self.resolve(&file.physical_name)?;
+        let len = self.env.disk.len(&path);
+        let len = len.map_err(|error| Error::cannot_open_file(&file.physical_name, &Error::cause(&error)))?;
+        Ok(len.is_some())
+    }
+
+    fn open_one(&self, entry: &DatabaseEntry) -> Result<Arc<Database>> {
+        match self.open_files(entry)? {
+            Opened::Online(database) => Ok(database),
+            Opened::Restoring => Err(Error::restoring(&entry.name)),
+        }
+    }
+
+    /// Opens a database's files and recovers it.
+    pub(super) fn open_files(&self, entry: &DatabaseEntry) -> Result<Opened> {
+        let paths = paths_of(self, entry)?;
+        let files = paths.into_iter().map(|path| CreateFile { path, bytes: 0 }).collect();
+        Database::open(
+            &self.opening(),
+            &DatabaseFiles {
+                entry: entry.clone(),
+                files,
+            },
+        )
+    }
+
+    fn stored_settings(&self) -> Result<Vec<(String, i64)>> {
+        let objects = self.master()?.catalog.objects(0);
+        let setting = |definition: &ObjectDefinition| match definition {
+            ObjectDefinition::Setting { name, value, .. } => Some((name.clone(), *value)),
+            _ => None,
+        };
+        Ok(objects
+            .iter()
+            .filter_map(|object| setting(&object.definition))
+            .collect())
+    }
+
+    fn open_user_databases(&self) -> Result<()> {
+        let objects = self.master()?.catalog.objects(0);
+        for object in objects {
+            let ObjectDefinition::Database(entry) = &object.definition else {
+                continue;
+            };
+            if entry.creating {
+                let text = format!(
+                    "Creation of database '{}' was not finished; what was left of it is being removed.",
+                    entry.name
+                );
+                self.env.errorlog.write("spid8s", text);
+                self.forget_database(entry)?;
+                continue;
+            }
+            let slot = self
+                .registry
+                .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
+            if !entry.offline {
+                slot.set_state(self.open_user_database(entry));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a database; what keeps it from opening is told in the error log and becomes its state.
+    pub fn open_user_database(&self, entry: &DatabaseEntry) -> DatabaseState {
+        match self.open_files(entry) {
+            Ok(Opened::Online(database)) => DatabaseState::Online(database),
+            Ok(Opened::Restoring) => DatabaseState::Restoring,
+            Err(error) => {
+                let source = format!("spid{}s", 8 + entry.database_id);
+                self.pool.forget_database(crate::buffer::DatabaseId(entry.database_id));
+                self.env.errorlog.write_error(&source, &error);
+                let is_pending = matches!(
+                    error.number,
+                    1101 | 1105 | 5105 | 5120 | 5123 | 9002 | 17053 | 17204 | 17207
+                );
+                let state = if is_pending {
+                    DatabaseState::RecoveryPending
+                } else {
+                    DatabaseState::Suspect
+                };
+                if !is_pending {
+                    let text = "An error occurred during recovery, preventing the database '{}' (database ID {}) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup.";
+                    let text = text
+                        .replacen("{}", &entry.name, 1)
+                        .replacen("{}", &entry.database_id.to_string(), 1);
+                    self.env.errorlog.write_error(&source, &Error::new(3414, 21, 1, text));
+                }
+                state
+            }
+        }
+    }
+
+    /// Removes the row of a database whose files are gone or not wanted any more.
+    pub fn find_entry(&self, database_id: u16) -> Result<Option<DatabaseEntry>> {
+        let object = self.find_in_master(|definition| is_entry(definition, database_id))?;
+        Ok(object.and_then(|object| match &object.definition {
+            ObjectDefinition::Database(entry) => Some(entry.clone()),
+            _ => None,
+        }))
+    }
+
+    /// A new database's guid: no two are equal on one machine, and one history always makes the same ones.
+    pub(super) fn new_guid(&self, name: &str) -> [u8; 16] {
+        let now = self.env.clock.unix_micros();
+        let low = u64::from(crc32c::crc32c(name.as_bytes())) << 32 | u64::from(crc32c::crc32c(&now.to_le_bytes()));
+        let mut guid = [0u8; 16];
+        guid[..8].copy_from_slice(&now.to_le_bytes());
+        guid[8..].copy_from_slice(&low.to_le_bytes());
+        guid
+    }
+}
+
+fn take_folder(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Send + Sync>> {
+    let text = folder.display().to_string();
+    for folder in [folder.to_path_buf(), folder.join("data"), folder.join("log")] {
+        let made = disk.create_directories(&folder);
+        made.map_err(|error| Error::cannot_create_file(&folder.display().to_string(), &Error::cause(&error)))?;
+    }
+    let lock = disk.lock_exclusive(&folder.join(".lock"));
+    lock.map_err(|error| match error.kind {
+        DiskErrorKind::InUse => {
+            let cause = "32(The folder is in use by another running instance. Stop it, or choose another folder.)";
+            Error::cannot_open_file(&text, cause)
+        }
+        _ => Error::cannot_open_file(&text, &Error::cause(&error)),
+    })
+}
+
+/// Renames former error logs and directs the lines of this run to a new one.
+fn begin_errorlog(env: &Environment, folder: &Path) -> Result<()> {
+    let path = |number: usize| -> PathBuf {
+        let name = if number == 0 {
+            "ERRORLOG".to_string()
+        } else {
+            format!("ERRORLOG.{number}")
+        };
+        folder.join("log").join(name)
+    };
+    let failed =
+        |error: disk::DiskError| Error::cannot_create_file(&path(0).display().to_string(), &Error::cause(&error));
+    for number in (0..FORMER_ERRORLOGS).rev() {
+        if env.disk.len(&path(number)).map_err(failed)?.is_some() {
+            env.disk.rename(&path(number), &path(number + 1)).map_err(failed)?;
+        }
+    }
+    let file = env.disk.create(&path(0), Access::Buffered).map_err(failed)?;
+    let end = Mutex::new(0u64);
+    env.errorlog.add_sink(Box::new(move |line| {
+        let text = format!("{}\n", line.file_text());
+        let mut end = end.lock();
+        // A line that cannot be written is still in memory; there is nobody else to tell.
+        if file.write_at(*end, text.as_bytes()).is_ok() {
+            *end += text.len() as u64;
+        }
+    }));
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Analysis: one pass from the checkpoint to the end of the log that finds out who was under way.
+//!
+//! | record | transaction not known | known |
+//! |---|---|---|
+//! | Begin | enters | (cannot be) |
+//! | Change, Compensation | enters with this record as its last | this record is its last |
+//! | Commit, Abort | is over | leaves, is over |
+//! | named by CheckpointActive | enters, unless it is over | keeps the later of the two lasts |
+
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::log::{EndOfLog, RecordKind};
+use std::collections::{HashMap, HashSet};
+use vlf::Lsn;
+
+/// A transaction under way, as a checkpoint lists it: `u64 id | first lsn (10) | last lsn (10)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActiveEntry {
+    /// Its number.
+    pub id: u64,
+    /// Its Begin record.
+    pub first: Lsn,
+    /// Its newest record known.
+    pub last: Lsn,
+}
+
+impl ActiveEntry {
+    /// Bytes of one entry.
+    pub const BYTES: usize = 28;
+
+    /// The entry as bytes.
+    pub fn encode(&self) -> [u8; ActiveEntry::BYTES] {
+        let mut bytes = [0u8; ActiveEntry::BYTES];
+        bytes[..8].copy_from_slice(&self.id.to_le_bytes());
+        bytes[8..18].copy_from_slice(&self.first.to_bytes());
+        bytes[18..].copy_from_slice(&self.last.to_bytes());
+        bytes
+    }
+
+    /// Reads an entry; `None` when there are too few bytes.
+    pub fn decode(bytes: &[u8]) -> Option<ActiveEntry> {
+        let id = u64::from_le_bytes(*bytes.first_chunk()?);
+        Some(ActiveEntry {
+            id,
+            first: Lsn::read(bytes, 8)?,
+            last: Lsn::read(bytes, 18)?,
+        })
+    }
+}
+
+/// Records between two calls of `progress`.
+pub(super) const PROGRESS_RECORDS: u64 = 16_384;
+
+/// What analysis found.
+#[derive(Debug, Clone)]
+pub struct Analysis {
+    /// Transactions to undo.
+    pub losers: Vec<ActiveEntry>,
+    /// Transactions that ended with a Commit since the checkpoint: those that are rolled forward.
+    pub committed: u64,
+    /// The highest transaction number met.
+    pub transaction_max: u64,
+    /// Where the log ends.
+    pub end: EndOfLog,
+    /// Records read.
+    pub records: u64,
+}
+
+/// Who is under way, record by record. See the module's table.
+#[derive(Default)]
+struct Census {
+    active: HashMap<u64, ActiveEntry>,
+    over: HashSet<u64>,
+    committed: u64,
+    transaction_max: u64,
+}
+
+impl Census {
+    fn meet(&mut self, kind: RecordKind, id: u64, lsn: Lsn, payload: &[u8]) {
+        self.transaction_max = self.transaction_max.max(id);
+        match kind {
+            RecordKind::Begin | RecordKind::Change | RecordKind::Compensation => {
+                self.active
+                    .entry(id)
+                    .or_insert(ActiveEntry {
+                        id,
+                        first: lsn,
+                        last: lsn,
+                    })
+                    .last = lsn;
+            }
+            RecordKind::Commit | RecordKind::Abort => {
+                self.active.remove(&id);
+                self.over.insert(id);
+                self.committed += u64::from(kind == RecordKind::Commit);
+            }
+            RecordKind::CheckpointActive => {
+                payload
+                    .chunks_exact(ActiveEntry::BYTES)
+                    .filter_map(ActiveEntry::decode)
+                    .for_each(|named| self.named(named));
+            }
+            _ => {}
+        }
+    }
+
+    fn named(&mut self, named: ActiveEntry) {
+        self.transaction_max = self.transaction_max.max(named.id);
+        if self.over.contains(&named.id) {
+            return;
+        }
+        let entry = self.active.entry(named.id).or_insert(named);
+        entry.first = named.first;
+        entry.last = entry.last.max(named.last);
+    }
+}
+
+/// Reads the log from the checkpoint at `from` to its end; calls `progress` with the place reached now and then.
+pub fn analyse(storage: &DatabaseStorage, from: Lsn, progress: &mut dyn FnMut(Lsn)) -> Result<Analysis> {
+    let mut census = Census::default();
+    let mut records = 0;
+    let mut scan = storage.log.scan(from)?;
+    while let Some(record) = scan.next()? {
+        census.meet(
+            record.header.kind,
+            record.header.transaction.0,
+            record.lsn,
+            record.payload,
+        );
+        records += 1;
+        if records % PROGRESS_RECORDS == 0 {
+            progress(scan.position());
+        }
+    }
+    let mut losers: Vec<ActiveEntry> = census.active.into_values().collect();
+    losers.sort_by_key(|entry| std::cmp::Reverse(entry.last));
+    Ok(Analysis {
+        losers,
+        committed: census.committed,
+        transaction_max: census.transaction_max,
+        end: scan.end(),
+        records,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn lsn(block: u32) -> Lsn {
+        Lsn { vlf: 1, block, slot: 1 }
+    }
+
+    /// The module's table: each kind of record, met by a transaction not known, known, or already over.
+    #[test]
+    fn every_record_kind_in_every_state() {
+        use RecordKind::{Abort, Begin, Change, CheckpointActive, Commit, Compensation};
+        let named = ActiveEntry {
+            id: 7,
+            first: lsn(1),
+            last: lsn(3),
+        };
+        // (kind, last when not known, last when known with last 2, last when over)
+        let cases: [(RecordKind, Option<u32>, Option<u32>); 6] = [
+            (Begin, Some(9), Some(9)),
+            (Change, Some(9), Some(9)),
+            (Compensation, Some(9), Some(9)),
+            (Commit, None, None),
+            (Abort, None, None),
+            (CheckpointActive, Some(3), Some(3)),
+        ];
+        for (kind, unknown, known) in cases {
+            let payload = if kind == CheckpointActive {
+                named.encode().to_vec()
+            } else {
+                Vec::new()
+            };
+            let id = if kind == CheckpointActive { 0 } else { 7 };
+            let last = |census: &Census| census.active.get(&7).map(|entry| entry.last);
+            let mut census = Census::default();
+            census.meet(kind, id, lsn(9), &payload);
+            assert_eq!(last(&census), unknown.map(lsn), "{kind:?}, not known");
+            let mut census = Census::default();
+            census.meet(Begin, 7, lsn(1), &[]);
+            census.meet(Change, 7, lsn(2), &[]);
+            census.meet(kind, id, lsn(9), &payload);
+            assert_eq!(last(&census), known.map(lsn), "{kind:?}, known");
+        }
+    }
+
+    #[test]
+    fn a_commit_between_a_checkpoints_begin_and_its_list_is_believed() {
+        let mut census = Census::default();
+        census.meet(RecordKind::Commit, 7, lsn(5), &[]);
+        let named = ActiveEntry {
+            id: 7,
+            first: lsn(1),
+            last: lsn(3),
+        };
+        census.meet(RecordKind::CheckpointActive, 0, lsn(6), &named.encode());
+        assert!(census.active.is_empty());
+        assert_eq!(census.committed, 1);
+    }
+
+    #[test]
+    fn a_list_never_takes_a_transaction_back_to_an_older_record() {
+        let mut census = Census::default();
+        census.meet(RecordKind::Change, 7, lsn(8), &[]);
+        let named = ActiveEntry {
+            id: 7,
+            first: lsn(1),
+            last: lsn(3),
+        };
+        census.meet(RecordKind::CheckpointActive, 0, lsn(9), &named.encode());
+        assert_eq!(
+            census.active[&7],
+            ActiveEntry {
+                id: 7,
+                first: lsn(1),
+                last: lsn(8)
+            }
+        );
+    }
+}

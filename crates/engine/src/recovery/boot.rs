@@ -1,0 +1,220 @@
+//! The boot record: what a database must know about itself before its log can be read.
+//!
+//! It is small, fixed, and written durably in two copies by turns (see `store::space`), so that a torn write loses at most
+//! the newer copy. Layout, little-endian:
+//! ```text
+//!  0 u32 format | 4 guid (16) | 20 i32 days, u32 ticks of creation | 28 u8 recovery model | 29 u8 flags | 30 u16 compatibility
+//! 32 checkpoint lsn (10) | 42 redo start lsn (10) | 52 next log backup starts at lsn (10) | 62 last full backup's lsn (10)
+//! 72 i32,u32 last full backup | 80 i32,u32 last log backup | 88 catalog root page u32, file u16 | 94 u64 next transaction id
+//! 102 u32 catalog object | 106 u64 restore position: lsn (10)
+//! ```
+//! Invariant: `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
+
+use crate::error::{Error, Result};
+use crate::page::PageId;
+use crate::seams::DateTimeTicks;
+use vlf::Lsn;
+
+/// The one format written so far.
+const FORMAT: u32 = 1;
+/// Bytes of an encoded record.
+pub const BOOT_BYTES: usize = 116;
+
+/// How much of the log is kept, and so what can be restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryModel {
+    /// Log kept until backed up.
+    Full,
+    /// As FULL here: bulk operations are fully logged all the same.
+    BulkLogged,
+    /// Log reused after a checkpoint.
+    Simple,
+}
+
+impl RecoveryModel {
+    /// `recovery_model_desc` in `sys.databases`.
+    pub fn name(self) -> &'static str {
+        match self {
+            RecoveryModel::Full => "FULL",
+            RecoveryModel::BulkLogged => "BULK_LOGGED",
+            RecoveryModel::Simple => "SIMPLE",
+        }
+    }
+
+    /// `recovery_model` in `sys.databases`.
+    pub fn number(self) -> u8 {
+        match self {
+            RecoveryModel::Full => 1,
+            RecoveryModel::BulkLogged => 2,
+            RecoveryModel::Simple => 3,
+        }
+    }
+
+    /// From `sys.databases.recovery_model`.
+    pub fn from_number(number: u8) -> Option<RecoveryModel> {
+        [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple]
+            .into_iter()
+            .find(|model| model.number() == number)
+    }
+}
+
+/// See the module's picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootRecord {
+    /// Tells this database from every other; backups and log files carry it too.
+    pub guid: [u8; 16],
+    /// When it was created or restored under its name.
+    pub created: DateTimeTicks,
+    /// FULL, BULK_LOGGED or SIMPLE.
+    pub recovery_model: RecoveryModel,
+    /// True between a clean shutdown and the next start.
+    pub clean: bool,
+    /// True while a restore sequence is unfinished (RESTORING).
+    pub restoring: bool,
+    /// 80 to 170.
+    pub compatibility_level: u16,
+    /// CheckpointBegin of the last finished checkpoint: analysis starts here.
+    pub checkpoint: Lsn,
+    /// Redo starts here.
+    pub redo_start: Lsn,
+    /// First record the next log backup must contain; zero before the first full backup (no chain yet).
+    pub log_backup_start: Lsn,
+    /// Checkpoint of the last full backup; zero when there is none.
+    pub full_backup: Lsn,
+    /// When the last full backup finished; zero when there is none.
+    pub full_backup_time: DateTimeTicks,
+    /// When the last log backup finished; zero when there is none.
+    pub log_backup_time: DateTimeTicks,
+    /// First page of the catalog's heap.
+    pub catalog_root: PageId,
+    /// The catalog's allocation unit.
+    pub catalog_object: u32,
+    /// No transaction with this id or above exists in the log up to the checkpoint.
+    pub next_transaction: u64,
+    /// While restoring: the log has been rolled forward up to here.
+    pub restored_to: Lsn,
+}
+
+impl BootRecord {
+    /// The record as bytes.
+    pub fn encode(&self) -> [u8; BOOT_BYTES] {
+        let mut bytes = [0u8; BOOT_BYTES];
+        let flags = u8::from(self.clean) | u8::from(self.restoring) << 1;
+        let mut put = |offset: usize, part: &[u8]| bytes[offset..offset + part.len()].copy_from_slice(part);
+        put(0, &FORMAT.to_le_bytes());
+        put(4, &self.guid);
+        put(20, &encode_time(self.created));
+        put(28, &[self.recovery_model.number(), flags]);
+        put(30, &self.compatibility_level.to_le_bytes());
+        put(32, &self.checkpoint.to_bytes());
+        put(42, &self.redo_start.to_bytes());
+        put(52, &self.log_backup_start.to_bytes());
+        put(62, &self.full_backup.to_bytes());
+        put(72, &encode_time(self.full_backup_time));
+        put(80, &encode_time(self.log_backup_time));
+        put(88, &self.catalog_root.page.to_le_bytes());
+        put(92, &self.catalog_root.file.to_le_bytes());
+        put(94, &self.next_transaction.to_le_bytes());
+        put(102, &self.catalog_object.to_le_bytes());
+        put(106, &self.restored_to.to_bytes());
+        bytes
+    }
+
+    /// Reads a record. Errors: 824 when the bytes are not one.
+    pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
+        let damaged = || Error::damaged_page("the boot record is not readable", "(1:9)", database, "primary");
+        let bytes: &[u8; BOOT_BYTES] = bytes.first_chunk().ok_or_else(damaged)?;
+        let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
+        let number = |offset: usize| u32::from_le_bytes(part(bytes, offset));
+        if number(0) != FORMAT {
+            return Err(damaged());
+        }
+        Ok(BootRecord {
+            guid: part(bytes, 4),
+            created: decode_time(bytes, 20),
+            recovery_model: RecoveryModel::from_number(bytes[28]).ok_or_else(damaged)?,
+            clean: bytes[29] & 1 != 0,
+            restoring: bytes[29] & 2 != 0,
+            compatibility_level: u16::from_le_bytes(part(bytes, 30)),
+            checkpoint: lsn(32)?,
+            redo_start: lsn(42)?,
+            log_backup_start: lsn(52)?,
+            full_backup: lsn(62)?,
+            full_backup_time: decode_time(bytes, 72),
+            log_backup_time: decode_time(bytes, 80),
+            catalog_root: PageId {
+                file: u16::from_le_bytes(part(bytes, 92)),
+                page: number(88),
+            },
+            next_transaction: u64::from_le_bytes(part(bytes, 94)),
+            catalog_object: number(102),
+            restored_to: lsn(106)?,
+        })
+    }
+}
+
+fn part<const N: usize>(bytes: &[u8; BOOT_BYTES], offset: usize) -> [u8; N] {
+    *bytes[offset..]
+        .first_chunk()
+        .expect("every offset of the layout lies inside the record")
+}
+
+fn encode_time(time: DateTimeTicks) -> [u8; 8] {
+    let mut bytes = [0u8; 8];
+    bytes[..4].copy_from_slice(&time.days.to_le_bytes());
+    bytes[4..].copy_from_slice(&time.ticks.to_le_bytes());
+    bytes
+}
+
+fn decode_time(bytes: &[u8; BOOT_BYTES], offset: usize) -> DateTimeTicks {
+    DateTimeTicks {
+        days: i32::from_le_bytes(part(bytes, offset)),
+        ticks: u32::from_le_bytes(part(bytes, offset + 4)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn sample() -> BootRecord {
+        let lsn = |slot| Lsn {
+            vlf: 20,
+            block: 217,
+            slot,
+        };
+        let time = |ticks| DateTimeTicks { days: 46_000, ticks };
+        BootRecord {
+            guid: *b"0123456789abcdef",
+            created: time(1),
+            recovery_model: RecoveryModel::Full,
+            clean: false,
+            restoring: true,
+            compatibility_level: 110,
+            checkpoint: lsn(1),
+            redo_start: lsn(2),
+            log_backup_start: lsn(3),
+            full_backup: lsn(4),
+            full_backup_time: time(5),
+            log_backup_time: time(6),
+            catalog_root: PageId { file: 1, page: 16 },
+            catalog_object: 7,
+            next_transaction: u64::MAX - 1,
+            restored_to: lsn(8),
+        }
+    }
+
+    #[test]
+    fn a_boot_record_comes_back_as_it_went() {
+        assert_eq!(BootRecord::decode(&sample().encode(), "vlf").unwrap(), sample());
+    }
+
+    #[test]
+    fn bytes_that_are_no_boot_record_are_refused() {
+        assert_eq!(BootRecord::decode(&[0; 60], "vlf").unwrap_err().number, 824);
+        let mut bytes = sample().encode();
+        bytes[0] = 9;
+        assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 824);
+    }
+}

@@ -1,0 +1,66 @@
+//! The fuzzy checkpoint: sessions go on while it is written.
+//!
+//! 1. CheckpointBegin is logged.
+//! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive).
+//! 3. Every page dirty before step 1 is written.
+//! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
+//!
+//! The caller then makes the boot record point here, and only then may the log before it be reused.
+//!
+//! A transaction may end between steps 1 and 2; analysis meets its Commit before the list that may still name it, and
+//! believes the Commit.
+
+use super::analysis::ActiveEntry;
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::log::RecordKind;
+use crate::txn::TransactionTable;
+use vlf::Lsn;
+
+/// Entries of the active list in one record: far below the size of a log block.
+const ENTRIES_PER_RECORD: usize = 512;
+
+/// Where a checkpoint stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checkpointed {
+    /// Its CheckpointBegin record: analysis starts here.
+    pub begin: Lsn,
+    /// Redo starts here.
+    pub redo_start: Lsn,
+    /// First record of the oldest transaction under way.
+    pub oldest_active: Option<Lsn>,
+}
+
+/// Writes a checkpoint.
+pub fn checkpoint(storage: &DatabaseStorage, transactions: &TransactionTable) -> Result<Checkpointed> {
+    let now = storage.env.clock.wall_ticks();
+    let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+    let begin = storage.log.append_system(RecordKind::CheckpointBegin, &time)?;
+    let active: Vec<ActiveEntry> = transactions
+        .snapshot()
+        .into_iter()
+        .map(|(id, entry)| ActiveEntry {
+            id: id.0,
+            first: entry.first,
+            last: entry.end.get(),
+        })
+        .collect();
+    for entries in active.chunks(ENTRIES_PER_RECORD) {
+        let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
+        storage.log.append_system(RecordKind::CheckpointActive, &[&bytes])?;
+    }
+    storage.pool.flush_database(storage.id, None)?;
+    let redo_start = storage
+        .pool
+        .oldest_dirty(storage.id)
+        .map_or(begin, |dirty| dirty.min(begin));
+    let places = [&begin.to_bytes()[..], &redo_start.to_bytes()[..]];
+    let end = storage.log.append_system(RecordKind::CheckpointEnd, &places)?;
+    storage.log.flush_to(end)?;
+    let oldest_active = active.iter().map(|entry| entry.first).min();
+    Ok(Checkpointed {
+        begin,
+        redo_start,
+        oldest_active,
+    })
+}

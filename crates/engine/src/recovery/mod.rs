@@ -1,0 +1,23 @@
+//! From a crash to a consistent database: checkpoints before it, analysis, redo and undo after it (ARIES).
+//!
+//! ```text
+//!        redo start      checkpoint                        end of log
+//!  log ----|----------------|-------------------------------|
+//!                           |---------- analysis ---------->|   who was under way, how far does the log reach
+//!          |------------------- redo ---------------------->|   every page change not yet in its page
+//!          |<------------------ undo -----------------------|   those under way, newest record first, with CLRs
+//! ```
+//! Invariants:
+//! - Redo applies a change to a page exactly when the page's LSN is older; applying is the same code as doing.
+//! - After undo the log is open, a checkpoint is written, and no transaction of before the crash is left.
+//! - A crash at any point of recovery is answered by recovering again, to the same state.
+
+mod analysis;
+mod boot;
+mod checkpoint;
+mod redo;
+
+pub use analysis::{Analysis, analyse};
+pub use boot::{BOOT_BYTES, BootRecord, RecoveryModel};
+pub use checkpoint::{Checkpointed, checkpoint};
+pub use redo::{Redone, redo};

@@ -1,0 +1,162 @@
+//! Making, changing and dropping tables: storage, catalog row and locks, all in the session's transaction.
+//!
+//! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
+//! an owner is freed when the transaction is over.
+
+use super::{Session, Table};
+use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::lock::{Mode, Resource};
+use crate::page::ObjectId;
+use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
+use std::sync::Arc;
+
+impl Session {
+    /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at.
+    ///
+    /// Errors: 2714 when the name is taken; 1101, 1105, 9002 for want of space.
+    pub fn create_table(&mut self, database: &Arc<Database>, mut table: TableDefinition) -> Result<Arc<CatalogObject>> {
+        self.lock_name(database, &table.schema, &table.name)?;
+        if database.catalog.find(&table.schema, &table.name, self.id).is_some() {
+            return Err(Error::object_exists(&table.name));
+        }
+        table.object_id = database.catalog.new_object_id();
+        self.locks()
+            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        let session = self.id;
+        let owner = database.clone();
+        self.write(database, |ctx| {
+            let has_clustered = table.clustered().is_some();
+            table.heap = if has_clustered {
+                None
+            } else {
+                Some(new_heap(ctx, &owner)?)
+            };
+            for index in &mut table.indexes {
+                index.storage = new_tree(ctx, &owner)?;
+            }
+            owner.catalog.insert(ctx, session, ObjectDefinition::Table(table))
+        })
+    }
+
+    /// Stores another object: a view, a procedure, a schema.
+    ///
+    /// Errors: 2714 when the name is taken.
+    pub fn create_object(
+        &mut self,
+        database: &Arc<Database>,
+        definition: ObjectDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        if let Some((schema, name)) = definition.qualified_name() {
+            self.lock_name(database, schema, name)?;
+            if database.catalog.find(schema, name, self.id).is_some() {
+                return Err(Error::object_exists(name));
+            }
+        }
+        let (session, owner) = (self.id, database.clone());
+        self.locks()
+            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
+        self.write(database, |ctx| owner.catalog.insert(ctx, session, definition))
+    }
+
+    /// Drops an object with its storage.
+    pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
+        self.locks()
+            .lock(Resource::Object(database.id, object.definition.object_id()), Mode::SchM)?;
+        let (session, owner) = (self.id, database.clone());
+        self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
+    }
+
+    /// Replaces an object's definition; its storage stays as the new definition says.
+    pub fn replace_object(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: ObjectDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        self.locks()
+            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
+        let (session, owner) = (self.id, database.clone());
+        self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
+    }
+
+    /// Empties a table at once: its storage is replaced by new storage (TRUNCATE TABLE).
+    pub fn truncate_table(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+    ) -> Result<Arc<CatalogObject>> {
+        let ObjectDefinition::Table(table) = &object.definition else {
+            return Err(Error::assertion("only tables are truncated"));
+        };
+        let mut table = table.clone();
+        self.locks()
+            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        let owner = database.clone();
+        self.write(database, |ctx| {
+            if table.heap.is_some() {
+                table.heap = Some(new_heap(ctx, &owner)?);
+            }
+            for index in &mut table.indexes {
+                index.storage = new_tree(ctx, &owner)?;
+            }
+            Ok(())
+        })?;
+        self.replace_object(database, object, ObjectDefinition::Table(table))
+    }
+
+    /// Adds a nonclustered index and fills it.
+    ///
+    /// Errors: 1505-like duplicates as 2601; those of space.
+    pub fn create_index(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        mut index: IndexDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        let ObjectDefinition::Table(table) = &object.definition else {
+            return Err(Error::assertion("only tables have indexes"));
+        };
+        let mut table = table.clone();
+        self.locks()
+            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        let owner = database.clone();
+        index.index_id = table
+            .indexes
+            .iter()
+            .map(|other| other.index_id)
+            .max()
+            .unwrap_or(1)
+            .max(1)
+            + 1;
+        index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
+        table.indexes.push(index);
+        let place = table.indexes.len() - 1;
+        let changed = self.replace_object(database, object, ObjectDefinition::Table(table))?;
+        Table::open(database, &changed)?.build_index(self, place)?;
+        Ok(changed)
+    }
+
+    fn lock_name(&self, database: &Database, schema: &str, name: &str) -> Result<()> {
+        let folded = format!("{}.{}", schema.to_lowercase(), name.to_lowercase());
+        self.locks().lock(Resource::name(database.id, &folded), Mode::X)
+    }
+}
+
+fn new_heap(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
+    let root = Heap::create(ctx, ObjectId(database.catalog.new_unit()))?;
+    Ok(storage_root(root))
+}
+
+fn new_tree(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
+    let root = Tree::create(ctx, ObjectId(database.catalog.new_unit()))?;
+    Ok(storage_root(root))
+}
+
+fn storage_root(root: ObjectRoot) -> StorageRoot {
+    StorageRoot {
+        unit: root.object.0,
+        first_iam: (root.first_iam.file, root.first_iam.page),
+    }
+}

@@ -1,0 +1,521 @@
+//! A table as a session uses it: rows in a heap or a clustered tree, and the indexes that follow them.
+//!
+//! ```text
+//! clustered tree:      key = key columns [+ uniquifier]       row = all columns
+//! nonclustered index:  key = key columns [+ locator]          row = locator (heap: RID, clustered: its key)
+//! ```
+//! The parts in brackets are there when the index is not unique. Keys are order-preserving bytes (see `types`).
+//!
+//! Invariant: a row and its entries in every index change in one transaction, the row first.
+
+use super::Session;
+use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
+use crate::database::{Database, object_root};
+use crate::error::{Error, Result};
+use crate::lock::{LockOwner, Mode, Resource};
+use crate::store::{
+    Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch, TreeFill,
+    TreeScan,
+};
+use crate::types::{RowLayout, Value, encode_key};
+pub use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A range of encoded keys.
+pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+enum Rows {
+    Heap(Heap),
+    Tree(Tree),
+}
+
+/// A table, open in its database.
+pub struct Table {
+    database: Arc<Database>,
+    object: Arc<CatalogObject>,
+    layout: RowLayout,
+    rows: Rows,
+    /// Trees of the nonclustered indexes, with their place in the definition.
+    indexes: Vec<(usize, Tree)>,
+}
+
+/// Tells apart rows with one key that one transaction inserts.
+static UNIQUIFIER: AtomicU32 = AtomicU32::new(1);
+
+impl Table {
+    /// Opens a table. Errors: 208 when the object is not a table; 823 and 824 when its extent lists cannot be read.
+    pub fn open(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Table> {
+        let ObjectDefinition::Table(definition) = &object.definition else {
+            return Err(Error::invalid_object("(not a table)"));
+        };
+        let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
+        let open_tree = |index: &IndexDefinition| Tree::open(storage, space, object_root(&index.storage), id);
+        let rows = match (&definition.heap, definition.clustered()) {
+            (_, Some(clustered)) => Rows::Tree(open_tree(clustered)?),
+            (Some(heap), None) => Rows::Heap(Heap::open(storage, space, object_root(heap), id)?),
+            (None, None) => return Err(Error::assertion("a table has neither heap nor clustered index")),
+        };
+        let nonclustered = definition
+            .indexes
+            .iter()
+            .enumerate()
+            .filter(|(_, index)| index.index_id != 1);
+        let indexes = nonclustered
+            .map(|(place, index)| Ok((place, open_tree(index)?)))
+            .collect::<Result<_>>()?;
+        let layout = definition.layout();
+        Ok(Table {
+            database: database.clone(),
+            object: object.clone(),
+            layout,
+            rows,
+            indexes,
+        })
+    }
+
+    /// Its definition.
+    pub fn definition(&self) -> &TableDefinition {
+        match &self.object.definition {
+            ObjectDefinition::Table(definition) => definition,
+            _ => unreachable!("open() takes tables only"),
+        }
+    }
+
+    /// Its database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// Its catalog object.
+    pub fn object(&self) -> &Arc<CatalogObject> {
+        &self.object
+    }
+
+    /// How its rows are laid out.
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Locks the table.
+    pub fn lock(&self, locks: &LockOwner, mode: Mode) -> Result<()> {
+        locks.lock(Resource::Object(self.database.id, self.definition().object_id), mode)
+    }
+
+    /// Inserts a row; `placement` says whether a scan under way may meet it.
+    ///
+    /// Errors: 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
+    pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
+        let database = self.database.clone();
+        let mut row = Vec::new();
+        self.layout.encode(values, &mut row)?;
+        session.write(&database, |ctx| {
+            let locator = match &self.rows {
+                Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
+                Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, &row)?,
+            };
+            self.index_insert(ctx, values, &locator)
+        })
+    }
+
+    fn insert_clustered(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        tree: &Tree,
+        values: &[Value],
+        row: &[u8],
+    ) -> Result<RowLocator> {
+        let index = self.clustered_index()?;
+        let key = self.key_of(index, values, &uniquifier(ctx));
+        if !tree.insert(ctx, &key, row)? {
+            return Err(self.duplicate(index, values));
+        }
+        Ok(RowLocator::Key(key.into()))
+    }
+
+    /// Replaces a row. False when it is not there any more.
+    ///
+    /// Errors: as for [`Table::insert`].
+    pub fn update(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
+        let database = self.database.clone();
+        let mut row = Vec::new();
+        self.layout.encode(new, &mut row)?;
+        session.write(&database, |ctx| {
+            let moved = match (&self.rows, locator) {
+                (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.update(ctx, *rid, &row)?.then(|| locator.clone()),
+                (Rows::Tree(tree), RowLocator::Key(key)) => self.update_clustered(ctx, tree, key, old, new, &row)?,
+                _ => return Err(Error::assertion("a locator of another kind of table")),
+            };
+            let Some(moved) = moved else { return Ok(false) };
+            for (place, tree) in &self.indexes {
+                let index = &self.definition().indexes[*place];
+                let keeps_key = index.keys.iter().all(|&(column, _)| old[column] == new[column]);
+                if keeps_key && moved == *locator {
+                    continue;
+                }
+                self.index_delete_one(ctx, index, tree, old, locator)?;
+                self.index_insert_one(ctx, index, tree, new, &moved)?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn update_clustered(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        tree: &Tree,
+        key: &[u8],
+        old: &[Value],
+        new: &[Value],
+        row: &[u8],
+    ) -> Result<Option<RowLocator>> {
+        let index = self.clustered_index()?;
+        let keeps_key = index.keys.iter().all(|&(column, _)| old[column] == new[column]);
+        if keeps_key {
+            return Ok(tree.update(ctx, key, row)?.then(|| RowLocator::Key(key.into())));
+        }
+        if !tree.delete(ctx, key)? {
+            return Ok(None);
+        }
+        self.insert_clustered(ctx, tree, new, row).map(Some)
+    }
+
+    /// Deletes a row. False when it is not there any more.
+    pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
+        let database = self.database.clone();
+        session.write(&database, |ctx| {
+            let was_there = match (&self.rows, locator) {
+                (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.delete(ctx, *rid)?,
+                (Rows::Tree(tree), RowLocator::Key(key)) => tree.delete(ctx, key)?,
+                _ => return Err(Error::assertion("a locator of another kind of table")),
+            };
+            if was_there {
+                for (place, tree) in &self.indexes {
+                    self.index_delete_one(ctx, &self.definition().indexes[*place], tree, old, locator)?;
+                }
+            }
+            Ok(was_there)
+        })
+    }
+
+    /// Reads one row's bytes. False when it is not there.
+    pub fn fetch(&self, locks: &LockOwner, mode: ReadMode, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
+        let storage = &self.database.storage;
+        match (&self.rows, locator) {
+            (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.fetch(storage, locks, mode, *rid, row),
+            (Rows::Tree(tree), RowLocator::Key(key)) => tree.fetch(storage, locks, mode, key, row),
+            _ => Err(Error::assertion("a locator of another kind of table")),
+        }
+    }
+
+    /// Scans all rows there are now; rows inserted later behind the end are not met.
+    pub fn scan<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<TableScan<'s>> {
+        let storage = &self.database.storage;
+        Ok(match &self.rows {
+            Rows::Heap(heap) => TableScan::Heap(heap.scan(storage, locks, mode)?, RowBatch::new()),
+            Rows::Tree(tree) => {
+                let mut scan = tree.scan(storage, locks, mode, (Bound::Unbounded, Bound::Unbounded), false);
+                scan.stop_at_current_end()?;
+                TableScan::Tree(scan, TreeBatch::new())
+            }
+        })
+    }
+
+    /// Scans a range of keys of the clustered index, in key order or backward.
+    ///
+    /// Errors: 3624 when the table has none.
+    pub fn seek<'s>(
+        &'s self,
+        locks: &'s LockOwner,
+        mode: ReadMode,
+        range: KeyRange,
+        backward: bool,
+    ) -> Result<TableScan<'s>> {
+        let Rows::Tree(tree) = &self.rows else {
+            return Err(Error::assertion("a seek in a table without a clustered index"));
+        };
+        Ok(TableScan::Tree(
+            tree.scan(&self.database.storage, locks, mode, range, backward),
+            TreeBatch::new(),
+        ))
+    }
+
+    /// The locators that a nonclustered index (by its place in the definition) has for a range of keys.
+    pub fn seek_index(
+        &self,
+        place: usize,
+        locks: &LockOwner,
+        range: KeyRange,
+        found: &mut Vec<RowLocator>,
+    ) -> Result<()> {
+        let Some((_, tree)) = self.indexes.iter().find(|(other, _)| *other == place) else {
+            return Err(Error::assertion("a seek in an index that is not there"));
+        };
+        let storage = &self.database.storage;
+        let mut scan = tree.scan(storage, locks, ReadMode::Uncommitted, range, false);
+        let mut batch = TreeBatch::new();
+        while scan.next_page(&mut batch)? {
+            for (_, bytes) in batch.iter() {
+                found.push(self.decode_locator(bytes)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Encoded key columns of an index, for seeks: as many as there are values.
+    pub fn seek_key(&self, index: &IndexDefinition, values: &[Value]) -> Vec<u8> {
+        let mut key = Vec::new();
+        let directions = index.directions();
+        encode_key(values, &directions[..values.len().min(directions.len())], &mut key);
+        key
+    }
+
+    /// Begins to append many rows. The caller holds the table exclusively. `None` when rows have to go one by one, because
+    /// an index follows them.
+    pub fn fill(&self) -> Option<TableFill<'_>> {
+        if !self.indexes.is_empty() {
+            return None;
+        }
+        let target = match &self.rows {
+            Rows::Heap(heap) => FillTarget::Heap(HeapFill::new(heap)),
+            Rows::Tree(tree) => FillTarget::Tree(tree, Some(TreeFill::new(tree))),
+        };
+        Some(TableFill {
+            table: self,
+            target,
+            row: Vec::new(),
+        })
+    }
+
+    fn clustered_index(&self) -> Result<&IndexDefinition> {
+        self.definition()
+            .clustered()
+            .ok_or_else(|| Error::assertion("a tree without a clustered index"))
+    }
+
+    fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(16);
+        for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {
+            crate::types::encode_key_part(&values[column], direction, &mut key);
+        }
+        if !index.unique {
+            key.extend_from_slice(suffix);
+        }
+        key
+    }
+
+    fn index_insert(&self, ctx: &mut StoreContext<'_>, values: &[Value], locator: &RowLocator) -> Result<()> {
+        for (place, tree) in &self.indexes {
+            self.index_insert_one(ctx, &self.definition().indexes[*place], tree, values, locator)?;
+        }
+        Ok(())
+    }
+
+    fn index_insert_one(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        index: &IndexDefinition,
+        tree: &Tree,
+        values: &[Value],
+        locator: &RowLocator,
+    ) -> Result<()> {
+        let bytes = locator_bytes(locator);
+        let key = self.key_of(index, values, &bytes);
+        if tree.insert(ctx, &key, &bytes)? {
+            Ok(())
+        } else {
+            Err(self.duplicate(index, values))
+        }
+    }
+
+    fn index_delete_one(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        index: &IndexDefinition,
+        tree: &Tree,
+        values: &[Value],
+        locator: &RowLocator,
+    ) -> Result<()> {
+        let key = self.key_of(index, values, &locator_bytes(locator));
+        match tree.delete(ctx, &key)? {
+            true => Ok(()),
+            false => Err(Error::assertion("a row has no entry in one of its indexes")),
+        }
+    }
+
+    /// Fills a new index with an entry for every row. The caller holds the table exclusively.
+    pub fn build_index(&self, session: &mut Session, place: usize) -> Result<()> {
+        let locks = session.locks().clone();
+        let Some((_, tree)) = self.indexes.iter().find(|(other, _)| *other == place) else {
+            return Ok(());
+        };
+        let index = &self.definition().indexes[place];
+        let mut scan = self.scan(&locks, ReadMode::Uncommitted)?;
+        let mut values = Vec::new();
+        while scan.next_batch()? {
+            session.check_cancelled()?;
+            for row in 0..scan.len() {
+                self.layout
+                    .decode_into(scan.row(row).unwrap_or_default(), &mut values)?;
+                let locator = scan
+                    .locator(row)
+                    .ok_or_else(|| Error::assertion("a row without a place"))?;
+                session.write(&self.database, |ctx| {
+                    self.index_insert_one(ctx, index, tree, &values, &locator)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn decode_locator(&self, bytes: &[u8]) -> Result<RowLocator> {
+        match &self.rows {
+            Rows::Tree(_) => Ok(RowLocator::Key(bytes.into())),
+            Rows::Heap(_) => {
+                let rid = Rid::from_bytes(bytes).ok_or_else(|| Error::assertion("an index entry without a row"))?;
+                Ok(RowLocator::Rid(rid))
+            }
+        }
+    }
+
+    fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
+        let definition = self.definition();
+        let table = format!("{}.{}", definition.schema, definition.name);
+        let key: Vec<String> = index
+            .keys
+            .iter()
+            .map(|&(column, _)| value_text(&values[column]))
+            .collect();
+        Error::duplicate_key(
+            index.primary_key,
+            index.unique_constraint,
+            &index.name,
+            &table,
+            &key.join(", "),
+        )
+    }
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<NULL>".to_string(),
+        Value::Text(text) => text.to_string(),
+        other => other
+            .as_i64()
+            .map_or_else(|| format!("{other:?}"), |number| number.to_string()),
+    }
+}
+
+fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {
+    let mut bytes = [0u8; 12];
+    bytes[..8].copy_from_slice(&ctx.chain.id.0.to_be_bytes());
+    bytes[8..].copy_from_slice(&UNIQUIFIER.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    bytes
+}
+
+fn locator_bytes(locator: &RowLocator) -> Vec<u8> {
+    match locator {
+        RowLocator::Rid(rid) => rid.to_bytes().to_vec(),
+        RowLocator::Key(key) => key.to_vec(),
+    }
+}
+
+/// A scan of a table, a page of rows at a time.
+pub enum TableScan<'s> {
+    /// Of a heap.
+    Heap(HeapScan<'s>, RowBatch),
+    /// Of a clustered tree.
+    Tree(TreeScan<'s>, TreeBatch),
+}
+
+impl TableScan<'_> {
+    /// Reads the next page's rows. False at the end.
+    pub fn next_batch(&mut self) -> Result<bool> {
+        match self {
+            TableScan::Heap(scan, batch) => scan.next_page(batch),
+            TableScan::Tree(scan, batch) => scan.next_page(batch),
+        }
+    }
+
+    /// Rows of the page read last.
+    pub fn len(&self) -> usize {
+        match self {
+            TableScan::Heap(_, batch) => batch.len(),
+            TableScan::Tree(_, batch) => batch.len(),
+        }
+    }
+
+    /// True when that page had none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A row's bytes, for the table's layout; `None` past the last.
+    pub fn row(&self, index: usize) -> Option<&[u8]> {
+        match self {
+            TableScan::Heap(_, batch) => batch.get(index).map(|(_, row)| row),
+            TableScan::Tree(_, batch) => batch.get(index).map(|(_, row)| row),
+        }
+    }
+
+    /// Where a row is.
+    pub fn locator(&self, index: usize) -> Option<RowLocator> {
+        match self {
+            TableScan::Heap(_, batch) => batch.get(index).map(|(rid, _)| RowLocator::Rid(rid)),
+            TableScan::Tree(_, batch) => batch.get(index).map(|(key, _)| RowLocator::Key(key.into())),
+        }
+    }
+}
+
+enum FillTarget<'t> {
+    Heap(HeapFill),
+    Tree(&'t Tree, Option<TreeFill>),
+}
+
+/// Appends many rows, a page of them to a log record. See [`Table::fill`].
+pub struct TableFill<'t> {
+    table: &'t Table,
+    target: FillTarget<'t>,
+    row: Vec<u8>,
+}
+
+impl TableFill<'_> {
+    /// Adds a row. It exists once [`TableFill::finish`] has returned.
+    pub fn push(&mut self, session: &mut Session, values: &[Value]) -> Result<()> {
+        let table = self.table;
+        table.layout.encode(values, &mut self.row)?;
+        let row = &self.row;
+        let target = &mut self.target;
+        session.write(&table.database, |ctx| match target {
+            FillTarget::Heap(fill) => fill.push(ctx, row).map(|_| ()),
+            FillTarget::Tree(tree, fill) => {
+                let index = table.clustered_index()?;
+                let key = table.key_of(index, values, &uniquifier(ctx));
+                if let Some(filling) = fill {
+                    if filling.push(ctx, &key, row)? {
+                        return Ok(());
+                    }
+                    // Keys that do not rise go in one by one from here on.
+                    if let Some(filling) = fill.take() {
+                        filling.finish(ctx)?;
+                    }
+                }
+                if tree.insert(ctx, &key, row)? {
+                    Ok(())
+                } else {
+                    Err(table.duplicate(index, values))
+                }
+            }
+        })
+    }
+
+    /// Writes what is not written yet.
+    pub fn finish(self, session: &mut Session) -> Result<()> {
+        let target = self.target;
+        session.write(&self.table.database, |ctx| match target {
+            FillTarget::Heap(fill) => fill.finish(ctx),
+            FillTarget::Tree(_, Some(fill)) => fill.finish(ctx),
+            FillTarget::Tree(_, None) => Ok(()),
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Transactions of one database: numbers, the table of those under way, commit, rollback and savepoints.
+//!
+//! A transaction is a chain of log records, newest to oldest; [`TransactionTable`] knows the ends of every chain that is
+//! not finished. From it come three things others depend on: the oldest record that may still have to be undone (the log
+//! must keep it), the list a checkpoint writes down, and `storage.oldest_active`, which tells readers and writers of pages
+//! what is certainly committed.
+//!
+//! Invariants:
+//! - A transaction is in the table, and `oldest_active` at most its first LSN, before it changes its first page.
+//! - It leaves the table after its Commit record is durable (or its Abort record is logged) and before its locks are released.
+//! - Rollback needs no space that was not reserved when the change was logged, and so cannot fail for a full log.
+
+mod rollback;
+
+pub use rollback::{Undone, roll_back_to};
+
+use crate::buffer::DatabaseStorage;
+use crate::error::Result;
+use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId};
+use crate::seams::DateTimeTicks;
+use crate::store::SpaceMap;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vlf::Lsn;
+
+/// One transaction under way.
+#[derive(Debug, Clone)]
+pub struct ActiveTransaction {
+    /// Its Begin record.
+    pub first: Lsn,
+    /// Its newest record; written by the log at each append.
+    pub end: ChainEnd,
+    /// The session it belongs to; 0 for the engine's own.
+    pub session: u16,
+    /// Its name, `user_transaction` unless given.
+    pub name: String,
+    /// When it began.
+    pub begun: DateTimeTicks,
+}
+
+/// The transactions of a database that have logged something and are not finished.
+pub struct TransactionTable {
+    next: AtomicU64,
+    active: Mutex<BTreeMap<TransactionId, ActiveTransaction>>,
+}
+
+impl TransactionTable {
+    /// An empty table; the first transaction gets the number `next`.
+    pub fn new(next: u64) -> TransactionTable {
+        TransactionTable {
+            next: AtomicU64::new(next.max(1)),
+            active: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// The number the next transaction gets.
+    pub fn next_id(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Makes sure that no later transaction gets a number up to `id`.
+    pub fn seen(&self, id: TransactionId) {
+        self.next.fetch_max(id.0 + 1, Ordering::Relaxed);
+    }
+
+    /// Begins a transaction: logs its Begin record and enters it.
+    ///
+    /// Errors: 9002 when the log is full; nothing has begun then.
+    pub fn begin(&self, storage: &DatabaseStorage, session: u16, name: &str) -> Result<TransactionChain> {
+        let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
+        let mut chain = TransactionChain::new(id);
+        let begun = storage.env.clock.wall_ticks();
+        // The table is locked over the append, so that a checkpoint which begins after this record also sees the entry.
+        let mut active = self.active.lock();
+        let payload = [
+            &begun.days.to_le_bytes()[..],
+            &begun.ticks.to_le_bytes()[..],
+            name.as_bytes(),
+        ];
+        let first = storage.log.append(&mut chain, RecordKind::Begin, &payload, 0)?;
+        active.insert(
+            id,
+            ActiveTransaction {
+                first,
+                end: chain.end.clone(),
+                session,
+                name: name.to_string(),
+                begun,
+            },
+        );
+        publish_oldest(storage, &active);
+        Ok(chain)
+    }
+
+    /// Enters a transaction that recovery found unfinished.
+    pub fn adopt(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) {
+        let begun = storage.env.clock.wall_ticks();
+        let entry = ActiveTransaction {
+            first: chain.first,
+            end: chain.end.clone(),
+            session: 0,
+            name: "recovered".to_string(),
+            begun,
+        };
+        let mut active = self.active.lock();
+        active.insert(chain.id, entry);
+        self.seen(chain.id);
+        publish_oldest(storage, &active);
+    }
+
+    /// Commits: logs the Commit record and waits until it is durable. The caller releases the locks afterwards.
+    ///
+    /// Errors: whatever kept the record from becoming durable; the transaction's fate is then decided at the next start.
+    pub fn commit(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
+        let lsn = self.commit_lazily(storage, chain)?;
+        storage.log.flush_to(lsn)?;
+        self.leave(storage, chain.id);
+        Ok(lsn)
+    }
+
+    /// Logs the Commit record without waiting; for transactions of the engine's own that a later flush covers.
+    pub fn commit_system(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
+        let lsn = self.commit_lazily(storage, chain)?;
+        self.leave(storage, chain.id);
+        Ok(lsn)
+    }
+
+    fn commit_lazily(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
+        let now = storage.env.clock.wall_ticks();
+        let payload = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
+        storage.log.append(chain, RecordKind::Commit, &payload, 0)
+    }
+
+    /// Rolls the whole transaction back and logs its end.
+    pub fn roll_back(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        chain: &mut TransactionChain,
+    ) -> Result<Undone> {
+        let undone = roll_back_to(storage, space, chain, Lsn::ZERO)?;
+        storage.log.append(chain, RecordKind::Abort, &[], 0)?;
+        self.leave(storage, chain.id);
+        Ok(undone)
+    }
+
+    fn leave(&self, storage: &DatabaseStorage, id: TransactionId) {
+        let mut active = self.active.lock();
+        active.remove(&id);
+        publish_oldest(storage, &active);
+    }
+
+    /// The first record of the oldest transaction under way.
+    pub fn oldest(&self) -> Option<Lsn> {
+        self.active.lock().values().map(|entry| entry.first).min()
+    }
+
+    /// A copy of the table, oldest number first.
+    pub fn snapshot(&self) -> Vec<(TransactionId, ActiveTransaction)> {
+        self.active
+            .lock()
+            .iter()
+            .map(|(id, entry)| (*id, entry.clone()))
+            .collect()
+    }
+}
+
+fn publish_oldest(storage: &DatabaseStorage, active: &BTreeMap<TransactionId, ActiveTransaction>) {
+    let oldest = active.values().map(|entry| entry.first).min();
+    storage.oldest_active.store(oldest.unwrap_or_else(|| storage.log.end()));
+}
