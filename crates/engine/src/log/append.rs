@@ -179,7 +179,7 @@ impl LogManager {
                 let blocks = state.queue.len();
                 let write_due = blocks >= BACKGROUND_WRITE_BLOCKS && blocks.is_multiple_of(BACKGROUND_WRITE_BLOCKS);
                 if growth_due || (write_due && !state.writer_busy) {
-                    self.worker.ask(growth_due, write_due);
+                    self.worker.ask(growth_due);
                 }
             }
         }

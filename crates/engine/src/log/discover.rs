@@ -11,6 +11,7 @@
 //! | sound | shorter | 9004: the file was cut |
 //! | sound, directory overflow | as page 0 says | walk |
 //! | checksum wrong | any | its rewrite was torn: walk to the end of the file, write the page again |
+//! | sound, another file id | any | 9004: the files were mixed up |
 //! | anything else | any | 9004: not a log file of ours |
 
 use super::files::{LogFileSpec, write_page};
@@ -94,6 +95,12 @@ impl Discoverer<'_> {
             Err(FileHeaderFault::Checksum) => return self.rebuild(spec, file, file_bytes),
             Err(fault) => return Err(Fault::Damage(fault.to_string())),
         };
+        if page.file_id != spec.file_id {
+            let (found, wanted) = (page.file_id, spec.file_id);
+            return Err(Fault::Damage(format!(
+                "it is file {found} of its database, not file {wanted}"
+            )));
+        }
         if file_bytes < page.file_bytes {
             let wanted = page.file_bytes;
             return Err(Fault::Damage(format!(

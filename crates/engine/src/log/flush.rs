@@ -40,7 +40,7 @@ impl LogManager {
     /// Returns when the record at `lsn`, and all before it, are durable. LSNs beyond the end of the log mean its end.
     ///
     /// # Errors
-    /// 9001 when a write of the log has failed, now or before.
+    /// 9001 when a write of the log has failed, now or before, unless the record was durable already.
     pub fn flush_to(&self, lsn: Lsn) -> Result<()> {
         let target = LogPosition::of(lsn);
         if target < self.durable() {

@@ -6,7 +6,7 @@
 //! ```
 //! The life of a log: [`LogManager::create`], or [`LogManager::open`] (finds the VLFs), [`LogManager::scan`] (recovery reads
 //! forward and finds the end) and [`LogManager::resume`] (goes on writing there); then [`LogManager::append`],
-//! [`LogManager::flush_to`] and [`LogManager::truncate`] in turn.
+//! [`LogManager::flush_to`] and [`LogManager::truncate`] in turn; [`LogManager::close`] before anybody else opens the files.
 //!
 //! Promises to the rooms above:
 //!
@@ -290,7 +290,7 @@ impl LogManager {
         drop(state);
         if !self.resumed.swap(true, Ordering::SeqCst) && self.env.background == Background::Threads {
             worker::start(self)?;
-            self.worker.ask(false, false);
+            self.worker.ask(false);
         }
         Ok(())
     }
@@ -355,7 +355,8 @@ impl LogManager {
         let Some((first, last)) = state.table.active_sequences() else {
             return 0;
         };
-        let before = (first..lsn.vlf.min(last + 1)).filter_map(|sequence| state.table.of_sequence(sequence));
+        let before =
+            (first..lsn.vlf.min(last.saturating_add(1))).filter_map(|sequence| state.table.of_sequence(sequence));
         let before: u64 = before
             .filter_map(|place| Some(state.table.vlf(place)?.header.vlf_bytes))
             .sum();

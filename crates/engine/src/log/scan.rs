@@ -352,6 +352,7 @@ pub(super) fn record_bytes<'a>(block: &'a [u8], header: &BlockHeader, slot: u16)
         Some(usize::from(u16::from_le_bytes(*bytes)))
     };
     let end = match slot == header.slot_count {
+        _ if !(1..=header.slot_count).contains(&slot) => return None,
         true => usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?,
         false => offset_of(slot + 1)?,
     };

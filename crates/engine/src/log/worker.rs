@@ -10,9 +10,11 @@ use super::LogManager;
 use super::state::{LogState, WarmChunk};
 use super::table::VlfPlace;
 use crate::error::Result;
+use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
 use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 /// How far ahead of the log space is kept written.
@@ -22,12 +24,14 @@ const WARM_CHUNK_BYTES: u64 = 1 << 20;
 /// Distance the zeros keep from the writing end inside its VLF: more than the log writes while one chunk is zeroed.
 const WARM_DISTANCE_BYTES: u64 = 8 << 20;
 
+/// What the thread shall do next.
 #[derive(Default)]
 struct Requests {
     growth: bool,
-    write: bool,
     warm: bool,
     stop: bool,
+    /// The thread is at work.
+    busy: bool,
 }
 
 /// How the thread is told what to do. Outlives the log by the moment it takes the thread to see `stop`.
@@ -35,30 +39,47 @@ struct Requests {
 pub(super) struct Worker {
     requests: Mutex<Requests>,
     wake: Condvar,
+    idle: Condvar,
 }
 
 impl Worker {
-    pub(super) fn ask(&self, growth: bool, write: bool) {
+    /// Asks for a growth ahead of need, or only for a look at what can be written and warmed.
+    pub(super) fn ask(&self, growth: bool) {
         let mut requests = self.requests.lock();
         requests.growth |= growth;
-        requests.write |= write;
         requests.warm = true;
         self.wake.notify_one();
     }
 
+    /// Ends the thread after what it is doing.
     pub(super) fn stop(&self) {
         self.requests.lock().stop = true;
         self.wake.notify_one();
     }
 
-    /// Waits for something to do; `None` = stop. Warming goes on by itself while there is something left to warm.
-    fn next(&self) -> Option<Requests> {
+    /// Ends the thread and waits until it touches nothing any more.
+    fn stop_and_wait(&self) {
+        self.stop();
         let mut requests = self.requests.lock();
-        while !(requests.growth || requests.write || requests.warm || requests.stop) {
+        while requests.busy {
+            self.idle.wait(&mut requests);
+        }
+    }
+
+    /// Waits for something to do: `Some(growth)`; `None` = stop.
+    fn next(&self) -> Option<bool> {
+        let mut requests = self.requests.lock();
+        requests.busy = false;
+        self.idle.notify_all();
+        while !(requests.growth || requests.warm || requests.stop) {
             self.wake.wait(&mut requests);
         }
-        let taken = std::mem::take(&mut *requests);
-        (!taken.stop).then_some(taken)
+        if requests.stop {
+            return None;
+        }
+        requests.busy = true;
+        requests.warm = false;
+        Some(std::mem::take(&mut requests.growth))
     }
 }
 
@@ -67,9 +88,10 @@ pub(super) fn start(log: &Arc<LogManager>) -> Result<()> {
     let worker = log.worker.clone();
     let log: Weak<LogManager> = Arc::downgrade(log);
     let body = move || {
-        while let Some(requests) = worker.next() {
-            let Some(log) = log.upgrade() else { return };
-            log.do_background_work(&requests);
+        while let Some(growth) = worker.next() {
+            if let Some(log) = log.upgrade() {
+                log.do_background_work(growth);
+            }
         }
     };
     let thread = std::thread::Builder::new().name("log-background".to_string());
@@ -83,9 +105,23 @@ pub(super) fn start(log: &Arc<LogManager>) -> Result<()> {
 }
 
 impl LogManager {
-    fn do_background_work(&self, requests: &Requests) {
+    /// Closes the log: from now on every call answers 9001, and when this returns nothing of this log touches its files any
+    /// more, so that they may be opened again, moved or deleted. What was not flushed before is gone.
+    pub fn close(&self) {
+        self.failed.store(true, Ordering::SeqCst);
+        let clock = &*self.env.clock;
+        self.env.waits.time(clock, WaitType::LogManager, || {
+            self.worker.stop_and_wait();
+            let mut state = self.state.lock();
+            while state.writer_busy || state.resizing {
+                self.room.wait(&mut state);
+            }
+        });
+    }
+
+    fn do_background_work(&self, growth: bool) {
         let mut state = self.state.lock();
-        if requests.growth && !state.resizing {
+        if growth && !state.resizing {
             self.grow_ahead(&mut state);
         }
         if !state.writer_busy && self.check_usable().is_ok() {
@@ -94,7 +130,7 @@ impl LogManager {
         }
         drop(state);
         if self.warm_one_chunk() {
-            self.worker.ask(false, false);
+            self.worker.ask(false);
         }
     }
 

@@ -80,6 +80,9 @@ fn sessions_that_commit_together_share_writes_and_all_come_back() {
             counters.flushes
         );
         assert_eq!(log.space().reserved_bytes, 0);
+        log.close();
+        let refused = log.append_system(RecordKind::CheckpointBegin, &[]);
+        assert_eq!(refused, Err(Error::log_not_available("test")));
         drop(log);
         let (log, _) = LogManager::open(&env, "test", &[spec], ServerVersion::V2022, policy).unwrap();
         let (records, _) = read_all(&log, oldest(&log)).unwrap();

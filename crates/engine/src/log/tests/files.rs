@@ -211,6 +211,19 @@ fn missing_cut_and_damaged_files_are_named() {
         }
         let foreign = opened(&|disk| disk.flip_bit(path, 0x60, 0).unwrap()).unwrap_err();
         assert!(foreign.message.contains("not written by vlflab"), "{foreign}");
+        let renumbered = Bench::on(
+            bench.disk.snapshot(),
+            LogFileSpec {
+                file_id: 3,
+                ..bench.spec.clone()
+            },
+            policy,
+        );
+        assert!(
+            renumbered
+                .open()
+                .is_err_and(|error| error.message.contains("it is file 2"))
+        );
         // The directory is a hint: page 0 with a wrong checksum is rebuilt from the headers.
         assert_eq!(opened(&|disk| disk.flip_bit(path, 0xA2, 0).unwrap()).unwrap(), sound);
         // A growth that was cut short leaves a longer file.
