@@ -48,6 +48,7 @@ impl LogManager {
             let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
             state.release(std::mem::take(&mut chain.reserved_bytes));
             chain.extend(lsn);
+            self.look_ahead(state);
             return Ok(lsn);
         }
         let undo_bytes = match undo_reserve {
@@ -67,6 +68,7 @@ impl LogManager {
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
         chain.extend(lsn);
+        self.look_ahead(state);
         Ok(lsn)
     }
 
@@ -88,6 +90,7 @@ impl LogManager {
         state.release(spent);
         chain.reserved_bytes -= spent;
         chain.extend(lsn);
+        self.look_ahead(state);
         Ok(lsn)
     }
 
@@ -102,7 +105,9 @@ impl LogManager {
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
         };
-        Ok(self.append_record(&header, payload, Claim::System)?.0)
+        let (lsn, state) = self.append_record(&header, payload, Claim::System)?;
+        self.look_ahead(state);
+        Ok(lsn)
     }
 
     /// Sets `bytes` of log aside for a transaction found at restart, as its own appends had done before the crash. Never
@@ -131,7 +136,6 @@ impl LogManager {
         self.wait_for_room(&mut state, record_bytes, claim)?;
         let lsn = state.push(header, record_bytes, payload);
         let lsn = lsn.ok_or_else(|| Error::assertion("the open log block has room for the record"))?;
-        self.look_ahead(&mut state);
         Ok((lsn, state))
     }
 
@@ -168,12 +172,12 @@ impl LogManager {
         })
     }
 
-    /// Starts what is better done before somebody waits for it.
-    fn look_ahead(&self, state: &mut MutexGuard<'_, LogState>) {
+    /// The record is in and accounted for: starts what is better done before somebody waits for it.
+    fn look_ahead(&self, mut state: MutexGuard<'_, LogState>) {
         let growth_due = std::mem::take(&mut state.growth_due);
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
         match self.env.background {
-            Background::Inline if growth_due => self.grow_ahead(state),
+            Background::Inline if growth_due => self.grow_ahead(&mut state),
             Background::Inline => {}
             Background::Threads => {
                 let blocks = state.queue.len();
