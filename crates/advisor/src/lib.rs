@@ -1,1 +1,27 @@
-//! From a log's layout to findings, plans and T-SQL text. Pure.
+//! What a DBA wants to know of a log, without a server: plans, layouts, scripts, and files read from disk. Pure: no I/O of
+//! its own, no clock.
+//!
+//! - [`plan`], [`warning`]: carry a growth plan out on paper, on every version at once
+//! - [`search`], [`script`]: find the steps to a wished layout, and the T-SQL that takes them
+//! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
+//! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
+//! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
+//!
+//! Rules and bytes are [`vlf`]'s; this crate counts, compares and explains.
+
+pub mod html;
+pub mod inspection;
+pub mod map;
+pub mod pasted;
+pub mod plan;
+mod record_kind;
+pub mod render;
+pub mod script;
+pub mod search;
+pub mod size;
+pub mod warning;
+
+pub use inspection::{Depth, Inspection, inspect};
+pub use plan::{Plan, PlanError, PlanRequest, Start};
+pub use render::Format;
+pub use search::{Found, SearchRequest, search};

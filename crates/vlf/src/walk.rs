@@ -10,15 +10,19 @@
 
 use std::fmt;
 
-use crate::block::{Block, BlockHeader, Expectations, parse_block};
+use crate::block::{Block, BlockHeader, Expectations, parse_block, peek_block_length};
 use crate::file_header::{FileHeader, FileHeaderFault};
 use crate::growth::VlfSpan;
 use crate::tail::BlockFault;
 use crate::vlf_header::{Parity, VlfHeader, VlfHeaderFault};
-use crate::{BLOCK_BYTES_MAX, FIRST_VLF_OFFSET, PAGE_BYTES, SECTOR_BYTES};
+use crate::{FIRST_VLF_OFFSET, PAGE_BYTES, SECTOR_BYTES};
 
-/// Bytes asked for at once.
+/// Bytes asked for at once by the first read in a VLF. A log of very many VLFs has few blocks in each.
+const FIRST_WINDOW_BYTES: u64 = 4 * 1024;
+/// Bytes asked for at once in the end: each read asks for four times as many as the one before.
 const WINDOW_BYTES: u64 = 256 * 1024;
+/// Where file systems begin their holes.
+const HOLE_ALIGNMENT_BYTES: u64 = 4096;
 
 /// A source of bytes: a file, or a slice of memory.
 pub trait ReadAt {
@@ -34,6 +38,12 @@ pub trait ReadAt {
     /// No bytes at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The first offset from `offset` on that may hold anything but zeros: a source that knows its holes (a sparse file)
+    /// lets a reader step over them.
+    fn next_data(&self, offset: u64) -> u64 {
+        offset
     }
 }
 
@@ -89,6 +99,10 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
 
     fn len(&self) -> u64 {
         (**self).len()
+    }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        (**self).next_data(offset)
     }
 }
 
@@ -190,6 +204,12 @@ fn next_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<u64, ReadF
     let file_bytes = source.len();
     let mut candidate = (offset + 1).next_multiple_of(PAGE_BYTES);
     while candidate < file_bytes {
+        // A header's first byte is never zero, so none can begin in a hole.
+        let data = source.next_data(candidate);
+        if data >= candidate + PAGE_BYTES {
+            candidate = data / PAGE_BYTES * PAGE_BYTES;
+            continue;
+        }
         if read_header(source, candidate)?.is_ok() {
             return Ok(candidate);
         }
@@ -230,6 +250,8 @@ pub struct VlfBlocks<'s, S: ?Sized> {
     window: Vec<u8>,
     /// File offset of the window's first byte.
     window_offset: u64,
+    /// Bytes the next read asks for.
+    read_bytes: u64,
     scratch: Vec<u8>,
 }
 
@@ -242,6 +264,7 @@ impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
             expected: Expectations::first_of(vlf),
             window: Vec::new(),
             window_offset: 0,
+            read_bytes: FIRST_WINDOW_BYTES,
             scratch: Vec::new(),
         }
     }
@@ -294,7 +317,9 @@ impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
     /// Parses the expected block into `scratch`.
     fn parse(&mut self, expected: Expectations) -> Result<Result<BlockHeader, BlockFault>, ReadFault> {
         let offset = self.file_offset(&expected);
-        self.load(offset, expected.bytes_max.min(BLOCK_BYTES_MAX as u64))?;
+        let first_sector = self.load(offset, SECTOR_BYTES as u64)?;
+        let length = peek_block_length(first_sector).unwrap_or(SECTOR_BYTES) as u64;
+        self.load(offset, expected.bytes_max.min(length))?;
         let start = usize::try_from(offset - self.window_offset).unwrap_or(usize::MAX);
         let bytes = self.window.get(start..).unwrap_or(&[]);
         Ok(parse_block(bytes, &expected, &mut self.scratch).map(|block| *block.header()))
@@ -302,27 +327,40 @@ impl<'s, S: ReadAt + ?Sized> VlfBlocks<'s, S> {
 
     /// Bytes from the expected block to the next place where a block of this use parses.
     fn find_block(&mut self) -> Result<Option<u64>, ReadFault> {
-        let mut skipped = SECTOR_BYTES as u64;
-        while skipped + SECTOR_BYTES as u64 <= self.expected.bytes_max {
+        let sector_bytes = SECTOR_BYTES as u64;
+        let origin = self.file_offset(&self.expected);
+        let mut skipped = sector_bytes;
+        while skipped + sector_bytes <= self.expected.bytes_max {
+            // A block's first byte is never zero, so none can begin in a hole. Holes begin at multiples of 4 KB.
+            let position = origin + skipped;
+            if position.is_multiple_of(HOLE_ALIGNMENT_BYTES) {
+                let hole_bytes = self.source.next_data(position).saturating_sub(position);
+                if hole_bytes >= sector_bytes {
+                    skipped = skipped.saturating_add(hole_bytes / sector_bytes * sector_bytes);
+                    continue;
+                }
+            }
             if self.parse(self.expected.skip(skipped))?.is_ok() {
                 return Ok(Some(skipped));
             }
-            skipped += SECTOR_BYTES as u64;
+            skipped += sector_bytes;
         }
         Ok(None)
     }
 
-    /// Makes sure the window holds `bytes` from `offset` on, as far as the file and the VLF reach.
-    fn load(&mut self, offset: u64, bytes: u64) -> Result<(), ReadFault> {
+    /// Makes sure the window holds `bytes` from `offset` on, as far as the file and the VLF reach. Answers what it holds.
+    fn load(&mut self, offset: u64, bytes: u64) -> Result<&[u8], ReadFault> {
         let end = self.vlf.span().end().min(self.source.len());
         let wanted_end = (offset + bytes).min(end);
         let window_end = self.window_offset + self.window.len() as u64;
-        if offset >= self.window_offset && wanted_end <= window_end {
-            return Ok(());
+        if offset < self.window_offset || wanted_end > window_end {
+            let window_bytes = end.saturating_sub(offset).min(self.read_bytes.max(bytes));
+            self.read_bytes = WINDOW_BYTES.min(self.read_bytes * 4);
+            self.window.resize(usize::try_from(window_bytes).unwrap_or(0), 0);
+            self.window_offset = offset;
+            self.source.read_at(offset, &mut self.window)?;
         }
-        let window_bytes = end.saturating_sub(offset).min(WINDOW_BYTES);
-        self.window.resize(usize::try_from(window_bytes).unwrap_or(0), 0);
-        self.window_offset = offset;
-        self.source.read_at(offset, &mut self.window)
+        let start = usize::try_from(offset - self.window_offset).unwrap_or(usize::MAX);
+        Ok(self.window.get(start..).unwrap_or(&[]))
     }
 }

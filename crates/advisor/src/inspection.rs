@@ -1,0 +1,578 @@
+//! A log file read without a server: layout, history, content and damage.
+//!
+//! [`inspect`] walks the VLF headers, then the log blocks of every used VLF in the order of their sequence numbers, and
+//! keeps counts. Memory grows with the number of VLFs (about 100 bytes each), not with the file: blocks are read through a
+//! window and forgotten. Damage is named with its offset, [`DAMAGE_MAX`] entries at most, and the reading goes on behind
+//! it. Nothing here panics or loops on any bytes.
+//!
+//! What the file alone cannot say is which blocks recovery would still need: that is in the database's boot page. The
+//! *live span* here is what can still be read without a break: the blocks of the VLFs whose sequence numbers run up to the
+//! highest one without a gap.
+//!
+//! Where a block is missing, the table of `vlf::tail` decides: in the VLF with the highest sequence, bytes that do not
+//! continue the log end it; in all others an unfilled rest is normal (the next VLF's first block must name the last one's
+//! length), torn or altered blocks are damage.
+
+use vlf::growth::{create_layout, grow_layout};
+use vlf::{
+    BlockFault, BlockHeader, FileHeader, FileHeaderFault, FormatVersion, Lsn, ReadAt, ReadFault, ServerVersion,
+    TailVerdict, VlfBlocks, VlfHeader, VlfSpan, WalkStep, survey,
+};
+
+use crate::record_kind;
+
+/// Damage entries kept; more are only counted.
+pub const DAMAGE_MAX: usize = 1_000;
+
+/// How much of a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Page 0 and the VLF headers.
+    Headers,
+    /// Every log block and record too.
+    Blocks,
+}
+
+/// What a VLF's blocks are to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VlfState {
+    /// Never used.
+    Unused,
+    /// Used, but its sequence is not connected with the end of the log any more.
+    Old,
+    /// Part of the live span.
+    Live,
+    /// The log ends here.
+    Tail,
+}
+
+impl VlfState {
+    /// As shown in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            VlfState::Unused => "unused",
+            VlfState::Old => "old",
+            VlfState::Live => "live",
+            VlfState::Tail => "tail",
+        }
+    }
+}
+
+/// A VLF and what its blocks hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InspectedVlf {
+    /// Its header.
+    pub header: VlfHeader,
+    /// What it is to the log.
+    pub state: VlfState,
+    /// Log blocks of its current use.
+    pub blocks: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Bytes of those blocks.
+    pub block_bytes: u64,
+    /// Damage was found in it.
+    pub damaged: bool,
+}
+
+/// What page 0 says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageZero {
+    /// SQL Server's file header page.
+    SqlServer,
+    /// Ours.
+    Vlflab(FileHeader),
+    /// Neither.
+    Damaged(FileHeaderFault),
+}
+
+/// VLFs made together: by the file's creation or by one growth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrowthEvent {
+    /// LSN of the growth; zero for the creation of the file.
+    pub create_lsn: Lsn,
+    /// Size of the file before it; 0 for the creation.
+    pub file_bytes_before: u64,
+    /// Size of the file behind its last VLF.
+    pub file_bytes_after: u64,
+    /// VLFs it made that are still there.
+    pub vlf_count: usize,
+    /// Versions whose rules make exactly these VLFs. Empty when a shrink has cut the growth, or neighbours share an LSN.
+    pub versions: Vec<ServerVersion>,
+}
+
+impl GrowthEvent {
+    /// Bytes it added.
+    pub fn growth_bytes(&self) -> u64 {
+        self.file_bytes_after - self.file_bytes_before
+    }
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Bytes that could not be read because of it; 0 when everything was.
+    pub bytes: u64,
+    /// What was found.
+    pub what: String,
+}
+
+/// Counts over all blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCensus {
+    /// All blocks.
+    pub total: u64,
+    /// Blocks without a record: they end a VLF.
+    pub fillers: u64,
+    /// Blocks whose checksum was there and right.
+    pub with_checksum: u64,
+    /// Sectors whose stamps were right.
+    pub sectors: u64,
+    /// Bytes of all blocks.
+    pub bytes: u64,
+    /// The smallest block.
+    pub block_bytes_min: u64,
+    /// The largest block.
+    pub block_bytes_max: u64,
+}
+
+/// Records of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordCount {
+    /// `LOP_...`, as `fn_dblog` names it.
+    pub operation: String,
+    /// How many.
+    pub count: u64,
+    /// Bytes of all of them, padding included.
+    pub bytes: u64,
+}
+
+/// Where the log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The next block would be written here in the file.
+    pub offset: u64,
+    /// LSN of the last block's first record.
+    pub last_block: Lsn,
+    /// LSN of the last record.
+    pub last_record: Lsn,
+}
+
+/// The blocks that can be read without a break up to the end of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveSpan {
+    /// LSN of the first record.
+    pub first: Lsn,
+    /// LSN of the last record.
+    pub last: Lsn,
+    /// VLFs it runs through.
+    pub vlf_count: usize,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+}
+
+/// Everything found in a log file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Size of the file.
+    pub file_bytes: u64,
+    /// Page 0.
+    pub page_zero: PageZero,
+    /// Format of the VLF with the highest sequence, or of the first; `None` without any VLF.
+    pub format: Option<FormatVersion>,
+    /// How much was read.
+    pub depth: Depth,
+    /// Every VLF, in file order.
+    pub vlfs: Vec<InspectedVlf>,
+    /// How the file came to its size, oldest first.
+    pub growths: Vec<GrowthEvent>,
+    /// Counts over all blocks.
+    pub blocks: BlockCensus,
+    /// Records in all blocks.
+    pub records: u64,
+    /// Records by kind, the most frequent first.
+    pub records_by_kind: Vec<RecordCount>,
+    /// Where the log ends; `None` when no block was found.
+    pub log_end: Option<LogEnd>,
+    /// What can be read without a break.
+    pub live: Option<LiveSpan>,
+    /// First record of the last complete checkpoint that was found.
+    pub last_checkpoint: Option<Lsn>,
+    /// Damage, in the order it was found.
+    pub damage: Vec<Damage>,
+    /// All damage, also what was not kept.
+    pub damage_count: u64,
+}
+
+/// Reads a log file.
+///
+/// # Errors
+/// Only when the source itself fails; damage is part of the answer.
+pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspection, ReadFault> {
+    let found = survey(source)?;
+    let mut damage = DamageList::default();
+    let page_zero = match found.file_header {
+        Ok(header) => PageZero::Vlflab(header),
+        Err(FileHeaderFault::Foreign) => PageZero::SqlServer,
+        Err(fault) => {
+            damage.add(0, found.file_bytes.min(vlf::PAGE_BYTES), fault.to_string());
+            PageZero::Damaged(fault)
+        }
+    };
+    for gap in &found.gaps {
+        damage.add(gap.offset, gap.bytes, gap.fault.to_string());
+    }
+    compare_directory(&page_zero, &found.vlfs, &mut damage);
+    let mut reader = Reader {
+        source,
+        vlfs: found.vlfs.iter().map(|header| InspectedVlf::of(*header)).collect(),
+        census: BlockCensus::default(),
+        kinds: Box::new([[(0, 0); 256]; 4]),
+        checkpoint_begin: None,
+        last_checkpoint: None,
+        damage,
+        previous: None,
+        end: None,
+        live_first: None,
+    };
+    let order = reader.in_sequence();
+    reader.find_states(&order);
+    if depth == Depth::Blocks {
+        reader.read_blocks(&order)?;
+    }
+    let growths = growth_history(&found.vlfs);
+    Ok(reader.into_inspection(found.file_bytes, page_zero, depth, growths))
+}
+
+impl InspectedVlf {
+    fn of(header: VlfHeader) -> InspectedVlf {
+        let used = header.use_count > 0;
+        InspectedVlf {
+            header,
+            state: if used { VlfState::Old } else { VlfState::Unused },
+            blocks: 0,
+            records: 0,
+            block_bytes: 0,
+            damaged: false,
+        }
+    }
+}
+
+/// Our page 0 lists the layout: the VLF headers must agree with it.
+fn compare_directory(page_zero: &PageZero, vlfs: &[VlfHeader], damage: &mut DamageList) {
+    let PageZero::Vlflab(header) = page_zero else { return };
+    if header.directory.is_none() {
+        return;
+    }
+    let agrees = header.layout().is_some_and(|layout| {
+        layout
+            .vlfs()
+            .iter()
+            .map(|vlf| vlf.span)
+            .eq(vlfs.iter().map(VlfHeader::span))
+    });
+    if !agrees {
+        let what = "the VLF directory of the file header page does not agree with the VLF headers";
+        damage.add(0, 0, what.to_owned());
+    }
+}
+
+/// Groups VLFs by create LSN, in file order.
+fn growth_history(vlfs: &[VlfHeader]) -> Vec<GrowthEvent> {
+    let mut events: Vec<GrowthEvent> = Vec::new();
+    for group in vlfs.chunk_by(|a, b| a.create_lsn == b.create_lsn) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        let created = events.is_empty() && first.start_offset == vlf::FIRST_VLF_OFFSET;
+        let (before, after) = (if created { 0 } else { first.start_offset }, last.span().end());
+        let made_by = |version: ServerVersion| {
+            let spans = if created {
+                create_layout(version, after)
+            } else {
+                grow_layout(version, before, after - before)
+            };
+            spans.is_ok_and(|spans| spans.into_iter().eq(group.iter().map(VlfHeader::span)))
+        };
+        events.push(GrowthEvent {
+            create_lsn: first.create_lsn,
+            file_bytes_before: before,
+            file_bytes_after: after,
+            vlf_count: group.len(),
+            versions: ServerVersion::ALL
+                .into_iter()
+                .filter(|version| made_by(*version))
+                .collect(),
+        });
+    }
+    events
+}
+
+#[derive(Default)]
+struct DamageList {
+    kept: Vec<Damage>,
+    count: u64,
+}
+
+impl DamageList {
+    fn add(&mut self, offset: u64, bytes: u64, what: String) {
+        self.count += 1;
+        if self.kept.len() < DAMAGE_MAX {
+            self.kept.push(Damage { offset, bytes, what });
+        }
+    }
+}
+
+/// Count and bytes of one kind of record.
+type KindTotals = [(u64, u64); 256];
+
+/// The state of a walk over all blocks.
+struct Reader<'s, S: ?Sized> {
+    source: &'s S,
+    vlfs: Vec<InspectedVlf>,
+    census: BlockCensus,
+    /// By format, then by number.
+    kinds: Box<[KindTotals; 4]>,
+    checkpoint_begin: Option<Lsn>,
+    last_checkpoint: Option<Lsn>,
+    damage: DamageList,
+    /// The last block read, which the next VLF's first block has to follow.
+    previous: Option<BlockHeader>,
+    end: Option<LogEnd>,
+    live_first: Option<Lsn>,
+}
+
+impl<S: ReadAt + ?Sized> Reader<'_, S> {
+    /// Indices of the used VLFs in the order the log ran through them.
+    fn in_sequence(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.vlfs.len())
+            .filter(|index| self.vlfs[*index].state != VlfState::Unused)
+            .collect();
+        order.sort_by_key(|index| self.vlfs[*index].header.sequence);
+        order
+    }
+
+    /// Marks the VLFs whose sequences run up to the highest without a gap, and reports sequences that appear twice.
+    fn find_states(&mut self, order: &[usize]) {
+        let mut connected = true;
+        let mut above: Option<u32> = None;
+        for index in order.iter().rev() {
+            let vlf = &mut self.vlfs[*index];
+            let sequence = vlf.header.sequence.0;
+            if above == Some(sequence) {
+                vlf.damaged = true;
+                let what = format!("VLF sequence {sequence} appears twice");
+                self.damage.add(vlf.header.start_offset, 0, what);
+            }
+            connected =
+                connected && above.is_none_or(|above| above == sequence || above.checked_sub(1) == Some(sequence));
+            if connected {
+                vlf.state = if above.is_none() {
+                    VlfState::Tail
+                } else {
+                    VlfState::Live
+                };
+            }
+            above = Some(sequence);
+        }
+    }
+
+    fn read_blocks(&mut self, order: &[usize]) -> Result<(), ReadFault> {
+        for index in order {
+            self.read_vlf(*index)?;
+        }
+        Ok(())
+    }
+
+    /// Walks one VLF's blocks.
+    fn read_vlf(&mut self, index: usize) -> Result<(), ReadFault> {
+        let source = self.source;
+        let Some(InspectedVlf { header, state, .. }) = self.vlfs.get(index).copied() else {
+            return Ok(());
+        };
+        let mut walk = VlfBlocks::new(source, &header);
+        let linked = self
+            .previous
+            .filter(|last| last.lsn.vlf.checked_add(1) == Some(header.sequence.0));
+        if let Some(last) = linked {
+            walk = walk.following(&last);
+        }
+        let tail = state == VlfState::Tail;
+        let mut began = false;
+        loop {
+            match walk.next_step()? {
+                WalkStep::Block(block) => {
+                    let block_header = *block.header();
+                    self.count_block(index, &block_header);
+                    for (lsn, record) in block.records() {
+                        self.count_record(index, header.format, lsn, record, &block_header);
+                    }
+                    self.previous = Some(block_header);
+                    began = true;
+                }
+                // What follows was written before a crash that ended the log here. (The tail's first block is no such
+                // leftover: the VLF was entered for it.)
+                WalkStep::Gap { fault, .. } if tail && began && fault.is_link_fault() => return Ok(()),
+                WalkStep::Gap { offset, bytes, fault } => {
+                    self.damage_in(index, offset, bytes, describe(fault, bytes));
+                }
+                WalkStep::End { offset, fault } => {
+                    if let Some(what) = fault.and_then(|fault| end_damage(fault, tail)) {
+                        self.damage_in(index, offset, 0, what);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn damage_in(&mut self, index: usize, offset: u64, bytes: u64, what: String) {
+        self.damage.add(offset, bytes, what);
+        if let Some(vlf) = self.vlfs.get_mut(index) {
+            vlf.damaged = true;
+        }
+    }
+
+    fn count_block(&mut self, index: usize, block: &BlockHeader) {
+        let bytes = u64::from(block.block_bytes);
+        let census = &mut self.census;
+        census.total += 1;
+        census.fillers += u64::from(block.slot_count == 0);
+        census.with_checksum += u64::from(block.flags & vlf::block::FLAG_CHECKSUM != 0);
+        census.sectors += bytes / vlf::SECTOR_BYTES as u64;
+        census.bytes += bytes;
+        census.block_bytes_max = census.block_bytes_max.max(bytes);
+        census.block_bytes_min = if census.total == 1 {
+            bytes
+        } else {
+            census.block_bytes_min.min(bytes)
+        };
+        let Some(vlf) = self.vlfs.get_mut(index) else { return };
+        vlf.blocks += 1;
+        vlf.records += u64::from(block.slot_count);
+        vlf.block_bytes += bytes;
+        if vlf.state >= VlfState::Live && self.live_first.is_none() {
+            self.live_first = Some(block.lsn);
+        }
+        self.end = Some(LogEnd {
+            offset: vlf.header.start_offset + block.lsn.offset_in_vlf() + bytes,
+            last_block: block.lsn,
+            last_record: block.lsn.with_slot(block.slot_count),
+        });
+    }
+
+    fn count_record(&mut self, index: usize, format: FormatVersion, lsn: Lsn, record: &[u8], block: &BlockHeader) {
+        let Some(number) = record_kind::number_of(format, record) else {
+            let offset = self.vlfs.get(index).map_or(0, |vlf| vlf.header.start_offset) + block.lsn.offset_in_vlf();
+            self.damage_in(
+                index,
+                offset,
+                0,
+                format!("the record at {lsn} in a sound block cannot be read"),
+            );
+            return;
+        };
+        let totals = self
+            .kinds
+            .get_mut(format_index(format))
+            .and_then(|totals| totals.get_mut(usize::from(number)));
+        if let Some((count, bytes)) = totals {
+            *count += 1;
+            *bytes += record.len() as u64;
+        }
+        match number {
+            150 => self.checkpoint_begin = Some(lsn),
+            153 => self.last_checkpoint = self.checkpoint_begin,
+            _ => {}
+        }
+    }
+
+    fn into_inspection(
+        self,
+        file_bytes: u64,
+        page_zero: PageZero,
+        depth: Depth,
+        growths: Vec<GrowthEvent>,
+    ) -> Inspection {
+        let mut records_by_kind = Vec::new();
+        for format in FormatVersion::ALL {
+            let totals = self.kinds.get(format_index(format)).into_iter().flatten();
+            for (number, (count, bytes)) in (0u8..=255).zip(totals).filter(|(_, totals)| totals.0 > 0) {
+                records_by_kind.push(RecordCount {
+                    operation: record_kind::name_of(format, number),
+                    count: *count,
+                    bytes: *bytes,
+                });
+            }
+        }
+        records_by_kind.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.operation.cmp(&b.operation)));
+        let is_live = |vlf: &&InspectedVlf| vlf.state >= VlfState::Live;
+        let live = self.live_first.zip(self.end).map(|(first, end)| LiveSpan {
+            first,
+            last: end.last_record,
+            vlf_count: self.vlfs.iter().filter(is_live).count(),
+            block_bytes: self.vlfs.iter().filter(is_live).map(|vlf| vlf.block_bytes).sum(),
+        });
+        let tail = self.vlfs.iter().find(|vlf| vlf.state == VlfState::Tail);
+        let format = tail.or(self.vlfs.first()).map(|vlf| vlf.header.format);
+        Inspection {
+            file_bytes,
+            page_zero,
+            format,
+            depth,
+            records: self.vlfs.iter().map(|vlf| vlf.records).sum(),
+            vlfs: self.vlfs,
+            growths,
+            blocks: self.census,
+            records_by_kind,
+            log_end: self.end,
+            live,
+            last_checkpoint: self.last_checkpoint,
+            damage: self.damage.kept,
+            damage_count: self.damage.count,
+        }
+    }
+}
+
+fn format_index(format: FormatVersion) -> usize {
+    match format {
+        FormatVersion::SqlServer2000 => 0,
+        FormatVersion::SqlServer2005 => 1,
+        FormatVersion::SqlServer2012 => 2,
+        FormatVersion::Vlflab => 3,
+    }
+}
+
+fn describe(fault: BlockFault, bytes: u64) -> String {
+    if bytes == 0 {
+        format!("{fault}; the block is read all the same")
+    } else {
+        format!("{fault}; {bytes} bytes skipped up to the next block")
+    }
+}
+
+/// What the bytes behind a VLF's last block mean, if they are no normal end.
+fn end_damage(fault: BlockFault, tail: bool) -> Option<String> {
+    match fault.verdict(false) {
+        TailVerdict::EndOfLog => None,
+        TailVerdict::TornTail if tail => Some(format!("the last write did not finish: {fault}")),
+        TailVerdict::TornTail | TailVerdict::Damage | TailVerdict::ReadMore => Some(fault.to_string()),
+    }
+}
+
+impl Inspection {
+    /// The layout by offset, size and create LSN, for [`crate::pasted::layout_of_vlfs`].
+    pub fn spans(&self) -> impl Iterator<Item = (u64, u64, Lsn)> {
+        self.vlfs.iter().map(|vlf| {
+            let VlfSpan { offset, bytes } = vlf.header.span();
+            (offset, bytes, vlf.header.create_lsn)
+        })
+    }
+
+    /// The VLF with the highest sequence: where the log ends.
+    pub fn tail(&self) -> Option<&InspectedVlf> {
+        self.vlfs.iter().find(|vlf| vlf.state == VlfState::Tail)
+    }
+}

@@ -1,0 +1,50 @@
+//! Plans and inspections as text: tables for the terminal, JSON and CSV for programs, Markdown for tickets.
+//!
+//! The JSON names are a contract: fields are added, never renamed. CSV holds the one table a program wants (a plan's steps,
+//! a file's VLFs); numbers are plain bytes there and in JSON.
+
+mod inspection;
+mod plan;
+mod table;
+
+pub(crate) use inspection::{create_lsn_text, facts, versions_text};
+pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
+pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
+
+use std::str::FromStr;
+
+/// How a result is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text for a terminal.
+    #[default]
+    Table,
+    /// One JSON object.
+    Json,
+    /// Comma-separated values with a heading.
+    Csv,
+    /// Markdown.
+    Markdown,
+}
+
+impl Format {
+    /// The names the command line takes.
+    pub const NAMES: [&str; 4] = ["table", "json", "csv", "md"];
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "table" => Ok(Format::Table),
+            "json" => Ok(Format::Json),
+            "csv" => Ok(Format::Csv),
+            "md" => Ok(Format::Markdown),
+            other => Err(format!(
+                "'{other}' is no format; formats are {}",
+                Format::NAMES.join(", ")
+            )),
+        }
+    }
+}

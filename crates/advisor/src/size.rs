@@ -1,0 +1,197 @@
+//! Sizes and growth settings as a DBA writes and reads them: `8MB`, `1.5 GB`, `10%`.
+//!
+//! A number without a unit counts megabytes, as `SIZE = 8` does in T-SQL. Units are binary: 1 MB = 1,048,576 bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// 1024 bytes.
+pub const KB: u64 = 1024;
+/// 1024 KB.
+pub const MB: u64 = 1024 * KB;
+/// 1024 MB.
+pub const GB: u64 = 1024 * MB;
+const TB: u64 = 1024 * GB;
+
+/// A text that is no size or growth setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeError {
+    text: String,
+    expected: &'static str,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not {}", self.text, self.expected)
+    }
+}
+
+impl std::error::Error for SizeError {}
+
+/// Reads a size in bytes: a number, fractions allowed, and `B`, `KB`, `MB`, `GB` or `TB` (also `K`, `M`, `G`, `T`).
+///
+/// # Errors
+/// No number, another unit, a fraction of a byte, or more than 64 bits hold.
+pub fn parse_bytes(text: &str) -> Result<u64, SizeError> {
+    let error = || SizeError {
+        text: text.to_owned(),
+        expected: "a size; write 504KB, 8MB, 1.5GB or 2TB (a bare number counts MB)",
+    };
+    let compact: String = text.chars().filter(|c| !c.is_whitespace() && *c != '_').collect();
+    let unit_start = compact
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(compact.len());
+    let (number, unit) = compact.split_at(unit_start);
+    let unit_bytes = match unit.to_ascii_uppercase().as_str() {
+        "B" | "BYTES" => 1,
+        "K" | "KB" => KB,
+        "" | "M" | "MB" => MB,
+        "G" | "GB" => GB,
+        "T" | "TB" => TB,
+        _ => return Err(error()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.len() > 12 {
+        return Err(error());
+    }
+    let whole: u64 = whole.parse().map_err(|_| error())?;
+    let bytes = whole.checked_mul(unit_bytes).ok_or_else(error)?;
+    if fraction.is_empty() {
+        return Ok(bytes);
+    }
+    let numerator: u64 = fraction.parse().map_err(|_| error())?;
+    let denominator = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(u32::MAX));
+    let product = u128::from(numerator) * u128::from(unit_bytes);
+    if product % denominator != 0 {
+        return Err(error());
+    }
+    let part = u64::try_from(product / denominator).map_err(|_| error())?;
+    bytes.checked_add(part).ok_or_else(error)
+}
+
+/// Shows a size in the largest unit that keeps it short: `8 MB`, `504 KB`, `1.94 MB`, `64 GB`.
+pub fn format_bytes(bytes: u64) -> String {
+    let (unit_bytes, unit) = match bytes {
+        0..=0xF_FFFF => (KB, "KB"),
+        0x10_0000..0x4000_0000 => (MB, "MB"),
+        _ if bytes.is_multiple_of(GB) || bytes >= 1000 * GB => (GB, "GB"),
+        _ if bytes.is_multiple_of(MB) => (MB, "MB"),
+        _ => (GB, "GB"),
+    };
+    if bytes < KB {
+        return format!("{bytes} B");
+    }
+    if bytes.is_multiple_of(unit_bytes) {
+        return format!("{} {unit}", group_digits(bytes / unit_bytes));
+    }
+    format!("{:.2} {unit}", bytes as f64 / unit_bytes as f64)
+}
+
+/// A count with commas between its thousands.
+pub fn group_digits(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `FILEGROWTH`: by a fixed size or by a percentage of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// So many bytes each time.
+    Bytes(u64),
+    /// So many percent of the file's size each time.
+    Percent(u32),
+}
+
+impl fmt::Display for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Growth::Bytes(bytes) => f.write_str(&format_bytes(*bytes)),
+            Growth::Percent(percent) => write!(f, "{percent} %"),
+        }
+    }
+}
+
+impl FromStr for Growth {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Growth, SizeError> {
+        let Some(number) = text.trim().strip_suffix('%') else {
+            return parse_bytes(text).map(Growth::Bytes);
+        };
+        number.trim().parse().map(Growth::Percent).map_err(|_| SizeError {
+            text: text.to_owned(),
+            expected: "a percentage; write 10%",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_every_unit() {
+        let table = [
+            ("8MB", 8 * MB),
+            ("8", 8 * MB),
+            (" 8 mb ", 8 * MB),
+            ("504KB", 516_096),
+            ("1.5GB", 1536 * MB),
+            ("0.5MB", 524_288),
+            ("2TB", 2048 * GB),
+            ("516096B", 516_096),
+            ("64g", 64 * GB),
+        ];
+        for (text, bytes) in table {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "MB",
+            "-8MB",
+            "8XB",
+            "1.3KB",
+            "99999999999999999999",
+            "99999999999TB",
+            "1.2.3MB",
+            ".5MB",
+        ] {
+            assert!(parse_bytes(text).unwrap_err().to_string().contains("504KB"), "{text}");
+        }
+    }
+
+    #[test]
+    fn growth_is_a_size_or_a_percentage() {
+        assert_eq!("10%".parse(), Ok(Growth::Percent(10)));
+        assert_eq!("10 %".parse(), Ok(Growth::Percent(10)));
+        assert_eq!("64MB".parse(), Ok(Growth::Bytes(64 * MB)));
+        assert!("x%".parse::<Growth>().is_err());
+        assert_eq!(Growth::Percent(10).to_string(), "10 %");
+    }
+
+    #[test]
+    fn sizes_are_shown_short() {
+        let table = [
+            (100, "100 B"),
+            (516_096, "504 KB"),
+            (8 * MB, "8 MB"),
+            (2_031_616, "1.94 MB"),
+            (64 * GB, "64 GB"),
+            (65_544 * MB, "65,544 MB"),
+            (5 * GB + 8192, "5.00 GB"),
+        ];
+        for (bytes, text) in table {
+            assert_eq!(format_bytes(bytes), text);
+        }
+        assert_eq!(group_digits(126_399), "126,399");
+        assert_eq!(group_digits(1), "1");
+    }
+}

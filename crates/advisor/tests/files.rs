@@ -1,0 +1,327 @@
+//! Inspecting real log files and files of our own, sound, damaged and random.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use advisor::html::inspection_html;
+use advisor::inspection::{PageZero, VlfState};
+use advisor::map::of_inspection;
+use advisor::pasted::{layout_from_text, layout_of_vlfs};
+use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
+use advisor::{Depth, Inspection, inspect};
+use serde_json::Value;
+use support::{Random, log_file, real_directory, real_file};
+use vlf::{FormatVersion, ServerVersion};
+
+fn json(inspection: &Inspection) -> Value {
+    let mut out = Vec::new();
+    inspection_json(inspection, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+/// Every file that `golden.json` describes: same VLFs, by JSON as a program sees it; no damage; and the growth history
+/// rebuilt by the rules.
+#[test]
+fn every_golden_layout() {
+    let Some(directory) = real_directory() else { return };
+    let golden: Value = serde_json::from_slice(&std::fs::read(directory.join("golden.json")).unwrap()).unwrap();
+    let files = golden.as_array().unwrap();
+    assert!(files.len() >= 13);
+    for file in files {
+        let name = file["file"].as_str().unwrap();
+        let inspection = inspect(&real_file(name).unwrap(), Depth::Blocks).unwrap();
+        let found = json(&inspection);
+        assert_eq!(found["damage"], Value::Array(vec![]), "{name}");
+        assert_eq!(found["file_bytes"], file["bytes"], "{name}");
+        assert_eq!(found["format_version"], file["format_version"], "{name}");
+        let rows = found["vlfs"].as_array().unwrap();
+        let expected = file["vlfs"].as_array().unwrap();
+        assert_eq!(rows.len(), expected.len(), "{name}");
+        let names = [
+            ("size", "FileSize"),
+            ("offset", "StartOffset"),
+            ("sequence", "FSeqNo"),
+            ("parity", "Parity"),
+            ("uses", "uses"),
+            ("create_lsn", "CreateLSN"),
+        ];
+        for (row, golden) in rows.iter().zip(expected) {
+            for (ours, theirs) in names {
+                assert_eq!(row[ours], golden[theirs], "{name} {ours}");
+            }
+        }
+        assert_eq!(inspection.page_zero, PageZero::SqlServer, "{name}");
+        for event in &inspection.growths {
+            assert!(event.versions.contains(&ServerVersion::V2012), "{name}: {event:?}");
+        }
+        // The JSON is itself a layout to plan from.
+        let layout = layout_from_text(&found.to_string(), ServerVersion::V2022, None).unwrap();
+        assert_eq!(
+            layout,
+            layout_of_vlfs(inspection.spans(), ServerVersion::V2022).unwrap(),
+            "{name}"
+        );
+        assert_eq!(layout.file_bytes(), inspection.file_bytes, "{name}");
+    }
+}
+
+/// The three complete logs down to blocks and records: nothing that does not fit. A wrong LSN, previous length, checksum,
+/// stamp or slot array would be damage.
+#[test]
+fn every_block_and_record_of_the_full_files() {
+    let table = [
+        (
+            "full-northwind-v2.ldf",
+            2,
+            [170, 182, 218, 202].as_slice(),
+            3,
+            0,
+            7_311,
+            (795, 797),
+        ),
+        (
+            "full-northwind-v4.ldf",
+            4,
+            &[496, 463, 480, 480, 198, 0, 23, 280, 467, 496, 496, 624, 624, 528],
+            1,
+            0,
+            10_956,
+            (1_450, 1_451),
+        ),
+        ("full-mvcmusic-v5.ldf", 5, &[27, 83, 77], 0, 187, 3_370, (140, 140)),
+    ];
+    for (name, format, blocks, fillers, with_checksum, records, (begun, committed)) in table {
+        let Some(bytes) = real_file(name) else { return };
+        let inspection = inspect(&bytes, Depth::Blocks).unwrap();
+        assert_eq!(inspection.damage, [], "{name}");
+        assert_eq!(inspection.blocks.total, blocks.iter().sum::<u64>(), "{name}");
+        assert_eq!(inspection.blocks.fillers, fillers, "{name}");
+        assert_eq!(inspection.blocks.with_checksum, with_checksum, "{name}");
+        assert_eq!(inspection.records, records, "{name}");
+        let found = json(&inspection);
+        assert_eq!(found["format_version"], format, "{name}");
+        assert_eq!(found["records_by_kind"]["LOP_BEGIN_XACT"], begun, "{name}");
+        assert_eq!(found["records_by_kind"]["LOP_COMMIT_XACT"], committed, "{name}");
+        let counted: u64 = inspection.records_by_kind.iter().map(|kind| kind.count).sum();
+        assert_eq!(counted, records, "{name}");
+        let live = inspection.live.unwrap();
+        assert!(live.first < live.last);
+        assert_eq!(live.last, inspection.log_end.unwrap().last_record, "{name}");
+        assert!(inspection.last_checkpoint.is_some(), "{name}");
+    }
+}
+
+/// One flipped bit anywhere in a checksummed block is named with that block's offset, and all other blocks are read.
+#[test]
+fn damage_is_named_and_passed() {
+    let Some(good) = real_file("full-mvcmusic-v5.ldf") else {
+        return;
+    };
+    let sound = inspect(&good, Depth::Blocks).unwrap();
+    let vlf = sound.vlfs.iter().find(|vlf| vlf.blocks == 83).unwrap();
+    let first_block = vlf.header.start_offset + 8192;
+    let mut bytes = good.clone();
+    bytes[first_block as usize + 77] ^= 4;
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!(found.damage_count, 1);
+    assert_eq!(found.damage[0].offset, first_block);
+    assert!(found.damage[0].what.contains("checksum"), "{:?}", found.damage);
+    assert_eq!(found.blocks.total, sound.blocks.total - 1);
+    assert_eq!(found.vlfs.iter().filter(|vlf| vlf.damaged).count(), 1);
+    // A VLF header.
+    let mut bytes = good.clone();
+    bytes[vlf.header.start_offset as usize] = 0;
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!(found.vlfs.len(), sound.vlfs.len() - 1);
+    assert_eq!(
+        (found.damage[0].offset, found.damage[0].bytes),
+        (vlf.header.start_offset, vlf.header.vlf_bytes)
+    );
+}
+
+#[test]
+fn a_log_of_ours() {
+    let bytes = log_file(8 << 20, &[(5, 40), (6, 40), (3, 10), (4, 2)]);
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!(found.damage, []);
+    assert_eq!(found.format, Some(FormatVersion::Vlflab));
+    assert!(matches!(found.page_zero, PageZero::Vlflab(_)));
+    assert_eq!((found.blocks.total, found.records), (92, 276));
+    let value = json(&found);
+    assert_eq!(value["format_version"], 0x5601);
+    assert_eq!(value["records_by_kind"]["LOP_VLFLAB_CHANGE"], 92);
+    assert_eq!(value["records_by_kind"]["LOP_COMMIT_XACT"], 92);
+    let states: Vec<VlfState> = found.vlfs.iter().map(|vlf| vlf.state).collect();
+    assert_eq!(states, [VlfState::Live, VlfState::Tail, VlfState::Live, VlfState::Live]);
+    let live = found.live.unwrap();
+    assert_eq!((live.first.vlf, live.last.vlf, live.vlf_count), (3, 6, 4));
+    assert_eq!(live.last.slot, 3);
+    let end = found.log_end.unwrap();
+    assert_eq!(end.offset, found.vlfs[1].header.start_offset + 8192 + 40 * 512);
+    // Headers alone.
+    let headers = inspect(&bytes, Depth::Headers).unwrap();
+    assert_eq!((headers.vlfs.len(), headers.blocks.total), (4, 0));
+}
+
+#[test]
+fn gaps_in_the_sequence_end_the_live_span() {
+    let bytes = log_file(8 << 20, &[(5, 4), (6, 4), (3, 4), (0, 0)]);
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    let states: Vec<VlfState> = found.vlfs.iter().map(|vlf| vlf.state).collect();
+    assert_eq!(
+        states,
+        [VlfState::Live, VlfState::Tail, VlfState::Old, VlfState::Unused]
+    );
+    assert_eq!(found.live.unwrap().first.vlf, 5);
+    // The block of 5 follows one that is not the last of 4, which is gone: nothing to compare, no damage.
+    assert_eq!(found.damage, []);
+}
+
+#[test]
+fn lost_and_doubled_vlfs_are_reported() {
+    // The last blocks of VLF 5 are gone: its successor's first block shows it.
+    let good = log_file(8 << 20, &[(5, 40), (6, 40), (0, 0), (0, 0)]);
+    let sound = inspect(&good, Depth::Blocks).unwrap();
+    let start = sound.vlfs[0].header.start_offset as usize;
+    let mut bytes = good.clone();
+    bytes[start + 8192 + 30 * 512..start + 8192 + 40 * 512].fill(0);
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!(found.damage_count, 1);
+    assert_eq!(found.damage[0].offset, sound.vlfs[1].header.start_offset + 8192);
+    assert_eq!(found.blocks.total, 70);
+    // A write that did not finish at the end of the log.
+    let mut bytes = good.clone();
+    let last = sound.log_end.unwrap().offset as usize - 512;
+    bytes[last + 300] ^= 1;
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!(found.damage_count, 1);
+    assert!(
+        found.damage[0].what.starts_with("the last write did not finish"),
+        "{:?}",
+        found.damage
+    );
+    // Page 0 says another layout than the headers.
+    let other = log_file(4 << 20, &[(0, 0); 4]);
+    let mut bytes = good;
+    bytes[..8192].copy_from_slice(&other[..8192]);
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert!(found.damage[0].what.contains("directory"), "{:?}", found.damage);
+}
+
+#[test]
+fn texts_maps_and_pages() {
+    let bytes = log_file(8 << 20, &[(5, 40), (6, 40), (3, 10), (0, 0)]);
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    let table = inspection_table(&found, "a<b>.ldf", true);
+    for part in [
+        "a<b>.ldf",
+        "0x5601",
+        "tail",
+        "LOP_VLFLAB_CHANGE",
+        "created",
+        "none found",
+        "Growth history",
+    ] {
+        assert!(table.contains(part), "no {part} in\n{table}");
+    }
+    let map = of_inspection(&found);
+    assert!(map.contains("█ tail 1  ▒ live 1  ░ old 1  · unused 1"), "{map}");
+    let widths: Vec<usize> = map.lines().take(3).map(|line| line.chars().count()).collect();
+    assert!(widths.iter().all(|width| *width < 100), "{map}");
+    assert!(inspection_markdown(&found, "log", true).contains("|---:|"));
+    let html = inspection_html(&found, "a<b>.ldf");
+    assert!(html.contains("a&lt;b&gt;.ldf") && !html.contains("a<b>"));
+    assert_eq!(html.matches("<path").count(), 4);
+    let mut csv = Vec::new();
+    inspection_csv(&found, &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.lines().count(), 5);
+    let layout = layout_from_text(&csv, ServerVersion::V2022, None).unwrap();
+    assert_eq!(layout.file_bytes(), 8 << 20);
+}
+
+/// Every form of output, whatever the file.
+fn render_all(inspection: &Inspection) -> usize {
+    let table = inspection_table(inspection, "log", true);
+    let markdown = inspection_markdown(inspection, "log", true);
+    let page = inspection_html(inspection, "log");
+    let mut csv = Vec::new();
+    inspection_csv(inspection, &mut csv).unwrap();
+    table.len() + markdown.len() + page.len() + csv.len() + json(inspection).to_string().len()
+}
+
+/// Changes bytes, sectors and lengths of a sound file, in ways that keep some of it believable.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..1 + random.below(12) {
+        let at = random.below(bytes.len().max(1) as u64) as usize;
+        let sector = at / 512 * 512;
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => bytes
+                .iter_mut()
+                .skip(at)
+                .take(1 + random.below(600) as usize)
+                .for_each(|byte| *byte = random.next() as u8),
+            2 => bytes.iter_mut().skip(sector).take(512).for_each(|byte| *byte = 0),
+            3 => {
+                // A sector of the file somewhere else: blocks and headers that are sound but misplaced.
+                let from = random.below(bytes.len().max(1) as u64) as usize / 512 * 512;
+                let copy: Vec<u8> = bytes.iter().skip(from).take(512).copied().collect();
+                bytes
+                    .iter_mut()
+                    .skip(sector)
+                    .zip(copy)
+                    .for_each(|(byte, new)| *byte = new);
+            }
+            4 => bytes
+                .iter_mut()
+                .skip(sector)
+                .take(64)
+                .for_each(|byte| *byte ^= 1 << random.below(8)),
+            _ => {
+                if let Some(byte) = bytes.get_mut(sector + random.below(48) as usize) {
+                    *byte = random.next() as u8;
+                }
+            }
+        }
+    }
+}
+
+/// No bytes make the reader panic, and whatever it reads and skips lies inside the file.
+#[test]
+fn mutated_and_random_files_are_answered() {
+    let mut seeds = vec![
+        log_file(768 * 1024, &[(5, 40), (6, 40), (4, 9)]),
+        log_file(516_096, &[(1, 3), (0, 0)]),
+    ];
+    seeds.extend(
+        ["full-northwind-v2.ldf", "full-mvcmusic-v5.ldf"]
+            .into_iter()
+            .filter_map(real_file),
+    );
+    let mut random = Random::new(77);
+    for round in 0..400 {
+        let mut bytes = seeds[round % seeds.len()].clone();
+        mutate(&mut bytes, &mut random);
+        let found = inspect(&bytes, Depth::Blocks).unwrap();
+        assert!(
+            found.vlfs.iter().all(|vlf| vlf.header.span().end() <= found.file_bytes),
+            "round {round}"
+        );
+        assert!(
+            found.damage.iter().all(|damage| damage.offset <= found.file_bytes),
+            "round {round}"
+        );
+        assert!(found.blocks.bytes <= found.file_bytes, "round {round}");
+        if round % 8 == 0 {
+            assert!(render_all(&found) > 0);
+        }
+        let _ = layout_of_vlfs(found.spans(), ServerVersion::V2022);
+    }
+    for length in [0, 1, 511, 512, 8191, 8192, 8193, 9000, 100_000] {
+        let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        let found = inspect(&bytes, Depth::Blocks).unwrap();
+        assert!(found.damage_count > 0, "{length}");
+        assert!(render_all(&found) > 0);
+    }
+}
