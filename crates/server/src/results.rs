@@ -92,22 +92,15 @@ impl<'a> Results<'a> {
         self.tokens.done(DoneKind::DoneProc, &done);
     }
 
-    /// Ends the message: with the last DONE of a batch, or with the acknowledgement of an ATTENTION.
-    pub(crate) fn finish(mut self, attention: bool) -> bool {
+    /// Ends the message with the last DONE of a batch; a cancelled request ends in an error. False when the session must
+    /// end with it.
+    pub(crate) fn finish(mut self, cancelled: bool) -> bool {
+        self.failed |= cancelled;
         if self.open_call {
             self.procedure_done(false);
         }
-        if attention {
-            self.release();
-            self.tokens.done(
-                DoneKind::Done,
-                &Done {
-                    attention,
-                    ..Done::default()
-                },
-            );
-        } else if self.kind == DoneKind::Done {
-            let mut last = match self.held.take() {
+        if self.kind == DoneKind::Done {
+            let last = match self.held.take() {
                 Some(held) if !self.failed => held,
                 held => {
                     self.held = held;
@@ -118,8 +111,10 @@ impl<'a> Results<'a> {
                     }
                 }
             };
-            last.more = false;
-            self.tokens.done(DoneKind::Done, &last);
+            self.tokens.done(DoneKind::Done, &Done { more: false, ..last });
+        } else if self.tokens.pending() == 0 {
+            // A message must not be empty: an RPC message without a single call is answered by a bare DONE.
+            self.tokens.done(DoneKind::Done, &Done::default());
         }
         let sent = self.tokens.finish(self.stream).is_ok();
         sent && !self.ends_session()

@@ -76,6 +76,12 @@ impl<B: Backend> Session<'_, B> {
             return true;
         }
         self.acknowledged = self.attention_messages;
+        self.acknowledge()
+    }
+
+    /// Answers an ATTENTION, in a message of its own as SQL Server does: drivers read the interrupted answer to its end
+    /// and then wait for this one.
+    fn acknowledge(&mut self) -> bool {
         self.tokens.done(
             DoneKind::Done,
             &Done {
@@ -130,7 +136,8 @@ impl<B: Backend> Session<'_, B> {
         let received = self.signals.attentions();
         let attention = received > self.acknowledged;
         self.acknowledged = received;
-        results.finish(attention) && !self.inner.has_ended()
+        let goes_on = results.finish(attention) && (!attention || self.acknowledge());
+        goes_on && !self.inner.has_ended()
     }
 
     fn reset(&mut self, keep_transaction: bool) -> bool {

@@ -1,4 +1,4 @@
-//! The rows of INSERT BULK: COLMETADATA, then ROW tokens, then DONE, as the server itself sends them.
+//! The rows of INSERT BULK: COLMETADATA, then ROW tokens, then DONE, nearly as the server itself sends them.
 
 use crate::column::{Column, WireType};
 use crate::cursor::{Cursor, DecodeError};
@@ -88,14 +88,8 @@ fn column(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<(Column, WireT
     let flags = cursor.u16("column flags")?;
     let wire = WireType::parse(cursor)?;
     if wire.column.is_large_object() {
-        let parts = if version.is_2005_or_later() {
-            cursor.u8("table name")?
-        } else {
-            1
-        };
-        for _ in 0..parts {
-            cursor.us_varchar("table name")?;
-        }
+        // Clients send one name here, whatever the version; the server's own COLMETADATA has parts from 7.2 on.
+        cursor.us_varchar("table name")?;
     }
     let column = Column {
         name: cursor.b_varchar("column name")?,
