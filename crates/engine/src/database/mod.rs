@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::lock::LockOwner;
 use crate::log::TransactionChain;
 use crate::page::ObjectId;
-use crate::recovery::{self, BootRecord, RecoveryModel};
+use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
 use identity::Identities;
@@ -134,11 +134,11 @@ impl Database {
     /// Writes a checkpoint, makes the boot record point to it, and reuses what log it can.
     pub fn checkpoint(&self) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
-        self.checkpoint_locked(false)
+        self.checkpoint_locked(false, Purpose::Routine)
     }
 
-    fn checkpoint_locked(&self, clean: bool) -> Result<()> {
-        let done = recovery::checkpoint(&self.storage, &self.transactions)?;
+    fn checkpoint_locked(&self, clean: bool, purpose: Purpose) -> Result<()> {
+        let done = recovery::checkpoint(&self.storage, &self.transactions, purpose)?;
         let next_transaction = self.transactions.next_id();
         self.change_boot(|boot| {
             boot.checkpoint = done.begin;
@@ -155,7 +155,9 @@ impl Database {
         self.store_identities()?;
         let _one_at_a_time = self.checkpointing.lock();
         let nothing_to_undo = self.transactions.oldest().is_none();
-        self.checkpoint_locked(nothing_to_undo)
+        self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;
+        self.storage.log.close();
+        Ok(())
     }
 
     /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.

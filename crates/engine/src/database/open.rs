@@ -4,8 +4,8 @@
 //! 1. data files and log file headers are opened, torn pages mended from the double-write file;
 //! 2. every VLF is discovered;
 //! 3. analysis, from the boot record's checkpoint to the end of the log; the log can be written from here on;
-//! 4. redo; 5. the space maps are read; 6. undo; 7. the catalog is read, and extents that nobody owns are freed;
-//! 8. a checkpoint is written.
+//! 4. redo; 5. the space maps are read; 6. undo; 7. the catalog is read;
+//! 8. a checkpoint is written, and extents that nobody owns are freed.
 
 use super::identity::Identities;
 use super::truncation::BackupHolds;
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::lock::{LockManager, LockOwner};
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, TransactionChain, TransactionId};
 use crate::page::ObjectId;
-use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
+use crate::recovery::{self, Analysis, BootRecord, Purpose, RecoveryModel};
 use crate::seams::{DateTimeTicks, Environment};
 use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
@@ -370,10 +370,18 @@ impl<'c> Recovering<'c> {
         let analysis = recovery::analyse(&self.storage, self.boot.checkpoint, &mut |position| {
             progress.report(position)
         })?;
+        // Undo needs free VLFs, and which ones are free is known from here on.
+        self.storage.log.truncate(self.log_needed_from(&analysis));
         self.storage.log.resume(analysis.end)?;
         self.report.analysis_ms = (self.now() - started) / 1_000;
         self.warn_of_many_vlfs();
         Ok(analysis)
+    }
+
+    fn log_needed_from(&self, analysis: &Analysis) -> Lsn {
+        let losers = analysis.losers.iter().map(|loser| loser.first);
+        let backup = (self.boot.log_backup_start != Lsn::ZERO).then_some(self.boot.log_backup_start);
+        losers.chain(backup).fold(self.boot.redo_start.min(self.boot.checkpoint), Lsn::min)
     }
 
     /// Step 4, up to and including the record at `until`.
@@ -420,15 +428,17 @@ impl<'c> Recovering<'c> {
         };
         let mut database = parts.assemble(context, files)?;
         if !was_clean {
-            let owned: Vec<ObjectRoot> = database.owned_roots();
-            database.space.reconcile(&database.storage, &owned)?;
             let text = format!(
                 "Recovery is writing a checkpoint in database '{}' ({}). This is an informational message only. No user action is required.",
                 storage.name, storage.id
             );
             context.env.errorlog.write(&say_as, text);
         }
-        database.checkpoint()?;
+        // The checkpoint comes first: after a crash with a full log it is what makes room for everything else.
+        database.checkpoint_locked(false, Purpose::EndOfRecovery)?;
+        if !was_clean {
+            database.free_orphans()?;
+        }
         database.recovery.total_ms = (context.env.clock.now_micros() - started_micros) / 1_000;
         report_end(context, &say_as, &database, was_clean);
         Ok(database)
@@ -504,6 +514,14 @@ impl<'c> Recovering<'c> {
 }
 
 impl Database {
+    /// Frees extents that a crash left without an owner. With a full log they stay for the next start.
+    fn free_orphans(&self) -> Result<()> {
+        match self.space.reconcile(&self.storage, &self.owned_roots()) {
+            Err(error) if !error.is_log_full() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Every object's storage, the catalog's own included: what the space maps may call owned.
     pub fn owned_roots(&self) -> Vec<ObjectRoot> {
         let boot = self.boot();

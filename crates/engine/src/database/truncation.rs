@@ -118,6 +118,7 @@ impl Database {
         let held = self.storage.log.end().vlf != point.vlf;
         let shown = if held { reason } else { ReuseWait::Nothing };
         self.reuse_wait.store(shown as u8, Ordering::Relaxed);
+        self.storage.log.set_reuse_wait(shown.name());
         freed
     }
 

@@ -176,6 +176,9 @@ impl Instance {
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
             return Err(Error::database_in_use(&entry.name));
         }
+        if let Ok(database) = slot.database() {
+            database.storage.log.close();
+        }
         slot.set_state(DatabaseState::Offline);
         let outcome = self.forget_database(&entry);
         session.locks().unlock(Resource::Database(entry.database_id));

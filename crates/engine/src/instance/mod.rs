@@ -125,11 +125,7 @@ impl Instance {
     /// The policy that databases opened from now on follow, and those open now as well.
     pub fn set_policy(&self, policy: LogPolicy) {
         *self.policy.write() = policy;
-        for slot in self.registry.all() {
-            if let Ok(database) = slot.database() {
-                database.storage.log.set_policy(policy);
-            }
-        }
+        self.online().for_each(|database| database.storage.log.set_policy(policy));
     }
 
     /// The log policy in force.
@@ -208,19 +204,23 @@ impl Instance {
             worker.stop();
         }
         if nowait {
+            self.online().for_each(|database| database.storage.log.close());
             return Ok(());
         }
         let mut outcome = Ok(());
-        for slot in self.registry.all().into_iter().rev() {
-            if let Ok(database) = slot.database() {
-                let closed = database.close_cleanly();
-                if let Err(error) = &closed {
-                    self.env.errorlog.write_error("Server", error);
-                }
-                outcome = outcome.and(closed);
+        for database in self.online() {
+            let closed = database.close_cleanly();
+            if let Err(error) = &closed {
+                self.env.errorlog.write_error("Server", error);
             }
+            outcome = outcome.and(closed);
         }
         outcome
+    }
+
+    /// Databases that are open, master last.
+    fn online(&self) -> impl Iterator<Item = Arc<Database>> {
+        self.registry.all().into_iter().rev().filter_map(|slot| slot.database().ok())
     }
 
     /// Stores a setting of `sp_configure` in master.

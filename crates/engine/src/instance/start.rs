@@ -129,6 +129,7 @@ impl Instance {
         let text = "Recovery is complete. This is an informational message only. No user action is required.";
         instance.env.errorlog.write("spid8s", text);
         let instance = Arc::new(instance);
+        instance.pool.start_lazy_writer();
         if instance.env.background == Background::Threads {
             let worker = worker::Worker::start(&instance);
             let worker = worker

@@ -99,13 +99,27 @@ impl LogManager {
     /// # Errors
     /// 9002 when even that is used up, 9001 after a failed write.
     pub fn append_system(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
+        self.append_on(kind, payload, Claim::System)
+    }
+
+    /// Appends a record of the checkpoint that ends recovery. A log that was full at the crash has no reserve left, and this
+    /// checkpoint is what lets it be reused: like a rollback's records, its own make the log grow past MAXSIZE rather than
+    /// fail.
+    ///
+    /// # Errors
+    /// 9001 after a failed write; those of growing the file.
+    pub fn append_end_of_recovery(&self, kind: RecordKind, payload: &[&[u8]]) -> Result<Lsn> {
+        self.append_on(kind, payload, Claim::Promised)
+    }
+
+    fn append_on(&self, kind: RecordKind, payload: &[&[u8]], claim: Claim) -> Result<Lsn> {
         let header = RecordHeader {
             kind,
             transaction: TransactionId::SYSTEM,
             previous: Lsn::ZERO,
             undo_next: Lsn::ZERO,
         };
-        let (lsn, state) = self.append_record(&header, payload, Claim::System)?;
+        let (lsn, state) = self.append_record(&header, payload, claim)?;
         self.look_ahead(state);
         Ok(lsn)
     }

@@ -31,11 +31,28 @@ pub struct Checkpointed {
     pub oldest_active: Option<Lsn>,
 }
 
+/// What a checkpoint is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To make the next recovery short, or the log reusable. Fails with 9002 when the log is full.
+    Routine,
+    /// To end recovery. Has to find room.
+    EndOfRecovery,
+}
+
 /// Writes a checkpoint.
-pub fn checkpoint(storage: &DatabaseStorage, transactions: &TransactionTable) -> Result<Checkpointed> {
+pub fn checkpoint(
+    storage: &DatabaseStorage,
+    transactions: &TransactionTable,
+    purpose: Purpose,
+) -> Result<Checkpointed> {
+    let append = |kind, payload: &[&[u8]]| match purpose {
+        Purpose::Routine => storage.log.append_system(kind, payload),
+        Purpose::EndOfRecovery => storage.log.append_end_of_recovery(kind, payload),
+    };
     let now = storage.env.clock.wall_ticks();
     let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
-    let begin = storage.log.append_system(RecordKind::CheckpointBegin, &time)?;
+    let begin = append(RecordKind::CheckpointBegin, &time)?;
     let active: Vec<ActiveEntry> = transactions
         .snapshot()
         .into_iter()
@@ -47,7 +64,7 @@ pub fn checkpoint(storage: &DatabaseStorage, transactions: &TransactionTable) ->
         .collect();
     for entries in active.chunks(ENTRIES_PER_RECORD) {
         let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
-        storage.log.append_system(RecordKind::CheckpointActive, &[&bytes])?;
+        append(RecordKind::CheckpointActive, &[&bytes])?;
     }
     storage.pool.flush_database(storage.id, None)?;
     let redo_start = storage
@@ -55,7 +72,7 @@ pub fn checkpoint(storage: &DatabaseStorage, transactions: &TransactionTable) ->
         .oldest_dirty(storage.id)
         .map_or(begin, |dirty| dirty.min(begin));
     let places = [&begin.to_bytes()[..], &redo_start.to_bytes()[..]];
-    let end = storage.log.append_system(RecordKind::CheckpointEnd, &places)?;
+    let end = append(RecordKind::CheckpointEnd, &places)?;
     storage.log.flush_to(end)?;
     let oldest_active = active.iter().map(|entry| entry.first).min();
     Ok(Checkpointed {

@@ -19,5 +19,5 @@ mod redo;
 
 pub use analysis::{Analysis, analyse};
 pub use boot::{BOOT_BYTES, BootRecord, RecoveryModel};
-pub use checkpoint::{Checkpointed, checkpoint};
+pub use checkpoint::{Checkpointed, Purpose, checkpoint};
 pub use redo::{Redone, redo};
