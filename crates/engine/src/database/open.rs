@@ -381,7 +381,9 @@ impl<'c> Recovering<'c> {
     fn log_needed_from(&self, analysis: &Analysis) -> Lsn {
         let losers = analysis.losers.iter().map(|loser| loser.first);
         let backup = (self.boot.log_backup_start != Lsn::ZERO).then_some(self.boot.log_backup_start);
-        losers.chain(backup).fold(self.boot.redo_start.min(self.boot.checkpoint), Lsn::min)
+        losers
+            .chain(backup)
+            .fold(self.boot.redo_start.min(self.boot.checkpoint), Lsn::min)
     }
 
     /// Step 4, up to and including the record at `until`.

@@ -125,7 +125,8 @@ impl Instance {
     /// The policy that databases opened from now on follow, and those open now as well.
     pub fn set_policy(&self, policy: LogPolicy) {
         *self.policy.write() = policy;
-        self.online().for_each(|database| database.storage.log.set_policy(policy));
+        self.online()
+            .for_each(|database| database.storage.log.set_policy(policy));
     }
 
     /// The log policy in force.
@@ -220,7 +221,11 @@ impl Instance {
 
     /// Databases that are open, master last.
     fn online(&self) -> impl Iterator<Item = Arc<Database>> {
-        self.registry.all().into_iter().rev().filter_map(|slot| slot.database().ok())
+        self.registry
+            .all()
+            .into_iter()
+            .rev()
+            .filter_map(|slot| slot.database().ok())
     }
 
     /// Stores a setting of `sp_configure` in master.
