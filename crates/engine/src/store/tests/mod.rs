@@ -4,6 +4,7 @@
 
 mod faults;
 mod heap_model;
+mod interleaved;
 mod space;
 mod tree_model;
 mod undo;

@@ -32,7 +32,7 @@ use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
-use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_MAX, UndoKind};
+use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_MAX, ROW_OVERHEAD_BYTES, UndoKind};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -353,20 +353,16 @@ impl Tree {
         row_bytes: usize,
         old_bytes: Option<usize>,
     ) -> bool {
-        let oldest_active = storage.oldest_active.load();
-        let Some(old_bytes) = old_bytes else {
-            return page.fits(row_bytes, oldest_active);
-        };
-        let growth = row_bytes.saturating_sub(old_bytes);
-        // The only row of a page may use the reserve: whatever was freed here was freed by its own, locking, transaction.
-        let is_alone = page.slot_count() == 1;
-        let free = page.contiguous_free() + usize::from(page.hole_bytes());
-        growth
-            <= if is_alone {
-                free
-            } else {
-                page.usable_free(oldest_active)
-            }
+        // A page without rows, or with none but the one to be replaced, keeps its reserve for nobody else: rows that shrank are
+        // still on their page, and the one row's lock is ours.
+        let free_of_others = page.contiguous_free() + usize::from(page.hole_bytes());
+        let usable = page.usable_free(storage.oldest_active.load());
+        match (old_bytes, page.slot_count()) {
+            (None, 0) => row_bytes + ROW_OVERHEAD_BYTES <= free_of_others,
+            (None, _) => row_bytes + ROW_OVERHEAD_BYTES <= usable,
+            (Some(old_bytes), 1) => row_bytes.saturating_sub(old_bytes) <= free_of_others,
+            (Some(old_bytes), _) => row_bytes.saturating_sub(old_bytes) <= usable,
+        }
     }
 
     /// Removes the ghosts of a full leaf if nobody can bring them back; splits it otherwise.

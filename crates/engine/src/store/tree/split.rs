@@ -37,7 +37,7 @@ impl Tree {
     /// again: between the two, others may use the room.
     pub(super) fn split_for(&self, ctx: &mut StoreContext<'_>, key: &[u8], row_bytes: usize) -> Result<()> {
         self.descend_splitting(ctx, key, |tree, ctx, parent, leaf, slot| {
-            if leaf.view().fits(row_bytes, ctx.storage.oldest_active.load()) {
+            if tree.has_room(ctx.storage, leaf.view(), row_bytes, None) {
                 return Ok(());
             }
             let is_last = leaf.view().next().is_none();
@@ -244,8 +244,9 @@ impl Tree {
         let is_branch = page.level() > 0;
         let key_of = |slot: u16| key_at(storage, page, id, slot);
         if slot_count < 2 {
-            let is_below = slot_count == 1 && key_of(0)? < key;
-            let separator = if slot_count == 0 || is_below { key } else { key_of(0)? };
+            // A page without rows has room for any, so there is one. It stays where it is or moves as a whole.
+            let is_below = key_of(0)? < key;
+            let separator = if is_below { key } else { key_of(0)? };
             return Ok(Cut {
                 slot: u16::from(is_below),
                 separator: separator.to_vec(),
