@@ -82,11 +82,7 @@ impl DiskError {
         self
     }
 
-    pub(crate) fn from_errno(
-        errno: rustix::io::Errno,
-        operation: &'static str,
-        path: &Path,
-    ) -> DiskError {
+    pub(crate) fn from_errno(errno: rustix::io::Errno, operation: &'static str, path: &Path) -> DiskError {
         use rustix::io::Errno;
         let kind = match errno {
             Errno::NOENT | Errno::NOTDIR => DiskErrorKind::NotFound,
@@ -99,11 +95,7 @@ impl DiskError {
         DiskError::new(kind, operation, path).with_os_error(errno.raw_os_error())
     }
 
-    pub(crate) fn from_std(
-        error: &std::io::Error,
-        operation: &'static str,
-        path: &Path,
-    ) -> DiskError {
+    pub(crate) fn from_std(error: &std::io::Error, operation: &'static str, path: &Path) -> DiskError {
         match rustix::io::Errno::from_io_error(error) {
             Some(errno) => DiskError::from_errno(errno, operation, path),
             None => DiskError::new(DiskErrorKind::Io, operation, path),
@@ -113,12 +105,7 @@ impl DiskError {
 
 impl fmt::Display for DiskError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "cannot {} '{}'",
-            self.operation,
-            self.path.display()
-        )?;
+        write!(formatter, "cannot {} '{}'", self.operation, self.path.display())?;
         if let Some(offset) = self.offset {
             write!(formatter, " at byte {offset}")?;
         }

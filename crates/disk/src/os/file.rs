@@ -62,19 +62,16 @@ impl Direct {
     fn open(path: &Path) -> Option<Direct> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::DIRECT;
         let plain = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty())).ok()?;
-        let durable =
-            uninterrupted(|| rustix::fs::open(path, flags | OFlags::DSYNC, Mode::empty())).ok()?;
+        let durable = uninterrupted(|| rustix::fs::open(path, flags | OFlags::DSYNC, Mode::empty())).ok()?;
         let status = rustix::fs::statx(&plain, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
         let (offset_alignment, memory_alignment) = match status {
-            Ok(status) if status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => (
-                status.stx_dio_offset_align as usize,
-                status.stx_dio_mem_align as usize,
-            ),
+            Ok(status) if status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
+                (status.stx_dio_offset_align as usize, status.stx_dio_mem_align as usize)
+            }
             // Kernels before 6.1 do not tell; the buffer's alignment satisfies every common device.
             _ => (BUFFER_ALIGNMENT_BYTES, BUFFER_ALIGNMENT_BYTES),
         };
-        let usable =
-            |alignment: usize| alignment.is_power_of_two() && alignment <= BUFFER_ALIGNMENT_BYTES;
+        let usable = |alignment: usize| alignment.is_power_of_two() && alignment <= BUFFER_ALIGNMENT_BYTES;
         (usable(offset_alignment) && usable(memory_alignment)).then_some(Direct {
             plain,
             durable,
@@ -84,9 +81,7 @@ impl Direct {
     }
 
     fn accepts_range(&self, offset: u64, len: usize) -> bool {
-        len > 0
-            && offset.is_multiple_of(self.offset_alignment as u64)
-            && len.is_multiple_of(self.offset_alignment)
+        len > 0 && offset.is_multiple_of(self.offset_alignment as u64) && len.is_multiple_of(self.offset_alignment)
     }
 
     fn accepts_memory(&self, memory: &[u8]) -> bool {
@@ -110,9 +105,7 @@ fn read_until(
 ) -> Result<ReadOutcome, Errno> {
     let mut done = 0;
     while done < needed {
-        let read = uninterrupted(|| {
-            rustix::io::pread(descriptor, &mut buffer[done..], offset + done as u64)
-        })?;
+        let read = uninterrupted(|| rustix::io::pread(descriptor, &mut buffer[done..], offset + done as u64))?;
         done += read;
         // A direct read ends between boundaries only at the end of the file.
         let at_end = read == 0 || !read.is_multiple_of(alignment);
@@ -124,25 +117,15 @@ fn read_until(
 }
 
 /// Writes all bytes. A short direct write is continued from the last boundary it reached.
-fn write_all(
-    descriptor: &OwnedFd,
-    bytes: &[u8],
-    offset: u64,
-    alignment: usize,
-) -> Result<(), Errno> {
+fn write_all(descriptor: &OwnedFd, bytes: &[u8], offset: u64, alignment: usize) -> Result<(), Errno> {
     let mut done = 0;
     while done < bytes.len() {
-        let written =
-            uninterrupted(|| rustix::io::pwrite(descriptor, &bytes[done..], offset + done as u64))?;
+        let written = uninterrupted(|| rustix::io::pwrite(descriptor, &bytes[done..], offset + done as u64))?;
         let kept = written - written % alignment;
         if kept == 0 && written < bytes.len() - done {
             return Err(Errno::IO);
         }
-        done += if written == bytes.len() - done {
-            written
-        } else {
-            kept
-        };
+        done += if written == bytes.len() - done { written } else { kept };
     }
     Ok(())
 }
@@ -203,16 +186,10 @@ impl OsFile {
     }
 
     fn note_sync_failure(&self, errno: Errno) {
-        self.sync_failed
-            .store(errno.raw_os_error(), Ordering::Release);
+        self.sync_failed.store(errno.raw_os_error(), Ordering::Release);
     }
 
-    fn read_bounced(
-        &self,
-        direct: &Direct,
-        offset: u64,
-        buffer: &mut [u8],
-    ) -> Result<(), DiskError> {
+    fn read_bounced(&self, direct: &Direct, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError> {
         let alignment = direct.offset_alignment;
         let mut at = offset;
         for chunk in buffer.chunks_mut(BOUNCE_BYTES_MAX) {
@@ -231,13 +208,7 @@ impl OsFile {
     }
 
     /// Writes through a direct descriptor, by way of an aligned copy when the memory is not aligned.
-    fn write_direct(
-        &self,
-        descriptor: &OwnedFd,
-        direct: &Direct,
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<(), Errno> {
+    fn write_direct(&self, descriptor: &OwnedFd, direct: &Direct, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
         let alignment = direct.offset_alignment;
         if direct.accepts_memory(bytes) {
             return write_all(descriptor, bytes, offset, alignment);
@@ -280,9 +251,7 @@ impl File for OsFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError> {
         let needed = buffer.len();
         let outcome = match &self.direct {
-            Some(direct)
-                if direct.accepts_range(offset, needed) && direct.accepts_memory(buffer) =>
-            {
+            Some(direct) if direct.accepts_range(offset, needed) && direct.accepts_memory(buffer) => {
                 let alignment = direct.offset_alignment;
                 read_until(&direct.plain, buffer, needed, offset, alignment)
             }
@@ -319,8 +288,7 @@ impl File for OsFile {
                     error
                 }),
             _ => {
-                write_all(&self.buffered, bytes, offset, 1)
-                    .map_err(|errno| self.failed(errno, "write", offset))?;
+                write_all(&self.buffered, bytes, offset, 1).map_err(|errno| self.failed(errno, "write", offset))?;
                 self.sync()
             }
         }
@@ -363,14 +331,7 @@ impl File for OsFile {
         if new_len <= old_len {
             return Ok(());
         }
-        let reserve = || {
-            rustix::fs::fallocate(
-                &self.buffered,
-                FallocateFlags::empty(),
-                old_len,
-                new_len - old_len,
-            )
-        };
+        let reserve = || rustix::fs::fallocate(&self.buffered, FallocateFlags::empty(), old_len, new_len - old_len);
         let grown = match uninterrupted(reserve) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.write_zeros(old_len, new_len),
             result => result,

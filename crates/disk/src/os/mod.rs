@@ -65,14 +65,12 @@ impl Disk for OsDisk {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DiskError> {
-        uninterrupted(|| rustix::fs::unlink(path))
-            .map_err(|errno| DiskError::from_errno(errno, "delete", path))?;
+        uninterrupted(|| rustix::fs::unlink(path)).map_err(|errno| DiskError::from_errno(errno, "delete", path))?;
         sync_directory(directory_of(path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        uninterrupted(|| rustix::fs::rename(from, to))
-            .map_err(|errno| DiskError::from_errno(errno, "rename", from))?;
+        uninterrupted(|| rustix::fs::rename(from, to)).map_err(|errno| DiskError::from_errno(errno, "rename", from))?;
         let (source, target) = (directory_of(from), directory_of(to));
         sync_directory(target)?;
         if source != target {

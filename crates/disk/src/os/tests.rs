@@ -62,24 +62,15 @@ fn names_are_created_renamed_listed_and_deleted() {
         DiskErrorKind::AlreadyExists
     );
     OsDisk.create(&b, Access::Buffered).unwrap();
-    assert_eq!(
-        OsDisk.list(&directory.0).unwrap(),
-        vec![a.clone(), b.clone()]
-    );
+    assert_eq!(OsDisk.list(&directory.0).unwrap(), vec![a.clone(), b.clone()]);
     OsDisk.rename(&a, &b).unwrap();
     assert_eq!(OsDisk.len(&a).unwrap(), None);
     assert_eq!(OsDisk.len(&b).unwrap(), Some(4096));
     OsDisk.delete(&b).unwrap();
-    assert_eq!(
-        OsDisk.delete(&b).err().unwrap().kind,
-        DiskErrorKind::NotFound
-    );
+    assert_eq!(OsDisk.delete(&b).err().unwrap().kind, DiskErrorKind::NotFound);
     OsDisk.create_directories(&nested).unwrap();
     OsDisk.create_directories(&nested).unwrap();
-    assert_eq!(
-        OsDisk.list(&directory.file("x/y")).unwrap(),
-        vec![nested.clone()]
-    );
+    assert_eq!(OsDisk.list(&directory.file("x/y")).unwrap(), vec![nested.clone()]);
     assert_eq!(OsDisk.len(&nested).unwrap(), None, "a directory is no file");
     assert!(OsDisk.available_bytes(&directory.0).unwrap() > 0);
 }
@@ -94,9 +85,7 @@ fn every_alignment_of_offset_length_and_memory_reads_back_what_was_written() {
     for parent in parents {
         let directory = TemporaryDirectory::below(&parent);
         for access in [Access::Direct, Access::Buffered] {
-            let file = OsDisk
-                .create(&directory.file(&format!("{access:?}")), access)
-                .unwrap();
+            let file = OsDisk.create(&directory.file(&format!("{access:?}")), access).unwrap();
             let mut model = pattern(64 * 1024, 9);
             file.write_at(0, &model).unwrap();
             let memory = {
@@ -139,8 +128,7 @@ fn vectored_writes_join_their_parts() {
     file.write_vectored_at(0, &many).unwrap();
     assert_eq!(file.len().unwrap(), 3000 * 4096);
     // Parts that are odd alone but whole together, then parts that are odd in sum, and none at all.
-    file.write_vectored_at(4096, &[b"abc", &page[..4093]])
-        .unwrap();
+    file.write_vectored_at(4096, &[b"abc", &page[..4093]]).unwrap();
     file.write_vectored_at(20_000, &[b"x", b"", b"yz"]).unwrap();
     file.write_vectored_at(0, &[]).unwrap();
     let mut bytes = [0; 5];
@@ -154,9 +142,7 @@ fn vectored_writes_join_their_parts() {
 fn reading_past_the_end_is_an_unexpected_end() {
     let directory = TemporaryDirectory::new();
     for access in [Access::Direct, Access::Buffered] {
-        let file = OsDisk
-            .create(&directory.file(&format!("{access:?}")), access)
-            .unwrap();
+        let file = OsDisk.create(&directory.file(&format!("{access:?}")), access).unwrap();
         file.write_at(0, &pattern(5000, 3)).unwrap();
         let mut tail = [0; 10];
         file.read_at(4990, &mut tail).unwrap();

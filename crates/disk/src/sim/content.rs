@@ -59,10 +59,7 @@ impl Content {
         for (number, range) in pieces(offset, room) {
             let part = &bytes[done..done + range.len()];
             done += range.len();
-            let chunk = self
-                .chunks
-                .entry(number)
-                .or_insert_with(|| Arc::new([0; CHUNK_BYTES]));
+            let chunk = self.chunks.entry(number).or_insert_with(|| Arc::new([0; CHUNK_BYTES]));
             Arc::make_mut(chunk)[range].copy_from_slice(part);
         }
     }

@@ -46,11 +46,7 @@ impl SimFile {
 
     /// The inode of this open file. The disk keeps it while the file is open; were it missing, the operation would
     /// report an I/O error.
-    fn inode<'state>(
-        &self,
-        state: &'state mut State,
-        operation: &'static str,
-    ) -> Result<&'state mut Inode, DiskError> {
+    fn inode<'state>(&self, state: &'state mut State, operation: &'static str) -> Result<&'state mut Inode, DiskError> {
         state
             .inodes
             .get_mut(&self.inode)
@@ -58,12 +54,7 @@ impl SimFile {
     }
 
     /// Refuses what would take the file beyond the capacity of the disk.
-    fn check_capacity(
-        &self,
-        state: &mut State,
-        end: u64,
-        operation: &'static str,
-    ) -> Result<(), DiskError> {
+    fn check_capacity(&self, state: &mut State, end: u64, operation: &'static str) -> Result<(), DiskError> {
         let available = state.available_bytes();
         let allocated = self.inode(state, operation)?.allocated_bytes();
         if allocation_for(end).saturating_sub(allocated) > available {
@@ -87,14 +78,12 @@ impl SimFile {
                 self.check_capacity(state, end, "write")
                     .map_err(|error| error.at(offset))?;
                 let sequence = state.operation_count;
-                self.inode(state, "write")?
-                    .write(offset, bytes, sequence, durable);
+                self.inode(state, "write")?.write(offset, bytes, sequence, durable);
                 Ok(())
             }
             Gate::Cut(error) => {
                 let sequence = state.operation_count;
-                self.inode(state, "write")?
-                    .write(offset, bytes, sequence, false);
+                self.inode(state, "write")?.write(offset, bytes, sequence, false);
                 Err(error.at(offset))
             }
             Gate::Fault(error) => {
@@ -102,8 +91,7 @@ impl SimFile {
                     let sectors = state.random.up_to(bytes.len() / SECTOR_BYTES);
                     let sequence = state.operation_count;
                     let begun = &bytes[..sectors * SECTOR_BYTES];
-                    self.inode(state, "write")?
-                        .write(offset, begun, sequence, false);
+                    self.inode(state, "write")?.write(offset, begun, sequence, false);
                     if durable {
                         self.sync_failed.store(true, Ordering::Release);
                     }
@@ -115,12 +103,7 @@ impl SimFile {
     }
 
     /// Runs a change of the length past the gate; the change in flight when the power goes stays unsynced.
-    fn change_length(
-        &self,
-        kind: OperationKind,
-        len: u64,
-        change: impl Fn(&mut Inode, u64),
-    ) -> Result<(), DiskError> {
+    fn change_length(&self, kind: OperationKind, len: u64, change: impl Fn(&mut Inode, u64)) -> Result<(), DiskError> {
         if len > FILE_BYTES_MAX {
             return Err(self.error(DiskErrorKind::Io, kind.verb()).at(len));
         }
@@ -131,8 +114,7 @@ impl SimFile {
         match gate {
             Gate::Pass => {
                 if kind == OperationKind::Grow {
-                    self.check_capacity(state, len, "grow")
-                        .map_err(|error| error.at(len))?;
+                    self.check_capacity(state, len, "grow").map_err(|error| error.at(len))?;
                 }
                 change(self.inode(state, kind.verb())?, sequence);
                 Ok(())

@@ -139,10 +139,7 @@ impl Inode {
             self.durable = self.current.clone();
         } else {
             for pending in &self.pending {
-                if let Change::Bytes {
-                    offset, sectors, ..
-                } = &pending.change
-                {
+                if let Change::Bytes { offset, sectors, .. } = &pending.change {
                     self.durable.adopt(&self.current, *offset, sectors.len());
                 }
             }
@@ -174,12 +171,7 @@ impl Inode {
     }
 
     /// The file as a power cut leaves it. `torn` is the sequence of the last unsynced write of the whole disk.
-    pub(super) fn after_power_cut(
-        &self,
-        policy: CutPolicy,
-        random: &mut Random,
-        torn: Option<u64>,
-    ) -> Inode {
+    pub(super) fn after_power_cut(&self, policy: CutPolicy, random: &mut Random, torn: Option<u64>) -> Inode {
         let mut content = self.durable.clone();
         let length_changes = self
             .pending
@@ -194,27 +186,13 @@ impl Inode {
         };
         for pending in &self.pending {
             match &pending.change {
-                Change::Bytes {
-                    offset,
-                    sectors,
-                    end,
-                } if pending.durable => {
+                Change::Bytes { offset, sectors, end } if pending.durable => {
                     content.extend_to(*end);
                     content.write_within(*offset, sectors);
                 }
-                Change::Bytes {
-                    offset,
-                    sectors,
-                    end,
-                } => {
+                Change::Bytes { offset, sectors, end } => {
                     let is_torn = torn == Some(pending.sequence);
-                    keep_some(
-                        &mut content,
-                        policy,
-                        random,
-                        is_torn,
-                        (*offset, sectors, *end),
-                    );
+                    keep_some(&mut content, policy, random, is_torn, (*offset, sectors, *end));
                 }
                 Change::Grow(_) | Change::SetLen(_) if lengths_kept == 0 => {}
                 Change::Grow(len) => {

@@ -229,10 +229,7 @@ impl State {
         *self.counts.entry(kind).or_default() += 1;
         if kind.is_change() {
             self.operation_count += 1;
-            if self
-                .cut_at
-                .is_some_and(|number| self.operation_count >= number)
-            {
+            if self.cut_at.is_some_and(|number| self.operation_count >= number) {
                 self.power_is_cut = true;
                 return Gate::Cut(cut());
             }
@@ -261,12 +258,7 @@ impl State {
     }
 
     /// `begin` for changes of names: remembers the one that the power cut hits.
-    fn begin_name(
-        &mut self,
-        kind: OperationKind,
-        path: &Path,
-        in_flight: NameInFlight,
-    ) -> Result<(), DiskError> {
+    fn begin_name(&mut self, kind: OperationKind, path: &Path, in_flight: NameInFlight) -> Result<(), DiskError> {
         match self.begin(kind, path) {
             Gate::Pass => Ok(()),
             Gate::Cut(error) => {
@@ -298,8 +290,7 @@ impl State {
     }
 
     fn has_directory_for(&self, path: &Path) -> bool {
-        path.parent()
-            .is_none_or(|parent| self.directories.contains(parent))
+        path.parent().is_none_or(|parent| self.directories.contains(parent))
     }
 
     fn apply_create(&mut self, path: PathBuf) -> u64 {
@@ -343,8 +334,7 @@ impl State {
     }
 
     fn apply_create_directories(&mut self, path: &Path) {
-        self.directories
-            .extend(path.ancestors().map(Path::to_path_buf));
+        self.directories.extend(path.ancestors().map(Path::to_path_buf));
     }
 
     fn apply_in_flight(&mut self, change: NameInFlight) {
@@ -429,14 +419,7 @@ impl SimDisk {
     }
 
     /// Makes the `nth` operation (from 1, counted from now) of this kind on a path that contains `path_part` fail.
-    pub fn fail_next(
-        &self,
-        kind: OperationKind,
-        path_part: &str,
-        nth: u64,
-        error: FaultError,
-        repetition: Repetition,
-    ) {
+    pub fn fail_next(&self, kind: OperationKind, path_part: &str, nth: u64, error: FaultError, repetition: Repetition) {
         self.state.lock().faults.push(Fault {
             kind,
             path_part: path_part.to_owned(),
@@ -471,10 +454,7 @@ impl SimDisk {
     /// Loses what lies behind `len` in a file, durable content included. Open files see it. What the file still holds
     /// counts as synced afterwards.
     pub fn truncate_behind(&self, path: &Path, len: u64) -> Result<(), DiskError> {
-        self.state
-            .lock()
-            .inode_at("damage", path)?
-            .truncate_behind(len);
+        self.state.lock().inode_at("damage", path)?.truncate_behind(len);
         Ok(())
     }
 
@@ -545,11 +525,7 @@ impl Disk for SimDisk {
         if !state.names.contains_key(&name) {
             return Err(DiskError::new(DiskErrorKind::NotFound, "delete", path));
         }
-        state.begin_name(
-            OperationKind::Delete,
-            path,
-            NameInFlight::Delete(name.clone()),
-        )?;
+        state.begin_name(OperationKind::Delete, path, NameInFlight::Delete(name.clone()))?;
         state.apply_delete(&name);
         Ok(())
     }
@@ -574,15 +550,8 @@ impl Disk for SimDisk {
         if state.directories.contains(&name) {
             return Ok(());
         }
-        if name
-            .ancestors()
-            .any(|ancestor| state.names.contains_key(ancestor))
-        {
-            return Err(DiskError::new(
-                DiskErrorKind::AlreadyExists,
-                "create directory",
-                path,
-            ));
+        if name.ancestors().any(|ancestor| state.names.contains_key(ancestor)) {
+            return Err(DiskError::new(DiskErrorKind::AlreadyExists, "create directory", path));
         }
         let change = NameInFlight::CreateDirectories(name.clone());
         state.begin_name(OperationKind::CreateDirectories, path, change)?;

@@ -98,10 +98,7 @@ fn one_seed_gives_one_outcome_and_others_differ() {
     file.write_at(0, &[5; 512 * 100]).unwrap();
     let policy = CutPolicy::GarbageSectors;
     assert_eq!(after(&disk, policy, 42), after(&disk, policy, 42));
-    assert_eq!(
-        after(&disk.snapshot(), policy, 42),
-        after(&disk, policy, 42)
-    );
+    assert_eq!(after(&disk.snapshot(), policy, 42), after(&disk, policy, 42));
     let outcomes: BTreeSet<Vec<u8>> = (0..8).map(|seed| after(&disk, policy, seed)).collect();
     assert!(outcomes.len() > 4);
 }
@@ -252,16 +249,11 @@ fn names_in_flight_have_changed_or_not_and_earlier_ones_stay() {
         for (policy, expected) in [(CutPolicy::AllLost, before), (CutPolicy::AllKept, done)] {
             let found = disk.after_power_cut(policy, 3);
             let names = found.list(Path::new("/data")).unwrap();
-            assert_eq!(
-                names,
-                expected.iter().map(PathBuf::from).collect::<Vec<_>>()
-            );
+            assert_eq!(names, expected.iter().map(PathBuf::from).collect::<Vec<_>>());
         }
         let (disk, _) = disk_with_log();
         change(&disk, log, other).unwrap();
-        let names = disk
-            .after_power_cut(CutPolicy::AllLost, 3)
-            .list(Path::new("/data"));
+        let names = disk.after_power_cut(CutPolicy::AllLost, 3).list(Path::new("/data"));
         assert_eq!(
             names.unwrap(),
             done.iter().map(PathBuf::from).collect::<Vec<_>>(),
@@ -283,13 +275,7 @@ fn faults_strike_the_chosen_operation_once_or_forever() {
     assert_eq!(disk.fault_count(), 1);
     assert_eq!(disk.count(OperationKind::Write), 5);
 
-    disk.fail_next(
-        OperationKind::Grow,
-        "ldf",
-        2,
-        FaultError::NoSpace,
-        Repetition::Forever,
-    );
+    disk.fail_next(OperationKind::Grow, "ldf", 2, FaultError::NoSpace, Repetition::Forever);
     file.grow_reserved(10_000).unwrap();
     for _ in 0..3 {
         let error = file.grow_reserved(20_000).err().unwrap();
@@ -314,13 +300,7 @@ fn a_failed_sync_loses_cached_data_and_is_never_taken_back() {
     let (disk, file) = disk_with_log();
     file.write_durable_at(0, &[1; 512 * 32]).unwrap();
     file.write_at(0, &[2; 512 * 32]).unwrap();
-    disk.fail_next(
-        OperationKind::Sync,
-        "log",
-        1,
-        FaultError::Io,
-        Repetition::Once,
-    );
+    disk.fail_next(OperationKind::Sync, "log", 1, FaultError::Io, Repetition::Once);
     assert_eq!(file.sync().err().unwrap().kind, DiskErrorKind::Io);
     assert_eq!(disk.fault_count(), 1);
     assert_eq!(file.sync().err().unwrap().kind, DiskErrorKind::Io);
@@ -331,19 +311,14 @@ fn a_failed_sync_loses_cached_data_and_is_never_taken_back() {
     let seen = content(&disk, LOG);
     assert!(seen.contains(&1) && seen.contains(&2), "some sectors each");
     assert_eq!(after(&disk, CutPolicy::AllLost, 0), seen);
-    disk.open(Path::new(LOG), Access::Direct)
-        .unwrap()
-        .sync()
-        .unwrap();
+    disk.open(Path::new(LOG), Access::Direct).unwrap().sync().unwrap();
 }
 
 #[test]
 fn a_full_disk_refuses_and_changes_nothing_until_space_is_freed() {
     let (disk, file) = disk_with_log();
     disk.set_capacity_bytes(Some(64 * 1024));
-    let ballast = disk
-        .create(Path::new("/data/ballast"), Access::Buffered)
-        .unwrap();
+    let ballast = disk.create(Path::new("/data/ballast"), Access::Buffered).unwrap();
     ballast.grow_reserved(32 * 1024).unwrap();
     file.write_at(0, &[1; 16 * 1024]).unwrap();
     assert_eq!(disk.available_bytes(Path::new(LOG)).unwrap(), 16 * 1024);

@@ -26,6 +26,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+/// `database_id` of master.
+pub const MASTER: u16 = 1;
+/// `database_id` of tempdb.
+pub const TEMPDB: u16 = 2;
+/// `database_id` of model.
+pub const MODEL: u16 = 3;
+/// `database_id` of msdb.
+pub const MSDB: u16 = 4;
 /// The catalog's own allocation unit.
 pub const CATALOG_UNIT: u32 = 1;
 /// The first allocation unit of user objects.

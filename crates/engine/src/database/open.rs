@@ -154,7 +154,7 @@ pub fn log_growth(entry: &FileEntry) -> log::FileGrowth {
 fn file_options(context: &OpenContext, entry: &DatabaseEntry) -> FileOptions {
     FileOptions {
         instant_initialization: context.instant_file_initialization,
-        double_write: entry.database_id != crate::instance::TEMPDB,
+        double_write: entry.database_id != crate::catalog::TEMPDB,
     }
 }
 

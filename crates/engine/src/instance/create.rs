@@ -232,42 +232,34 @@ impl Instance {
     fn plan_files(&self, statement: &CreateDatabase) -> Result<(DatabaseEntry, Vec<CreateFile>)> {
         let defaults = defaults(self.options.version);
         let default_file = [FileSpec::default()];
-        let data = if statement.data.is_empty() {
-            &default_file[..]
-        } else {
-            &statement.data
+        let or_default = |specs| -> &[FileSpec] {
+            if <[FileSpec]>::is_empty(specs) {
+                &default_file
+            } else {
+                specs
+            }
         };
-        let log = if statement.log.is_empty() {
-            &default_file[..]
-        } else {
-            &statement.log
-        };
-        let mut entries = Vec::new();
-        let mut files = Vec::new();
+        let (data, log) = (or_default(&statement.data), or_default(&statement.log));
         let numbered = data
             .iter()
             .map(|spec| (spec, false))
             .chain(log.iter().map(|spec| (spec, true)));
-        let mut next_id = 3u16;
+        let mut entries: Vec<FileEntry> = Vec::new();
+        let mut files = Vec::new();
+        let mut next_id = 3;
         for (spec, is_log) in numbered {
-            let is_first = entries.iter().all(|entry: &FileEntry| entry.log != is_log);
+            let is_first = entries.iter().all(|entry| entry.log != is_log);
             let file_id = match (is_log, is_first) {
                 (false, true) => 1,
                 (true, true) => 2,
                 _ => next_id,
             };
             next_id += u16::from(file_id == next_id);
-            let default_bytes = if is_log {
-                defaults.log_bytes
-            } else {
-                defaults.data_bytes
+            let (default_bytes, growth) = match is_log {
+                true => (defaults.log_bytes, defaults.log_growth),
+                false => (defaults.data_bytes, defaults.data_growth),
             };
-            let growth = if is_log {
-                defaults.log_growth
-            } else {
-                defaults.data_growth
-            };
-            let file = FileDraft {
+            let draft = FileDraft {
                 statement,
                 spec,
                 is_log,
@@ -276,17 +268,8 @@ impl Instance {
                 default_bytes,
                 growth,
             };
-            let (entry, bytes) = self.plan_file(&file)?;
-            if entries
-                .iter()
-                .any(|other: &FileEntry| other.name.to_lowercase() == entry.name.to_lowercase())
-            {
-                return Err(Error::duplicate_file_name(&entry.name));
-            }
-            let path = self.resolve(&entry.physical_name)?;
-            if matches!(self.env.disk.len(&path), Ok(Some(_))) {
-                return Err(Error::file_exists(&entry.physical_name));
-            }
+            let (entry, bytes) = self.plan_file(&draft)?;
+            let path = self.check_new_file(&entries, &entry)?;
             files.push(CreateFile { path, bytes });
             entries.push(entry);
         }
@@ -302,6 +285,21 @@ impl Instance {
             created: (now.days, now.ticks),
         };
         Ok((entry, files))
+    }
+
+    /// The place of a file to be created, unless its logical name or its place is taken.
+    fn check_new_file(&self, others: &[FileEntry], entry: &FileEntry) -> Result<PathBuf> {
+        if others
+            .iter()
+            .any(|other| other.name.to_lowercase() == entry.name.to_lowercase())
+        {
+            return Err(Error::duplicate_file_name(&entry.name));
+        }
+        let path = self.resolve(&entry.physical_name)?;
+        if matches!(self.env.disk.len(&path), Ok(Some(_))) {
+            return Err(Error::file_exists(&entry.physical_name));
+        }
+        Ok(path)
     }
 
     fn plan_file(&self, file: &FileDraft<'_>) -> Result<(FileEntry, u64)> {

@@ -18,6 +18,7 @@ mod registry;
 mod start;
 mod worker;
 
+pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use registry::{DatabaseSlot, DatabaseState};
@@ -38,14 +39,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::ServerVersion;
 
-/// `database_id` of master.
-pub const MASTER: u16 = 1;
-/// `database_id` of tempdb.
-pub const TEMPDB: u16 = 2;
-/// `database_id` of model.
-pub const MODEL: u16 = 3;
-/// `database_id` of msdb.
-pub const MSDB: u16 = 4;
 /// The first `session_id` of a user.
 const USER_SESSION_FIRST: u16 = 51;
 

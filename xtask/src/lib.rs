@@ -1,0 +1,182 @@
+//! The house rules as code: reads the sources as text and measures them. See `tests/tidy.rs` for the rules themselves.
+
+use std::path::{Path, PathBuf};
+
+/// A function found in a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Line of its `fn`, from 1.
+    pub line: usize,
+    /// Lines from `fn` to the closing brace.
+    pub lines: usize,
+}
+
+/// Every Rust file below `folder`, build output left out, in the order of paths.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return found;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            found.extend(rust_files(&path));
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The source with comments, strings and characters blanked; line breaks stay, so that lines keep their numbers.
+pub fn blanked(source: &str) -> String {
+    let bytes = source.as_bytes();
+    let mut output = String::with_capacity(source.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = at + token_bytes(&bytes[at..]);
+        let token = &source[at..end];
+        let is_code = end - at == 1
+            || token
+                .chars()
+                .all(|character| character.is_alphanumeric() || character == '_');
+        if is_code {
+            output.push_str(token);
+        } else {
+            output.extend(
+                token
+                    .chars()
+                    .map(|character| if character == '\n' { '\n' } else { ' ' }),
+            );
+        }
+        at = end;
+    }
+    output
+}
+
+/// Length of the comment, string, character, word or single byte at the start of `rest`.
+fn token_bytes(rest: &[u8]) -> usize {
+    let up_to = |needle: &[u8], from: usize| {
+        let found = rest[from..].windows(needle.len()).position(|window| window == needle);
+        found.map_or(rest.len(), |place| from + place + needle.len())
+    };
+    match rest {
+        [b'/', b'/', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+        [b'/', b'*', ..] => up_to(b"*/", 2),
+        [b'"', ..] => quoted_bytes(rest, b'"'),
+        [b'b', b'"', ..] => 1 + quoted_bytes(&rest[1..], b'"'),
+        [b'r', b'"', ..] => up_to(b"\"", 2),
+        [b'r', b'#', b'"', ..] => up_to(b"\"#", 3),
+        [b'b', b'\'', ..] => 1 + quoted_bytes(&rest[1..], b'\''),
+        [b'\'', b'\\', ..] => quoted_bytes(rest, b'\''),
+        [b'\'', first, ..] => {
+            let character = utf8_bytes(*first);
+            // A quote without a closing one behind a single character is a lifetime.
+            if rest.get(1 + character) == Some(&b'\'') {
+                2 + character
+            } else {
+                1
+            }
+        }
+        [first, ..] if first.is_ascii_alphanumeric() || *first == b'_' => {
+            let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len())
+        }
+        [first, ..] => utf8_bytes(*first),
+        [] => 0,
+    }
+}
+
+fn utf8_bytes(first: u8) -> usize {
+    match first {
+        0x00..=0xBF => 1,
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xFF => 4,
+    }
+}
+
+fn quoted_bytes(rest: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < rest.len() {
+        match rest[at] {
+            b'\\' => at += 2,
+            byte if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    rest.len()
+}
+
+/// The functions of a source file that have a body.
+pub fn functions(source: &str) -> Vec<Function> {
+    let code = blanked(source);
+    let lines: Vec<&str> = code.lines().collect();
+    let mut found = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(name) = function_name(line) else { continue };
+        if let Some(last) = body_end(&lines, index) {
+            found.push(Function {
+                name,
+                line: index + 1,
+                lines: last - index + 1,
+            });
+        }
+    }
+    found
+}
+
+fn function_name(line: &str) -> Option<String> {
+    let rest = line
+        .split_once("fn ")
+        .filter(|(before, _)| before.is_empty() || before.ends_with([' ', '(']))
+        .map(|parts| parts.1)?;
+    let name: String = rest
+        .chars()
+        .take_while(|character| character.is_alphanumeric() || *character == '_')
+        .collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The line of the brace that closes the function begun on line `start`; `None` for a declaration without a body.
+fn body_end(lines: &[&str], start: usize) -> Option<usize> {
+    let (mut depth, mut round) = (0i32, 0i32);
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        for character in line.chars() {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                '(' | '[' => round += 1,
+                ')' | ']' => round -= 1,
+                ';' if depth == 0 && round == 0 => return None,
+                _ => {}
+            }
+            if character == '}' && depth == 0 {
+                return Some(index);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_in_strings_comments_and_characters_do_not_count() {
+        let source = "fn one() {\n    let a = \"}\\\"}\"; // }\n    let b = '}'; /* } */\n    let c: &'static str = r#\"}\"#;\n}\n\nfn two();\nfn three() { }\n";
+        let found = functions(source);
+        let shapes: Vec<(&str, usize, usize)> = found
+            .iter()
+            .map(|one| (one.name.as_str(), one.line, one.lines))
+            .collect();
+        assert_eq!(shapes, [("one", 1, 5), ("three", 8, 1)]);
+    }
+}
