@@ -16,7 +16,7 @@ const ALPHABET: &[u8; 56] = b"abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23
 /// Length of a random password; 24 characters of 56 are 139 bits.
 const RANDOM_PASSWORD_CHARACTERS: usize = 24;
 
-/// Why a password could not be hashed: the system gave no random bytes, or no memory.
+/// Why a password could not be prepared: no random bytes, no memory, or a disk that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialError(String);
 
@@ -27,6 +27,18 @@ impl std::fmt::Display for CredentialError {
 }
 
 impl std::error::Error for CredentialError {}
+
+impl CredentialError {
+    pub(crate) fn new(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+impl From<disk::DiskError> for CredentialError {
+    fn from(error: disk::DiskError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// The record to store for `password`.
 pub fn hash_password(password: &str) -> Result<String, CredentialError> {

@@ -13,6 +13,7 @@
 pub mod backend;
 pub mod credentials;
 pub mod listener;
+pub mod password_file;
 pub mod sql;
 
 mod connection;
