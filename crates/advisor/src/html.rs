@@ -103,15 +103,16 @@ fn arcs(inspection: &Inspection) -> Vec<(f64, f64, usize)> {
         (_, VlfState::Old) => 1,
         (_, VlfState::Unused) => 0,
     };
-    let single = inspection.vlfs.iter().map(|vlf| {
-        let offset = vlf.header.start_offset as f64;
-        (
-            offset / file_bytes,
-            (offset + vlf.header.vlf_bytes as f64) / file_bytes,
-            state_of(vlf),
-        )
+    let part = |bytes: u64| bytes as f64 / file_bytes;
+    let vlfs = inspection.vlfs.iter().map(|vlf| {
+        let span = vlf.header.span();
+        (part(span.offset), part(span.end()), state_of(vlf))
     });
-    if inspection.vlfs.len() <= ARCS_MAX {
+    // Where no VLF header was found, damage is all there is to draw.
+    let damage = inspection.damage.iter().filter(|damage| damage.bytes > 0);
+    let damage = damage.map(|damage| (part(damage.offset), part(damage.offset.saturating_add(damage.bytes)), 4));
+    let single = vlfs.chain(damage);
+    if inspection.vlfs.len() + inspection.damage.len() <= ARCS_MAX {
         return single.collect();
     }
     let mut states = [None; ARCS_MAX];

@@ -200,7 +200,7 @@ pub struct Inspection {
     pub live: Option<LiveSpan>,
     /// First record of the last complete checkpoint that was found.
     pub last_checkpoint: Option<Lsn>,
-    /// Damage, in the order it was found.
+    /// Damage by offset.
     pub damage: Vec<Damage>,
     /// All damage, also what was not kept.
     pub damage_count: u64,
@@ -515,6 +515,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             vlf_count: self.vlfs.iter().filter(is_live).count(),
             block_bytes: self.vlfs.iter().filter(is_live).map(|vlf| vlf.block_bytes).sum(),
         });
+        let mut damage = self.damage.kept;
+        damage.sort_by_key(|damage| damage.offset);
         let tail = self.vlfs.iter().find(|vlf| vlf.state == VlfState::Tail);
         let format = tail.or(self.vlfs.first()).map(|vlf| vlf.header.format);
         Inspection {
@@ -530,7 +532,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             log_end: self.end,
             live,
             last_checkpoint: self.last_checkpoint,
-            damage: self.damage.kept,
+            damage,
             damage_count: self.damage.count,
         }
     }

@@ -14,7 +14,7 @@ pub mod inspection;
 pub mod map;
 pub mod pasted;
 pub mod plan;
-mod record_kind;
+pub mod record_kind;
 pub mod render;
 pub mod script;
 pub mod search;

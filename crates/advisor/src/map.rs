@@ -85,10 +85,22 @@ pub fn of_inspection(inspection: &Inspection) -> String {
             }
         })
         .collect();
+    // Where no VLF header was found, damage is all there is to draw.
+    let gaps = inspection
+        .damage
+        .iter()
+        .filter(|damage| damage.bytes > 0)
+        .map(|damage| MapVlf {
+            offset: damage.offset,
+            bytes: damage.bytes,
+            glyph: '!',
+            weight: 4,
+        });
     let Some(cells) = Cells::of(inspection.file_bytes, vlfs.len()) else {
         return String::new();
     };
-    let mut out = ring(&cells.draw(&vlfs, false));
+    let drawn: Vec<MapVlf> = vlfs.into_iter().chain(gaps).collect();
+    let mut out = ring(&cells.draw(&drawn, false));
     let count = |state| group_digits(inspection.vlfs.iter().filter(|vlf| vlf.state == state).count() as u64);
     let _ = writeln!(
         out,
@@ -148,7 +160,10 @@ impl Cells {
             return cells.iter().map(|cell| DENSITY[density_class(cell.2)]).collect();
         }
         if self.single {
-            for vlf in vlfs.iter().skip(1) {
+            let begins = vlfs
+                .iter()
+                .filter(|vlf| vlf.offset > vlf::FIRST_VLF_OFFSET && vlf.bytes >= self.cell_bytes);
+            for vlf in begins {
                 if let Some(cell) = cells.get_mut(self.cell_of(vlf.offset)) {
                     cell.0 = '|';
                 }
@@ -177,7 +192,7 @@ fn ring(cells: &[char]) -> String {
         let left = if index == 0 { " ╭──▶ " } else { " │    " };
         let right = if index + 1 == rows { "──╮" } else { "" };
         let row: String = row.iter().collect();
-        let _ = writeln!(out, "{left} {row} {right}");
+        let _ = writeln!(out, "{}", format!("{left} {row} {right}").trim_end());
     }
     let _ = writeln!(out, " ╰{}╯", "─".repeat(COLUMNS + 8));
     out

@@ -23,7 +23,7 @@ const OURS: [(u8, &str); 2] = [(1, "LOP_VLFLAB_CHANGE"), (2, "LOP_VLFLAB_COMPENS
 const SHARED: [u8; 6] = [128, 129, 130, 150, 152, 153];
 
 /// The number of the operation of a record in `format`; `None` when the bytes are no record.
-pub(crate) fn number_of(format: FormatVersion, record: &[u8]) -> Option<u8> {
+pub fn number_of(format: FormatVersion, record: &[u8]) -> Option<u8> {
     if format != FormatVersion::Vlflab {
         return SqlRecord::decode(format, record).map(|record| record.operation.0);
     }
@@ -33,7 +33,7 @@ pub(crate) fn number_of(format: FormatVersion, record: &[u8]) -> Option<u8> {
 }
 
 /// The name of operation `number` in `format`.
-pub(crate) fn name_of(format: FormatVersion, number: u8) -> String {
+pub fn name_of(format: FormatVersion, number: u8) -> String {
     if format == FormatVersion::Vlflab && !SHARED.contains(&number) {
         let ours = OURS.iter().find(|(known, _)| *known == number);
         return ours.map_or_else(|| format!("LOP_VLFLAB_{number}"), |(_, name)| (*name).to_owned());

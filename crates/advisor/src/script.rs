@@ -117,7 +117,12 @@ fn grow(plan: &Plan, names: &ScriptNames, out: &mut String) {
         out.push_str("\n-- The log already has this size.\n");
         return;
     }
-    let _ = writeln!(out, "\n-- Grow in {} steps", plan.growths().len());
+    let step_count = plan.growths().len();
+    let _ = writeln!(
+        out,
+        "\n-- Grow in {step_count} step{}",
+        if step_count == 1 { "" } else { "s" }
+    );
     for step in plan.growths() {
         let _ = writeln!(
             out,

@@ -261,7 +261,8 @@ fn searched(version: ServerVersion, start: Start, target_file_bytes: u64, target
 /// Every search ends at its size; its steps, planned again, give the layout it promises; and it hits what is reachable.
 #[test]
 fn searches_reach_their_size_and_keep_their_promise() {
-    for version in ServerVersion::ALL {
+    // One version per rule; the fault of 4 GB multiples is a rule too.
+    for version in [V2008R2, V2012, V2014, V2022] {
         for target_mb in [100, 1024, 8 * 1024, 64 * 1024, 300 * 1024] {
             let target = target_mb * MB;
             for target_vlfs in [None, Some(20), Some(64), Some(200)] {
@@ -288,7 +289,7 @@ fn searches_reach_their_size_and_keep_their_promise() {
 
 #[test]
 fn advised_layouts_have_no_huge_vlfs() {
-    for version in ServerVersion::ALL {
+    for version in [V2008R2, V2012, V2014, V2022] {
         for target in [64 * MB, GB, 8 * GB, 64 * GB, 512 * GB] {
             let found = searched(version, Start::Create(8 * MB), target, None);
             assert!(

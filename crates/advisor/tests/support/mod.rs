@@ -106,3 +106,55 @@ pub fn log_file(file_bytes: u64, uses: &[(u32, usize)]) -> Vec<u8> {
     }
     bytes
 }
+
+/// Changes bytes, sectors and lengths of a sound file, in ways that keep some of it believable.
+pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..1 + random.below(12) {
+        let at = random.below(bytes.len().max(1) as u64) as usize;
+        let sector = at / 512 * 512;
+        match random.below(6) {
+            0 => bytes.truncate(at),
+            1 => bytes
+                .iter_mut()
+                .skip(at)
+                .take(1 + random.below(600) as usize)
+                .for_each(|byte| *byte = random.next() as u8),
+            2 => bytes.iter_mut().skip(sector).take(512).for_each(|byte| *byte = 0),
+            3 => {
+                // A sector of the file somewhere else: blocks and headers that are sound but misplaced.
+                let from = random.below(bytes.len().max(1) as u64) as usize / 512 * 512;
+                let copy: Vec<u8> = bytes.iter().skip(from).take(512).copied().collect();
+                bytes
+                    .iter_mut()
+                    .skip(sector)
+                    .zip(copy)
+                    .for_each(|(byte, new)| *byte = new);
+            }
+            4 => bytes
+                .iter_mut()
+                .skip(sector)
+                .take(64)
+                .for_each(|byte| *byte ^= 1 << random.below(8)),
+            _ => {
+                if let Some(byte) = bytes.get_mut(sector + random.below(48) as usize) {
+                    *byte = random.next() as u8;
+                }
+            }
+        }
+    }
+}
+
+/// A real log reduced to its first VLFs with `body_bytes` of log blocks each, sizes and offsets in the headers adapted.
+pub fn reduced(bytes: &[u8], vlf_count: usize, body_bytes: usize) -> Vec<u8> {
+    let found = vlf::survey(bytes).unwrap();
+    let mut out = bytes[..8192].to_vec();
+    for vlf in found.in_sequence().iter().take(vlf_count) {
+        let from = vlf.start_offset as usize;
+        let mut part = bytes[from..from + 8192 + body_bytes].to_vec();
+        let vlf_bytes = part.len() as u64;
+        part[0x10..0x18].copy_from_slice(&vlf_bytes.to_le_bytes());
+        part[0x18..0x20].copy_from_slice(&(out.len() as u64).to_le_bytes());
+        out.extend(part);
+    }
+    out
+}
