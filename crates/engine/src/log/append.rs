@@ -47,7 +47,7 @@ impl LogManager {
         if kind.ends_transaction() {
             let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
             state.release(std::mem::take(&mut chain.reserved_bytes));
-            chain.extend(lsn);
+            chain.extend(kind, lsn);
             self.look_ahead(state);
             return Ok(lsn);
         }
@@ -67,7 +67,7 @@ impl LogManager {
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
-        chain.extend(lsn);
+        chain.extend(kind, lsn);
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -89,7 +89,7 @@ impl LogManager {
         let spent = spent.min(chain.reserved_bytes.saturating_sub(self.end_reserve_bytes));
         state.release(spent);
         chain.reserved_bytes -= spent;
-        chain.extend(lsn);
+        chain.extend(RecordKind::Compensation, lsn);
         self.look_ahead(state);
         Ok(lsn)
     }

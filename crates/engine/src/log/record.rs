@@ -226,24 +226,26 @@ pub struct TransactionChain {
 }
 
 /// The newest record of a transaction, shared with whoever lists the transactions under way. Changed under the log's mutex, so
-/// that a record before a checkpoint's begin is seen by that checkpoint.
+/// that a checkpoint sees every record before its own begin.
 #[derive(Debug, Clone, Default)]
-pub struct ChainEnd(Arc<Mutex<Lsn>>);
+pub struct ChainEnd(Arc<Mutex<(Lsn, bool)>>);
 
 impl ChainEnd {
-    /// The newest record.
-    pub fn get(&self) -> Lsn {
-        *self.0.lock()
+    fn at(lsn: Lsn) -> ChainEnd {
+        ChainEnd(Arc::new(Mutex::new((lsn, false))))
     }
 
-    fn set(&self, lsn: Lsn) {
-        *self.0.lock() = lsn;
+    /// The newest record; `None` once that is the transaction's Commit or Abort.
+    pub fn under_way(&self) -> Option<Lsn> {
+        let (lsn, is_over) = *self.0.lock();
+        (!is_over).then_some(lsn)
     }
 }
 
 impl PartialEq for ChainEnd {
     fn eq(&self, other: &ChainEnd) -> bool {
-        self.get() == other.get()
+        let mine = *self.0.lock();
+        Arc::ptr_eq(&self.0, &other.0) || mine == *other.0.lock()
     }
 }
 
@@ -263,17 +265,17 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
-            end: ChainEnd(Arc::new(Mutex::new(last))),
+            end: ChainEnd::at(last),
         }
     }
 
-    /// Continues the chain with a record just appended.
-    pub(crate) fn extend(&mut self, lsn: Lsn) {
+    /// Continues the chain with a record just appended. The caller holds the log's mutex.
+    pub(crate) fn extend(&mut self, kind: RecordKind, lsn: Lsn) {
         if self.first == Lsn::ZERO {
             self.first = lsn;
         }
         self.last = lsn;
-        self.end.set(lsn);
+        *self.end.0.lock() = (lsn, kind.ends_transaction());
     }
 }
 

@@ -56,10 +56,14 @@ pub fn checkpoint(
     let active: Vec<ActiveEntry> = transactions
         .snapshot()
         .into_iter()
-        .map(|(id, entry)| ActiveEntry {
-            id: id.0,
-            first: entry.first,
-            last: entry.end.get(),
+        // One whose Commit is logged but not yet durable is still in the table, and is over all the same: its Commit is
+        // before this checkpoint, where analysis will not look.
+        .filter_map(|(id, entry)| {
+            Some(ActiveEntry {
+                id: id.0,
+                first: entry.first,
+                last: entry.end.under_way()?,
+            })
         })
         .collect();
     for entries in active.chunks(ENTRIES_PER_RECORD) {
