@@ -2,6 +2,7 @@
 
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
+use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::{RecordKind, TransactionChain};
 use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, PageRef, UndoKind};
 use std::cell::RefCell;
@@ -126,6 +127,24 @@ pub fn read(storage: &DatabaseStorage, id: PageId) -> Result<PageRead<'_>> {
 /// of every active transaction. (A transaction makes itself known before it changes its first page.)
 pub fn is_settled(storage: &DatabaseStorage, page: PageRef<'_>) -> bool {
     page.lsn() < storage.oldest_active.load()
+}
+
+/// Reads a row under READ COMMITTED when it may be someone's work: with its lock held in S for as long as the reading takes. A
+/// lock the reader has already keeps writers out as well as S does.
+pub fn while_shared<T>(
+    storage: &DatabaseStorage,
+    locks: &LockOwner,
+    table: u32,
+    row: Resource,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    if locks.mode_of(&row).is_some() || locks.covers_table(storage.id.0, table, Mode::S) {
+        return read();
+    }
+    locks.lock(row, Mode::S)?;
+    let outcome = read();
+    locks.unlock(row);
+    outcome
 }
 
 /// Fixes a page with the exclusive latch, and gives free what nobody active can want back.

@@ -11,7 +11,7 @@
 //!   meet the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, damaged, is_settled, log_and_apply, read, write};
+use super::change::{Author, Planned, Subject, damaged, is_settled, log_and_apply, read, while_shared, write};
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
     encode_stub, is_ghost, parse_heap_row, splice,
@@ -32,6 +32,15 @@ pub enum Placement {
     Anywhere,
     /// Behind every row there is, so that a scan begun before does not meet it.
     AtEnd,
+}
+
+/// What a look at a row found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowRead {
+    /// There is a row.
+    pub is_there: bool,
+    /// Everything on the pages looked at was committed.
+    pub is_settled: bool,
 }
 
 /// A heap, open. Cheap to clone; all handles of one heap share its insert state.
@@ -131,10 +140,11 @@ impl Heap {
                 HeapRow::Forwarded(..) => return Ok(false),
             }
         };
+        // The stub first: a reader that finds the forwarded row gone looks at the stub again.
+        self.mark_ghost(ctx, rid)?;
         if let Some(target) = target {
             self.mark_ghost(ctx, target)?;
         }
-        self.mark_ghost(ctx, rid)?;
         Ok(true)
     }
 
@@ -153,34 +163,51 @@ impl Heap {
         payload.clear();
         match mode {
             ReadMode::Uncommitted => {}
-            ReadMode::Committed => {
-                let is_settled = is_settled(storage, read(storage, rid.page)?.view());
-                if !is_settled {
-                    locks.wait_for_row(storage.id.0, self.table, self.resource(storage, rid))?;
-                }
-            }
+            ReadMode::Committed => return self.read_committed(storage, locks, rid, payload),
             ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, rid, lock_mode)?,
         }
-        self.read_row(storage, rid, payload)
+        Ok(self.read_row(storage, rid, payload)?.is_there)
     }
 
-    /// Reads a row as it stands, appending to `out`; false when there is none.
-    pub(super) fn read_row(&self, storage: &DatabaseStorage, rid: Rid, out: &mut Vec<u8>) -> Result<bool> {
+    /// Reads a row, appending to `out`, after whoever changes it; false when there is none then.
+    pub(super) fn read_committed(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        rid: Rid,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let start = out.len();
+        let read = self.read_row(storage, rid, out)?;
+        if read.is_settled {
+            return Ok(read.is_there);
+        }
+        out.truncate(start);
+        let resource = self.resource(storage, rid);
+        while_shared(storage, locks, self.table, resource, || {
+            Ok(self.read_row(storage, rid, out)?.is_there)
+        })
+    }
+
+    /// Reads a row as it stands, appending to `out`.
+    pub(super) fn read_row(&self, storage: &DatabaseStorage, rid: Rid, out: &mut Vec<u8>) -> Result<RowRead> {
         // A stub may be pointed elsewhere between the two latches: then the row it pointed at is gone, and it is read again.
         for _ in 0..1_000 {
-            let target = {
+            let (target, is_home_settled) = {
                 let page = read(storage, rid.page)?;
-                let owned = page.view().kind() == Some(PageKind::Heap) && page.view().object() == self.root.object;
-                let Some(row) = page.view().row(rid.slot).filter(|row| owned && !is_ghost(row)) else {
-                    return Ok(false);
+                let (view, is_settled) = (page.view(), is_settled(storage, page.view()));
+                let owned = view.kind() == Some(PageKind::Heap) && view.object() == self.root.object;
+                let read = |is_there| Ok(RowRead { is_there, is_settled });
+                let Some(row) = view.row(rid.slot).filter(|row| owned && !is_ghost(row)) else {
+                    return read(false);
                 };
                 match self.parse(storage, rid, row)? {
                     HeapRow::Plain(payload) => {
                         out.extend_from_slice(payload);
-                        return Ok(true);
+                        return read(true);
                     }
-                    HeapRow::Forwarded(..) => return Ok(false),
-                    HeapRow::Stub(target) => target,
+                    HeapRow::Forwarded(..) => return read(false),
+                    HeapRow::Stub(target) => (target, is_settled),
                 }
             };
             let page = read(storage, target.page)?;
@@ -191,7 +218,10 @@ impl Heap {
                 && stub == rid
             {
                 out.extend_from_slice(payload);
-                return Ok(true);
+                return Ok(RowRead {
+                    is_there: true,
+                    is_settled: is_home_settled && is_settled(storage, page.view()),
+                });
             }
         }
         Err(damaged(storage, rid.page, "a forwarding stub leads nowhere"))

@@ -7,7 +7,7 @@
 //! READ COMMITTED without locks where it can be had: when a page's last change is older than the oldest active transaction,
 //! everything on it is committed. Otherwise each row is waited for and read again if its page has changed since.
 
-use super::change::{is_settled, read};
+use super::change::{is_settled, read, while_shared};
 use super::heap::Heap;
 use super::row::{HeapRow, Rid, is_ghost};
 use super::space::Position;
@@ -237,7 +237,13 @@ impl<'s> HeapScan<'s> {
 
     fn take_forwarded(&self, rid: Rid, batch: &mut RowBatch) -> Result<()> {
         let start = batch.bytes.len();
-        if self.heap.read_row(self.storage, rid, &mut batch.bytes)? {
+        let is_there = match self.mode {
+            ReadMode::Committed => self
+                .heap
+                .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
+            _ => self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there,
+        };
+        if is_there {
             let length = batch.bytes.len() - start;
             batch.push(rid.slot, start, length);
         }
@@ -252,15 +258,15 @@ impl<'s> HeapScan<'s> {
             if !is_ghost(row) && matches!(self.heap.parse(self.storage, rid, row)?, HeapRow::Forwarded(..)) {
                 continue;
             }
-            match self.mode {
-                ReadMode::Locked(mode) => self.heap.lock_row(self.storage, self.locks, rid, mode)?,
-                _ => {
-                    let resource = self.heap.resource(self.storage, rid);
-                    self.locks
-                        .wait_for_row(self.storage.id.0, self.heap.table(), resource)?;
-                }
+            if let ReadMode::Locked(mode) = self.mode {
+                self.heap.lock_row(self.storage, self.locks, rid, mode)?;
+                self.take_current(rid, row, view.lsn(), batch)?;
+                continue;
             }
-            self.take_current(rid, row, view.lsn(), batch)?;
+            let resource = self.heap.resource(self.storage, rid);
+            while_shared(self.storage, self.locks, self.heap.table(), resource, || {
+                self.take_current(rid, row, view.lsn(), batch)
+            })?;
         }
         Ok(())
     }

@@ -246,3 +246,88 @@ fn a_reader_waits_for_the_writer_of_a_row_and_sees_what_it_decided() {
         assert_eq!(rows, expected);
     }
 }
+
+#[test]
+fn a_change_behind_a_stub_on_a_settled_page_is_waited_for() {
+    let bench = Bench::new(64, LogPolicy::native());
+    let heap = bench.heap(1);
+    let mut work = bench.begin();
+    let rids: Vec<Rid> = (0..4)
+        .map(|_| {
+            heap.insert(&mut bench.ctx(&mut work), &[1; 1_900], Placement::Anywhere)
+                .unwrap()
+        })
+        .collect();
+    assert!(heap.update(&mut bench.ctx(&mut work), rids[0], &[1; 4_000]).unwrap());
+    // The block of the log that the stub's page was changed in must be over for the page to count as settled.
+    bench.commit(work);
+    bench.storage.log.flush_to(bench.storage.log.end()).unwrap();
+    let mut writer = bench.begin();
+    assert!(heap.update(&mut bench.ctx(&mut writer), rids[0], &[2; 4_000]).unwrap());
+    let home_is_settled = change::is_settled(
+        &bench.storage,
+        change::read(&bench.storage, rids[0].page).unwrap().view(),
+    );
+    assert!(home_is_settled, "only the forwarded row's page has changed");
+    let locks = bench.owner();
+    locks.set_timeout_ms(0);
+    let outcome = heap.fetch(&bench.storage, &locks, ReadMode::Committed, rids[0], &mut Vec::new());
+    assert_eq!(outcome.unwrap_err().number, 1222);
+    let mut scan = heap.scan(&bench.storage, &locks, ReadMode::Committed).unwrap();
+    assert_eq!(scan.next_page(&mut RowBatch::new()).unwrap_err().number, 1222);
+    bench.roll_back(writer);
+    assert_eq!(heap_rows(&bench, &heap, ReadMode::Committed)[&rids[0]], [1; 4_000]);
+    assert!(locks.mode_of(&heap.resource(&bench.storage, rids[0])).is_none());
+}
+
+#[test]
+fn sessions_insert_update_and_delete_in_one_heap_at_once() {
+    let bench = Bench::new(64, LogPolicy::native());
+    let heap = bench.heap(1);
+    let committed = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for session in 0..3u64 {
+            let (bench, heap, committed) = (&bench, &heap, &committed);
+            scope.spawn(move || {
+                let mut random = Random(session);
+                let mut mine: BTreeMap<Rid, Vec<u8>> = BTreeMap::new();
+                for _ in 0..150 {
+                    let (mut work, mut rows) = (bench.begin(), mine.clone());
+                    for _ in 0..8 {
+                        let row = random.row();
+                        let picked = rows
+                            .keys()
+                            .nth(random.below(rows.len().max(1) as u64) as usize)
+                            .copied();
+                        match (random.below(4), picked) {
+                            (0, Some(rid)) => {
+                                assert!(heap.delete(&mut bench.ctx(&mut work), rid).unwrap());
+                                rows.remove(&rid);
+                            }
+                            (1, Some(rid)) => {
+                                assert!(heap.update(&mut bench.ctx(&mut work), rid, &row).unwrap());
+                                rows.insert(rid, row);
+                            }
+                            _ => {
+                                let rid = heap
+                                    .insert(&mut bench.ctx(&mut work), &row, Placement::Anywhere)
+                                    .unwrap();
+                                assert!(rows.insert(rid, row).is_none());
+                            }
+                        }
+                    }
+                    if random.below(3) == 0 {
+                        bench.roll_back(work);
+                    } else {
+                        bench.commit(work);
+                        mine = rows;
+                    }
+                }
+                committed.lock().extend(mine);
+            });
+        }
+    });
+    assert_eq!(heap_rows(&bench, &heap, ReadMode::Committed), committed.into_inner());
+    bench.assert_sound(&[(heap.root(), ObjectKind::Heap)]);
+    bench.assert_redo_makes_the_same_pages();
+}

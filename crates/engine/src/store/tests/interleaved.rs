@@ -4,6 +4,9 @@ use super::*;
 
 const SESSIONS: usize = 3;
 
+/// A key or row identifier, and the row it leads to afterwards.
+type Changed = (Vec<u8>, Option<Vec<u8>>);
+
 /// What one session has done since it began: rows as they will be if it commits.
 struct Open {
     work: Work,
@@ -14,7 +17,7 @@ struct Open {
 fn run(
     bench: &Bench,
     random: &mut Random,
-    step: &mut dyn FnMut(&mut Work, &mut Random, &Visible<'_>) -> Option<(Vec<u8>, Option<Vec<u8>>)>,
+    step: &mut dyn FnMut(&mut Work, &mut Random, &Visible<'_>) -> Option<Changed>,
 ) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut committed: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let mut sessions: [Option<Open>; SESSIONS] = std::array::from_fn(|_| None);
@@ -100,7 +103,7 @@ fn tree_step(
     work: &mut Work,
     random: &mut Random,
     visible: &Visible<'_>,
-) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+) -> Option<Changed> {
     let row = random.row();
     if random.below(2) == 0 {
         let key = (random.below(300) as u32).to_be_bytes().to_vec();
@@ -127,7 +130,7 @@ fn heap_step(
     work: &mut Work,
     random: &mut Random,
     visible: &Visible<'_>,
-) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+) -> Option<Changed> {
     let row = random.row();
     if random.below(3) == 0 {
         let rid = heap.insert(&mut bench.ctx(work), &row, Placement::Anywhere).unwrap();

@@ -25,7 +25,7 @@ pub use scan::{TreeBatch, TreeScan};
 pub(super) use undo::{empty_split_off_pages, undo_by_key};
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, write};
+use super::change::{Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, while_shared, write};
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row, splice};
 use super::scan::ReadMode;
 use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
@@ -232,11 +232,12 @@ impl Tree {
                     return self.copy_row(storage, &leaf, key, payload);
                 }
                 drop(leaf);
-                locks.wait_for_row(storage.id.0, self.table, self.resource(storage, key))?;
+                return while_shared(storage, locks, self.table, self.resource(storage, key), || {
+                    self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
+                });
             }
         }
-        let leaf = self.descend_read(storage, key)?;
-        self.copy_row(storage, &leaf, key, payload)
+        self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
     }
 
     /// The highest key, ghosts aside; `None` in an empty tree. Takes no locks.

@@ -5,7 +5,7 @@
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
 
-use super::super::change::{damaged, is_settled, read};
+use super::super::change::{damaged, is_settled, read, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, left_neighbour, parse};
@@ -211,14 +211,18 @@ impl TreeScan<'_> {
 
     /// Waits for a row, ghosts included, and takes it as it is then.
     fn take_waiting(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
-        match self.mode {
-            ReadMode::Locked(mode) => self.tree.lock_row(self.storage, self.locks, key, mode)?,
-            _ => {
-                let resource = self.tree.resource(self.storage, key);
-                self.locks
-                    .wait_for_row(self.storage.id.0, self.tree.table(), resource)?;
-            }
+        if let ReadMode::Locked(mode) = self.mode {
+            self.tree.lock_row(self.storage, self.locks, key, mode)?;
+            return self.take_current(id, key, row, batch);
         }
+        let resource = self.tree.resource(self.storage, key);
+        while_shared(self.storage, self.locks, self.tree.table(), resource, || {
+            self.take_current(id, key, row, batch)
+        })
+    }
+
+    /// Takes a row whose lock is held: from the copy when the page has not changed since, from the tree otherwise.
+    fn take_current(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
         let is_unchanged = read(self.storage, id)?.view().lsn() == PageRef::new(&self.copy).lsn();
         if is_unchanged {
             if !is_ghost(row) {
