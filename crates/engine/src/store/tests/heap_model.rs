@@ -155,12 +155,12 @@ fn an_insert_from_the_scanned_heap_into_itself_ends() {
     let bench = Bench::new(64, LogPolicy::native());
     let heap = bench.heap(1);
     let mut work = bench.begin();
-    for number in 0..500u32 {
+    for number in 0..3_000u32 {
         heap.insert(&mut bench.ctx(&mut work), &number.to_le_bytes(), Placement::Anywhere)
             .unwrap();
     }
     bench.commit(work);
-    for placement in [Some(Placement::AtEnd), None] {
+    for placement in [Some(Placement::AtEnd), Some(Placement::AtEnd), None] {
         let before = heap_rows(&bench, &heap, ReadMode::Committed).len();
         let mut work = bench.begin();
         let locks = bench.owner();
