@@ -102,6 +102,15 @@ impl Table {
         locks.lock(Resource::Object(self.database.id, self.definition().object_id), mode)
     }
 
+    /// Readers that wait for row locks also declare themselves on the table: a writer whose row locks have become one table
+    /// lock is seen only there.
+    fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
+        match mode {
+            ReadMode::Committed => self.lock(locks, Mode::IS),
+            ReadMode::Uncommitted | ReadMode::Locked(_) => Ok(()),
+        }
+    }
+
     /// Inserts a row; `placement` says whether a scan under way may meet it.
     ///
     /// Errors: 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
@@ -200,6 +209,7 @@ impl Table {
 
     /// Reads one row's bytes. False when it is not there.
     pub fn fetch(&self, locks: &LockOwner, mode: ReadMode, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
+        self.declare_reader(locks, mode)?;
         let storage = &self.database.storage;
         match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.fetch(storage, locks, mode, *rid, row),
@@ -210,6 +220,7 @@ impl Table {
 
     /// Scans all rows there are now; rows inserted later behind the end are not met.
     pub fn scan<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<TableScan<'s>> {
+        self.declare_reader(locks, mode)?;
         let storage = &self.database.storage;
         Ok(match &self.rows {
             Rows::Heap(heap) => TableScan::Heap(heap.scan(storage, locks, mode)?, RowBatch::new()),
@@ -234,6 +245,7 @@ impl Table {
         let Rows::Tree(tree) = &self.rows else {
             return Err(Error::assertion("a seek in a table without a clustered index"));
         };
+        self.declare_reader(locks, mode)?;
         Ok(TableScan::Tree(
             tree.scan(&self.database.storage, locks, mode, range, backward),
             TreeBatch::new(),
