@@ -169,7 +169,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         put(block, 0x20, &previous_crc.to_le_bytes());
         put(block, 0x24, &self.origin.sector_bytes.to_le_bytes());
         put(block, 0x28, &write_ticks.to_le_bytes());
-        stamp(block, self.origin.parity);
+        stamp_block(block, self.origin.parity);
         let crc = block_crc(block);
         put(block, CRC_OFFSET, &crc.to_le_bytes());
         let checksum = block_xor(block, 0);
@@ -195,8 +195,13 @@ fn sealed_length(used: usize, sector_bytes: usize) -> usize {
     used.div_ceil(per_unit) * sector_bytes
 }
 
-fn stamp(block: &mut [u8], parity: Parity) {
+/// Stamps the sectors of a block whose stamps were undone: the bytes are again what [`BlockBuilder::finish`] had made.
+/// Nothing happens to bytes that are no whole number of sectors.
+pub fn stamp_block(block: &mut [u8], parity: Parity) {
     let end = block.len();
+    if end == 0 || !end.is_multiple_of(SECTOR_BYTES) {
+        return;
+    }
     let last = end / SECTOR_BYTES - 1;
     for (index, position) in (0..end).step_by(SECTOR_BYTES).enumerate() {
         block[end - 1 - index] = block[position];

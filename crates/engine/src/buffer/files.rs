@@ -276,6 +276,36 @@ impl DataFiles {
         file.read(first.page, buffer)
     }
 
+    /// Reads consecutive pages as they lie on disk, for a backup, and answers which of them are not whole: a page that is being
+    /// written at this moment may be torn, and is whole in the pool.
+    pub fn copy_run(&self, first: PageId, buffer: &mut [u8]) -> Result<Vec<PageId>> {
+        self.read_run(first, buffer)?;
+        let (pages, _) = buffer.as_chunks::<PAGE_BYTES>();
+        let numbered = pages.iter().zip(first.page..);
+        let torn = numbered.filter_map(|(page, number)| {
+            let id = PageId::new(first.file, number);
+            self.check_page(id, page).is_err().then_some(id)
+        });
+        Ok(torn.collect())
+    }
+
+    /// Writes consecutive sealed pages, for a restore; durable after [`DataFiles::sync_all`]. No page of the pool may be in them.
+    pub fn restore_run(&self, first: PageId, bytes: &[u8]) -> Result<()> {
+        self.check_open()?;
+        let file = self
+            .file(first.file)
+            .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
+        file.write(first.page, bytes).map_err(|error| self.close_after(error))
+    }
+
+    /// Makes everything written to every file durable.
+    pub fn sync_all(&self) -> Result<()> {
+        for file in self.files.read().values() {
+            file.sync().map_err(|error| self.close_after(error))?;
+        }
+        Ok(())
+    }
+
     /// 824 unless the bytes are the page `id` with its checksum, or a page never formatted (all zeros).
     pub(super) fn check_page(&self, id: PageId, page: &PageBytes) -> Result<()> {
         if PageRef::new(page).version() == 0 && page.iter().all(|byte| *byte == 0) {

@@ -7,11 +7,13 @@
 //! - The boot record on disk points to a finished checkpoint, and the log before its redo start is not needed by pages.
 //! - The log is truncated only up to the least of: redo start, oldest transaction, next log backup, running backups.
 
+mod backup;
 mod check;
 mod identity;
 mod open;
 mod truncation;
 
+pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
 pub use truncation::{LogHold, ReuseWait};
@@ -53,6 +55,7 @@ pub struct Database {
     identities: Identities,
     internal_locks: LockOwner,
     holds: BackupHolds,
+    backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
     access: RwLock<AccessMode>,
 }

@@ -307,6 +307,7 @@ impl Parts {
             identities: Identities::default(),
             internal_locks,
             holds: BackupHolds::default(),
+            backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
             access: RwLock::new(AccessMode::Multiple),
         })

@@ -11,14 +11,17 @@
 //!
 //! Invariant: a database is in master's catalog before its files exist (marked as being created) and after they are gone.
 
+mod backup;
 mod configuration;
 mod create;
 mod paths;
 mod registry;
+mod restore;
 mod start;
 mod worker;
 
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
+pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use registry::{DatabaseSlot, DatabaseState};

@@ -12,7 +12,7 @@ use disk::{Access, AlignedBuffer, DiskError, File};
 use parking_lot::MutexGuard;
 use std::path::PathBuf;
 use vlf::growth::FILE_BYTES_MIN;
-use vlf::{FileHeader, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion};
+use vlf::{FileHeader, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
 
 /// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
 const VLFS_MIN: usize = 2;
@@ -51,6 +51,15 @@ pub struct LogFileInfo {
     pub growth: FileGrowth,
     /// VLFs in it.
     pub vlf_count: usize,
+}
+
+/// A log file's header page and VLF headers: what a backup keeps of its layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFileImage {
+    /// Page 0.
+    pub page: FileHeader,
+    /// Every VLF in the order of the file.
+    pub headers: Vec<VlfHeader>,
 }
 
 /// What a shrink did. Sizes in bytes.
@@ -139,6 +148,16 @@ impl LogManager {
             vlf_count: file.vlfs.len(),
         };
         state.table.files.iter().map(info).collect()
+    }
+
+    /// The layout of every log file at this moment, by file id.
+    pub fn images(&self) -> Vec<LogFileImage> {
+        let state = self.state.lock();
+        let image = |file: &LogFile| LogFileImage {
+            page: file.page.clone(),
+            headers: file.vlfs.iter().map(|vlf| vlf.header).collect(),
+        };
+        state.table.files.values().map(image).collect()
     }
 
     /// Creates one more log file; the log moves into it after the last VLF of the files before it.

@@ -95,6 +95,15 @@ struct CurrentBlock {
     next_slot: u16,
 }
 
+/// A log block as it lies in its file.
+#[derive(Debug, Clone, Copy)]
+pub struct RawBlock<'a> {
+    /// LSN of its first record.
+    pub lsn: Lsn,
+    /// All its bytes, sector stamps included.
+    pub bytes: &'a [u8],
+}
+
 /// A forward reader; see [`LogManager::scan`].
 pub struct LogScan {
     log: Arc<LogManager>,
@@ -189,6 +198,27 @@ impl LogScan {
             Some(block) if block.next_slot <= block.header.slot_count => block.header.lsn.with_slot(block.next_slot),
             _ => Lsn::new(self.expected.sequence.0, self.expected.block, 1),
         }
+    }
+
+    /// The next whole block as it lies in the file; records of a block that were not handed out are passed over. For copying
+    /// the log: errors as [`LogScan::next`].
+    pub fn next_raw_block(&mut self) -> Result<Option<RawBlock<'_>>> {
+        if self.end.is_some() || !self.next_block()? {
+            return Ok(None);
+        }
+        let Some(block) = self.block.take() else {
+            return Err(Error::assertion("a log scan stands in a block"));
+        };
+        let length = usize::from(block.header.block_bytes);
+        let bytes = self.window.at(self.route.file_id, block.file_offset);
+        let bytes = bytes.and_then(|bytes| bytes.get_mut(..length));
+        let bytes = bytes.ok_or_else(|| Error::assertion("a block that was parsed is in memory"))?;
+        // Parsing has undone the stamps in the window.
+        vlf::stamp_block(bytes, block.header.parity);
+        Ok(Some(RawBlock {
+            lsn: block.header.lsn,
+            bytes,
+        }))
     }
 
     fn current_record(&mut self) -> Result<LogRecord<'_>> {

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use vlf::Lsn;
 
 /// The two copies: page 9 of the primary file, where SQL Server has its boot page too, and the page behind it.
-const COPIES: [PageId; 2] = [PageId::new(1, 9), PageId::new(1, 10)];
+pub const BOOT_PAGES: [PageId; 2] = [PageId::new(1, 9), PageId::new(1, 10)];
 const PAYLOAD_AT: usize = HEADER_BYTES + 10;
 /// The longest payload.
 pub const BOOT_PAYLOAD_BYTES_MAX: usize = PAGE_BYTES - PAYLOAD_AT;
@@ -43,7 +43,7 @@ impl BootPage {
     /// # Errors
     /// 824 when neither copy is whole.
     pub fn open(files: &DataFiles) -> Result<(BootPage, Vec<u8>)> {
-        let copies = COPIES.map(|id| files.read_page(id).and_then(|page| decode(id, &page)));
+        let copies = BOOT_PAGES.map(|id| files.read_page(id).and_then(|page| decode(id, &page)));
         let newest = copies.iter().flatten().max_by_key(|(generation, _)| *generation);
         if let Some((generation, payload)) = newest {
             let boot = BootPage {
@@ -67,7 +67,7 @@ impl BootPage {
         }
         let mut generation = self.generation.lock();
         let next = *generation + 1;
-        let id = COPIES[(next % 2) as usize];
+        let id = BOOT_PAGES[(next % 2) as usize];
         let mut page: PageBytes = [0; PAGE_BYTES];
         let format = PageOperation::Format {
             kind: PageKind::Boot,

@@ -42,12 +42,12 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use boot::{BOOT_PAYLOAD_BYTES_MAX, BootPage};
+pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use fill::{HeapFill, TreeFill};
 pub use heap::{Heap, Placement};
 pub use row::{Rid, RowLocator};
 pub use scan::{HeapScan, ReadMode, RowBatch};
-pub use space::{ObjectRoot, SpaceMap, SpaceUsage};
+pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::undo;
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object};

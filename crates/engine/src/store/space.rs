@@ -96,6 +96,15 @@ impl ExtentId {
     }
 }
 
+/// Consecutive pages of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRun {
+    /// The first page.
+    pub first: PageId,
+    /// How many there are.
+    pub page_count: u32,
+}
+
 /// Where a heap or tree begins: all that a catalog has to remember of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObjectRoot {
@@ -182,6 +191,32 @@ impl SpaceMap {
         *allocation = Allocation { files, turn: 0 };
         self.objects.lock().clear();
         Ok(())
+    }
+
+    /// The pages of the extents of a file that are in use, and of those that belong to nobody but are not free either, in runs
+    /// of at most `run_pages` pages. For backups.
+    pub fn runs_in_use(&self, file: u16, page_count: u32, run_pages: u32) -> Vec<PageRun> {
+        let allocation = self.allocation.lock();
+        let map = allocation.files.iter().find(|map| map.file == file);
+        let mut runs: Vec<PageRun> = Vec::new();
+        for extent in 0..page_count.div_ceil(EXTENT_PAGES) {
+            let id = ExtentId { file, extent };
+            if !id.is_reserved() && !map.is_some_and(|map| map.is_used(extent)) {
+                continue;
+            }
+            let first = id.page(0);
+            let pages = EXTENT_PAGES.min(page_count - first.page);
+            match runs.last_mut() {
+                Some(run) if run.first.page + run.page_count == first.page && run.page_count + pages <= run_pages => {
+                    run.page_count += pages;
+                }
+                _ => runs.push(PageRun {
+                    first,
+                    page_count: pages,
+                }),
+            }
+        }
+        runs
     }
 
     /// Allocates a new object's first extent, whose first page becomes its extent list.

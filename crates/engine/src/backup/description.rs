@@ -1,0 +1,148 @@
+//! What a backup set says about itself: the columns of RESTORE HEADERONLY and FILELISTONLY, and what a restore needs.
+
+use crate::catalog::FileEntry;
+use crate::seams::DateTimeTicks;
+use serde::{Deserialize, Serialize};
+use vlf::Lsn;
+
+/// What a set holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SetKind {
+    /// BackupType 1.
+    Database,
+    /// BackupType 2.
+    Log,
+}
+
+impl SetKind {
+    /// `BackupType` of HEADERONLY.
+    pub fn number(self) -> u8 {
+        match self {
+            SetKind::Database => 1,
+            SetKind::Log => 2,
+        }
+    }
+
+    /// The statement's name in messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            SetKind::Database => "DATABASE",
+            SetKind::Log => "LOG",
+        }
+    }
+}
+
+/// One file of the database, a row of FILELISTONLY.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupFile {
+    /// LogicalName, PhysicalName, Type (L or D), MaxSize, FileId and growth.
+    pub file: FileEntry,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// BackupSizeInBytes: what of it is in the set.
+    pub backup_bytes: u64,
+}
+
+/// A backup set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetDescription {
+    /// BackupType.
+    pub kind: SetKind,
+    /// BackupName.
+    pub name: Option<String>,
+    /// BackupDescription.
+    pub description: Option<String>,
+    /// Compressed.
+    pub compressed: bool,
+    /// Position: its place in the media file, from 1.
+    pub position: u32,
+    /// UserName.
+    pub user_name: String,
+    /// ServerName.
+    pub server_name: String,
+    /// DatabaseName.
+    pub database_name: String,
+    /// DatabaseCreationDate.
+    #[serde(with = "time")]
+    pub database_created: DateTimeTicks,
+    /// BackupSize in bytes, before compression.
+    pub backup_bytes: u64,
+    /// CompressedBackupSize in bytes.
+    pub stored_bytes: u64,
+    /// FirstLSN: where the set's log begins.
+    #[serde(with = "lsn")]
+    pub first_lsn: Lsn,
+    /// LastLSN: the first LSN that is not in the set.
+    #[serde(with = "lsn")]
+    pub last_lsn: Lsn,
+    /// CheckpointLSN.
+    #[serde(with = "lsn")]
+    pub checkpoint_lsn: Lsn,
+    /// DatabaseBackupLSN: the checkpoint of the last full backup before.
+    #[serde(with = "lsn")]
+    pub database_backup_lsn: Lsn,
+    /// Where redo of a full backup starts.
+    #[serde(with = "lsn")]
+    pub redo_start: Lsn,
+    /// BackupStartDate.
+    #[serde(with = "time")]
+    pub started: DateTimeTicks,
+    /// BackupFinishDate.
+    #[serde(with = "time")]
+    pub finished: DateTimeTicks,
+    /// No transaction that committed at this time or before is missing from the set's log.
+    #[serde(with = "time")]
+    pub log_end: DateTimeTicks,
+    /// CompatibilityLevel.
+    pub compatibility_level: u16,
+    /// SoftwareVersionMajor and Minor.
+    pub software_version: (u8, u8),
+    /// RecoveryModel: FULL, BULK-LOGGED or SIMPLE, as `sys.databases.recovery_model`.
+    pub recovery_model: u8,
+    /// IsCopyOnly.
+    pub copy_only: bool,
+    /// HasBackupChecksums as asked for; ours always has them.
+    pub checksum: bool,
+    /// BeginsLogChain.
+    pub begins_log_chain: bool,
+    /// The database was left RESTORING: nothing follows this log.
+    pub no_recovery: bool,
+    /// FamilyGUID, and the identity by which backups and databases know each other.
+    pub family_guid: [u8; 16],
+    /// BackupSetGUID.
+    pub set_guid: [u8; 16],
+    /// FILELISTONLY.
+    pub files: Vec<BackupFile>,
+    /// The boot record at the end of the set.
+    pub boot: Vec<u8>,
+    /// Pages of log in the set.
+    pub log_pages: u64,
+}
+
+mod lsn {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use vlf::Lsn;
+
+    pub fn serialize<S: Serializer>(lsn: &Lsn, serializer: S) -> Result<S::Ok, S::Error> {
+        lsn.to_decimal().serialize(serializer)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Lsn, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Lsn::parse_decimal(&text).map_err(|_| serde::de::Error::custom("no LSN"))
+    }
+}
+
+mod time {
+    use crate::seams::DateTimeTicks;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &DateTimeTicks, serializer: S) -> Result<S::Ok, S::Error> {
+        (time.days, time.ticks).serialize(serializer)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<DateTimeTicks, D::Error> {
+        let (days, ticks) = Deserialize::deserialize(deserializer)?;
+        Ok(DateTimeTicks { days, ticks })
+    }
+}

@@ -1,0 +1,242 @@
+//! Errors and messages of BACKUP and RESTORE by number (texts: SQL Server docs, "Database engine events and errors").
+
+use crate::error::Error;
+use vlf::Lsn;
+
+fn numeric(lsn: Lsn) -> String {
+    lsn.to_numeric().to_string()
+}
+
+impl Error {
+    /// 1834: a file to be restored belongs to another database.
+    pub fn file_in_use_by_database(path: &str, database: &str) -> Error {
+        let text = format!("The file '{path}' cannot be overwritten.  It is being used by database '{database}'.");
+        Error::new(1834, 16, 1, text)
+    }
+
+    /// 3013: ends every failed statement.
+    pub fn terminating_abnormally(statement: &str) -> Error {
+        Error::new(3013, 16, 1, format!("{statement} is terminating abnormally."))
+    }
+
+    /// 3014: ends every successful statement. `micros` is how long it took.
+    pub fn successfully_processed(statement: &str, pages: u64, micros: u64) -> Error {
+        let millis = micros.div_ceil(1_000).max(1);
+        let thousandths_of_mb = pages * 8 * 1_000_000 / 1_024 / millis;
+        let text = format!(
+            "{statement} successfully processed {pages} pages in {}.{:03} seconds ({}.{:03} MB/sec).",
+            millis / 1_000,
+            millis % 1_000,
+            thousandths_of_mb / 1_000,
+            thousandths_of_mb % 1_000
+        );
+        Error::new(3014, 0, 1, text)
+    }
+
+    /// 3043: a page of the database is damaged, and is not backed up as if it were not.
+    pub fn page_not_backed_up(statement: &str, page: &str, path: &str) -> Error {
+        let text = format!("{statement} detected an error on page {page} in file '{path}'.");
+        Error::new(3043, 16, 1, text)
+    }
+
+    /// 3101: somebody uses the database.
+    pub fn no_exclusive_access() -> Error {
+        let text = "Exclusive access could not be obtained because the database is in use.";
+        Error::new(3101, 16, 1, text)
+    }
+
+    /// 3102: the session itself uses the database.
+    pub fn in_use_by_this_session(statement: &str, database: &str) -> Error {
+        let text = format!(
+            "{statement} cannot process database '{database}' because it is in use by this session. It is recommended that the master database be used when performing this operation."
+        );
+        Error::new(3102, 16, 1, text)
+    }
+
+    /// 3108: master is restored in single-user mode only.
+    pub fn system_database_not_restored() -> Error {
+        let text = "To restore the master database, the server must be running in single-user mode. For information on starting in single-user mode, see \"How to: Start an Instance of SQL Server (sqlservr.exe)\" in Books Online.";
+        Error::new(3108, 16, 1, text)
+    }
+
+    /// 3117: log for a database that is not waiting for any.
+    pub fn nothing_to_roll_forward() -> Error {
+        let text = "The log or differential backup cannot be restored because no files are ready to rollforward.";
+        Error::new(3117, 16, 1, text)
+    }
+
+    /// 3118: log for a database that does not exist.
+    pub fn no_database_to_restore(database: &str) -> Error {
+        let text = format!(
+            "The database \"{database}\" does not exist. RESTORE can only create a database when restoring either a full backup or a file backup of the primary file."
+        );
+        Error::new(3118, 16, 1, text)
+    }
+
+    /// 3119: the errors before it keep a restore from beginning.
+    pub fn restore_planning_failed() -> Error {
+        let text =
+            "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
+        Error::new(3119, 16, 1, text)
+    }
+
+    /// 3136: a set of another kind than the statement's.
+    pub fn set_of_another_kind(path: &str, wanted: &str) -> Error {
+        let text =
+            format!("This backup on device '{path}' cannot be restored by RESTORE {wanted}: it is of another type.");
+        Error::new(3136, 16, 1, text)
+    }
+
+    /// 3147: tempdb.
+    pub fn no_backup_of_tempdb() -> Error {
+        let text = "Backup and restore operations are not allowed on database tempdb.";
+        Error::new(3147, 16, 1, text)
+    }
+
+    /// 3154: the set is of another database than the one of that name.
+    pub fn set_of_another_database(database: &str) -> Error {
+        let text =
+            format!("The backup set holds a backup of a database other than the existing '{database}' database.");
+        Error::new(3154, 16, 4, text)
+    }
+
+    /// 3156: a file cannot be made where it should be.
+    pub fn file_cannot_be_restored(name: &str, path: &str) -> Error {
+        let text = format!(
+            "File '{name}' cannot be restored to '{path}'. Use WITH MOVE to identify a valid location for the file."
+        );
+        Error::new(3156, 16, 3, text)
+    }
+
+    /// 3159: log would be lost.
+    pub fn tail_not_backed_up(database: &str) -> Error {
+        let text = format!(
+            "The tail of the log for the database \"{database}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log."
+        );
+        Error::new(3159, 16, 1, text)
+    }
+
+    /// 3189: a checksum or a length of the set does not hold.
+    pub fn damaged_set() -> Error {
+        Error::new(3189, 16, 1, "Damage to the backup set was detected.")
+    }
+
+    /// 3201: the media file cannot be opened or made.
+    pub fn cannot_open_device(path: &str, cause: &str) -> Error {
+        let text = format!("Cannot open backup device '{path}'. Operating system error {cause}.");
+        Error::new(3201, 16, 1, text)
+    }
+
+    /// 3202: writing failed.
+    pub fn write_failed(path: &str, cause: &str) -> Error {
+        Error::new(3202, 16, 1, format!("Write on \"{path}\" failed: {cause}"))
+    }
+
+    /// 3203: reading failed, or gave what cannot have been written.
+    pub fn read_failed(path: &str, cause: &str) -> Error {
+        Error::new(3203, 16, 1, format!("Read on \"{path}\" failed: {cause}"))
+    }
+
+    /// 3211: progress.
+    pub fn percent_processed(percent: u64) -> Error {
+        Error::new(3211, 0, 1, format!("{percent} percent processed."))
+    }
+
+    /// 3234: MOVE of a file that the set does not have.
+    pub fn no_such_logical_file(name: &str, database: &str) -> Error {
+        let text = format!(
+            "Logical file '{name}' is not part of database '{database}'. Use RESTORE FILELISTONLY to list the logical file names."
+        );
+        Error::new(3234, 16, 2, text)
+    }
+
+    /// 3241: not a media file of ours.
+    pub fn incorrect_media(path: &str) -> Error {
+        let text = format!(
+            "The media family on device '{path}' is incorrectly formatted. SQL Server cannot process this media family."
+        );
+        Error::new(3241, 16, 0, text)
+    }
+
+    /// 3242: the set's own header or description is damaged.
+    pub fn invalid_set(path: &str) -> Error {
+        let text = format!("The file on device '{path}' is not a valid Microsoft Tape Format backup set.");
+        Error::new(3242, 16, 2, text)
+    }
+
+    /// 3257: not enough space for the files.
+    pub fn no_space_to_restore(volume: &str, needed_bytes: u64, available_bytes: u64) -> Error {
+        let text = format!(
+            "There is insufficient free space on disk volume '{volume}' to create the database. The database requires {} additional free bytes, while only {available_bytes} bytes are available.",
+            needed_bytes
+        );
+        Error::new(3257, 16, 1, text)
+    }
+
+    /// 3262: VERIFYONLY found nothing.
+    pub fn set_is_valid(position: u32) -> Error {
+        Error::new(3262, 0, 1, format!("The backup set on file {position} is valid."))
+    }
+
+    /// 3287: the media file has no set with that number.
+    pub fn no_such_set(position: u32, path: &str) -> Error {
+        let text = format!("The file ID {position} on device '{path}' is incorrectly formed and can not be read.");
+        Error::new(3287, 16, 1, text)
+    }
+
+    /// 4035: pages of one file.
+    pub fn pages_processed(pages: u64, database: &str, file: &str, position: u32) -> Error {
+        let text = format!("Processed {pages} pages for database '{database}', file '{file}' on file {position}.");
+        Error::new(4035, 0, 1, text)
+    }
+
+    /// 4208: SIMPLE has no log backups.
+    pub fn no_log_backup_in_simple() -> Error {
+        let text = "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE or change the recovery model using ALTER DATABASE.";
+        Error::new(4208, 16, 1, text)
+    }
+
+    /// 4214: there is no full backup that the log could continue.
+    pub fn no_current_backup() -> Error {
+        let text = "BACKUP LOG cannot be performed because there is no current database backup.";
+        Error::new(4214, 16, 1, text)
+    }
+
+    /// 4305: log between is missing.
+    pub fn log_too_recent(first: Lsn, needed: Lsn) -> Error {
+        let text = format!(
+            "The log in this backup set begins at LSN {}, which is too recent to apply to the database. An earlier log backup that includes LSN {} can be restored.",
+            numeric(first),
+            numeric(needed)
+        );
+        Error::new(4305, 16, 1, text)
+    }
+
+    /// 4322: STOPAT lies behind the set.
+    pub fn stop_point_not_reached() -> Error {
+        let text = "This backup set contains records that were logged before the designated point in time. The database is being left in the restoring state so that more roll forward can be performed.";
+        Error::new(4322, 0, 1, text)
+    }
+
+    /// 4326: everything in the set is restored already.
+    pub fn log_too_early(last: Lsn, needed: Lsn) -> Error {
+        let text = format!(
+            "The log in this backup set terminates at LSN {}, which is too early to apply to the database. A more recent log backup that includes LSN {} can be restored.",
+            numeric(last),
+            numeric(needed)
+        );
+        Error::new(4326, 16, 1, text)
+    }
+
+    /// 4335: the database is rolled forward beyond STOPAT already.
+    pub fn stop_point_passed() -> Error {
+        let text = "The specified STOPAT time is too early. All or part of the database is already rolled forward beyond that point.";
+        Error::new(4335, 16, 2, text)
+    }
+
+    /// 4338: STOPAT lies before the end of a full backup.
+    pub fn stop_point_too_early() -> Error {
+        let text = "The STOPAT clause specifies a point too early to allow this backup set to be restored. Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover at the current point.";
+        Error::new(4338, 16, 1, text)
+    }
+}

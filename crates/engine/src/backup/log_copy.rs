@@ -1,0 +1,73 @@
+//! Copying log blocks byte for byte.
+
+use super::Progress;
+use super::format::{CHUNK_BYTES_MAX, ChunkKind};
+use super::writer::SetWriter;
+use crate::error::Result;
+use crate::log::LogManager;
+use std::sync::Arc;
+use vlf::{Lsn, SECTOR_BYTES};
+
+/// Copies the log from `from` up to `end`, both the begin of a block. Answers the bytes copied.
+///
+/// Errors: 9003 when the log does not reach back to `from`, 9004 when it is damaged, 3202.
+pub fn copy_log(
+    log: &Arc<LogManager>,
+    from: Lsn,
+    end: Lsn,
+    set: &mut SetWriter,
+    progress: &mut Progress<'_, '_>,
+) -> Result<u64> {
+    let mut piece = Piece::default();
+    let mut copied = 0;
+    if from.with_slot(0) >= end.with_slot(0) {
+        return Ok(0);
+    }
+    let mut scan = log.scan(from)?;
+    while scan.position().with_slot(0) < end.with_slot(0) {
+        let Some(block) = scan.next_raw_block()? else { break };
+        if block.lsn.with_slot(0) >= end.with_slot(0) {
+            break;
+        }
+        if !piece.takes(block.lsn, block.bytes.len()) {
+            copied += piece.write(set, progress)?;
+        }
+        piece.push(block.lsn, block.bytes);
+    }
+    copied += piece.write(set, progress)?;
+    Ok(copied)
+}
+
+/// Consecutive blocks of one VLF.
+#[derive(Default)]
+struct Piece {
+    first: Lsn,
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    fn takes(&self, lsn: Lsn, block_bytes: usize) -> bool {
+        let next_block = u64::from(self.first.block) + (self.bytes.len() / SECTOR_BYTES) as u64;
+        let follows = lsn.vlf == self.first.vlf && u64::from(lsn.block) == next_block;
+        self.bytes.is_empty() || follows && self.bytes.len() + block_bytes <= CHUNK_BYTES_MAX
+    }
+
+    fn push(&mut self, lsn: Lsn, block: &[u8]) {
+        if self.bytes.is_empty() {
+            self.first = lsn;
+        }
+        self.bytes.extend_from_slice(block);
+    }
+
+    fn write(&mut self, set: &mut SetWriter, progress: &mut Progress<'_, '_>) -> Result<u64> {
+        if self.bytes.is_empty() {
+            return Ok(0);
+        }
+        let address = u64::from(self.first.vlf) << 32 | u64::from(self.first.block);
+        set.append(ChunkKind::LogBlocks, address, &self.bytes)?;
+        let bytes = self.bytes.len() as u64;
+        self.bytes.clear();
+        progress.add(bytes)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,243 @@
+//! Backup and restore: sets of pages and log in a file, and databases made from them again.
+//!
+//! ```text
+//! media file | label 4 KB | set 1 | set 2 | ...                                       every set begins on a 4 KB boundary
+//! set        | header 512 B | chunk | chunk | ... | description | zeros to the boundary
+//! chunk      | header 48 B | up to 1 MB of pages, log blocks or VLF headers, plain or Zstandard
+//! ```
+//! (bytes: [`format`]).
+//!
+//! **A full backup** is a fuzzy copy: pages are read while sessions change them, and the set also holds the log from the
+//! checkpoint at its begin (or from the oldest transaction under way, when that is older) to the end of the copy, so that
+//! redo makes the copy consistent (SQL Server works the same way: Paul Randal, "More on how much transaction log a full
+//! backup includes"). A page that was freed before its extent was copied is not in the set; its changes are in the log all
+//! the same, and find nothing to change; see [`crate::instance`].
+//!
+//! **A log backup** holds log blocks byte for byte, and the layout of the log files.
+//!
+//! **Why a restore writes blocks to the places they came from.** A restored log file gets the VLFs of the source, sequence
+//! numbers and parities included, and each block goes where it was. Then the files are what a crash of the source at the
+//! end of the set would have left, and start-up's own analysis, redo and undo apply; nothing has to be translated. Over a
+//! chain of log backups a VLF is overwritten exactly when the source had overwritten it, which the source could do only once
+//! no transaction and no checkpoint of that moment needed it. So whatever undo needs at the end of a set is there. Redo of a
+//! set is done before the next set may overwrite it.
+//!
+//! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block that holds
+//! it is built anew with the records before it, and what lies behind is cleared, so that the log ends there for everybody.
+//!
+//! Invariants:
+//! - A set without a whole header is no set: the header is written last, in one sector, when everything else is durable.
+//! - An existing media file changes only by growing; INIT writes a file beside it and renames.
+//! - Every byte of a set is covered by a CRC32C.
+
+mod description;
+mod errors;
+pub mod format;
+mod layout;
+mod log_copy;
+mod page_copy;
+mod reader;
+mod writer;
+
+pub use description::{BackupFile, SetDescription, SetKind};
+pub use format::MediaLabel;
+pub use layout::LogImage;
+pub use log_copy::copy_log;
+pub use page_copy::{copy_pages, plan_pages};
+pub use reader::{Chunk, MediaReader, SetReader};
+pub use writer::{MediaOptions, SetWriter};
+
+use crate::error::{Error, Result};
+use crate::seams::DateTimeTicks;
+
+/// Which BACKUP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BackupKind {
+    /// BACKUP DATABASE.
+    #[default]
+    Database,
+    /// BACKUP LOG.
+    Log,
+}
+
+/// What a log backup does to the log and the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogTail {
+    /// The log is truncated, the database goes on.
+    #[default]
+    No,
+    /// NORECOVERY: the database is left RESTORING, nothing can follow the backup.
+    NoRecovery,
+    /// NO_TRUNCATE: the log is not truncated and the chain does not move, as with COPY_ONLY.
+    NoTruncate,
+}
+
+/// BACKUP DATABASE or BACKUP LOG.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupRequest {
+    /// Which.
+    pub kind: BackupKind,
+    /// TO DISK.
+    pub path: String,
+    /// INIT: sets in the file are overwritten.
+    pub init: bool,
+    /// FORMAT: the file is overwritten whatever it is.
+    pub format: bool,
+    /// COPY_ONLY.
+    pub copy_only: bool,
+    /// COMPRESSION.
+    pub compression: bool,
+    /// CHECKSUM. Checksums are written and checked in any case; this is what HEADERONLY shows.
+    pub checksum: bool,
+    /// NAME.
+    pub name: Option<String>,
+    /// DESCRIPTION.
+    pub description: Option<String>,
+    /// MEDIANAME.
+    pub media_name: Option<String>,
+    /// STATS: percent between two messages; `None` = 10.
+    pub stats_percent: Option<u8>,
+    /// For a log backup.
+    pub tail: LogTail,
+    /// Who makes it.
+    pub user: String,
+}
+
+/// Which RESTORE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RestoreKind {
+    /// RESTORE DATABASE.
+    #[default]
+    Database,
+    /// RESTORE LOG.
+    Log,
+}
+
+/// What a restored database is afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AfterRestore {
+    /// RECOVERY: usable.
+    #[default]
+    Recovery,
+    /// NORECOVERY: waiting for more log.
+    NoRecovery,
+}
+
+/// RESTORE DATABASE or RESTORE LOG.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreRequest {
+    /// Which.
+    pub kind: RestoreKind,
+    /// FROM DISK; `None` = only recover what was restored.
+    pub path: Option<String>,
+    /// FILE: the position of the set, from 1; 0 counts as 1.
+    pub file: u32,
+    /// MOVE: logical names and new paths.
+    pub moves: Vec<(String, String)>,
+    /// REPLACE.
+    pub replace: bool,
+    /// RECOVERY or NORECOVERY.
+    pub after: AfterRestore,
+    /// CHECKSUM: checked in any case.
+    pub checksum: bool,
+    /// STATS: percent between two messages; `None` = 10.
+    pub stats_percent: Option<u8>,
+    /// STOPAT: no transaction that committed later is restored.
+    pub stop_at: Option<DateTimeTicks>,
+}
+
+/// What a running backup or restore tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackupEvent {
+    /// A message of severity 0 to be sent at once.
+    Message(Error),
+    /// How far it is.
+    Progress {
+        /// Bytes done.
+        processed_bytes: u64,
+        /// Bytes in all, as far as known.
+        total_bytes: u64,
+    },
+}
+
+/// Takes what a running backup or restore tells; an error stops it.
+pub type Report<'r> = dyn FnMut(BackupEvent) -> Result<()> + 'r;
+
+/// What a backup or restore did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackupSummary {
+    /// Pages of data and log.
+    pub pages: u64,
+    /// Time it took.
+    pub micros: u64,
+    /// Position of the set in its file.
+    pub position: u32,
+    /// Bytes the set takes in the file.
+    pub stored_bytes: u64,
+}
+
+/// Counts bytes and says every so many percent how far it is.
+pub struct Progress<'r, 'f> {
+    report: &'r mut Report<'f>,
+    step_percent: u64,
+    said_percent: u64,
+    processed_bytes: u64,
+    total_bytes: u64,
+}
+
+impl<'r, 'f> Progress<'r, 'f> {
+    /// Of `total_bytes`; a message each `stats_percent` percent.
+    pub fn new(report: &'r mut Report<'f>, stats_percent: Option<u8>, total_bytes: u64) -> Progress<'r, 'f> {
+        Progress {
+            report,
+            step_percent: u64::from(stats_percent.unwrap_or(10).clamp(1, 100)),
+            said_percent: 0,
+            processed_bytes: 0,
+            total_bytes: total_bytes.max(1),
+        }
+    }
+
+    /// There is more to do than was known.
+    pub fn expect_more(&mut self, bytes: u64) {
+        self.total_bytes += bytes;
+    }
+
+    /// So much more is done, without a message. Errors: what the listener answers, to stop.
+    pub fn add_quietly(&mut self, bytes: u64) -> Result<()> {
+        self.processed_bytes += bytes;
+        (self.report)(BackupEvent::Progress {
+            processed_bytes: self.processed_bytes.min(self.total_bytes),
+            total_bytes: self.total_bytes,
+        })
+    }
+
+    /// So much more is done. Errors: what the listener answers, to stop.
+    pub fn add(&mut self, bytes: u64) -> Result<()> {
+        self.add_quietly(bytes)?;
+        let percent = self.processed_bytes.min(self.total_bytes) * 100 / self.total_bytes;
+        let due = percent / self.step_percent * self.step_percent;
+        if due > self.said_percent {
+            self.said_percent = due;
+            self.message(Error::percent_processed(due))?;
+        }
+        Ok(())
+    }
+
+    /// Everything is done.
+    pub fn finish(&mut self) -> Result<()> {
+        self.processed_bytes = self.total_bytes;
+        if self.said_percent < 100 {
+            self.add(0)?;
+        }
+        if self.said_percent < 100 {
+            self.said_percent = 100;
+            self.message(Error::percent_processed(100))?;
+        }
+        Ok(())
+    }
+
+    /// Passes a message on.
+    pub fn message(&mut self, message: Error) -> Result<()> {
+        (self.report)(BackupEvent::Message(message))
+    }
+}

@@ -1,0 +1,238 @@
+//! Writing a set: the media file is made or found, chunks are appended, and the header comes last.
+//!
+//! INIT and FORMAT write a new file under a temporary name and rename it at the end: until then the former file is whole.
+//! NOINIT appends behind the last whole set; what a crash left there is cut off first.
+
+use super::description::SetDescription;
+use super::format::{
+    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader,
+};
+use super::reader::MediaReader;
+use crate::error::{Error, Result};
+use crate::seams::Environment;
+use crate::waits::WaitType;
+use disk::{Access, DiskError, DiskErrorKind, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Zstandard's fastest level that compresses well: a backup should be bound by the disk.
+const COMPRESSION_LEVEL: i32 = 1;
+
+/// How the media file is to be treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MediaOptions<'a> {
+    /// INIT.
+    pub init: bool,
+    /// FORMAT.
+    pub format: bool,
+    /// COMPRESSION.
+    pub compression: bool,
+    /// MEDIANAME for a new file.
+    pub media_name: &'a str,
+    /// A guid for the set; a new media file gets it too.
+    pub set_guid: [u8; 16],
+}
+
+/// A set being written. Dropped before [`SetWriter::finish`], it leaves the media as it was.
+pub struct SetWriter {
+    env: Environment,
+    /// As the statement gives it, for messages.
+    device: String,
+    path: PathBuf,
+    temporary: Option<PathBuf>,
+    file: Arc<dyn File>,
+    set_start: u64,
+    at: u64,
+    position: u32,
+    guid: [u8; 16],
+    chunk_count: u32,
+    headers_crc: u32,
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    finished: bool,
+}
+
+impl SetWriter {
+    /// Opens the media for one more set. `device` is the path as the statement gives it.
+    ///
+    /// Errors: 3201 when the file cannot be opened or made, 3241 when it exists, is no media file and FORMAT is not asked
+    /// for.
+    pub fn open(env: &Environment, device: &str, path: &Path, options: &MediaOptions<'_>) -> Result<SetWriter> {
+        let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
+        let length = env.disk.len(path).map_err(cannot_open)?;
+        let exists = length.is_some_and(|length| length > 0) && !options.format;
+        let former = match exists {
+            true => Some(MediaReader::open(env, device, path)?),
+            false => None,
+        };
+        let compressor = match options.compression {
+            true => Some(zstd::bulk::Compressor::new(COMPRESSION_LEVEL)),
+            false => None,
+        };
+        let compressor = compressor
+            .transpose()
+            .map_err(|error| Error::operating_system("starting the compressor", &error.to_string()))?;
+        let mut writer = match former.filter(|_| !options.init) {
+            Some(media) => {
+                let file = env.disk.open(path, Access::Buffered).map_err(cannot_open)?;
+                let (position, end) = (media.sets().len() as u32 + 1, media.end());
+                file.set_len(end).map_err(cannot_open)?;
+                SetWriter::at(env, device, path, None, file, (position, end))
+            }
+            None => {
+                let temporary = temporary_path(path);
+                match env.disk.delete(&temporary) {
+                    Err(error) if error.kind != DiskErrorKind::NotFound => return Err(cannot_open(error)),
+                    _ => {}
+                }
+                let file = env.disk.create(&temporary, Access::Buffered).map_err(cannot_open)?;
+                let writer = SetWriter::at(env, device, path, Some(temporary), file, (1, LABEL_BYTES));
+                let label = MediaLabel {
+                    guid: options.set_guid,
+                    created: env.clock.wall_ticks(),
+                    name: options.media_name.to_string(),
+                };
+                writer.write(0, &[&label.encode()])?;
+                writer
+            }
+        };
+        writer.guid = options.set_guid;
+        writer.compressor = compressor;
+        Ok(writer)
+    }
+
+    fn at(
+        env: &Environment,
+        device: &str,
+        path: &Path,
+        temporary: Option<PathBuf>,
+        file: Arc<dyn File>,
+        (position, set_start): (u32, u64),
+    ) -> SetWriter {
+        SetWriter {
+            env: env.clone(),
+            device: device.to_string(),
+            path: path.to_path_buf(),
+            temporary,
+            file,
+            set_start,
+            at: set_start + SET_HEADER_BYTES as u64,
+            position,
+            guid: [0; 16],
+            chunk_count: 0,
+            headers_crc: 0,
+            compressor: None,
+            finished: false,
+        }
+    }
+
+    /// The set's place in its file, from 1.
+    pub fn position(&self) -> u32 {
+        self.position
+    }
+
+    /// Bytes written so far.
+    pub fn stored_bytes(&self) -> u64 {
+        self.at - self.set_start
+    }
+
+    fn write(&self, offset: u64, parts: &[&[u8]]) -> Result<()> {
+        let write = || self.file.write_vectored_at(offset, parts);
+        let written = self.env.waits.time(&*self.env.clock, WaitType::BackupIo, write);
+        written.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
+    }
+
+    /// Appends one chunk of at most [`CHUNK_BYTES_MAX`] bytes. Errors: 3202.
+    pub fn append(&mut self, kind: ChunkKind, address: u64, payload: &[u8]) -> Result<()> {
+        let compressed = match &mut self.compressor {
+            Some(compressor) => compressor.compress(payload).ok(),
+            None => None,
+        };
+        let compressed = compressed.filter(|compressed| compressed.len() < payload.len());
+        let stored = compressed.as_deref().unwrap_or(payload);
+        let mut set = [0; 8];
+        set.copy_from_slice(&self.guid[..8]);
+        let header = ChunkHeader {
+            kind,
+            compressed: compressed.is_some(),
+            stored_bytes: stored.len() as u32,
+            plain_bytes: payload.len() as u32,
+            address,
+            number: self.chunk_count,
+            set,
+            payload_crc: crc32c::crc32c(stored),
+        };
+        let header = header.encode();
+        self.write(self.at, &[&header, stored])?;
+        self.at += (CHUNK_HEADER_BYTES + stored.len()) as u64;
+        self.chunk_count += 1;
+        self.headers_crc = crc32c::crc32c_append(self.headers_crc, &header);
+        Ok(())
+    }
+
+    /// Appends a payload of any length in as many chunks as it takes.
+    pub fn append_long(&mut self, kind: ChunkKind, payload: &[u8]) -> Result<()> {
+        let mut parts = payload.chunks(CHUNK_BYTES_MAX);
+        parts.try_for_each(|part| self.append(kind, 0, part))
+    }
+
+    /// Makes everything durable, then the set whole. `description` gets its size filled in. Answers the bytes it takes.
+    ///
+    /// Errors: 3202; the media is then as it was before.
+    pub fn finish(mut self, description: &mut SetDescription) -> Result<u64> {
+        let description_offset = self.stored_bytes();
+        description.position = self.position;
+        description.stored_bytes = description_offset;
+        let text = serde_json::to_vec(description);
+        let text = text.map_err(|error| Error::assertion(&format!("a backup's description: {error}")))?;
+        self.append(ChunkKind::Description, 0, &text)?;
+        let end = self.at.next_multiple_of(LABEL_BYTES);
+        if end > self.at {
+            self.write(self.at, &[&vec![0; (end - self.at) as usize]])?;
+        }
+        self.sync(|file| file.sync())?;
+        let header = SetHeader {
+            position: self.position,
+            guid: self.guid,
+            set_bytes: end - self.set_start,
+            description_offset,
+            chunk_count: self.chunk_count,
+            headers_crc: self.headers_crc,
+        };
+        self.sync(|file| file.write_durable_at(self.set_start, &header.encode()))?;
+        if let Some(temporary) = &self.temporary {
+            let renamed = self.env.disk.rename(temporary, &self.path);
+            renamed.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))?;
+        }
+        self.finished = true;
+        Ok(header.set_bytes)
+    }
+
+    fn sync(&self, work: impl FnOnce(&dyn File) -> std::result::Result<(), DiskError>) -> Result<()> {
+        let waits = &self.env.waits;
+        let done = waits.time(&*self.env.clock, WaitType::BackupIo, || work(&*self.file));
+        done.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
+    }
+}
+
+impl Drop for SetWriter {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        // What cannot be taken back now is no set for any reader, and is cut off by the next backup.
+        match &self.temporary {
+            Some(temporary) => {
+                let _ = self.env.disk.delete(temporary);
+            }
+            None => {
+                let _ = self.file.set_len(self.set_start);
+            }
+        }
+    }
+}
+
+fn temporary_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".writing");
+    PathBuf::from(name)
+}

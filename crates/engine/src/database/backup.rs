@@ -1,0 +1,274 @@
+//! BACKUP DATABASE and BACKUP LOG of an open database.
+//!
+//! ```text
+//! full   hold the log | checkpoint | extents in use | pages ... | flush: end | log layout | log blocks | finish | boot record
+//! log    flush: end | log layout | log blocks | finish | boot record | truncate
+//! ```
+//! Invariant: the boot record moves the log chain on only when the set that makes it possible is durable.
+
+use super::Database;
+use crate::backup::{
+    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MediaOptions, Progress, Report,
+    SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
+};
+use crate::error::{Error, Result};
+use crate::page::PAGE_BYTES;
+use crate::recovery::{BootRecord, RecoveryModel};
+use crate::seams::DateTimeTicks;
+use std::path::Path;
+use vlf::Lsn;
+
+/// Where a backup goes, and what it says about whoever makes it.
+pub struct BackupPlace<'a> {
+    /// The media file on this machine.
+    pub path: &'a Path,
+    /// ServerName.
+    pub server_name: &'a str,
+    /// SoftwareVersionMajor and Minor.
+    pub software_version: (u8, u8),
+    /// A new guid.
+    pub set_guid: [u8; 16],
+}
+
+/// What a set covers.
+struct Extent {
+    first: Lsn,
+    end: Lsn,
+    log_end: DateTimeTicks,
+    log_pages: u64,
+    pages: Vec<(u16, u64)>,
+    boot: BootRecord,
+}
+
+impl Database {
+    /// Makes a backup set.
+    ///
+    /// Errors: 3201, 3202, 3241 of the media; 4208 and 4214 when there is no log chain; 3043 for a damaged page; 9004 for a
+    /// damaged log; what `report` answers. The media and the log chain are then as they were.
+    pub fn back_up(
+        &self,
+        request: &BackupRequest,
+        place: &BackupPlace<'_>,
+        report: &mut Report<'_>,
+    ) -> Result<BackupSummary> {
+        let log_backups = (request.kind == BackupKind::Log).then(|| self.backing_up_log.lock());
+        if log_backups.is_some() {
+            self.check_log_chain()?;
+        }
+        let env = &self.storage.env;
+        let (started, started_micros) = (env.clock.wall_ticks(), env.clock.now_micros());
+        let options = MediaOptions {
+            init: request.init,
+            format: request.format,
+            compression: request.compression,
+            media_name: request.media_name.as_deref().unwrap_or_default(),
+            set_guid: place.set_guid,
+        };
+        let mut set = SetWriter::open(env, &request.path, place.path, &options)?;
+        let position = set.position();
+        let mut progress = Progress::new(report, request.stats_percent, 0);
+        let extent = match request.kind {
+            BackupKind::Database => self.copy_database(&mut set, &mut progress)?,
+            BackupKind::Log => self.copy_log_chain(&mut set, &mut progress)?,
+        };
+        let mut description = self.describe(request, place, &extent, started);
+        let stored_bytes = set.finish(&mut description)?;
+        progress.finish()?;
+        self.move_chain_on(request, &extent)?;
+        drop(log_backups);
+        let summary = BackupSummary {
+            pages: extent.log_pages + extent.pages.iter().map(|(_, pages)| pages).sum::<u64>(),
+            micros: env.clock.now_micros().saturating_sub(started_micros),
+            position,
+            stored_bytes,
+        };
+        self.report_pages(&description, &summary, &mut progress)?;
+        Ok(summary)
+    }
+
+    fn check_log_chain(&self) -> Result<()> {
+        let boot = self.boot();
+        if boot.recovery_model == RecoveryModel::Simple {
+            return Err(Error::no_log_backup_in_simple());
+        }
+        if boot.log_backup_start == Lsn::ZERO {
+            return Err(Error::no_current_backup());
+        }
+        Ok(())
+    }
+
+    fn copy_database(&self, set: &mut SetWriter, progress: &mut Progress<'_, '_>) -> Result<Extent> {
+        // Held from before the checkpoint, which would free what the set needs.
+        let _hold = self.hold_log(self.truncation_point().0);
+        self.checkpoint()?;
+        let boot = self.boot();
+        let first = self
+            .transactions
+            .oldest()
+            .map_or(boot.redo_start, |oldest| oldest.min(boot.redo_start));
+        let runs = plan_pages(&self.storage, &self.space);
+        let page_bytes: u64 = runs
+            .iter()
+            .map(|run| u64::from(run.page_count) * PAGE_BYTES as u64)
+            .sum();
+        progress.expect_more(page_bytes);
+        let pages = copy_pages(&self.storage, &runs, set, progress)?;
+        let (end, log_end, log_pages) = self.copy_log_to_end(first, set, progress)?;
+        Ok(Extent {
+            first,
+            end,
+            log_end,
+            log_pages,
+            pages,
+            boot,
+        })
+    }
+
+    fn copy_log_chain(&self, set: &mut SetWriter, progress: &mut Progress<'_, '_>) -> Result<Extent> {
+        let first = self.boot().log_backup_start;
+        let (end, log_end, log_pages) = self.copy_log_to_end(first, set, progress)?;
+        Ok(Extent {
+            first,
+            end,
+            log_end,
+            log_pages,
+            pages: Vec::new(),
+            boot: self.boot(),
+        })
+    }
+
+    fn copy_log_to_end(
+        &self,
+        first: Lsn,
+        set: &mut SetWriter,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<(Lsn, DateTimeTicks, u64)> {
+        let log = &self.storage.log;
+        // A transaction that commits after this moment takes a time that is not earlier, and a place behind the end.
+        let log_end = self.storage.env.clock.wall_ticks();
+        log.flush_to(log.end())?;
+        let end = log.flushed().with_slot(1);
+        let image = LogImage { files: log.images() };
+        set.append_long(ChunkKind::LogLayout, &image.encode())?;
+        progress.expect_more(log.used_since(first));
+        let copied = copy_log(log, first.with_slot(1), end, set, progress)?;
+        Ok((end, log_end, copied.div_ceil(PAGE_BYTES as u64)))
+    }
+
+    fn describe(
+        &self,
+        request: &BackupRequest,
+        place: &BackupPlace<'_>,
+        extent: &Extent,
+        started: DateTimeTicks,
+    ) -> SetDescription {
+        let boot = &extent.boot;
+        let pages: u64 = extent.pages.iter().map(|(_, pages)| pages).sum();
+        SetDescription {
+            kind: match request.kind {
+                BackupKind::Database => SetKind::Database,
+                BackupKind::Log => SetKind::Log,
+            },
+            name: request.name.clone(),
+            description: request.description.clone(),
+            compressed: request.compression,
+            position: 0,
+            user_name: request.user.clone(),
+            server_name: place.server_name.to_string(),
+            database_name: self.name(),
+            database_created: boot.created,
+            backup_bytes: (pages + extent.log_pages) * PAGE_BYTES as u64,
+            stored_bytes: 0,
+            first_lsn: extent.first.with_slot(1),
+            last_lsn: extent.end,
+            checkpoint_lsn: boot.checkpoint,
+            database_backup_lsn: boot.full_backup,
+            redo_start: boot.redo_start,
+            started,
+            finished: self.storage.env.clock.wall_ticks(),
+            log_end: extent.log_end,
+            compatibility_level: boot.compatibility_level,
+            software_version: place.software_version,
+            recovery_model: boot.recovery_model.number(),
+            copy_only: request.copy_only,
+            checksum: request.checksum,
+            begins_log_chain: request.kind == BackupKind::Database && boot.log_backup_start == Lsn::ZERO,
+            no_recovery: request.tail == LogTail::NoRecovery,
+            family_guid: boot.guid,
+            set_guid: place.set_guid,
+            files: self.backup_files(&extent.pages),
+            boot: boot.encode().to_vec(),
+            log_pages: extent.log_pages,
+        }
+    }
+
+    /// Every file with its size now: at least what it was at any moment of the backup.
+    fn backup_files(&self, pages: &[(u16, u64)]) -> Vec<BackupFile> {
+        let log_files = self.storage.log.files();
+        let describe = |file: &crate::catalog::FileEntry| {
+            let copied = pages.iter().find(|(id, _)| *id == file.file_id);
+            let log_bytes = log_files.iter().find(|log| log.file_id == file.file_id);
+            BackupFile {
+                bytes: match file.log {
+                    true => log_bytes.map_or(0, |log| log.bytes),
+                    false => u64::from(self.storage.files.page_count(file.file_id)) * PAGE_BYTES as u64,
+                },
+                backup_bytes: copied.map_or(0, |(_, pages)| pages * PAGE_BYTES as u64),
+                file: file.clone(),
+            }
+        };
+        self.entry().files.iter().map(describe).collect()
+    }
+
+    fn move_chain_on(&self, request: &BackupRequest, extent: &Extent) -> Result<()> {
+        let now = self.storage.env.clock.wall_ticks();
+        match request.kind {
+            BackupKind::Database if request.copy_only => Ok(()),
+            BackupKind::Database => self.change_boot(|boot| {
+                boot.full_backup = extent.boot.checkpoint;
+                boot.full_backup_time = now;
+                if boot.recovery_model != RecoveryModel::Simple && boot.log_backup_start == Lsn::ZERO {
+                    boot.log_backup_start = extent.end;
+                }
+            }),
+            BackupKind::Log if request.copy_only || request.tail == LogTail::NoTruncate => Ok(()),
+            BackupKind::Log => {
+                self.change_boot(|boot| {
+                    boot.log_backup_time = now;
+                    // The chain may have been broken meanwhile by SET RECOVERY SIMPLE.
+                    if boot.log_backup_start == extent.first {
+                        boot.log_backup_start = extent.end;
+                    }
+                })?;
+                self.truncate_log();
+                Ok(())
+            }
+        }
+    }
+
+    fn report_pages(
+        &self,
+        description: &SetDescription,
+        summary: &BackupSummary,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<()> {
+        let is_first_log = |file: &&BackupFile| file.file.log;
+        let first_log = description
+            .files
+            .iter()
+            .find(is_first_log)
+            .map(|file| file.file.file_id);
+        for file in &description.files {
+            let pages = match file.file.log {
+                true if Some(file.file.file_id) == first_log => description.log_pages,
+                true => continue,
+                false if description.kind == SetKind::Log => continue,
+                false => file.backup_bytes / PAGE_BYTES as u64,
+            };
+            let message = Error::pages_processed(pages, &self.name(), &file.file.name, description.position);
+            progress.message(message)?;
+        }
+        let statement = format!("BACKUP {}", description.kind.noun());
+        progress.message(Error::successfully_processed(&statement, summary.pages, summary.micros))
+    }
+}
