@@ -193,10 +193,13 @@ impl Database {
         }
     }
 
-    /// Gives back the pages of objects that are gone. What a crash prevents here, the next start does.
+    /// Gives back the pages of objects that are gone. What a crash or a full log prevents here, the next start does.
     pub fn free_storage(&self, roots: &[StorageRoot]) -> Result<()> {
         for root in roots {
-            self.space.free_object(&self.storage, object_root(root))?;
+            match self.space.free_object(&self.storage, object_root(root)) {
+                Err(error) if !error.is_log_full() => return Err(error),
+                _ => {}
+            }
         }
         Ok(())
     }

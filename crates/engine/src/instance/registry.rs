@@ -89,6 +89,7 @@ impl DatabaseSlot {
 pub(super) struct Registry {
     slots: RwLock<BTreeMap<u16, Arc<DatabaseSlot>>>,
     change: Mutex<()>,
+    creation: Mutex<()>,
 }
 
 impl Registry {
@@ -123,6 +124,11 @@ impl Registry {
     pub(super) fn free_id(&self) -> u16 {
         let slots = self.slots.read();
         (5..u16::MAX).find(|id| !slots.contains_key(id)).unwrap_or(u16::MAX)
+    }
+
+    /// Held while a database is being made, so that no two take one name or id.
+    pub(super) fn creating(&self) -> MutexGuard<'_, ()> {
+        self.creation.lock()
     }
 
     /// Held while master's list of databases changes.

@@ -172,12 +172,12 @@ impl LockOwner {
         }
     }
 
-    /// Gives back everything but database locks, which belong to the session rather than to its transaction.
-    pub fn release_transaction(&self) {
+    /// Gives back everything but the lock on the database in use, which belongs to the session rather than to its transaction.
+    pub fn release_transaction(&self, using: Option<u16>) {
         let mut held = self.held.lock();
         held.rows_by_object.clear();
         held.modes.retain(|&resource, _| {
-            let stays = matches!(resource, Resource::Database(_));
+            let stays = matches!(resource, Resource::Database(id) if Some(id) == using);
             if !stays {
                 self.manager.set(self.id, resource, None);
             }
@@ -438,7 +438,7 @@ mod tests {
                             assert_eq!(inside[row as usize].fetch_add(1, Ordering::SeqCst), 0);
                             inside[row as usize].fetch_sub(1, Ordering::SeqCst);
                         }
-                        one.release_transaction();
+                        one.release_transaction(None);
                     }
                 })
             })

@@ -210,7 +210,7 @@ impl Session {
 
     fn end(&mut self) {
         self.in_transaction = false;
-        self.locks.release_transaction();
+        self.locks.release_transaction(self.using);
     }
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
@@ -224,6 +224,8 @@ impl Session {
         let place = match self.parts.iter().position(|part| part.database.id == database.id) {
             Some(place) => place,
             None => {
+                // Nobody may drop a database while a transaction is in it.
+                self.locks.lock(Resource::Database(database.id), Mode::S)?;
                 let begun = database
                     .transactions
                     .begin(&database.storage, self.id, "user_transaction");
@@ -236,8 +238,11 @@ impl Session {
             }
         };
         let part = &mut self.parts[place];
-        let mut context = part.database.context(&mut part.chain, &self.locks);
-        work(&mut context).map_err(|error| database.explain(error))
+        let outcome = work(&mut part.database.context(&mut part.chain, &self.locks));
+        // Whoever has logged least is the cheapest victim of a deadlock.
+        self.locks
+            .set_log_bytes(self.parts.iter().map(|part| part.chain.reserved_bytes).sum());
+        outcome.map_err(|error| database.explain(error))
     }
 }
 

@@ -103,8 +103,9 @@ impl Table {
     }
 
     /// Readers that wait for row locks also declare themselves on the table: a writer whose row locks have become one table
-    /// lock is seen only there.
+    /// lock is seen only there. All of them keep the database from being dropped.
     fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
+        locks.lock(Resource::Database(self.database.id), Mode::S)?;
         match mode {
             ReadMode::Committed => self.lock(locks, Mode::IS),
             ReadMode::Uncommitted | ReadMode::Locked(_) => Ok(()),
