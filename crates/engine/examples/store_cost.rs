@@ -98,7 +98,7 @@ impl Bench<'_> {
         );
         log.append(&mut self.chain, RecordKind::Commit, &[], 0)?;
         self.chain = TransactionChain::new(TransactionId(self.chain.id.0 + 1));
-        self.locks.release_transaction();
+        self.locks.release_transaction(None);
         Ok(())
     }
 }

@@ -31,10 +31,8 @@ pub fn resolve(disk: &dyn Disk, instance_folder: &Path, name: &str) -> Result<Pa
         }
         path = child_ignoring_case(disk, &path, part);
     }
-    if path.file_name().is_none() || path == instance_folder {
-        return Err(invalid());
-    }
-    Ok(path)
+    let names_a_file = rest.split(['\\', '/']).any(|part| !part.is_empty() && part != ".");
+    if names_a_file { Ok(path) } else { Err(invalid()) }
 }
 
 fn root_of<'a>(instance_folder: &Path, name: &'a str) -> (PathBuf, &'a str) {
