@@ -79,8 +79,9 @@ fn verdict(inspection: &Inspection, out: &mut String) {
         0 => writeln!(out, "<p class=\"verdict\">{vlfs} VLFs in {size}; no damage found.</p>"),
         count => writeln!(
             out,
-            "<p class=\"verdict bad\">{vlfs} VLFs in {size}; damage in {} places.</p>",
-            group_digits(count)
+            "<p class=\"verdict bad\">{vlfs} VLFs in {size}; damage in {} place{}.</p>",
+            group_digits(count),
+            if count == 1 { "" } else { "s" }
         ),
     };
 }

@@ -181,6 +181,7 @@ pub(crate) fn facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
     }
     let damage = match inspection.damage_count {
         0 => "none found".to_owned(),
+        1 => "1 place".to_owned(),
         count => format!("{} places", group_digits(count)),
     };
     facts.push(("damage", damage));
@@ -189,6 +190,9 @@ pub(crate) fn facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
 
 fn block_facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let blocks = &inspection.blocks;
+    if blocks.total == 0 {
+        return vec![("blocks", "none found".to_owned())];
+    }
     let mut facts = vec![(
         "blocks",
         format!(
