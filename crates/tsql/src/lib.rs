@@ -9,3 +9,6 @@ pub mod messages;
 pub mod parser;
 pub mod scalar;
 pub mod session;
+pub mod system;
+
+pub use system::views;

@@ -100,6 +100,21 @@ impl BufferPool {
             && frame.usage.load(Ordering::Relaxed) <= usage_max
     }
 
+    /// DBCC DROPCLEANBUFFERS: every page that is as it is on disk, and that nobody has fixed, leaves memory. Answers their
+    /// number.
+    pub fn drop_clean(&self) -> usize {
+        let mut dropped = 0;
+        for index in 0..self.frames_touched() {
+            let frame = self.frame(index);
+            let key = frame.key.load(Ordering::Acquire);
+            if key != NO_KEY && self.evict(index, key) {
+                frame.pins.fetch_sub(1, Ordering::Release);
+                dropped += 1;
+            }
+        }
+        dropped
+    }
+
     fn claim_if_free(&self, index: usize) -> bool {
         match self.frame(index).key.load(Ordering::Acquire) {
             NO_KEY => self.claim_empty(index),

@@ -17,6 +17,7 @@ mod create;
 mod paths;
 mod registry;
 mod restore;
+mod sessions;
 mod start;
 mod worker;
 
@@ -25,6 +26,7 @@ pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use registry::{DatabaseSlot, DatabaseState};
+pub use sessions::SessionInformation;
 
 use crate::buffer::BufferPool;
 use crate::catalog::{CatalogObject, ObjectDefinition};
@@ -77,7 +79,7 @@ pub struct Instance {
     /// When it started.
     pub started: crate::seams::DateTimeTicks,
     registry: Registry,
-    sessions: Mutex<BTreeMap<u16, Arc<AtomicBool>>>,
+    sessions: Mutex<BTreeMap<u16, sessions::OpenSession>>,
     stopping: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
     policy: RwLock<LogPolicy>,
@@ -143,8 +145,10 @@ impl Instance {
                 "Could not connect because the maximum number of user connections has been reached.",
             )
         })?;
-        sessions.insert(id, cancel.clone());
-        Ok(Session::new(id, Arc::new(self.lock_owner(id, cancel.clone())), cancel))
+        let locks = Arc::new(self.lock_owner(id, cancel.clone()));
+        let now = self.env.clock.wall_ticks();
+        sessions.insert(id, sessions::OpenSession::new(id, locks.id(), cancel.clone(), now));
+        Ok(Session::new(id, locks, cancel))
     }
 
     /// Ends a session's entry; the session itself must be dropped first.
@@ -157,7 +161,7 @@ impl Instance {
         let sessions = self.sessions.lock();
         sessions
             .get(&id)
-            .inspect(|cancel| cancel.store(true, Ordering::Relaxed))
+            .inspect(|session| session.cancel.store(true, Ordering::Relaxed))
             .is_some()
     }
 
@@ -196,7 +200,7 @@ impl Instance {
         self.sessions
             .lock()
             .values()
-            .for_each(|cancel| cancel.store(true, Ordering::Relaxed));
+            .for_each(|session| session.cancel.store(true, Ordering::Relaxed));
         if let Some(worker) = self.worker.lock().take() {
             worker.stop();
         }

@@ -374,6 +374,14 @@ impl SpaceMap {
         Ok(orphans.len())
     }
 
+    /// Pages of the extents that a file's map calls used.
+    pub fn used_pages(&self, file: u16) -> u64 {
+        let allocation = self.allocation.lock();
+        let map = allocation.files.iter().find(|map| map.file == file);
+        let extents: u32 = map.map_or(0, |map| map.used.iter().map(|word| word.count_ones()).sum());
+        u64::from(extents) * u64::from(EXTENT_PAGES)
+    }
+
     /// Every extent that the maps call used, in order.
     pub(super) fn used_extents(&self) -> Vec<ExtentId> {
         let allocation = self.allocation.lock();

@@ -1,0 +1,110 @@
+//! The sessions of an instance: who they are, what they are doing, and how they are told to stop.
+//!
+//! A session describes itself here whenever a request begins or ends; the views of sessions and requests read it.
+
+use super::Instance;
+use crate::seams::DateTimeTicks;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A session as others see it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionInformation {
+    /// `session_id`
+    pub id: u16,
+    /// The id of its lock owner, by which locks are listed.
+    pub lock_owner: u64,
+    /// Who logged in.
+    pub login: String,
+    /// From which machine.
+    pub host: String,
+    /// With which program.
+    pub application: String,
+    /// When.
+    pub login_time: DateTimeTicks,
+    /// Its current database.
+    pub database_id: u16,
+    /// Whether a request is under way.
+    pub running: bool,
+    /// The kind of statement under way, as `SELECT` or `BACKUP DATABASE`.
+    pub command: String,
+    /// The text of the batch under way, or of the last one.
+    pub text: Arc<str>,
+    /// When the request under way, or the last one, began.
+    pub request_started: DateTimeTicks,
+    /// The same on the monotonic clock, in microseconds.
+    pub request_started_micros: u64,
+    /// When the last request ended.
+    pub request_ended: DateTimeTicks,
+    /// `@@TRANCOUNT`
+    pub open_transactions: u32,
+    /// 1 READ UNCOMMITTED to 4 SERIALIZABLE.
+    pub isolation_level: u8,
+    /// Share done of a backup, restore or the like, 0 to 100.
+    pub percent_complete: f32,
+    /// Rows of its last statement.
+    pub row_count: i64,
+}
+
+/// A session's entry.
+pub(super) struct OpenSession {
+    pub(super) cancel: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
+    information: SessionInformation,
+}
+
+impl OpenSession {
+    pub(super) fn new(id: u16, lock_owner: u64, cancel: Arc<AtomicBool>, login_time: DateTimeTicks) -> OpenSession {
+        let information = SessionInformation {
+            id,
+            lock_owner,
+            login_time,
+            request_started: login_time,
+            request_ended: login_time,
+            isolation_level: 2,
+            ..SessionInformation::default()
+        };
+        OpenSession {
+            cancel,
+            ended: Arc::default(),
+            information,
+        }
+    }
+}
+
+impl Instance {
+    /// Every session in the order of their numbers.
+    pub fn sessions(&self) -> Vec<SessionInformation> {
+        self.sessions
+            .lock()
+            .values()
+            .map(|session| session.information.clone())
+            .collect()
+    }
+
+    /// A session tells what it is doing now.
+    pub fn describe_session(&self, id: u16, describe: impl FnOnce(&mut SessionInformation)) {
+        if let Some(session) = self.sessions.lock().get_mut(&id) {
+            describe(&mut session.information);
+        }
+    }
+
+    /// Ends a session for good (KILL, ROLLBACK IMMEDIATE): what it is doing is cancelled, and it must close its connection.
+    /// False when there is no such session.
+    pub fn end_session(&self, id: u16) -> bool {
+        let sessions = self.sessions.lock();
+        let Some(session) = sessions.get(&id) else { return false };
+        session.ended.store(true, Ordering::Relaxed);
+        session.cancel.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// The flag that is set once a session has been ended by another one.
+    pub fn ended_flag(&self, id: u16) -> Arc<AtomicBool> {
+        let sessions = self.sessions.lock();
+        sessions
+            .get(&id)
+            .map(|session| session.ended.clone())
+            .unwrap_or_default()
+    }
+}

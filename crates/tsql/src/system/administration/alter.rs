@@ -1,0 +1,330 @@
+//! ALTER DATABASE: files, name, and the options of [`super::options`].
+
+use std::sync::Arc;
+
+use engine::buffer::{DataFileSpecification, FileGrowth};
+use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::instance::{FileSpec, MSDB, Size};
+use engine::log::{self, LogFileSpec};
+
+use super::super::views::used_pages;
+use super::super::{Host, SystemContext};
+use super::file::{bytes, file_of, growth, maximum};
+use super::{options, refuse_in_transaction};
+use crate::ast::{AlterDatabase, AlterDatabaseAction, FileSpecification};
+
+const MB: u64 = 1 << 20;
+
+/// Runs ALTER DATABASE.
+pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &AlterDatabase) -> Result<()> {
+    refuse_in_transaction(host, "ALTER DATABASE")?;
+    let name = statement
+        .name
+        .as_ref()
+        .map_or_else(|| context.database.name(), |name| name.text.clone());
+    let outcome = act(context, host, &name, &statement.action);
+    outcome.map_err(|error| match error.number {
+        5011 | 5061 | 5058 => match host.message(&error) {
+            Ok(()) => Error::new(5069, 16, 1, "ALTER DATABASE statement failed."),
+            Err(gone) => gone,
+        },
+        _ => error,
+    })
+}
+
+fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &AlterDatabaseAction) -> Result<()> {
+    if context.slot(name).is_none() {
+        let text = format!(
+            "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
+        );
+        return Err(Error::new(5011, 14, 5, text));
+    }
+    match action {
+        AlterDatabaseAction::Set { options, termination } => options::set(context, host, name, options, *termination),
+        AlterDatabaseAction::ModifyName(new_name) => rename(context, host, name, &new_name.text),
+        AlterDatabaseAction::ModifyFile(file) => Change::open(context, name)?.modify(file),
+        AlterDatabaseAction::AddFiles { files, .. } => Change::open(context, name)?.add(files, false),
+        AlterDatabaseAction::AddLogFiles(files) => Change::open(context, name)?.add(files, true),
+        AlterDatabaseAction::RemoveFile(file) => {
+            Change::open(context, name)?.remove(&file.text)?;
+            host.message(&Error::new(
+                5009,
+                10,
+                1,
+                format!("The file '{}' has been removed.", file.text),
+            ))
+        }
+        AlterDatabaseAction::ScopedConfiguration(_) => Ok(()),
+        AlterDatabaseAction::AddFilegroup(_)
+        | AlterDatabaseAction::RemoveFilegroup(_)
+        | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
+        AlterDatabaseAction::Collate(_) => not_supported("COLLATE"),
+    }
+}
+
+fn not_supported(what: &str) -> Result<()> {
+    let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
+    Err(Error::new(40517, 16, 1, text))
+}
+
+fn rename(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, new_name: &str) -> Result<()> {
+    rename_database(context, name, new_name)?;
+    host.message(&Error::new(
+        0,
+        10,
+        1,
+        format!("The database name '{new_name}' has been set."),
+    ))
+}
+
+/// Gives a database another name; sp_rename and sp_renamedb use it too.
+pub(in crate::system) fn rename_database(context: &SystemContext<'_>, name: &str, new_name: &str) -> Result<()> {
+    let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
+    if context.slot(new_name).is_some_and(|other| !Arc::ptr_eq(&other, &slot)) {
+        return Err(Error::database_exists(new_name));
+    }
+    let mut entry = slot.entry();
+    if entry.database_id <= MSDB {
+        let text = format!("Cannot change the name of the system database {name}.");
+        return Err(Error::new(5040, 16, 1, text));
+    }
+    entry.name = new_name.to_owned();
+    context.instance.store_entry(entry)
+}
+
+/// A change of one database's files.
+struct Change<'a> {
+    context: &'a SystemContext<'a>,
+    database: Arc<Database>,
+    entry: DatabaseEntry,
+}
+
+impl<'a> Change<'a> {
+    fn open(context: &'a SystemContext<'a>, name: &str) -> Result<Change<'a>> {
+        let database = context.instance.database(name)?;
+        let entry = database.entry();
+        Ok(Change {
+            context,
+            database,
+            entry,
+        })
+    }
+
+    fn store(self) -> Result<()> {
+        self.context.instance.store_entry(self.entry)
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.entry
+            .files
+            .iter()
+            .position(|file| file.name.to_lowercase() == name.to_lowercase())
+    }
+
+    /// MODIFY FILE. The size is changed first: when that fails, nothing has changed.
+    fn modify(mut self, specification: &FileSpecification) -> Result<()> {
+        let place = self
+            .place_of(&specification.name)
+            .ok_or_else(|| Error::no_such_file(&specification.name))?;
+        let mut file = self.entry.files[place].clone();
+        if let Some(new_name) = &specification.new_name {
+            if self.place_of(new_name).is_some_and(|other| other != place) {
+                return Err(Error::duplicate_file_name(new_name));
+            }
+            file.name.clone_from(new_name);
+        }
+        if let Some(limit) = specification.size_max {
+            file.max_bytes = match maximum(limit)? {
+                Size::Bytes(bytes) => Some(bytes),
+                Size::Unlimited => None,
+            };
+        }
+        if let Some(step) = specification.growth {
+            file.growth = growth(step)?;
+        }
+        let size = specification.size.map(bytes).transpose()?;
+        let wanted = size.unwrap_or_else(|| self.bytes_of(&file));
+        if file.max_bytes.is_some_and(|maximum| wanted > maximum) {
+            return Err(Error::size_above_maximum(&file.name));
+        }
+        if let Some(size) = size {
+            self.grow(&file, size)?;
+        }
+        self.set_limits(&file)?;
+        if let Some(path) = &specification.file_name {
+            self.context.instance.resolve(path)?;
+            file.physical_name.clone_from(path);
+        }
+        self.entry.files[place] = file;
+        self.store()
+    }
+
+    fn bytes_of(&self, file: &FileEntry) -> u64 {
+        if !file.log {
+            return u64::from(self.database.storage.files.page_count(file.file_id)) * 8192;
+        }
+        let files = self.database.storage.log.files();
+        files
+            .iter()
+            .find(|info| info.file_id == file.file_id)
+            .map_or(0, |info| info.bytes)
+    }
+
+    fn grow(&self, file: &FileEntry, bytes: u64) -> Result<()> {
+        let bytes = bytes.next_multiple_of(8192);
+        if bytes <= self.bytes_of(file) {
+            return Err(Error::new(
+                5039,
+                16,
+                1,
+                "MODIFY FILE failed. Specified size is less than or equal to current size.",
+            ));
+        }
+        if file.log {
+            self.database.storage.log.grow_file(file.file_id, bytes)
+        } else {
+            self.database.storage.files.grow_to(file.file_id, bytes)
+        }
+    }
+
+    fn set_limits(&self, file: &FileEntry) -> Result<()> {
+        if file.log {
+            let log = &self.database.storage.log;
+            return log.set_file_limits(
+                file.file_id,
+                file.max_bytes.unwrap_or(u64::MAX),
+                log_growth(file.growth),
+            );
+        }
+        let files = &self.database.storage.files;
+        let known = files.modify(file.file_id, &file.name, file.max_bytes, data_growth(file.growth));
+        if known {
+            Ok(())
+        } else {
+            Err(Error::no_such_file(&file.name))
+        }
+    }
+
+    /// ADD FILE and ADD LOG FILE: each file is in master's row as soon as it exists.
+    fn add(mut self, specifications: &[FileSpecification], log: bool) -> Result<()> {
+        for specification in specifications {
+            let spec = file_of(specification)?;
+            let file = self.plan(&spec, log)?;
+            let path = self.context.instance.resolve(&file.physical_name)?;
+            if matches!(self.context.instance.env.disk.len(&path), Ok(Some(_))) {
+                return Err(Error::file_exists(&file.physical_name));
+            }
+            let bytes = spec.size_bytes.unwrap_or(if log { MB } else { MB * 8 });
+            if let Some(folder) = path.parent() {
+                let made = self.context.instance.env.disk.create_directories(folder);
+                made.map_err(|error| Error::cannot_create_file(&file.physical_name, &Error::cause(&error)))?;
+            }
+            self.create(&file, path, bytes)?;
+            self.entry.files.push(file);
+            self.context.instance.store_entry(self.entry.clone())?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, spec: &FileSpec, log: bool) -> Result<FileEntry> {
+        let file_id = (1..u16::MAX)
+            .find(|id| self.entry.files.iter().all(|file| file.file_id != *id))
+            .unwrap_or(u16::MAX);
+        let name = spec
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{}_{file_id}", self.entry.name));
+        if self.place_of(&name).is_some() {
+            return Err(Error::duplicate_file_name(&name));
+        }
+        let extension = if log { "ldf" } else { "ndf" };
+        let max_bytes = match spec.maximum {
+            Some(Size::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        if spec
+            .size_bytes
+            .zip(max_bytes)
+            .is_some_and(|(size, maximum)| size > maximum)
+        {
+            return Err(Error::size_above_maximum(&name));
+        }
+        if spec.size_bytes.is_some_and(|bytes| bytes < 512 << 10) {
+            return Err(Error::file_too_small());
+        }
+        let default_growth = if log {
+            GrowthEntry::Percent(10)
+        } else {
+            GrowthEntry::Bytes(MB)
+        };
+        Ok(FileEntry {
+            file_id,
+            log,
+            physical_name: spec.filename.clone().unwrap_or_else(|| format!("{name}.{extension}")),
+            name,
+            max_bytes,
+            growth: spec.growth.unwrap_or(default_growth),
+        })
+    }
+
+    fn create(&self, file: &FileEntry, path: std::path::PathBuf, bytes: u64) -> Result<()> {
+        if file.log {
+            return self.database.storage.log.add_file(&LogFileSpec {
+                file_id: file.file_id,
+                path,
+                logical_name: file.name.clone(),
+                bytes,
+                max_bytes: file.max_bytes.unwrap_or(u64::MAX),
+                growth: log_growth(file.growth),
+            });
+        }
+        self.database.storage.files.add(&DataFileSpecification {
+            id: file.file_id,
+            path,
+            logical_name: file.name.clone(),
+            bytes,
+            bytes_max: file.max_bytes,
+            growth: data_growth(file.growth),
+        })
+    }
+
+    /// REMOVE FILE: a log file whose VLFs are all free. A data file stays, as nothing moves its pages.
+    fn remove(mut self, name: &str) -> Result<()> {
+        let missing = || {
+            let text = format!("The file '{name}' does not exist in the database.");
+            Error::new(5009, 16, 9, text)
+        };
+        let place = self.place_of(name).ok_or_else(missing)?;
+        let file = self.entry.files[place].clone();
+        if !file.log {
+            let used = used_pages(&self.database, &file);
+            let text = if file.file_id == 1 || used == 0 {
+                return Err(Error::primary_file_stays());
+            } else {
+                Error::file_is_not_empty(name)
+            };
+            return Err(text);
+        }
+        self.database.storage.log.remove_file(file.file_id)?;
+        self.entry.files.remove(place);
+        self.store()
+    }
+}
+
+fn log_growth(growth: GrowthEntry) -> log::FileGrowth {
+    match growth {
+        GrowthEntry::Fixed => log::FileGrowth::None,
+        GrowthEntry::Bytes(bytes) => log::FileGrowth::Bytes(bytes),
+        GrowthEntry::Percent(percent) => log::FileGrowth::Percent(percent),
+    }
+}
+
+fn data_growth(growth: GrowthEntry) -> FileGrowth {
+    match growth {
+        GrowthEntry::Fixed => FileGrowth::Bytes(0),
+        GrowthEntry::Bytes(bytes) => FileGrowth::Bytes(bytes),
+        GrowthEntry::Percent(percent) => FileGrowth::Percent(percent),
+    }
+}

@@ -1,0 +1,95 @@
+//! CREATE DATABASE and DROP DATABASE.
+
+use engine::error::{Error, Result};
+use engine::instance::{CreateDatabase, FileSpec};
+
+use super::super::{Host, SystemContext};
+use super::file::file_of;
+use super::refuse_in_transaction;
+use crate::ast;
+
+/// Runs CREATE DATABASE. What it could not do is told twice, as SQL Server does: what happened, then 1802.
+pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
+    refuse_in_transaction(host, "CREATE DATABASE")?;
+    refuse_unsupported(statement)?;
+    let data = statement
+        .files
+        .iter()
+        .chain(statement.filegroups.iter().flat_map(|group| &group.files));
+    let create = CreateDatabase {
+        name: statement.name.text.clone(),
+        data: data.map(file_of).collect::<Result<Vec<FileSpec>>>()?,
+        log: statement
+            .log_files
+            .iter()
+            .map(file_of)
+            .collect::<Result<Vec<FileSpec>>>()?,
+    };
+    if create.name.is_empty() || create.name.chars().count() > 123 {
+        return Err(Error::new(
+            1001,
+            15,
+            1,
+            "Length or precision specification 0 is invalid.",
+        ));
+    }
+    let outcome = context.instance.create_database(&create);
+    outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+/// Sends what happened; the answer is the sentence that follows. Names and sizes that are refused need none.
+fn after(host: &mut dyn Host, error: Error) -> Error {
+    if !matches!(
+        error.number,
+        823 | 1101 | 1105 | 5105 | 5118 | 5120 | 5123 | 5149 | 5170 | 5174 | 5169 | 5040
+    ) {
+        return error;
+    }
+    match host.message(&error) {
+        Ok(()) => Error::create_database_failed(),
+        Err(gone) => gone,
+    }
+}
+
+fn refuse_unsupported(statement: &ast::CreateDatabase) -> Result<()> {
+    let refused = |what: &str| {
+        let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
+        Err(Error::new(40517, 16, 1, text))
+    };
+    if statement.attach.is_some() {
+        return refused("FOR ATTACH");
+    }
+    match statement.containment.as_deref() {
+        None | Some("NONE") => Ok(()),
+        Some(_) => refused("CONTAINMENT"),
+    }
+}
+
+/// Runs DROP DATABASE; every name that can be dropped is.
+pub(super) fn drop(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::Drop) -> Result<()> {
+    refuse_in_transaction(host, "DROP DATABASE")?;
+    let mut failed = None;
+    for name in &statement.names {
+        let Err(error) = drop_one(context, name.object(), statement.if_exists) else {
+            continue;
+        };
+        if let Some(former) = failed.replace(error) {
+            host.message(&former)?;
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn drop_one(context: &SystemContext<'_>, name: &str, if_exists: bool) -> Result<()> {
+    let Some(slot) = context.slot(name) else {
+        return if if_exists {
+            Ok(())
+        } else {
+            Err(Error::cannot_drop("database", name))
+        };
+    };
+    if context.database.id == slot.entry().database_id {
+        return Err(Error::database_in_use(&slot.entry().name));
+    }
+    context.instance.drop_database(name, &context.engine.borrow())
+}

@@ -1,0 +1,128 @@
+//! Statements that act on databases and on the server as a whole.
+
+mod alter;
+mod create;
+mod file;
+mod options;
+
+use engine::error::{Error, Result};
+
+use super::{Completion, Host, SystemContext};
+use crate::ast::{Expression, ObjectKind, StatementKind};
+use crate::messages;
+
+/// Runs a statement; `None` when it is not one of these.
+pub(super) fn execute(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    statement: &StatementKind,
+) -> Option<Result<Completion>> {
+    let done = match statement {
+        StatementKind::CreateDatabase(statement) => create::create(context, host, statement),
+        StatementKind::AlterDatabase(statement) => alter::alter(context, host, statement),
+        StatementKind::Drop(statement) if statement.kind == ObjectKind::Database => {
+            create::drop(context, host, statement)
+        }
+        StatementKind::Checkpoint(_) => checkpoint(context, host),
+        StatementKind::Kill(session) => kill(context, host, session),
+        StatementKind::Reconfigure { .. } => reconfigure(context, host),
+        StatementKind::Shutdown { no_wait } => return Some(shutdown(context, host, *no_wait)),
+        _ => return None,
+    };
+    Some(done.map(|()| Completion::Done))
+}
+
+/// 574: statements that cannot be rolled back do not run inside of a transaction.
+fn refuse_transaction(host: &dyn Host, statement: &str) -> Result<()> {
+    if host.transaction_count() == 0 {
+        return Ok(());
+    }
+    let text = format!("{statement} statement cannot be used inside a user transaction.");
+    Err(Error::new(574, 16, 0, text))
+}
+
+/// 226: as 574, for statements about databases.
+fn refuse_in_transaction(host: &dyn Host, statement: &str) -> Result<()> {
+    if host.transaction_count() == 0 {
+        return Ok(());
+    }
+    let text = format!("{statement} statement not allowed within multi-statement transaction.");
+    Err(Error::new(226, 16, 5, text))
+}
+
+fn checkpoint(context: &SystemContext<'_>, _host: &mut dyn Host) -> Result<()> {
+    context.database.checkpoint()
+}
+
+/// The server ends after the answer; the engine is shut down by whoever owns it.
+fn shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> Result<Completion> {
+    let text = format!(
+        "Server shut down by {} from login {}.",
+        if no_wait { "NOWAIT request" } else { "request" },
+        context.login
+    );
+    host.message(&Error::new(6006, 10, 1, text.clone()))?;
+    context
+        .instance
+        .env
+        .errorlog
+        .write(&format!("spid{}", context.session_id), text);
+    Ok(Completion::Shutdown { no_wait })
+}
+
+fn kill(context: &SystemContext<'_>, host: &mut dyn Host, session: &Expression) -> Result<()> {
+    refuse_transaction(host, "KILL")?;
+    let value = host.evaluate(session)?;
+    let id = value
+        .as_i64()
+        .or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+    let id = id.ok_or_else(|| Error::new(6101, 16, 1, "Session ID is not valid."))?;
+    let number = u16::try_from(id).ok().filter(|id| *id > 0);
+    let number = number.ok_or_else(|| Error::new(6101, 16, 1, format!("Session ID {id} is not valid.")))?;
+    if number == context.session_id {
+        return Err(Error::new(6104, 16, 1, "Cannot use KILL to kill your own process."));
+    }
+    if number <= 50 {
+        return Err(Error::new(6107, 14, 1, "Only user processes can be killed."));
+    }
+    if !context.instance.end_session(number) {
+        return Err(Error::new(
+            6106,
+            16,
+            2,
+            format!("Process ID {number} is not an active process ID."),
+        ));
+    }
+    let text = format!(
+        "Process ID {number} was killed by hostname {}, host process ID {}.",
+        context.host,
+        std::process::id()
+    );
+    context
+        .instance
+        .env
+        .errorlog
+        .write(&format!("spid{}", context.session_id), text);
+    Ok(())
+}
+
+fn reconfigure(context: &SystemContext<'_>, host: &mut dyn Host) -> Result<()> {
+    refuse_transaction(host, "RECONFIGURE")?;
+    let configuration = &context.instance.configuration;
+    let changed: Vec<_> = configuration
+        .all()
+        .into_iter()
+        .filter(|value| value.configured != value.in_use)
+        .collect();
+    configuration.reconfigure();
+    for value in changed {
+        context.instance.store_setting(value.option.name, value.configured)?;
+    }
+    Ok(())
+}
+
+/// The text of an option's value or a variable.
+fn required_text(host: &mut dyn Host, expression: &Expression) -> Result<String> {
+    let value = host.evaluate(expression)?;
+    super::text_of(&value).ok_or_else(|| messages::incorrect_syntax_near_keyword("NULL"))
+}

@@ -1,0 +1,260 @@
+//! ALTER DATABASE ... SET.
+//!
+//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
+//! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
+//! client could see; READ_ONLY and snapshot isolation are refused, for a script that asks for them relies on them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::database::{AccessMode, Database};
+use engine::error::{Error, Result};
+use engine::instance::{DatabaseState, MSDB};
+use engine::lock::{LockRow, Mode, Resource};
+use engine::recovery::RecoveryModel;
+
+use super::super::{Host, SystemContext};
+use crate::ast::{DatabaseOption, Termination};
+
+/// How often those who still use a database are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Patience of SET options that need the database for themselves, when nothing is said about others' transactions.
+const PATIENCE_MICROS: u64 = 20_000_000;
+
+/// Runs `SET option, ...`.
+pub(super) fn set(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    name: &str,
+    options: &[DatabaseOption],
+    termination: Option<Termination>,
+) -> Result<()> {
+    for option in options {
+        match option.name.as_str() {
+            "SINGLE_USER" | "RESTRICTED_USER" | "MULTI_USER" => {
+                set_access(context, host, name, &option.name, termination)?
+            }
+            "OFFLINE" => take_offline(context, host, name, termination)?,
+            "ONLINE" => bring_online(context, name)?,
+            "RECOVERY" => context
+                .instance
+                .database(name)?
+                .set_recovery_model(recovery_model(option)?)?,
+            "COMPATIBILITY_LEVEL" => set_compatibility_level(context, name, option)?,
+            "READ_ONLY" => return refused(name, "READ_ONLY"),
+            "ALLOW_SNAPSHOT_ISOLATION"
+            | "READ_COMMITTED_SNAPSHOT"
+            | "ENCRYPTION"
+            | "HADR"
+            | "ACCELERATED_DATABASE_RECOVERY"
+            | "EMERGENCY"
+                if option.value.as_deref() != Some("OFF") =>
+            {
+                return refused(name, &option.name);
+            }
+            // Everything else has no effect here: statistics, cursors, ANSI defaults, broker, query store, durability.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn refused(name: &str, option: &str) -> Result<()> {
+    let text = format!("Option '{option}' cannot be set in database '{name}'.");
+    Err(Error::new(5058, 16, 1, text))
+}
+
+fn recovery_model(option: &DatabaseOption) -> Result<RecoveryModel> {
+    match option.value.as_deref() {
+        Some("FULL") => Ok(RecoveryModel::Full),
+        Some("BULK_LOGGED") => Ok(RecoveryModel::BulkLogged),
+        Some("SIMPLE") => Ok(RecoveryModel::Simple),
+        other => Err(crate::messages::incorrect_syntax_near_keyword(
+            other.unwrap_or("RECOVERY"),
+        )),
+    }
+}
+
+fn set_compatibility_level(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let highest = context.instance.default_compatibility_level();
+    // Each version knows its own level and the two before it; from 2016 on every level since 2008's.
+    let lowest = if highest >= 130 {
+        100
+    } else {
+        highest.saturating_sub(20).max(80)
+    };
+    let level = option.value.as_deref().and_then(|value| value.parse::<u16>().ok());
+    let level = level
+        .filter(|level| level % 10 == 0 && (lowest..=highest).contains(level))
+        .ok_or_else(|| {
+            let valid: Vec<String> = (lowest..=highest).step_by(10).map(|level| level.to_string()).collect();
+            let text = match valid.split_last() {
+                Some((last, others)) if !others.is_empty() => format!("{}, or {last}", others.join(", ")),
+                _ => highest.to_string(),
+            };
+            Error::new(
+                15048,
+                16,
+                3,
+                format!("Valid values of the database compatibility level are {text}."),
+            )
+        })?;
+    context
+        .instance
+        .database(name)?
+        .change_boot(|boot| boot.compatibility_level = level)
+}
+
+fn set_access(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    name: &str,
+    option: &str,
+    termination: Option<Termination>,
+) -> Result<()> {
+    let database = context.instance.database(name)?;
+    if let AccessMode::Single(owner) = database.access()
+        && owner != context.session_id
+        && others_in(context, &database).contains(&owner)
+    {
+        return Err(Error::new(
+            5064,
+            16,
+            1,
+            format!(
+                "Changes to the state or options of database '{name}' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it."
+            ),
+        ));
+    }
+    let access = match option {
+        "SINGLE_USER" if database.id <= MSDB => return refused(name, option),
+        "SINGLE_USER" => AccessMode::Single(context.session_id),
+        "RESTRICTED_USER" => AccessMode::Restricted,
+        _ => AccessMode::Multiple,
+    };
+    if let AccessMode::Single(_) = access {
+        clear_others(context, host, &database, termination)?;
+    }
+    database.set_access(access);
+    Ok(())
+}
+
+/// Sessions other than this one that use a database: those with a lock on it.
+fn others_in(context: &SystemContext<'_>, database: &Database) -> Vec<u16> {
+    let using = |row: &LockRow| row.resource == Resource::Database(database.id) && row.granted;
+    let owners: Vec<u64> = context
+        .instance
+        .locks
+        .rows()
+        .iter()
+        .filter(|row| using(row))
+        .map(|row| row.owner)
+        .collect();
+    let sessions = context.instance.sessions().into_iter();
+    let others = sessions.filter(|session| session.id != context.session_id && owners.contains(&session.lock_owner));
+    others.map(|session| session.id).collect()
+}
+
+/// Ends or waits for the sessions that use a database.
+fn clear_others(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    database: &Arc<Database>,
+    termination: Option<Termination>,
+) -> Result<()> {
+    let clock = &context.instance.env.clock;
+    let begun = clock.now_micros();
+    let patience = match termination {
+        Some(Termination::NoWait) => 0,
+        Some(Termination::RollbackImmediate) => 0,
+        Some(Termination::RollbackAfter { seconds }) => u64::from(seconds) * 1_000_000,
+        None => PATIENCE_MICROS,
+    };
+    let rolls_back = matches!(
+        termination,
+        Some(Termination::RollbackImmediate | Termination::RollbackAfter { .. })
+    );
+    let mut has_ended_them = false;
+    loop {
+        let others = others_in(context, database);
+        if others.is_empty() {
+            return Ok(());
+        }
+        let waited = clock.now_micros().saturating_sub(begun);
+        if waited >= patience && rolls_back && !has_ended_them {
+            has_ended_them = true;
+            others.iter().for_each(|id| {
+                context.instance.end_session(*id);
+            });
+            host.message(&rolled_back_percent(100))?;
+        } else if waited >= patience.max(if rolls_back { PATIENCE_MICROS } else { 0 }) {
+            let text = format!(
+                "ALTER DATABASE failed because a lock could not be placed on database '{}'. Try again later.",
+                database.name()
+            );
+            return Err(Error::new(5061, 16, 1, text));
+        }
+        context.engine.borrow().check_cancelled()?;
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn rolled_back_percent(percent: u8) -> Error {
+    let text = format!("Nonqualified transactions are being rolled back. Estimated rollback completion: {percent}%.");
+    Error::new(5060, 10, 1, text)
+}
+
+fn take_offline(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    name: &str,
+    termination: Option<Termination>,
+) -> Result<()> {
+    let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
+    let mut entry = slot.entry();
+    if entry.database_id <= MSDB {
+        return refused(name, "OFFLINE");
+    }
+    if let DatabaseState::Online(database) = slot.state() {
+        if context.database.id == database.id {
+            host.change_database("master")?;
+        }
+        clear_others(context, host, &database, termination)?;
+        let resource = Resource::Database(database.id);
+        let engine = context.engine.borrow();
+        if !engine.locks().try_lock(resource, Mode::X) {
+            return Err(Error::new(
+                5061,
+                16,
+                1,
+                format!(
+                    "ALTER DATABASE failed because a lock could not be placed on database '{name}'. Try again later."
+                ),
+            ));
+        }
+        slot.set_state(DatabaseState::Offline);
+        let closed = database.close_cleanly();
+        context
+            .instance
+            .pool
+            .forget_database(engine::buffer::DatabaseId(database.id));
+        engine.locks().unlock(resource);
+        closed?;
+    }
+    slot.set_state(DatabaseState::Offline);
+    entry.offline = true;
+    context.instance.store_entry(entry)
+}
+
+fn bring_online(context: &SystemContext<'_>, name: &str) -> Result<()> {
+    let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
+    if matches!(slot.state(), DatabaseState::Online(_)) {
+        return Ok(());
+    }
+    let mut entry = slot.entry();
+    entry.offline = false;
+    context.instance.store_entry(entry.clone())?;
+    let state = context.instance.open_user_database(&entry);
+    slot.set_state(state);
+    slot.database().map(|_| ())
+}

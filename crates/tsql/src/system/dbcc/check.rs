@@ -1,0 +1,192 @@
+//! DBCC CHECKDB, CHECKALLOC, CHECKTABLE and CHECKCATALOG: [`Database::check`] in SQL Server's words.
+
+use std::sync::Arc;
+
+use engine::catalog::CatalogObject;
+use engine::database::{CheckReport, CheckedObject, Database};
+use engine::error::{Error, Result};
+use engine::lock::{Mode, Resource};
+use engine::store::Finding;
+
+use super::super::Host;
+use super::{Command, no_object};
+
+/// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers are kept out of the database's tables while it runs.
+pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let database = command.database(0)?;
+    refuse_repair(command, &database)?;
+    let begun = command.context.instance.env.clock.now_micros();
+    let report = checked(command, &database)?;
+    let name = database.name();
+    let silent = command.is_silent();
+    if !silent {
+        host.message(&Error::new(8987, 10, 1, format!("DBCC results for '{name}'.")))?;
+    }
+    findings(host, report.allocation.iter())?;
+    for object in &report.objects {
+        if !silent {
+            host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", object.name)))?;
+            host.message(&counted(object))?;
+        }
+    }
+    findings(host, report.consistency.iter())?;
+    for text in &report.log {
+        host.message(&Error::new(9004, 16, 1, text.clone()))?;
+    }
+    let allocation = report.allocation.len();
+    let consistency = report.consistency.len() + report.log.len();
+    if !silent || allocation + consistency > 0 {
+        let text = format!(
+            "CHECKDB found {allocation} allocation errors and {consistency} consistency errors in database '{name}'."
+        );
+        host.message(&Error::new(8989, 10, 1, text))?;
+    }
+    tell_errorlog(command, &name, allocation + consistency, begun);
+    Ok(())
+}
+
+/// SQL Server writes every CHECKDB with its outcome into the error log (message 8957).
+fn tell_errorlog(command: &Command<'_>, name: &str, errors: usize, begun: u64) {
+    let instance = command.context.instance;
+    let seconds = instance.env.clock.now_micros().saturating_sub(begun) / 1_000_000;
+    let text = format!(
+        "DBCC CHECKDB ({name}) executed by {} found {errors} errors and repaired 0 errors. Elapsed time: {} hours {} minutes {} seconds.",
+        command.context.login,
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    );
+    instance
+        .env
+        .errorlog
+        .write(&format!("spid{}", command.context.session_id), text);
+}
+
+/// `DBCC CHECKALLOC [(database)]`.
+pub(super) fn allocation(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let database = command.database(0)?;
+    refuse_repair(command, &database)?;
+    let report = checked(command, &database)?;
+    findings(host, report.allocation.iter())?;
+    let text = format!(
+        "CHECKALLOC found {} allocation errors and 0 consistency errors in database '{}'.",
+        report.allocation.len(),
+        database.name()
+    );
+    host.message(&Error::new(8989, 10, 1, text))
+}
+
+/// `DBCC CHECKTABLE ('table')`.
+pub(super) fn table(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let written = command.text(0).unwrap_or_default();
+    let (database, object) = find_table(command, &written)?;
+    let report = checked(command, &database)?;
+    let id = object.definition.object_id();
+    let found = report
+        .objects
+        .iter()
+        .find(|checked| checked.object_id == id)
+        .ok_or_else(|| no_object(&written))?;
+    let own: Vec<&Finding> = report
+        .consistency
+        .iter()
+        .filter(|finding| is_of(finding, &object))
+        .collect();
+    findings(host, own.iter().copied())?;
+    if !command.is_silent() {
+        host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", found.name)))?;
+        host.message(&counted(found))?;
+    }
+    if own.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "CHECKTABLE found 0 allocation errors and {} consistency errors in table '{}' (object ID {id}).",
+        own.len(),
+        found.name
+    );
+    host.message(&Error::new(8990, 10, 1, text))
+}
+
+/// `DBCC CHECKCATALOG [(database)]`: reading the catalog at start-up is the check; a database that is open has passed it.
+pub(super) fn catalog(command: &Command<'_>) -> Result<()> {
+    command.database(0).map(|_| ())
+}
+
+/// A table by its name as written in an argument.
+pub(super) fn find_table(command: &Command<'_>, written: &str) -> Result<(Arc<Database>, Arc<CatalogObject>)> {
+    let context = command.context;
+    let name = super::super::names::parse(written).ok_or_else(|| no_object(written))?;
+    let database = match name.database() {
+        Some(database) => context.instance.database(database)?,
+        None => context.database.clone(),
+    };
+    let object = database
+        .catalog
+        .find(name.schema().unwrap_or("dbo"), name.object(), context.session_id);
+    let object = object.filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)));
+    Ok((database, object.ok_or_else(|| no_object(written))?))
+}
+
+fn is_of(finding: &Finding, object: &CatalogObject) -> bool {
+    let engine::catalog::ObjectDefinition::Table(table) = &object.definition else {
+        return false;
+    };
+    table.storage_roots().any(|root| root.unit == finding.object.0)
+}
+
+fn counted(object: &CheckedObject) -> Error {
+    let text = format!(
+        "There are {} rows in {} pages for object \"{}\".",
+        object.rows, object.pages, object.name
+    );
+    Error::new(2593, 10, 1, text)
+}
+
+fn findings<'f>(host: &mut dyn Host, findings: impl Iterator<Item = &'f Finding>) -> Result<()> {
+    for finding in findings {
+        host.message(&Error::new(finding.number, 16, 1, finding.text.clone()))?;
+    }
+    Ok(())
+}
+
+/// 7919: repairs need SINGLE_USER in SQL Server; here there are none.
+fn refuse_repair(command: &Command<'_>, database: &Database) -> Result<()> {
+    let words = (1..command.arguments.len()).filter_map(|index| command.text(index));
+    let repairs = words.into_iter().any(|word| word.to_uppercase().starts_with("REPAIR"));
+    if !repairs {
+        return Ok(());
+    }
+    let text = format!(
+        "Repair statement not processed. Database '{}' can be restored from a backup; repairing is not supported.",
+        database.name()
+    );
+    Err(Error::new(7919, 16, 3, text))
+}
+
+/// Runs the check with a shared lock on every table, so that nobody changes what is being read.
+fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
+    let context = command.context;
+    let locks = context.engine.borrow().locks().clone();
+    let tables: Vec<Resource> = database
+        .catalog
+        .objects(0)
+        .iter()
+        .filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)))
+        .map(|object| Resource::Object(database.id, object.definition.object_id()))
+        .collect();
+    let mut taken = Vec::new();
+    let mut outcome = Ok(());
+    for table in tables {
+        if locks.mode_of(&table).is_none() {
+            outcome = locks.lock(table, Mode::S);
+            if outcome.is_err() {
+                break;
+            }
+            taken.push(table);
+        }
+    }
+    let report = outcome.and_then(|()| database.check());
+    taken.into_iter().for_each(|table| locks.unlock(table));
+    report
+}

@@ -1,0 +1,132 @@
+//! DBCC (sql-docs, "DBCC statements"; DBCC LOGINFO is undocumented, its columns are known from published outputs).
+
+mod check;
+mod log;
+mod shrink;
+mod various;
+
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::types::Value;
+use std::sync::Arc;
+
+use super::{Host, SystemContext, text_of};
+use crate::ast::{Dbcc, DbccArgument};
+
+/// A DBCC command under way.
+struct Command<'a> {
+    context: &'a SystemContext<'a>,
+    statement: &'a Dbcc,
+    arguments: Vec<Value>,
+}
+
+/// Runs a DBCC command, and says 2528 at its end unless WITH NO_INFOMSGS.
+pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbcc) -> Result<()> {
+    let mut arguments = Vec::new();
+    for argument in &statement.arguments {
+        arguments.push(match argument {
+            DbccArgument::Word(name) => Value::from(name.to_string()),
+            DbccArgument::Value(expression) => host.evaluate(expression)?,
+        });
+    }
+    let command = Command {
+        context,
+        statement,
+        arguments,
+    };
+    match statement.command.as_str() {
+        "LOGINFO" => log::loginfo(&command, host)?,
+        "SQLPERF" => log::sqlperf(&command, host)?,
+        "OPENTRAN" => log::opentran(&command, host)?,
+        "CHECKDB" => check::database(&command, host)?,
+        "CHECKALLOC" => check::allocation(&command, host)?,
+        "CHECKTABLE" => check::table(&command, host)?,
+        "CHECKCATALOG" => check::catalog(&command)?,
+        "SHRINKFILE" => shrink::file(&command, host)?,
+        "SHRINKDATABASE" => shrink::database(&command, host)?,
+        "CHECKIDENT" => various::check_identity(&command, host)?,
+        "TRACEON" => various::trace_on(&command)?,
+        "TRACEOFF" => various::trace_off(&command)?,
+        "TRACESTATUS" => various::trace_status(&command, host)?,
+        "INPUTBUFFER" => various::input_buffer(&command, host)?,
+        "USEROPTIONS" => various::user_options(host)?,
+        "DROPCLEANBUFFERS" => various::drop_clean_buffers(&command)?,
+        // Plans are not kept: there is nothing to free. Pages need no repair of their counts.
+        "FREEPROCCACHE" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
+        _ => {
+            return Err(Error::new(
+                2526,
+                16,
+                3,
+                "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.",
+            ));
+        }
+    }
+    if command.is_silent() {
+        return Ok(());
+    }
+    host.message(&Error::new(
+        2528,
+        10,
+        1,
+        "DBCC execution completed. If DBCC printed error messages, contact your system administrator.",
+    ))
+}
+
+impl Command<'_> {
+    fn is_silent(&self) -> bool {
+        self.statement.options.iter().any(|option| option.name == "NO_INFOMSGS")
+    }
+
+    fn argument(&self, index: usize) -> &Value {
+        self.arguments.get(index).unwrap_or(&Value::Null)
+    }
+
+    fn text(&self, index: usize) -> Option<String> {
+        text_of(self.argument(index))
+    }
+
+    fn integer(&self, index: usize) -> Option<i64> {
+        let value = self.argument(index);
+        value
+            .as_i64()
+            .or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
+    }
+
+    /// The database that the argument names or numbers; the current one for none, 0 and ''.
+    fn database(&self, index: usize) -> Result<Arc<Database>> {
+        let value = self.argument(index);
+        if let Some(id) = value.as_i64() {
+            if id == 0 {
+                return Ok(self.context.database.clone());
+            }
+            let slot = self
+                .context
+                .slot_by_id(id)
+                .ok_or_else(|| no_database(&id.to_string()))?;
+            return slot.database();
+        }
+        match value.as_str() {
+            None | Some("") => Ok(self.context.database.clone()),
+            Some(name) => self.context.slot(name).ok_or_else(|| no_database(name))?.database(),
+        }
+    }
+}
+
+/// 2520, as every DBCC command says it.
+fn no_database(name: &str) -> Error {
+    let text = format!(
+        "Could not find database '{name}'. The database either does not exist, or was dropped before a statement tried to use it. Verify if the database exists by querying the sys.databases catalog view."
+    );
+    Error::new(2520, 16, 5, text)
+}
+
+/// 2501: no such table.
+fn no_object(name: &str) -> Error {
+    Error::new(
+        2501,
+        16,
+        45,
+        format!("Cannot find a table or object with the name \"{name}\". Check the system catalog."),
+    )
+}

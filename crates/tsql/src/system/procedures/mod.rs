@@ -1,0 +1,50 @@
+//! System procedures: `sp_*` and `xp_*`, found by name in every database.
+//!
+//! Parameters are matched and converted before a procedure runs; one that is left out is NULL.
+
+mod errorlog;
+
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value};
+
+use super::{Host, SystemContext};
+
+/// A system procedure.
+#[derive(Debug)]
+pub struct SystemProcedure {
+    /// In lower case.
+    pub name: &'static str,
+    /// Its parameters in order.
+    pub parameters: &'static [Parameter],
+    /// Runs it; answers the return status.
+    pub run: fn(&SystemContext<'_>, &mut dyn Host, &[Value]) -> Result<i32>,
+}
+
+/// A parameter: its name with `@`, the type its value is converted to, and whether it must be given.
+pub type Parameter = (&'static str, SqlType, bool);
+
+const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
+const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
+const INT: SqlType = SqlType::Int;
+
+const TABLES: [&[SystemProcedure]; 1] = [errorlog::PROCEDURES];
+
+/// The procedure of that name, without its schema.
+pub fn find(name: &str) -> Option<&'static SystemProcedure> {
+    every().find(|procedure| procedure.name.eq_ignore_ascii_case(name))
+}
+
+/// Every procedure.
+pub fn every() -> impl Iterator<Item = &'static SystemProcedure> {
+    TABLES.into_iter().flatten()
+}
+
+/// An argument as text; `None` for NULL and beyond the last.
+fn text(arguments: &[Value], index: usize) -> Option<&str> {
+    arguments.get(index)?.as_str()
+}
+
+/// An argument as a whole number.
+fn integer(arguments: &[Value], index: usize) -> Option<i64> {
+    arguments.get(index)?.as_i64()
+}

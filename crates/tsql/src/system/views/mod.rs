@@ -1,0 +1,175 @@
+//! System views as row sources: a name, typed columns, and a function that makes the rows.
+//!
+//! A view is computed whole when it is opened; conditions, joins and sorting are the executor's. The names and types of
+//! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
+//! come in the same order.
+
+mod columns;
+mod compatibility;
+mod databases;
+mod facts;
+mod files;
+mod log;
+mod objects;
+mod types;
+
+pub use facts::used_pages;
+pub(crate) use facts::{DatabaseFacts, file_bytes, parse_time};
+
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value};
+
+use super::SystemContext;
+use crate::ast::Name;
+
+/// The rows of a view.
+pub type Rows = Result<Vec<Vec<Value>>>;
+/// Makes the rows of a view, or of a table-valued function from its arguments.
+pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
+
+/// A view, or a table-valued function when it has parameters.
+#[derive(Debug)]
+pub struct SystemView {
+    /// `sys`, `INFORMATION_SCHEMA`, or `dbo` for the views of msdb.
+    pub schema: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: &'static [(&'static str, SqlType)],
+    /// The parameters of a function.
+    pub parameters: &'static [SqlType],
+    /// How many of them must be given; the others are NULL.
+    pub required: usize,
+    /// Makes the rows.
+    pub rows: Producer,
+}
+
+/// One row of a view, with the view's columns: what they are called, of which type they are and how they are read.
+trait SystemRow {
+    const COLUMNS: &'static [(&'static str, SqlType)];
+    fn values(&self) -> Vec<Value>;
+}
+
+/// Implements [`SystemRow`]: `"name" TYPE => |row| value`, one line for each column.
+macro_rules! system_row {
+    ($row:ty { $($name:literal $sql_type:expr => $value:expr;)+ }) => {
+        impl crate::system::views::SystemRow for $row {
+            const COLUMNS: &'static [(&'static str, engine::types::SqlType)] = &[$(($name, $sql_type)),+];
+
+            fn values(&self) -> Vec<engine::types::Value> {
+                vec![$({
+                    let value: fn(&$row) -> engine::types::Value = $value;
+                    value(self)
+                }),+]
+            }
+        }
+    };
+}
+use system_row;
+
+const fn view<R: SystemRow>(schema: &'static str, name: &'static str, rows: Producer) -> SystemView {
+    SystemView {
+        schema,
+        name,
+        columns: R::COLUMNS,
+        parameters: &[],
+        required: 0,
+        rows,
+    }
+}
+
+const fn function<R: SystemRow>(
+    name: &'static str,
+    parameters: &'static [SqlType],
+    required: usize,
+    rows: Producer,
+) -> SystemView {
+    SystemView {
+        schema: "sys",
+        name,
+        columns: R::COLUMNS,
+        parameters,
+        required,
+        rows,
+    }
+}
+
+fn all<R: SystemRow>(rows: impl IntoIterator<Item = R>) -> Rows {
+    Ok(rows.into_iter().map(|row| row.values()).collect())
+}
+
+const NAME: SqlType = SqlType::SYSNAME;
+const INT: SqlType = SqlType::Int;
+const BIGINT: SqlType = SqlType::BigInt;
+const SMALLINT: SqlType = SqlType::SmallInt;
+const TINYINT: SqlType = SqlType::TinyInt;
+const BIT: SqlType = SqlType::Bit;
+const FLOAT: SqlType = SqlType::Float;
+const REAL: SqlType = SqlType::Real;
+const DATETIME: SqlType = SqlType::DateTime;
+const GUID: SqlType = SqlType::UniqueIdentifier;
+const SID: SqlType = SqlType::VarBinary(Length::Limited(85));
+const LSN: SqlType = SqlType::Decimal {
+    precision: 25,
+    scale: 0,
+};
+
+const fn nvarchar(length: u16) -> SqlType {
+    SqlType::NVarChar(Length::Limited(length))
+}
+
+const fn varchar(length: u16) -> SqlType {
+    SqlType::VarChar(Length::Limited(length))
+}
+
+const TABLES: [&[SystemView]; 7] = [
+    databases::VIEWS,
+    log::VIEWS,
+    files::VIEWS,
+    objects::VIEWS,
+    columns::VIEWS,
+    types::VIEWS,
+    compatibility::VIEWS,
+];
+
+/// Every view and function.
+pub fn every() -> impl Iterator<Item = &'static SystemView> {
+    TABLES.into_iter().flatten()
+}
+
+/// The view that a name means. Old names (`sysobjects`) need no schema and may have `dbo`.
+pub fn find(name: &Name) -> Option<&'static SystemView> {
+    every().find(|view| view.parameters.is_empty() && view.is_named(name))
+}
+
+/// The table-valued function that a name means.
+pub fn find_function(name: &Name) -> Option<&'static SystemView> {
+    every().find(|view| !view.parameters.is_empty() && view.is_named(name))
+}
+
+impl SystemView {
+    fn is_named(&self, name: &Name) -> bool {
+        if !self.name.eq_ignore_ascii_case(name.object()) {
+            return false;
+        }
+        let in_master = name
+            .database()
+            .is_some_and(|database| database.eq_ignore_ascii_case("master"));
+        match name.schema() {
+            Some(schema) if schema.eq_ignore_ascii_case(self.schema) => self.is_reachable(name),
+            Some(schema) if schema.eq_ignore_ascii_case("dbo") => {
+                compatibility::is_old_name(self.name) || in_master && self.schema == "sys"
+            }
+            Some(_) => false,
+            None => compatibility::is_old_name(self.name),
+        }
+    }
+
+    /// msdb's tables are found by their full names; everything else is in every database.
+    fn is_reachable(&self, name: &Name) -> bool {
+        self.schema != "dbo"
+            || name
+                .database()
+                .is_some_and(|database| database.eq_ignore_ascii_case("msdb"))
+    }
+}

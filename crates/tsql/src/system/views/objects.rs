@@ -1,0 +1,484 @@
+//! Objects of a database: `sys.objects` and the views that show one kind of them.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::types::{Length, SqlType, Value};
+
+use super::facts::stored_datetime;
+use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use crate::system::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
+    view::<ObjectRow>("sys", "all_objects", |context, _| {
+        all(objects(context).into_iter().chain(system_objects()))
+    }),
+    view::<ObjectRow>("sys", "system_objects", |_, _| all(system_objects())),
+    view::<TableRow>("sys", "tables", |context, _| {
+        all(tables(context).into_iter().map(TableRow))
+    }),
+    view::<ViewRow>("sys", "views", |context, _| all(of_type(context, "V").map(ViewRow))),
+    view::<ViewRow>("sys", "system_views", |_, _| all(system_objects().map(ViewRow))),
+    view::<ViewRow>("sys", "all_views", |context, _| {
+        all(of_type(context, "V").chain(system_objects()).map(ViewRow))
+    }),
+    view::<ProcedureRow>("sys", "procedures", |context, _| {
+        all(of_type(context, "P").map(ProcedureRow))
+    }),
+    view::<SchemaRow>("sys", "schemas", |context, _| all(schemas(context))),
+    view::<ModuleRow>("sys", "sql_modules", modules),
+    view::<CheckRow>("sys", "check_constraints", checks),
+    view::<KeyRow>("sys", "key_constraints", keys),
+    view::<ForeignRow>("sys", "foreign_keys", foreign_keys),
+];
+
+/// `object_id` of the first system view; they count downwards, as SQL Server's ids of system objects are negative.
+const SYSTEM_OBJECT_FIRST: i32 = -1_000;
+
+/// One object as `sys.objects` shows it.
+#[derive(Clone)]
+pub(super) struct ObjectRow {
+    pub(super) name: String,
+    pub(super) object_id: i32,
+    pub(super) schema: String,
+    pub(super) schema_id: i32,
+    pub(super) parent: i32,
+    pub(super) kind: (&'static str, &'static str),
+    pub(super) created: (i32, u32),
+    pub(super) shipped: bool,
+}
+
+/// The id of a schema by its name: the fixed ones of every database, then those of the catalog.
+pub(super) fn schema_id(database: &Database, name: &str, session: u16) -> i32 {
+    let fixed = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+    if let Some((_, id)) = fixed.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
+        return *id;
+    }
+    let objects = database.catalog.objects(session);
+    let id = objects.iter().find_map(|object| match &object.definition {
+        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => Some(*object_id),
+        _ => None,
+    });
+    id.map_or(1, |id| id as i32)
+}
+
+/// `type` and `type_desc` of an object.
+pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'static str)> {
+    Some(match definition {
+        ObjectDefinition::Table(_) => ("U", "USER_TABLE"),
+        ObjectDefinition::Module(module) => match module.kind {
+            ModuleKind::View => ("V", "VIEW"),
+            ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
+            ModuleKind::Function => ("FN", "SQL_SCALAR_FUNCTION"),
+        },
+        _ => return None,
+    })
+}
+
+fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
+    match definition {
+        ObjectDefinition::Table(table) => table.created,
+        ObjectDefinition::Module(module) => module.created,
+        _ => (0, 0),
+    }
+}
+
+/// A constraint has no id of its own in the catalog: this one follows from its table's and its place.
+pub(super) fn constraint_id(table: &TableDefinition, group: u32, place: usize) -> i32 {
+    let hash = table
+        .object_id
+        .wrapping_mul(31)
+        .wrapping_add(group * 1009 + place as u32 + 1);
+    (hash & 0x7FFF_FFFF) as i32
+}
+
+/// Number groups of [`constraint_id`].
+pub(super) const KEYS: u32 = 1;
+pub(super) const DEFAULTS: u32 = 2;
+const CHECKS: u32 = 3;
+const FOREIGN_KEYS: u32 = 4;
+
+/// Every object of the database, constraints included.
+pub(super) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
+    let database = &context.database;
+    let mut rows = Vec::new();
+    for object in database.catalog.objects(context.session_id) {
+        let (Some(kind), Some((schema, name))) = (kind_of(&object.definition), object.definition.qualified_name())
+        else {
+            continue;
+        };
+        let row = ObjectRow {
+            name: name.to_owned(),
+            object_id: object.definition.object_id() as i32,
+            schema: schema.to_owned(),
+            schema_id: schema_id(database, schema, context.session_id),
+            parent: 0,
+            kind,
+            created: created_of(&object.definition),
+            shipped: false,
+        };
+        if let ObjectDefinition::Table(table) = &object.definition {
+            rows.extend(constraints(table, &row));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
+    let row = |name: &str, object_id, kind| ObjectRow {
+        name: name.to_owned(),
+        object_id,
+        parent: owner.object_id,
+        kind,
+        ..owner.clone()
+    };
+    let mut rows = Vec::new();
+    for (place, index) in table.indexes.iter().enumerate() {
+        let kind = match (index.primary_key, index.unique_constraint) {
+            (true, _) => ("PK", "PRIMARY_KEY_CONSTRAINT"),
+            (_, true) => ("UQ", "UNIQUE_CONSTRAINT"),
+            _ => continue,
+        };
+        rows.push(row(&index.name, constraint_id(table, KEYS, place), kind));
+    }
+    for (place, column) in table.columns.iter().enumerate() {
+        if let Some(default) = &column.default {
+            rows.push(row(
+                &default.name,
+                constraint_id(table, DEFAULTS, place),
+                ("D", "DEFAULT_CONSTRAINT"),
+            ));
+        }
+    }
+    for (place, check) in table.checks.iter().enumerate() {
+        rows.push(row(
+            &check.name,
+            constraint_id(table, CHECKS, place),
+            ("C", "CHECK_CONSTRAINT"),
+        ));
+    }
+    for (place, key) in table.foreign_keys.iter().enumerate() {
+        rows.push(row(
+            &key.name,
+            constraint_id(table, FOREIGN_KEYS, place),
+            ("F", "FOREIGN_KEY_CONSTRAINT"),
+        ));
+    }
+    rows
+}
+
+fn system_objects() -> impl Iterator<Item = ObjectRow> {
+    every().enumerate().map(|(place, view)| ObjectRow {
+        name: view.name.to_owned(),
+        object_id: SYSTEM_OBJECT_FIRST - place as i32,
+        schema: view.schema.to_owned(),
+        schema_id: if view.schema == "INFORMATION_SCHEMA" { 3 } else { 4 },
+        parent: 0,
+        kind: if view.parameters.is_empty() {
+            ("V", "VIEW")
+        } else {
+            ("IF", "SQL_INLINE_TABLE_VALUED_FUNCTION")
+        },
+        created: (0, 0),
+        shipped: true,
+    })
+}
+
+fn of_type(context: &SystemContext<'_>, code: &'static str) -> impl Iterator<Item = ObjectRow> {
+    objects(context).into_iter().filter(move |row| row.kind.0 == code)
+}
+
+/// Every table with its definition.
+pub(super) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
+    let rows = objects(context).into_iter().filter(|row| row.kind.0 == "U");
+    let catalog = &context.database.catalog;
+    rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
+        .collect()
+}
+
+/// The definition of a table's object.
+pub(super) fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
+    match &object.definition {
+        ObjectDefinition::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+const DESCRIPTION: SqlType = nvarchar(60);
+const CODE: SqlType = SqlType::Char(2);
+
+/// `type` is char(2).
+fn code(kind: (&'static str, &'static str)) -> Value {
+    format!("{:<2}", kind.0).into()
+}
+
+system_row!(ObjectRow {
+    "name" NAME => |row| row.name.as_str().into();
+    "object_id" INT => |row| row.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.schema_id.into();
+    "parent_object_id" INT => |row| row.parent.into();
+    "type" CODE => |row| code(row.kind);
+    "type_desc" DESCRIPTION => |row| row.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.created);
+    "is_ms_shipped" BIT => |row| row.shipped.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+});
+
+struct TableRow((ObjectRow, Arc<CatalogObject>));
+
+system_row!(TableRow {
+    "name" NAME => |row| row.0.0.name.as_str().into();
+    "object_id" INT => |row| row.0.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.0.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "lob_data_space_id" INT => |_| 0.into();
+    "filestream_data_space_id" INT => |_| Value::Null;
+    "max_column_id_used" INT => |row| table_of(&row.0.1).map_or(0, |table| table.columns.len() as i32).into();
+    "lock_on_bulk_load" BIT => |_| false.into();
+    "uses_ansi_nulls" BIT => |_| true.into();
+    "is_replicated" BIT => |_| false.into();
+    "has_replication_filter" BIT => |_| false.into();
+    "is_merge_published" BIT => |_| false.into();
+    "is_sync_tran_subscribed" BIT => |_| false.into();
+    "has_unchecked_assembly_data" BIT => |_| false.into();
+    "text_in_row_limit" INT => |_| 0.into();
+    "large_value_types_out_of_row" BIT => |_| false.into();
+    "is_tracked_by_cdc" BIT => |_| false.into();
+    "lock_escalation" TINYINT => |_| Value::TinyInt(0);
+    "lock_escalation_desc" DESCRIPTION => |_| "TABLE".into();
+    "is_filetable" BIT => |_| false.into();
+    "is_memory_optimized" BIT => |_| false.into();
+    "durability" TINYINT => |_| Value::TinyInt(0);
+    "durability_desc" DESCRIPTION => |_| "SCHEMA_AND_DATA".into();
+    "temporal_type" TINYINT => |_| Value::TinyInt(0);
+    "temporal_type_desc" DESCRIPTION => |_| "NON_TEMPORAL_TABLE".into();
+    "history_table_id" INT => |_| Value::Null;
+    "is_remote_data_archive_enabled" BIT => |_| false.into();
+    "is_external" BIT => |_| false.into();
+    "is_node" BIT => |_| false.into();
+    "is_edge" BIT => |_| false.into();
+});
+
+struct ViewRow(ObjectRow);
+
+system_row!(ViewRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "object_id" INT => |row| row.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.created);
+    "is_ms_shipped" BIT => |row| row.0.shipped.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "is_replicated" BIT => |_| false.into();
+    "has_replication_filter" BIT => |_| false.into();
+    "has_opaque_metadata" BIT => |_| false.into();
+    "has_unchecked_assembly_data" BIT => |_| false.into();
+    "with_check_option" BIT => |_| false.into();
+    "is_date_correlation_view" BIT => |_| false.into();
+});
+
+struct ProcedureRow(ObjectRow);
+
+system_row!(ProcedureRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "object_id" INT => |row| row.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "is_auto_executed" BIT => |_| false.into();
+});
+
+struct SchemaRow {
+    name: String,
+    schema_id: i32,
+}
+
+system_row!(SchemaRow {
+    "name" NAME => |row| row.name.as_str().into();
+    "schema_id" INT => |row| row.schema_id.into();
+    "principal_id" INT => |row| row.schema_id.min(4).into();
+});
+
+fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
+    let fixed = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+    let fixed = fixed.into_iter().map(|(name, schema_id)| SchemaRow {
+        name: name.to_owned(),
+        schema_id,
+    });
+    let objects = context.database.catalog.objects(context.session_id);
+    let own = objects.iter().filter_map(|object| match &object.definition {
+        ObjectDefinition::Schema { object_id, name } => Some(SchemaRow {
+            name: name.clone(),
+            schema_id: *object_id as i32,
+        }),
+        _ => None,
+    });
+    fixed.chain(own).collect()
+}
+
+struct ModuleRow {
+    object_id: i32,
+    text: String,
+}
+
+system_row!(ModuleRow {
+    "object_id" INT => |row| row.object_id.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "uses_ansi_nulls" BIT => |_| true.into();
+    "uses_quoted_identifier" BIT => |_| true.into();
+    "is_schema_bound" BIT => |_| false.into();
+    "uses_database_collation" BIT => |_| false.into();
+    "is_recompiled" BIT => |_| false.into();
+    "null_on_null_input" BIT => |_| false.into();
+    "execute_as_principal_id" INT => |_| Value::Null;
+    "uses_native_compilation" BIT => |_| false.into();
+});
+
+fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let objects = context.database.catalog.objects(context.session_id);
+    all(objects.iter().filter_map(|object| match &object.definition {
+        ObjectDefinition::Module(module) => Some(ModuleRow {
+            object_id: module.object_id as i32,
+            text: module.text.clone(),
+        }),
+        _ => None,
+    }))
+}
+
+struct CheckRow {
+    object: ObjectRow,
+    text: String,
+}
+
+system_row!(CheckRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_disabled" BIT => |_| false.into();
+    "is_not_trusted" BIT => |_| false.into();
+    "parent_column_id" INT => |_| 0.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "is_system_named" BIT => |_| false.into();
+});
+
+fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner).into_iter().filter(|row| row.kind.0 == "C");
+        rows.extend(own.zip(&table.checks).map(|(object, check)| CheckRow {
+            object,
+            text: check.text.clone(),
+        }));
+    }
+    all(rows)
+}
+
+struct KeyRow {
+    object: ObjectRow,
+    index_id: i32,
+}
+
+system_row!(KeyRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "unique_index_id" INT => |row| row.index_id.into();
+    "is_system_named" BIT => |_| false.into();
+    "is_enforced" BIT => |_| true.into();
+});
+
+fn keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner)
+            .into_iter()
+            .filter(|row| matches!(row.kind.0, "PK" | "UQ"));
+        let indexes = table
+            .indexes
+            .iter()
+            .filter(|index| index.primary_key || index.unique_constraint);
+        rows.extend(own.zip(indexes).map(|(object, index)| KeyRow {
+            object,
+            index_id: index.index_id as i32,
+        }));
+    }
+    all(rows)
+}
+
+struct ForeignRow {
+    object: ObjectRow,
+    referenced: i32,
+}
+
+system_row!(ForeignRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "referenced_object_id" INT => |row| row.referenced.into();
+    "key_index_id" INT => |_| 1.into();
+    "is_disabled" BIT => |_| false.into();
+    "is_not_trusted" BIT => |_| false.into();
+});
+
+fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner).into_iter().filter(|row| row.kind.0 == "F");
+        let keys = own.zip(&table.foreign_keys);
+        rows.extend(keys.map(|(object, key)| ForeignRow {
+            object,
+            referenced: key.referenced_object as i32,
+        }));
+    }
+    all(rows)
+}

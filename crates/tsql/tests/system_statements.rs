@@ -1,0 +1,217 @@
+//! Statements about databases and the server: what they do, and the errors they fail with.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use engine::types::Value;
+use support::{Answers, Machine};
+use tsql::system::Completion;
+use vlf::ServerVersion;
+
+#[test]
+fn databases_are_created_and_dropped() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database one");
+    assert_eq!(machine.failed("create database ONE"), [1801]);
+    assert_eq!(
+        machine.failed("create database two log on (name = l, filename = 'c:\\l.ldf', size = 100 KB)"),
+        [5174, 1802]
+    );
+    assert_eq!(
+        machine.failed("create database two on (name = d, filename = 'c:\\..\\d.mdf')"),
+        [5105, 1802]
+    );
+    machine.done("drop database one");
+    assert_eq!(machine.failed("drop database one"), [3701]);
+    machine.done("drop database if exists one");
+    assert_eq!(machine.failed("drop database master"), [3702]);
+    assert_eq!(machine.failed("drop database model"), [3708]);
+    assert!(machine.instance.database("two").is_err());
+    machine.done("create database one");
+}
+
+#[test]
+fn statements_about_databases_stay_out_of_transactions() {
+    let machine = Machine::start(ServerVersion::V2022);
+    for (batch, number) in [
+        ("create database one", 226),
+        ("drop database one", 226),
+        ("alter database master set recovery simple", 226),
+        ("reconfigure", 574),
+        ("kill 60", 574),
+    ] {
+        let answers = Answers {
+            transactions: 1,
+            ..Answers::default()
+        };
+        let (_, outcome) = machine.run_with(batch, answers);
+        assert_eq!(outcome.unwrap_err().number, number, "{batch}");
+    }
+}
+
+#[test]
+fn files_change_as_alter_database_says() {
+    let mut machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    machine.done("alter database vlf modify file (name = vlf_log, size = 128 MB, filegrowth = 512 MB)");
+    assert_eq!(
+        machine.failed("alter database vlf modify file (name = vlf_log, size = 64 MB)"),
+        [5039]
+    );
+    assert_eq!(
+        machine.failed("alter database vlf modify file (name = nothing, size = 64 MB)"),
+        [5041]
+    );
+    assert_eq!(
+        machine.failed("alter database vlf modify file (name = vlf_log, maxsize = 1 MB)"),
+        [5040]
+    );
+    machine.done("alter database vlf add log file (name = second, filename = 'l:\\second.ldf', size = 8 MB)");
+    assert_eq!(
+        machine.failed("alter database vlf add log file (name = second, filename = 'l:\\x.ldf')"),
+        [1828]
+    );
+    machine.database = "vlf".into();
+    let files = machine.view("sys.database_files", &[]);
+    assert_eq!(files.column("name"), ["vlf", "vlf_log", "second"]);
+    assert_eq!(files.column("size"), ["1024", "16384", "1024"]);
+    assert_eq!(files.column("growth"), ["8192", "65536", "10"]);
+    assert_eq!(machine.done("alter database vlf remove file second").numbers(), [5009]);
+    assert_eq!(machine.failed("alter database vlf remove file vlf_log"), [5020]);
+    assert_eq!(machine.view("sys.database_files", &[]).rows.len(), 2);
+    assert_eq!(
+        machine.failed("alter database nothing set recovery simple"),
+        [5011, 5069]
+    );
+}
+
+#[test]
+fn options_are_obeyed_or_refused() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    machine.done("alter database vlf set compatibility_level = 110");
+    assert_eq!(
+        machine.view("sys.databases", &[]).column("compatibility_level")[4],
+        "110"
+    );
+    assert_eq!(
+        machine.failed("alter database vlf set compatibility_level = 95"),
+        [15048]
+    );
+    assert_eq!(machine.failed("alter database vlf set read_only"), [5058, 5069]);
+    machine.done("alter database vlf set auto_update_statistics off");
+    machine.done("alter database vlf set offline with rollback immediate");
+    assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[4], "OFFLINE");
+    assert_eq!(machine.instance.database("vlf").err().unwrap().number, 942);
+    machine.done("alter database vlf set online");
+    machine.done("alter database vlf modify name = other");
+    assert!(machine.instance.database("other").is_ok());
+}
+
+#[test]
+fn the_server_is_told_to_end() {
+    let machine = Machine::start(ServerVersion::V2022);
+    for (batch, no_wait) in [("shutdown", false), ("shutdown with nowait", true)] {
+        let (answers, outcome) = machine.run(batch);
+        assert_eq!(outcome.unwrap(), Completion::Shutdown { no_wait });
+        assert_eq!(answers.numbers(), [6006]);
+    }
+}
+
+#[test]
+fn the_error_log_is_read_and_filtered() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let all = machine.call("sp_readerrorlog", &[]);
+    assert!(all.rows.len() >= 2);
+    let some = machine.call(
+        "sp_readerrorlog",
+        &[Value::Int(0), Value::Int(1), "starting UP".into(), "model".into()],
+    );
+    assert_eq!(some.rows.len(), 0, "a new model was created, not started");
+    let disk = machine.disk.clone();
+    machine.instance.shutdown(false).unwrap();
+    drop(machine);
+    let machine = Machine::start_on(&disk, ServerVersion::V2022);
+    let some = machine.call(
+        "xp_readerrorlog",
+        &[Value::Int(0), Value::Int(1), "starting UP".into(), "'vlf'".into()],
+    );
+    assert_eq!(some.column("Text"), ["Starting up database 'vlf'."]);
+    let former = machine.call("sp_readerrorlog", &[Value::Int(1)]);
+    assert_eq!(
+        former.rows.last().map(|row| support::shown(&row[2])).unwrap(),
+        "SQL Server is terminating because of a system shutdown."
+    );
+    assert_eq!(
+        machine
+            .try_call("sp_readerrorlog", &[Value::Int(9)])
+            .err()
+            .unwrap()
+            .number,
+        22004
+    );
+}
+
+#[test]
+fn sessions_are_killed() {
+    let machine = Machine::start(ServerVersion::V2022);
+    let other = machine.instance.open_session().unwrap();
+    machine.done(&format!("kill {}", other.id));
+    assert_eq!(other.check_cancelled().unwrap_err().number, 3617);
+    assert_eq!(machine.failed("kill 51"), [6104]);
+    assert_eq!(machine.failed("kill 999"), [6106]);
+    assert_eq!(machine.failed("kill 1"), [6107]);
+}
+
+#[test]
+fn a_check_finds_a_sound_database_sound() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let answers = machine.done("dbcc checkdb ('vlf')");
+    assert_eq!(answers.messages.last().unwrap().number, 2528);
+    let verdict = &answers.messages[answers.messages.len() - 2];
+    assert_eq!(
+        (verdict.number, verdict.message.as_str()),
+        (
+            8989,
+            "CHECKDB found 0 allocation errors and 0 consistency errors in database 'vlf'."
+        )
+    );
+    assert!(machine.done("dbcc checkdb (vlf) with no_infomsgs").messages.is_empty());
+    assert_eq!(machine.failed("dbcc checkdb ('nothing')"), [2520]);
+    assert_eq!(machine.failed("dbcc checktable ('nothing')"), [2501]);
+}
+
+#[test]
+fn logs_shrink_by_free_vlfs_at_their_end() {
+    let mut machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    machine.done("alter database vlf modify file (name = vlf_log, size = 100 MB)");
+    machine.database = "vlf".into();
+    let answers = machine.done("dbcc shrinkfile (vlf_log, 16)");
+    assert_eq!(answers.column("FileId"), ["2"]);
+    let pages: u32 = answers.column("CurrentSize")[0].parse().unwrap();
+    assert!(pages < 12_800, "{pages}");
+    assert_eq!(machine.failed("dbcc shrinkfile (nothing, 1)"), [8985]);
+}
+
+#[test]
+fn dbcc_commands_answer_as_they_do() {
+    let machine = Machine::start(ServerVersion::V2022);
+    assert_eq!(machine.failed("dbcc nothing"), [2526]);
+    assert_eq!(machine.done("dbcc opentran").numbers(), [7984, 2528]);
+    machine.done("dbcc traceon (3004, 3605, -1)");
+    assert_eq!(
+        machine.done("dbcc tracestatus (3004, 1222)").column("Status"),
+        ["0", "1"]
+    );
+    machine.done("dbcc traceoff (3004, 3605, -1)");
+    assert_eq!(
+        machine.done("dbcc sqlperf (logspace)").column("Database Name"),
+        ["master", "tempdb", "model", "msdb"]
+    );
+    machine.done("dbcc sqlperf ('sys.dm_os_wait_stats', clear)");
+    machine.done("dbcc dropcleanbuffers");
+    assert_eq!(machine.failed("dbcc sqlperf ('nonsense')"), [2560]);
+}
