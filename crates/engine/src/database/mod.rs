@@ -30,7 +30,7 @@ use crate::txn::TransactionTable;
 use identity::Identities;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use truncation::BackupHolds;
 use vlf::Lsn;
 
@@ -52,6 +52,8 @@ pub struct Database {
     boot: Mutex<BootRecord>,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
+    /// Log bytes flushed when the last checkpoint began.
+    flushed_at_checkpoint: AtomicU64,
     identities: Identities,
     internal_locks: LockOwner,
     holds: BackupHolds,
@@ -140,7 +142,15 @@ impl Database {
         self.checkpoint_locked(false, Purpose::Routine)
     }
 
+    /// Bytes of log flushed since the last checkpoint began: what redo would have to read after a crash, about.
+    pub fn log_bytes_since_checkpoint(&self) -> u64 {
+        let flushed = self.storage.log.counters().bytes_flushed;
+        flushed.saturating_sub(self.flushed_at_checkpoint.load(Ordering::Relaxed))
+    }
+
     fn checkpoint_locked(&self, clean: bool, purpose: Purpose) -> Result<()> {
+        self.flushed_at_checkpoint
+            .store(self.storage.log.counters().bytes_flushed, Ordering::Relaxed);
         let done = recovery::checkpoint(&self.storage, &self.transactions, purpose)?;
         let next_transaction = self.transactions.next_id();
         self.change_boot(|boot| {

@@ -26,7 +26,7 @@ use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, AtomicU64};
 use vlf::{Lsn, ServerVersion};
 
 /// Seconds between two progress lines of one phase.
@@ -304,6 +304,7 @@ impl Parts {
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
+            flushed_at_checkpoint: AtomicU64::new(0),
             identities: Identities::default(),
             internal_locks,
             holds: BackupHolds::default(),

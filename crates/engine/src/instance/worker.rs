@@ -63,15 +63,14 @@ pub fn run_due_checkpoints(instance: &Instance) {
 }
 
 fn is_due(database: &Database, log_bytes_between: u64) -> bool {
-    let boot = database.boot();
-    let log = &database.storage.log;
-    if log.used_since(boot.checkpoint) >= log_bytes_between {
+    let since_checkpoint = database.log_bytes_since_checkpoint();
+    if since_checkpoint >= log_bytes_between {
         return true;
     }
-    let space = log.space();
+    let space = database.storage.log.space();
     let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * LOG_FULL_PERCENT;
     // A second checkpoint would free nothing that the first did not, unless the log has moved on meanwhile.
-    let has_moved_on = log.used_since(boot.checkpoint) * 20 >= space.total_bytes;
+    let has_moved_on = since_checkpoint * 20 >= space.total_bytes;
     !database.keeps_log_for_backup() && is_nearly_full && has_moved_on
 }
 
