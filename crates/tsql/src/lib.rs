@@ -2,13 +2,18 @@
 
 pub mod ast;
 pub mod batches;
+pub mod bind;
 pub mod error;
+pub mod exec;
+pub mod functions;
 pub mod keywords;
 pub mod lexer;
 pub mod messages;
 pub mod parser;
+pub mod plan;
 pub mod scalar;
 pub mod session;
+pub mod statements;
 pub mod system;
 
 pub use system::views;

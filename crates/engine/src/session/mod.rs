@@ -12,7 +12,7 @@
 mod definition;
 mod table;
 
-pub use table::{Bound, KeyRange, Table, TableScan};
+pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
 use crate::database::Database;
 use crate::error::{Error, Result};

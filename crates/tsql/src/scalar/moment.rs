@@ -188,6 +188,35 @@ impl DatePart {
         })
     }
 
+    /// Every part, in the order of its number.
+    const ALL: [DatePart; 15] = [
+        DatePart::Year,
+        DatePart::Quarter,
+        DatePart::Month,
+        DatePart::DayOfYear,
+        DatePart::Day,
+        DatePart::Week,
+        DatePart::WeekDay,
+        DatePart::Hour,
+        DatePart::Minute,
+        DatePart::Second,
+        DatePart::Millisecond,
+        DatePart::Microsecond,
+        DatePart::Nanosecond,
+        DatePart::TimeZoneOffset,
+        DatePart::IsoWeek,
+    ];
+
+    /// A number that stands for the part in a bound call.
+    pub fn number(self) -> i32 {
+        self as i32
+    }
+
+    /// The part of a number.
+    pub fn from_number(number: i64) -> Option<DatePart> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
     /// The full name.
     pub fn name(self) -> &'static str {
         match self {
@@ -303,6 +332,14 @@ mod tests {
 
     fn moment(year: i32, month: u32, day: u32, seconds: u64) -> Moment {
         Moment::new(days_from_date(year, month, day).unwrap(), seconds * TICKS_PER_SECOND)
+    }
+
+    #[test]
+    fn numbers_stand_for_their_parts() {
+        for part in DatePart::ALL {
+            assert_eq!(DatePart::from_number(i64::from(part.number())), Some(part));
+            assert_eq!(DatePart::from_name(part.name()), Some(part));
+        }
     }
 
     #[test]

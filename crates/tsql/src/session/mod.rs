@@ -1,5 +1,247 @@
 //! A client's session: executes batches, calls and transaction requests, and answers through a [`ResultSink`].
+//!
+//! Batches are kept parsed, and their statements bound, by their text: a client that sends the same batch again pays for
+//! neither.
 
+mod cache;
+mod call;
+mod options;
 mod sink;
+mod state;
 
+pub use options::SetOptions;
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
+pub use state::SessionState;
+pub(crate) use state::parse_name;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::error::{Error, Result};
+use engine::instance::Instance;
+
+use crate::bind::VariableScope;
+use crate::statements::{CompiledBatch, Executor, Failure, Flow, Reach, compile, transaction};
+use cache::BatchCache;
+use call::PreparedStatements;
+
+/// Who logs in, from where, to which database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Login {
+    /// The login's name.
+    pub login: String,
+    /// The client's machine.
+    pub host: String,
+    /// The client's program.
+    pub application: String,
+    /// The database to begin in; master when none is given.
+    pub database: Option<String>,
+}
+
+/// A session. One thread at a time uses it.
+pub struct Session {
+    state: Box<SessionState>,
+    batches: BatchCache,
+    prepared: PreparedStatements,
+}
+
+impl Session {
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// 4060 when the database cannot be opened; those of too many sessions.
+    pub fn new(instance: Arc<Instance>, login: Login) -> Result<Session> {
+        let name = login.database.clone().unwrap_or_else(|| "master".to_owned());
+        let database = instance.database(&name).map_err(|_| {
+            let text = format!("Cannot open database \"{name}\" requested by the login. The login failed.");
+            Error::new(4060, 11, 1, text)
+        })?;
+        let mut engine = instance.open_session()?;
+        if let Err(error) = engine.use_database(&database) {
+            let id = engine.id;
+            drop(engine);
+            instance.close_session(id);
+            return Err(error);
+        }
+        let state = Box::new(SessionState::new(instance, login, engine, database));
+        Ok(Session {
+            state,
+            batches: BatchCache::default(),
+            prepared: PreparedStatements::default(),
+        })
+    }
+
+    /// `@@SPID`
+    pub fn id(&self) -> u16 {
+        self.state.id
+    }
+
+    /// The name of the current database.
+    pub fn database(&self) -> String {
+        self.state.database().name()
+    }
+
+    /// Set from another thread, it ends the batch that is running; the next request clears it.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.state.cancel_flag()
+    }
+
+    /// The number of the transaction under way; 0 outside of one.
+    pub fn transaction_descriptor(&self) -> u64 {
+        self.state.transaction_descriptor()
+    }
+
+    /// Executes a batch.
+    pub fn execute(&mut self, batch: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        self.begin_request();
+        let batch = match self.compiled(batch) {
+            Ok(batch) => batch,
+            Err(failure) => return tell(&self.state, sink, &failure),
+        };
+        if self.state.options().parseonly || self.state.options().noexec {
+            return self.turned_off(&batch, sink);
+        }
+        let outcome = Executor::new(&self.state, sink, batch).run();
+        self.end_request(sink, outcome)
+    }
+
+    /// Under NOEXEC and PARSEONLY only SET is executed.
+    fn turned_off(&mut self, batch: &Rc<CompiledBatch>, sink: &mut dyn ResultSink) -> BatchOutcome {
+        let mut executor = Executor::new(&self.state, sink, batch.clone());
+        let outcome = executor.run_options_only();
+        self.end_request(sink, outcome)
+    }
+
+    fn compiled(&mut self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
+        let quoted_identifier = self.state.options().quoted_identifier;
+        if let Some(batch) = self.batches.find(text, quoted_identifier) {
+            return Ok(batch);
+        }
+        let batch = Rc::new(compile(text, quoted_identifier, VariableScope::default())?);
+        self.batches.keep(text, quoted_identifier, batch.clone());
+        Ok(batch)
+    }
+
+    fn begin_request(&mut self) {
+        self.state.cancel_flag().store(false, Ordering::Relaxed);
+    }
+
+    /// Ends a request: a transaction that can only be rolled back does not outlive its batch.
+    fn end_request(
+        &mut self,
+        sink: &mut dyn ResultSink,
+        outcome: std::result::Result<Flow, Box<Failure>>,
+    ) -> BatchOutcome {
+        let mut result = match outcome {
+            Ok(Flow::Shutdown(no_wait)) => BatchOutcome::Shutdown(no_wait),
+            Ok(_) => BatchOutcome::Completed,
+            Err(failure) if failure.reach == Reach::Session => BatchOutcome::Disconnected,
+            Err(failure) if failure.silent => BatchOutcome::Cancelled,
+            Err(_) => BatchOutcome::Failed,
+        };
+        if result == BatchOutcome::Cancelled && self.state.options().xact_abort && self.state.transaction_count() > 0 {
+            self.transaction_request(sink, transaction::roll_back);
+        }
+        if self.state.is_doomed() {
+            let failure = Failure::new(crate::messages::doomed_transaction_rolled_back(), 1, "");
+            self.transaction_request(sink, transaction::roll_back);
+            tell(&self.state, sink, &failure);
+            result = if result == BatchOutcome::Completed {
+                BatchOutcome::Failed
+            } else {
+                result
+            };
+        }
+        result
+    }
+
+    fn transaction_request(
+        &mut self,
+        sink: &mut dyn ResultSink,
+        work: impl FnOnce(&SessionState) -> Result<Option<TransactionEvent>>,
+    ) -> BatchOutcome {
+        match work(&self.state) {
+            Ok(event) => {
+                if let Some(event) = event {
+                    sink.transaction_changed(event);
+                }
+                BatchOutcome::Completed
+            }
+            Err(error) => tell(&self.state, sink, &Failure::new(error, 1, "")),
+        }
+    }
+
+    /// Begins a transaction for the client's protocol.
+    pub fn begin(&mut self, _name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        self.begin_request();
+        self.transaction_request(sink, |state| Ok(transaction::begin(state)))
+    }
+
+    /// Commits for the client's protocol.
+    pub fn commit(&mut self, sink: &mut dyn ResultSink) -> BatchOutcome {
+        self.begin_request();
+        self.transaction_request(sink, transaction::commit)
+    }
+
+    /// Rolls back for the client's protocol, to a savepoint if the name is one's.
+    pub fn rollback(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        self.begin_request();
+        self.transaction_request(sink, |state| {
+            if !name.is_empty() && transaction::roll_back_to(state, name)? {
+                return Ok(None);
+            }
+            transaction::roll_back(state)
+        })
+    }
+
+    /// Sets a savepoint for the client's protocol.
+    pub fn save(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        self.begin_request();
+        self.transaction_request(sink, |state| transaction::save(state, name).map(|()| None))
+    }
+
+    /// Makes the session as it was after login: no transaction, no temporary tables, default options, its first database.
+    /// The session is over when that database can no longer be used.
+    pub fn reset(&mut self) -> BatchOutcome {
+        self.begin_request();
+        self.prepared = PreparedStatements::default();
+        let result = self.state.reset();
+        match result {
+            Ok(()) => BatchOutcome::Completed,
+            Err(_) => BatchOutcome::Disconnected,
+        }
+    }
+
+    /// What the session remembers.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+}
+
+/// Sends a failure's message.
+fn tell(state: &SessionState, sink: &mut dyn ResultSink, failure: &Failure) -> BatchOutcome {
+    state.set_error_number(failure.message.number);
+    match sink.message(&failure.message) {
+        Ok(()) if failure.reach < Reach::Session => BatchOutcome::Failed,
+        _ => BatchOutcome::Disconnected,
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What cannot be undone now, recovery undoes; temporary tables left over go with tempdb at the next start.
+        let gone = self
+            .state
+            .reset_transaction()
+            .and_then(|()| Executor::drop_temporary_tables(&self.state));
+        if let Err(error) = gone {
+            self.state
+                .instance
+                .env
+                .errorlog
+                .write_error(&format!("spid{}", self.state.id), &error);
+        }
+        self.state.instance.close_session(self.state.id);
+    }
+}

@@ -1,0 +1,209 @@
+//! Aggregate functions: found while a SELECT's expressions are bound, collected on its level.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType};
+
+use super::scope::Level;
+use super::{Binder, implicit};
+use crate::ast::FunctionCall;
+use crate::messages;
+use crate::plan::{AggregateCall, AggregateFunction, Expr, ExprKind};
+use crate::scalar::data_type::string_type;
+
+fn function_of(name: &str) -> Option<AggregateFunction> {
+    let deviation = |population, root| AggregateFunction::Deviation { population, root };
+    Some(match name {
+        "count" | "count_big" => AggregateFunction::Count,
+        "sum" => AggregateFunction::Sum,
+        "avg" => AggregateFunction::Average,
+        "min" => AggregateFunction::Minimum,
+        "max" => AggregateFunction::Maximum,
+        "stdev" => deviation(false, true),
+        "stdevp" => deviation(true, true),
+        "var" => deviation(false, false),
+        "varp" => deviation(true, false),
+        "string_agg" => AggregateFunction::Concatenate,
+        "checksum_agg" => AggregateFunction::Checksum,
+        _ => return None,
+    })
+}
+
+impl<'a> Binder<'a> {
+    /// Binds a call of an aggregate function; `None` when the name is none.
+    pub(super) fn aggregate(&mut self, name: &str, call: &'a FunctionCall) -> Result<Option<Expr>> {
+        let Some(function) = function_of(name) else {
+            return Ok(None);
+        };
+        let aggregate = self.aggregate_call(name, function, call)?;
+        let sql_type = aggregate.sql_type;
+        let nullable = !matches!(
+            aggregate.function,
+            AggregateFunction::Count | AggregateFunction::CountRows
+        );
+        let Some(level) = self.select_level() else {
+            return Err(messages::aggregate_in_where());
+        };
+        let Some(list) = &mut level.aggregates else {
+            return Err(messages::aggregate_in_where());
+        };
+        list.push(aggregate);
+        let kind = ExprKind::Aggregate(list.len() - 1);
+        Ok(Some(Expr {
+            kind,
+            sql_type,
+            nullable,
+        }))
+    }
+
+    /// The call with its argument bound; inside it no aggregate and no window function may stand.
+    pub(super) fn aggregate_call(
+        &mut self,
+        name: &str,
+        function: AggregateFunction,
+        call: &'a FunctionCall,
+    ) -> Result<AggregateCall> {
+        let saved = self
+            .select_level()
+            .map(|level| (level.aggregates.take(), level.windows.take()));
+        let bound = self.expressions(&call.arguments);
+        let order = call
+            .within_group
+            .iter()
+            .map(|item| Ok((self.expression(&item.expression)?, item.descending)));
+        let order = order.collect::<Result<Vec<_>>>();
+        if let (Some((aggregates, windows)), Some(level)) = (saved, self.select_level()) {
+            (level.aggregates, level.windows) = (aggregates, windows);
+        }
+        let mut arguments = bound?.into_iter();
+        let (argument, separator) = (arguments.next(), arguments.next());
+        let count_type = if name == "count_big" {
+            SqlType::BigInt
+        } else {
+            SqlType::Int
+        };
+        let empty = AggregateCall {
+            function,
+            argument: None,
+            separator: None,
+            distinct: call.distinct,
+            sql_type: count_type,
+            order: order?,
+        };
+        if call.star || argument.is_none() {
+            return match function {
+                AggregateFunction::Count if call.star => Ok(AggregateCall {
+                    function: AggregateFunction::CountRows,
+                    ..empty
+                }),
+                _ => Err(messages::function_requires(name, 1)),
+            };
+        }
+        let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
+        let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
+        Ok(AggregateCall {
+            argument: Some(argument),
+            separator,
+            sql_type,
+            ..empty
+        })
+    }
+
+    /// Binds with aggregates and window functions allowed or not.
+    pub(super) fn allowing<T>(
+        &mut self,
+        aggregates: bool,
+        windows: bool,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let taken = match self.levels.last_mut() {
+            Some(Level::Select(level)) => (
+                if aggregates { None } else { level.aggregates.take() },
+                if windows { None } else { level.windows.take() },
+            ),
+            _ => (None, None),
+        };
+        let result = work(self);
+        if let Some(Level::Select(level)) = self.levels.last_mut() {
+            if taken.0.is_some() {
+                level.aggregates = taken.0;
+            }
+            if taken.1.is_some() {
+                level.windows = taken.1;
+            }
+        }
+        result
+    }
+}
+
+/// An aggregate over an argument that is already bound.
+pub(super) fn aggregate_of(name: &str, function: AggregateFunction, argument: Expr) -> Result<AggregateCall> {
+    let count_type = if name == "count_big" {
+        SqlType::BigInt
+    } else {
+        SqlType::Int
+    };
+    let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
+    Ok(AggregateCall {
+        function,
+        argument: Some(argument),
+        separator: None,
+        distinct: false,
+        sql_type,
+        order: Vec::new(),
+    })
+}
+
+/// The argument in the type it is summed in, and the result's type (SQL Server docs of each function).
+fn typed_argument(
+    name: &str,
+    function: AggregateFunction,
+    argument: Expr,
+    count_type: SqlType,
+) -> Result<(Expr, SqlType)> {
+    let own = argument.sql_type;
+    let invalid = || messages::invalid_operand_type(own.name(), name);
+    match function {
+        AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),
+        AggregateFunction::Minimum | AggregateFunction::Maximum if own == SqlType::Bit => Err(invalid()),
+        AggregateFunction::Minimum | AggregateFunction::Maximum => Ok((argument, own)),
+        AggregateFunction::Sum | AggregateFunction::Average => {
+            let sum_type = match own {
+                SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => SqlType::Int,
+                SqlType::BigInt => SqlType::BigInt,
+                SqlType::Money | SqlType::SmallMoney => SqlType::Money,
+                SqlType::Real | SqlType::Float => SqlType::Float,
+                SqlType::Decimal { scale, .. } if function == AggregateFunction::Sum => {
+                    SqlType::Decimal { precision: 38, scale }
+                }
+                SqlType::Decimal { scale, .. } => SqlType::Decimal {
+                    precision: 38,
+                    scale: scale.max(6),
+                },
+                _ => return Err(invalid()),
+            };
+            let argument = match sum_type {
+                SqlType::Float | SqlType::Money => argument.converted(sum_type),
+                _ => argument,
+            };
+            Ok((argument, sum_type))
+        }
+        AggregateFunction::Deviation { .. } => Ok((implicit(argument, SqlType::Float)?, SqlType::Float)),
+        AggregateFunction::Checksum => Ok((implicit(argument, SqlType::Int)?, SqlType::Int)),
+        AggregateFunction::Concatenate => {
+            let unicode = !own.is_character() || own.is_unicode();
+            let target = string_type(unicode, Length::Max);
+            let argument = if own.is_character() {
+                argument
+            } else {
+                argument.converted(target)
+            };
+            Ok((argument, target))
+        }
+    }
+}
+
+/// The error for GROUP BY and ORDER BY together with columns that neither names.
+pub(super) fn not_in_select_list() -> Error {
+    let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
+    Error::new(145, 15, 1, text)
+}

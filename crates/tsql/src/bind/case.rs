@@ -1,0 +1,144 @@
+//! CASE and the functions that are written short for it: COALESCE, NULLIF, IIF, CHOOSE, ISNULL.
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::{Binder, implicit};
+use crate::ast::{Case, ComparisonOperator, Expression};
+use crate::messages;
+use crate::plan::{Condition, Expr, ExprKind};
+use crate::scalar::data_type::common_type;
+
+/// The type that several values meet in; NULL takes any.
+pub(super) fn meeting_type<'e>(values: impl Iterator<Item = &'e Expr>) -> SqlType {
+    let types = values
+        .filter(|value| !value.is_null_constant())
+        .map(|value| value.sql_type);
+    types.reduce(common_type).unwrap_or(SqlType::Int)
+}
+
+impl<'a> Binder<'a> {
+    pub(super) fn case(&mut self, case: &'a Case) -> Result<Expr> {
+        let mut branches = Vec::with_capacity(case.branches.len());
+        for branch in &case.branches {
+            let condition = match &case.operand {
+                Some(operand) => {
+                    let left = self.expression(operand)?;
+                    let right = self.expression(&branch.when)?;
+                    super::condition::comparison(ComparisonOperator::Equal, left, right)?
+                }
+                None => self.condition(&branch.when)?,
+            };
+            branches.push((condition, self.expression(&branch.then)?));
+        }
+        let otherwise = match &case.otherwise {
+            Some(otherwise) => Some(self.expression(otherwise)?),
+            None => None,
+        };
+        finish_case(branches, otherwise)
+    }
+
+    pub(super) fn iif(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let [condition, then, otherwise] = arguments else {
+            return Err(messages::function_requires("iif", 3));
+        };
+        let condition = self.condition(condition)?;
+        let then = self.expression(then)?;
+        let otherwise = self.expression(otherwise)?;
+        finish_case(vec![(condition, then)], Some(otherwise))
+    }
+
+    pub(super) fn choose(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let [index, choices @ ..] = arguments else {
+            return Err(messages::function_requires_range("choose", 2, 254));
+        };
+        let mut branches = Vec::with_capacity(choices.len());
+        for (position, choice) in choices.iter().enumerate() {
+            let index = implicit(self.expression(index)?, SqlType::Int)?;
+            let number = Expr::constant(Value::Int(position as i32 + 1), SqlType::Int);
+            let condition = Condition::Compare {
+                operator: ComparisonOperator::Equal,
+                left: index,
+                right: number,
+            };
+            branches.push((condition, self.expression(choice)?));
+        }
+        finish_case(branches, None)
+    }
+
+    pub(super) fn coalesce(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        if arguments.len() < 2 {
+            return Err(messages::function_requires_range("coalesce", 2, 254));
+        }
+        let bound = self.expressions(arguments)?;
+        let target = meeting_type(bound.iter());
+        let nullable = bound.iter().all(|argument| argument.nullable);
+        let bound = bound
+            .into_iter()
+            .map(|argument| implicit(argument, target))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Expr {
+            kind: ExprKind::Coalesce(bound),
+            sql_type: target,
+            nullable,
+        })
+    }
+
+    /// ISNULL has the type of its first argument, where COALESCE takes the highest.
+    pub(super) fn isnull(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let [value, replacement] = arguments else {
+            return Err(messages::function_requires("isnull", 2));
+        };
+        let value = self.expression(value)?;
+        let replacement = self.expression(replacement)?;
+        let target = if value.is_null_constant() {
+            replacement.sql_type
+        } else {
+            value.sql_type
+        };
+        let nullable = value.nullable && replacement.nullable;
+        let parts = vec![implicit(value, target)?, implicit(replacement, target)?];
+        Ok(Expr {
+            kind: ExprKind::Coalesce(parts),
+            sql_type: target,
+            nullable,
+        })
+    }
+
+    pub(super) fn nullif(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let [left, right] = arguments else {
+            return Err(messages::function_requires("nullif", 2));
+        };
+        let value = self.expression(left)?;
+        let (left, right) = (self.expression(left)?, self.expression(right)?);
+        let sql_type = value.sql_type;
+        let equal = super::condition::comparison(ComparisonOperator::Equal, left, right)?;
+        let branches = vec![(equal, Expr::constant(Value::Null, sql_type))];
+        Ok(Expr::new(
+            ExprKind::Case {
+                branches,
+                otherwise: Some(Box::new(value)),
+            },
+            sql_type,
+        ))
+    }
+}
+
+fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+    let target = meeting_type(branches.iter().map(|(_, value)| value).chain(&otherwise));
+    let nullable =
+        otherwise.as_ref().is_none_or(|value| value.nullable) || branches.iter().any(|(_, value)| value.nullable);
+    let branches = branches
+        .into_iter()
+        .map(|(condition, value)| Ok((condition, implicit(value, target)?)));
+    let branches = branches.collect::<Result<Vec<_>>>()?;
+    let otherwise = match otherwise {
+        Some(otherwise) => Some(Box::new(implicit(otherwise, target)?)),
+        None => None,
+    };
+    Ok(Expr {
+        kind: ExprKind::Case { branches, otherwise },
+        sql_type: target,
+        nullable,
+    })
+}

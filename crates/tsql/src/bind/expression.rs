@@ -1,0 +1,199 @@
+//! Scalar expressions.
+
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::types::{Length, SqlType};
+
+use super::constant::constant;
+use super::scope::Level;
+use super::{Binder, implicit, not_supported};
+use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
+use crate::messages;
+use crate::plan::{Expr, ExprKind, Subquery};
+use crate::scalar::arithmetic::{operation, operator_name};
+use crate::scalar::data_type::{TypePlace, check_conversion, resolve};
+
+impl<'a> Binder<'a> {
+    /// Binds a scalar expression.
+    pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
+        self.line = expression.line;
+        match &expression.kind {
+            ExpressionKind::Literal(literal) => Ok(constant(literal)),
+            ExpressionKind::Variable(name) => self.variable(name),
+            ExpressionKind::GlobalVariable(name) => {
+                crate::functions::global_variable(name).unwrap_or_else(|| Err(messages::variable_not_declared(name)))
+            }
+            ExpressionKind::Column(name) => self.column(name),
+            ExpressionKind::PseudoColumn(name) => self.pseudo_column(name),
+            ExpressionKind::Unary { operator, operand } => self.unary(*operator, operand),
+            ExpressionKind::Binary { left, operator, right } => {
+                let left = self.expression(left)?;
+                let right = self.expression(right)?;
+                self.line = expression.line;
+                binary(*operator, left, right)
+            }
+            ExpressionKind::Case(case) => self.case(case),
+            ExpressionKind::Cast(cast) => self.cast(cast),
+            ExpressionKind::Convert(convert) => self.convert(convert),
+            ExpressionKind::Parse(parse) => self.parse(parse),
+            ExpressionKind::Function(call) => self.function(call),
+            ExpressionKind::Subquery(query) => self.scalar_subquery(query),
+            ExpressionKind::Collate { operand, .. } => self.expression(operand),
+            ExpressionKind::AtTimeZone { .. } => Err(not_supported("AT TIME ZONE")),
+            ExpressionKind::NextValueFor(_) => Err(not_supported("NEXT VALUE FOR")),
+            _ => Err(messages::incorrect_syntax_near_keyword("condition")),
+        }
+    }
+
+    pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
+        match self.variables.scalar(name) {
+            Some((slot, sql_type)) => Ok(Expr::new(ExprKind::Variable(slot), sql_type)),
+            None => Err(messages::variable_not_declared(name)),
+        }
+    }
+
+    /// `$IDENTITY` is the identity column of the one source that has one.
+    fn pseudo_column(&mut self, name: &str) -> Result<Expr> {
+        let found = self.select_level().and_then(|level| {
+            let mut identities = level.columns.iter().filter(|column| column.identity);
+            identities
+                .next()
+                .map(|column| Expr::column(column.index, column.sql_type, column.nullable))
+        });
+        match found {
+            Some(column) if name.eq_ignore_ascii_case("$IDENTITY") => Ok(column),
+            _ => Err(messages::invalid_column_name(name)),
+        }
+    }
+
+    fn unary(&mut self, operator: UnaryOperator, operand: &'a Expression) -> Result<Expr> {
+        let bound = self.expression(operand)?;
+        let sql_type = bound.sql_type;
+        let nullable = bound.nullable;
+        let is_number = sql_type.is_numeric() && sql_type != SqlType::Bit;
+        match operator {
+            UnaryOperator::Plus => Ok(bound),
+            UnaryOperator::Minus if is_number || bound.is_null_constant() => {
+                // tinyint has no negative numbers.
+                let target = if sql_type == SqlType::TinyInt {
+                    SqlType::SmallInt
+                } else {
+                    sql_type
+                };
+                let operand = Box::new(bound.converted(target));
+                Ok(Expr {
+                    kind: ExprKind::Negate(operand),
+                    sql_type: target,
+                    nullable,
+                }
+                .folded())
+            }
+            UnaryOperator::Minus => Err(messages::invalid_operand_type(sql_type.name(), "minus")),
+            UnaryOperator::BitNot if sql_type.is_integer() || sql_type == SqlType::Bit => Ok(Expr {
+                kind: ExprKind::BitNot(Box::new(bound)),
+                sql_type,
+                nullable,
+            }),
+            UnaryOperator::BitNot => Err(messages::invalid_operand_type(sql_type.name(), "'~'")),
+        }
+    }
+
+    fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
+        let operand = self.expression(&cast.operand)?;
+        let target = resolve(&cast.data_type, TypePlace::Conversion, 1)?;
+        conversion(operand, target, None, cast.or_null)
+    }
+
+    fn convert(&mut self, convert: &'a Convert) -> Result<Expr> {
+        let operand = self.expression(&convert.operand)?;
+        let target = resolve(&convert.data_type, TypePlace::Conversion, 1)?;
+        let style = match &convert.style {
+            Some(style) => Some(implicit(self.expression(style)?, SqlType::Int)?),
+            None => None,
+        };
+        conversion(operand, target, style, convert.or_null)
+    }
+
+    /// PARSE is CONVERT from text; the culture is always en-US.
+    fn parse(&mut self, parse: &'a Parse) -> Result<Expr> {
+        let operand = implicit(
+            self.expression(&parse.operand)?,
+            SqlType::NVarChar(Length::Limited(4000)),
+        )?;
+        let target = resolve(&parse.data_type, TypePlace::Conversion, 1)?;
+        conversion(operand, target, None, parse.or_null)
+    }
+
+    fn scalar_subquery(&mut self, query: &'a Query) -> Result<Expr> {
+        let subquery = self.subquery(query)?;
+        let [column] = subquery.plan.columns.as_slice() else {
+            let text = "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.";
+            return Err(engine::error::Error::new(116, 16, 1, text));
+        };
+        let sql_type = column.sql_type;
+        Ok(Expr::new(ExprKind::Subquery(subquery), sql_type))
+    }
+
+    /// Binds a query whose captures are collected.
+    pub(super) fn subquery(&mut self, query: &'a Query) -> Result<Subquery> {
+        let (plan, level) = self.within(Level::Boundary(Vec::new()), |binder| binder.nested_query(query))?;
+        let captures = match level {
+            Level::Boundary(captures) => captures,
+            _ => Vec::new(),
+        };
+        Ok(Subquery {
+            plan: Arc::new(plan),
+            captures,
+        })
+    }
+
+    /// Binds a list of expressions.
+    pub(super) fn expressions(&mut self, list: &'a [ast::Expression]) -> Result<Vec<Expr>> {
+        list.iter().map(|expression| self.expression(expression)).collect()
+    }
+}
+
+/// `left operator right`, both sides converted to what the operator works on.
+pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
+    // NULL takes the other side's type.
+    let (left_type, right_type) = match (left.is_null_constant(), right.is_null_constant()) {
+        (true, false) => (right.sql_type, right.sql_type),
+        (false, true) => (left.sql_type, left.sql_type),
+        _ => (left.sql_type, right.sql_type),
+    };
+    let types = operation(operator, left_type, right_type)?;
+    for (own, target) in [(left_type, types.left), (right_type, types.right)] {
+        check_conversion(own, target, own.is_temporal()).map_err(|_| {
+            messages::incompatible_operands(left_type.name(), right_type.name(), operator_name(operator))
+        })?;
+    }
+    let nullable = left.nullable || right.nullable;
+    let (left, right) = (
+        Box::new(left.converted(types.left)),
+        Box::new(right.converted(types.right)),
+    );
+    Ok(Expr {
+        kind: ExprKind::Arithmetic { operator, left, right },
+        sql_type: types.result,
+        nullable,
+    })
+}
+
+/// CAST and CONVERT.
+fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool) -> Result<Expr> {
+    if !operand.is_null_constant() {
+        check_conversion(operand.sql_type, target, true)?;
+    }
+    let nullable = operand.nullable || or_null;
+    let kind = ExprKind::Convert {
+        operand: Box::new(operand),
+        style: style.map(Box::new),
+        or_null,
+    };
+    Ok(Expr {
+        kind,
+        sql_type: target,
+        nullable,
+    })
+}

@@ -1,0 +1,233 @@
+//! FROM: sources and joins, flattened into units that the planner of joins puts together.
+
+use engine::error::Result;
+
+use super::scope::{Level, SelectLevel};
+use super::source::BoundSource;
+use super::{Binder, ScopeColumn};
+use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
+use crate::messages;
+use crate::plan::{Condition, JoinKind, Node};
+
+/// Hands out places in the wide row.
+#[derive(Default)]
+pub(super) struct FromBuilder {
+    pub(super) width: usize,
+}
+
+impl FromBuilder {
+    /// Takes so many places; answers the first.
+    pub(super) fn take(&mut self, count: usize) -> usize {
+        let first = self.width;
+        self.width += count;
+        first
+    }
+}
+
+/// A part of FROM that stands for itself: a source, or an outer join with all below it.
+pub(super) struct Unit {
+    pub(super) node: Node,
+    /// Its places in the wide row: first, and one past the last.
+    pub(super) range: (usize, usize),
+    /// Whether it uses the units before it (CROSS APPLY).
+    pub(super) lateral: bool,
+}
+
+/// FROM, bound.
+#[derive(Default)]
+pub(super) struct FromClause {
+    pub(super) units: Vec<Unit>,
+    /// What ON of inner joins demands.
+    pub(super) conjuncts: Vec<Condition>,
+    pub(super) columns: Vec<ScopeColumn>,
+    names: Vec<String>,
+}
+
+impl FromClause {
+    fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
+        self.expose(&source.name)?;
+        self.columns.extend(source.columns);
+        self.units.push(Unit {
+            node: source.node,
+            range: (start, end),
+            lateral,
+        });
+        Ok(())
+    }
+
+    fn expose(&mut self, name: &str) -> Result<()> {
+        if self.names.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            return Err(messages::same_exposed_names(name, name));
+        }
+        self.names.push(name.to_owned());
+        Ok(())
+    }
+}
+
+impl<'a> Binder<'a> {
+    /// Binds the sources of FROM.
+    pub(super) fn sources(&mut self, sources: &'a [TableSource], builder: &mut FromBuilder) -> Result<FromClause> {
+        let mut clause = FromClause::default();
+        for source in sources {
+            self.flatten(source, builder, &mut clause)?;
+        }
+        Ok(clause)
+    }
+
+    fn flatten(&mut self, source: &'a TableSource, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let start = builder.width;
+        let (bound, lateral) = match source {
+            TableSource::Table(reference) => (self.table(reference, builder)?, false),
+            TableSource::Variable { name, alias, line } => {
+                self.line = *line;
+                (self.table_variable(name, alias.as_ref(), builder)?, false)
+            }
+            TableSource::Function {
+                call,
+                alias,
+                columns,
+                line,
+            } => {
+                self.line = *line;
+                let visible = clause.columns.clone();
+                (
+                    self.table_function(call, alias.as_ref(), columns, visible, builder)?,
+                    true,
+                )
+            }
+            TableSource::Derived {
+                query, alias, columns, ..
+            } => (self.derived(query, columns, alias, None, builder)?, false),
+            TableSource::Values {
+                rows, alias, columns, ..
+            } => (self.values(rows, columns, alias, builder)?, false),
+            TableSource::Join(join) => return self.join(join, builder, clause),
+        };
+        clause.add(bound, start, builder.width, lateral)
+    }
+
+    fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        self.line = join.line;
+        let first_column = clause.columns.len();
+        match join.kind {
+            Kind::Inner | Kind::Cross => {
+                self.flatten(&join.left, builder, clause)?;
+                self.flatten(&join.right, builder, clause)?;
+                if let Some(on) = &join.on {
+                    let visible = clause.columns[first_column..].to_vec();
+                    let condition = self.on_condition(on, visible)?;
+                    clause.conjuncts.extend(condition.into_conjuncts());
+                }
+                Ok(())
+            }
+            Kind::CrossApply => {
+                self.flatten(&join.left, builder, clause)?;
+                self.apply(&join.right, builder, clause)
+            }
+            Kind::OuterApply => self.outer_apply(join, builder, clause),
+            Kind::Left | Kind::Right | Kind::Full => self.outer_join(join, builder, clause),
+        }
+    }
+
+    /// The right side of CROSS APPLY, which sees the sources before it.
+    fn apply(&mut self, right: &'a TableSource, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let TableSource::Derived {
+            query, alias, columns, ..
+        } = right
+        else {
+            return self.flatten(right, builder, clause);
+        };
+        let start = builder.width;
+        let visible = clause.columns.clone();
+        let bound = self.derived(query, columns, alias, Some(visible), builder)?;
+        clause.add(bound, start, builder.width, true)
+    }
+
+    fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        Ok(self.within(level, |binder| binder.condition(on))?.0)
+    }
+
+    /// One side of an outer join, put together for itself.
+    fn side(
+        &mut self,
+        source: &'a TableSource,
+        builder: &mut FromBuilder,
+        clause: &mut FromClause,
+    ) -> Result<(Node, (usize, usize), Vec<ScopeColumn>)> {
+        let start = builder.width;
+        let mut side = FromClause::default();
+        self.flatten(source, builder, &mut side)?;
+        for name in &side.names {
+            clause.expose(name)?;
+        }
+        let node = super::join::combine(side.units, side.conjuncts, builder.width);
+        Ok((node, (start, builder.width), side.columns))
+    }
+
+    fn outer_join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let (left, left_range, mut left_columns) = self.side(&join.left, builder, clause)?;
+        let (right, right_range, mut right_columns) = self.side(&join.right, builder, clause)?;
+        let range = (left_range.0, right_range.1);
+        let visible = left_columns.iter().chain(&right_columns).cloned().collect();
+        let condition = match &join.on {
+            Some(on) => self.on_condition(on, visible)?,
+            None => Condition::Constant(Some(true)),
+        };
+        let optional = |columns: &mut Vec<ScopeColumn>| columns.iter_mut().for_each(|column| column.nullable = true);
+        let (sides, ranges, kind) = match join.kind {
+            Kind::Right => ((right, left), (right_range, left_range), JoinKind::Left),
+            Kind::Full => ((left, right), (left_range, right_range), JoinKind::Full),
+            _ => ((left, right), (left_range, right_range), JoinKind::Left),
+        };
+        if join.kind != Kind::Left {
+            optional(&mut left_columns);
+        }
+        if join.kind != Kind::Right {
+            optional(&mut right_columns);
+        }
+        let node = super::join::outer(sides, ranges, kind, condition, builder.width);
+        clause.columns.extend(left_columns.into_iter().chain(right_columns));
+        clause.units.push(Unit {
+            node,
+            range,
+            lateral: false,
+        });
+        Ok(())
+    }
+
+    fn outer_apply(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let (left, left_range, left_columns) = self.side(&join.left, builder, clause)?;
+        let mut right = FromClause {
+            columns: left_columns.clone(),
+            ..FromClause::default()
+        };
+        let start = builder.width;
+        self.apply(&join.right, builder, &mut right)?;
+        let mut right_columns = right.columns.split_off(left_columns.len());
+        right_columns.iter_mut().for_each(|column| column.nullable = true);
+        for name in &right.names {
+            clause.expose(name)?;
+        }
+        let Some(unit) = right.units.pop() else {
+            return Err(super::not_supported("OUTER APPLY"));
+        };
+        let node = Node::Loop {
+            left: Box::new(left),
+            right: Box::new(unit.node),
+            right_range: (start, builder.width - start),
+            kind: JoinKind::Left,
+            condition: Condition::Constant(Some(true)),
+        };
+        clause.columns.extend(left_columns.into_iter().chain(right_columns));
+        clause.units.push(Unit {
+            node,
+            range: (left_range.0, builder.width),
+            lateral: false,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Function calls: those with a syntax or typing of their own here, all others by their signature.
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::Binder;
+use crate::ast::{Expression, ExpressionKind, FunctionCall};
+use crate::functions;
+use crate::messages;
+use crate::plan::Expr;
+use crate::scalar::moment::DatePart;
+
+/// Functions whose first argument is the bare name of a part of a date.
+const DATE_PART_FUNCTIONS: [&str; 7] = [
+    "dateadd",
+    "datediff",
+    "datediff_big",
+    "datepart",
+    "datename",
+    "datetrunc",
+    "date_bucket",
+];
+
+impl<'a> Binder<'a> {
+    pub(super) fn function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        let name = call.name.object().to_ascii_lowercase();
+        if call
+            .name
+            .schema()
+            .is_some_and(|schema| !schema.eq_ignore_ascii_case("sys"))
+        {
+            return self.user_function(call);
+        }
+        if let Some(over) = &call.over {
+            return self.window_function(&name, call, over);
+        }
+        if let Some(aggregate) = self.aggregate(&name, call)? {
+            return Ok(aggregate);
+        }
+        match name.as_str() {
+            "coalesce" => self.coalesce(&call.arguments),
+            "isnull" => self.isnull(&call.arguments),
+            "nullif" => self.nullif(&call.arguments),
+            "iif" => self.iif(&call.arguments),
+            "choose" => self.choose(&call.arguments),
+            "grouping" | "grouping_id" => self.grouping(&call.arguments),
+            "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
+                Err(messages::ranking_needs_order(&name))
+            }
+            _ if DATE_PART_FUNCTIONS.contains(&name.as_str()) => self.date_part_function(&name, &call.arguments),
+            _ => {
+                let signature = functions::find(&name).ok_or_else(|| functions::unknown(call.name.object()))?;
+                let arguments = self.expressions(&call.arguments)?;
+                signature.resolve(arguments)
+            }
+        }
+    }
+
+    /// A function of the user's own.
+    fn user_function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        let text = format!(
+            "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", or the name is ambiguous.",
+            call.name.schema().unwrap_or(""),
+            call.name
+        );
+        Err(engine::error::Error::new(4121, 16, 1, text))
+    }
+
+    fn date_part_function(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {
+        let signature = functions::find(name).ok_or_else(|| functions::unknown(name))?;
+        let Some((first, rest)) = arguments.split_first() else {
+            return Err(messages::function_requires(name, signature.minimum));
+        };
+        let ExpressionKind::Column(word) = &first.kind else {
+            let text = format!("Invalid parameter 1 specified for {name}.");
+            return Err(engine::error::Error::new(1023, 15, 1, text));
+        };
+        let part = DatePart::from_name(word.object()).ok_or_else(|| messages::unknown_datepart(word.object(), name))?;
+        let mut bound = vec![Expr::constant(Value::Int(part.number()), SqlType::Int)];
+        bound.extend(self.expressions(rest)?);
+        // A date written as text has no scale of its own; DATEADD of it answers datetime.
+        signature.resolve(bound)
+    }
+
+    /// `GROUPING(x)` and `GROUPING_ID(x, ...)`: which keys a row of GROUPING SETS has lost. Marked by an aggregate number
+    /// beyond all real ones, which grouping replaces.
+    fn grouping(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+        let bound = self.expressions(arguments)?;
+        let keys = self
+            .select_level()
+            .map(|level| level.group_keys.clone())
+            .unwrap_or_default();
+        let count = keys.len();
+        let mut total: Option<Expr> = None;
+        for argument in bound {
+            let position = keys.iter().position(|key| key.same_as(&argument)).ok_or_else(|| {
+                let text =
+                    "Argument 1 of the GROUPING function does not match any of the expressions in the GROUP BY clause.";
+                engine::error::Error::new(8161, 15, 1, text)
+            })?;
+            let bit = super::grouping::set_bit(count, position)?;
+            total = Some(match total {
+                None => bit,
+                Some(former) => {
+                    let two = Expr::constant(Value::Int(2), SqlType::Int);
+                    let doubled = super::expression::binary(crate::ast::BinaryOperator::Multiply, former, two)?;
+                    super::expression::binary(crate::ast::BinaryOperator::Add, doubled, bit)?
+                }
+            });
+        }
+        total.ok_or_else(|| messages::function_requires("grouping", 1))
+    }
+}

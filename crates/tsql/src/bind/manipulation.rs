@@ -1,0 +1,852 @@
+//! INSERT, UPDATE and DELETE.
+
+use std::sync::Arc;
+
+use engine::catalog::ObjectDefinition;
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::from::{FromBuilder, FromClause, Unit};
+use super::join::{combine, mark_node, set_scan_columns};
+use super::scope::{Level, SelectLevel};
+use super::source::{bound_table, table_columns};
+use super::{Binder, ScopeColumn, TableVariableShape, implicit};
+use crate::ast::{
+    self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
+    TableSource, Update,
+};
+use crate::messages;
+use crate::plan::{BoundTable, Condition, Expr, Node, QueryPlan, TopCount};
+use crate::session::ResultColumn;
+
+/// What a statement changes.
+#[derive(Clone)]
+pub enum Target {
+    /// A table.
+    Table(Arc<BoundTable>),
+    /// A table variable.
+    Variable(usize, Arc<TableVariableShape>),
+}
+
+/// A column of a target.
+#[derive(Clone, Debug)]
+pub struct TargetColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+    /// Whether it is the identity column.
+    pub identity: bool,
+    /// Its default.
+    pub default: Option<Expr>,
+}
+
+/// All columns of a target, and what its rows must satisfy.
+#[derive(Clone, Debug)]
+pub struct TargetColumns {
+    /// In order.
+    pub columns: Vec<TargetColumn>,
+    /// CHECK constraints by name, over a row of the columns.
+    pub checks: Vec<(String, Condition)>,
+    /// `database.schema.table`
+    pub table_name: String,
+}
+
+/// Where a column of an inserted row comes from.
+#[derive(Clone, Debug)]
+pub enum Assignment {
+    /// A column of the source.
+    Source(usize),
+    /// The column's default, or NULL.
+    Default,
+    /// The next identity value.
+    Identity,
+}
+
+/// The rows of an INSERT.
+pub enum InsertRows {
+    /// VALUES; `None` is the word DEFAULT.
+    Values(Vec<Vec<Option<Expr>>>),
+    /// A query.
+    Query(Box<QueryPlan>),
+    /// EXECUTE: runs, and its result sets are inserted.
+    Execute,
+}
+
+/// Where OUTPUT goes.
+pub enum OutputTarget {
+    /// The client.
+    Client,
+    /// A table; each of its columns takes an output column or its default.
+    Into(Target, Arc<TargetColumns>, Vec<Assignment>),
+}
+
+/// OUTPUT: expressions over a row of deleted columns, then inserted columns.
+pub struct BoundOutput {
+    /// The expressions.
+    pub expressions: Vec<Expr>,
+    /// Their names and types.
+    pub columns: Vec<ResultColumn>,
+    /// Where they go.
+    pub target: OutputTarget,
+}
+
+/// A bound INSERT.
+pub struct BoundInsert {
+    /// What it fills.
+    pub target: Target,
+    /// Its columns.
+    pub columns: Arc<TargetColumns>,
+    /// For every column of the target.
+    pub assignments: Vec<Assignment>,
+    /// The rows.
+    pub rows: InsertRows,
+    /// TOP.
+    pub top: Option<TopCount>,
+    /// OUTPUT.
+    pub output: Option<BoundOutput>,
+    /// Whether a value is given for the identity column.
+    pub sets_identity: bool,
+}
+
+/// A bound UPDATE.
+pub struct BoundUpdate {
+    /// What it changes.
+    pub target: Target,
+    /// Its columns.
+    pub columns: Arc<TargetColumns>,
+    /// Finds the rows.
+    pub node: Node,
+    /// Width of the wide row.
+    pub width: usize,
+    /// Where the target's columns begin in it.
+    pub offset: usize,
+    /// Where the row's locator is.
+    pub locator: usize,
+    /// Columns set, with their values.
+    pub assignments: Vec<(usize, Expr)>,
+    /// Variables set: slot, and the value computed from the row.
+    pub variables: Vec<(usize, Expr)>,
+    /// Whether rows can be changed while they are searched.
+    pub streams: bool,
+    /// TOP.
+    pub top: Option<TopCount>,
+    /// OUTPUT.
+    pub output: Option<BoundOutput>,
+}
+
+/// A bound DELETE.
+pub struct BoundDelete {
+    /// What it empties.
+    pub target: Target,
+    /// Its columns.
+    pub columns: Arc<TargetColumns>,
+    /// Finds the rows.
+    pub node: Node,
+    /// Width of the wide row.
+    pub width: usize,
+    /// Where the target's columns begin in it.
+    pub offset: usize,
+    /// Where the row's locator is.
+    pub locator: usize,
+    /// Whether rows can be deleted while they are searched.
+    pub streams: bool,
+    /// TOP.
+    pub top: Option<TopCount>,
+    /// OUTPUT.
+    pub output: Option<BoundOutput>,
+}
+
+/// The target of UPDATE or DELETE within its FROM.
+struct Found {
+    clause: FromClause,
+    target: Target,
+    columns: Arc<TargetColumns>,
+    offset: usize,
+    locator: usize,
+    width: usize,
+    is_single: bool,
+}
+
+impl<'a> Binder<'a> {
+    /// Binds an INSERT.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn insert(&mut self, insert: &'a Insert) -> Result<BoundInsert> {
+        self.with_ctes(&insert.common_table_expressions, |binder| binder.insert_body(insert))
+    }
+
+    fn insert_body(&mut self, insert: &'a Insert) -> Result<BoundInsert> {
+        let target = self.target(&insert.target)?;
+        let columns = Arc::new(self.target_columns(&target)?);
+        let top = match &insert.top {
+            Some(top) => Some(self.top(top)?),
+            None => None,
+        };
+        let identity_on = self.takes_identity(&target);
+        let listed = listed_columns(&columns, &insert.columns, identity_on)?;
+        let rows = self.insert_rows(insert, &columns, &listed)?;
+        let identity = columns.columns.iter().position(|column| column.identity);
+        let is_defaults = matches!(insert.source, InsertSource::DefaultValues);
+        let sets_identity = !is_defaults && identity.is_some_and(|identity| listed.contains(&identity));
+        if sets_identity && !identity_on {
+            return Err(messages::identity_insert_off(short_name(&columns.table_name)));
+        }
+        let assignments =
+            (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
+                Some(position) if !is_defaults => Assignment::Source(position),
+                _ if Some(column) == identity => Assignment::Identity,
+                _ => Assignment::Default,
+            });
+        let assignments = assignments.collect();
+        let output = self.output(insert.output.as_ref(), &columns)?;
+        Ok(BoundInsert {
+            target,
+            columns,
+            assignments,
+            rows,
+            top,
+            output,
+            sets_identity,
+        })
+    }
+
+    fn insert_rows(&mut self, insert: &'a Insert, columns: &TargetColumns, listed: &[usize]) -> Result<InsertRows> {
+        match &insert.source {
+            InsertSource::DefaultValues => Ok(InsertRows::Values(vec![Vec::new()])),
+            InsertSource::Values(rows) => {
+                let mut bound = Vec::with_capacity(rows.len());
+                for row in rows {
+                    check_count(row.len(), listed.len(), insert.columns.is_empty())?;
+                    let values = row
+                        .iter()
+                        .zip(listed)
+                        .map(|(value, &column)| self.insert_value(value, columns, column));
+                    bound.push(values.collect::<Result<Vec<_>>>()?);
+                }
+                Ok(InsertRows::Values(bound))
+            }
+            InsertSource::Query(query) => {
+                let plan = self.query(query)?;
+                match plan.columns.len().cmp(&listed.len()) {
+                    std::cmp::Ordering::Equal => Ok(InsertRows::Query(Box::new(plan))),
+                    _ if insert.columns.is_empty() => Err(messages::column_count_mismatch()),
+                    std::cmp::Ordering::Less => Err(messages::select_list_too_short()),
+                    std::cmp::Ordering::Greater => Err(messages::select_list_too_long()),
+                }
+            }
+            InsertSource::Execute(_) => Ok(InsertRows::Execute),
+        }
+    }
+
+    fn insert_value(&mut self, value: &'a Expression, columns: &TargetColumns, column: usize) -> Result<Option<Expr>> {
+        if let ExpressionKind::Literal(Literal::Default) = value.kind {
+            return Ok(None);
+        }
+        let bound = self.expression(value)?;
+        let target = columns
+            .columns
+            .get(column)
+            .map_or(bound.sql_type, |column| column.sql_type);
+        if !bound.is_null_constant() {
+            crate::scalar::data_type::check_conversion(bound.sql_type, target, false)?;
+        }
+        Ok(Some(bound))
+    }
+
+    /// Whether IDENTITY_INSERT is on for a target.
+    fn takes_identity(&self, target: &Target) -> bool {
+        let Target::Table(table) = target else { return false };
+        let own = (table.table.database().id, table.table.definition().object_id);
+        self.session.options().identity_insert == Some(own)
+    }
+
+    /// Binds an UPDATE.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn update(&mut self, update: &'a Update) -> Result<BoundUpdate> {
+        self.with_ctes(&update.common_table_expressions, |binder| binder.update_body(update))
+    }
+
+    fn update_body(&mut self, update: &'a Update) -> Result<BoundUpdate> {
+        if update.current_of.is_some() {
+            return Err(super::not_supported("WHERE CURRENT OF"));
+        }
+        let found = self.find_target(&update.target, &update.from)?;
+        let top = match &update.top {
+            Some(top) => Some(self.top(top)?),
+            None => None,
+        };
+        let level = Level::Select(SelectLevel {
+            columns: found.clause.columns.clone(),
+            ..SelectLevel::default()
+        });
+        let ((filter, assignments, variables), _) = self.within(level, |binder| {
+            let filter = match &update.selection {
+                Some(selection) => Some(binder.condition(selection)?),
+                None => None,
+            };
+            let (assignments, variables) = binder.assignments(update, &found)?;
+            Ok((filter, assignments, variables))
+        })?;
+        let has_subquery = assignments
+            .iter()
+            .chain(&variables)
+            .any(|(_, value)| contains_subquery(value));
+        let changes_key = changes_clustered_key(&found.target, &assignments);
+        let (target, columns, offset, locator, width) = (
+            found.target.clone(),
+            found.columns.clone(),
+            found.offset,
+            found.locator,
+            found.width,
+        );
+        let is_single = found.is_single;
+        let (mut node, mut used) = search(found, filter);
+        assignments
+            .iter()
+            .chain(&variables)
+            .for_each(|(_, value)| value.mark_columns(&mut used));
+        // The whole old row is needed: for what is not set, for indexes and for OUTPUT.
+        used.iter_mut()
+            .skip(offset)
+            .take(columns.columns.len())
+            .for_each(|flag| *flag = true);
+        set_scan_columns(&mut node, &used);
+        let streams = is_single && !has_subquery && !changes_key && is_plain_search(&node);
+        let output = self.output(update.output.as_ref(), &columns)?;
+        Ok(BoundUpdate {
+            target,
+            columns,
+            node,
+            width,
+            offset,
+            locator,
+            assignments,
+            variables,
+            streams,
+            top,
+            output,
+        })
+    }
+
+    #[allow(clippy::type_complexity, reason = "two lists of one shape")]
+    fn assignments(&mut self, update: &'a Update, found: &Found) -> Result<(Vec<(usize, Expr)>, Vec<(usize, Expr)>)> {
+        let (mut assignments, mut variables) = (Vec::<(usize, Expr)>::new(), Vec::new());
+        for assignment in &update.assignments {
+            self.line = assignment.line;
+            let column = match &assignment.column {
+                Some(name) => Some(self.set_column(name, found)?),
+                None => None,
+            };
+            let own = match (&assignment.variable, column) {
+                (_, Some(column)) => {
+                    let target = &found.columns.columns[column];
+                    Expr::column(found.offset + column, target.sql_type, target.nullable)
+                }
+                (Some(variable), None) => self.variable(variable)?,
+                (None, None) => return Err(messages::column_count_mismatch()),
+            };
+            let value = match (&assignment.value.kind, column) {
+                (ExpressionKind::Literal(Literal::Default), Some(column)) => {
+                    let target = &found.columns.columns[column];
+                    target
+                        .default
+                        .clone()
+                        .unwrap_or_else(|| Expr::constant(Value::Null, target.sql_type))
+                }
+                _ => self.expression(&assignment.value)?,
+            };
+            let value = match assignment.operator {
+                AssignmentOperator::Assign => value,
+                AssignmentOperator::Compound(operator) => super::expression::binary(operator, own.clone(), value)?,
+            };
+            if !value.is_null_constant() {
+                crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
+            }
+            if let Some(variable) = &assignment.variable {
+                let (slot, sql_type) = self
+                    .variables
+                    .scalar(variable)
+                    .ok_or_else(|| messages::variable_not_declared(variable))?;
+                variables.push((slot, implicit(value.clone(), sql_type)?));
+            }
+            if let Some(column) = column {
+                if assignments.iter().any(|(other, _)| *other == column) {
+                    return Err(messages::column_set_twice(&found.columns.columns[column].name));
+                }
+                assignments.push((column, value));
+            }
+        }
+        Ok((assignments, variables))
+    }
+
+    fn set_column(&self, name: &Name, found: &Found) -> Result<usize> {
+        let position = found
+            .columns
+            .columns
+            .iter()
+            .position(|column| column.name.to_lowercase() == name.object().to_lowercase());
+        let position = position.ok_or_else(|| messages::invalid_column_name(name.object()))?;
+        if found.columns.columns[position].identity {
+            return Err(messages::identity_update(&found.columns.columns[position].name));
+        }
+        Ok(position)
+    }
+
+    /// Binds a DELETE.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn delete(&mut self, delete: &'a Delete) -> Result<BoundDelete> {
+        self.with_ctes(&delete.common_table_expressions, |binder| binder.delete_body(delete))
+    }
+
+    fn delete_body(&mut self, delete: &'a Delete) -> Result<BoundDelete> {
+        if delete.current_of.is_some() {
+            return Err(super::not_supported("WHERE CURRENT OF"));
+        }
+        let found = self.find_target(&delete.target, &delete.from)?;
+        let top = match &delete.top {
+            Some(top) => Some(self.top(top)?),
+            None => None,
+        };
+        let level = Level::Select(SelectLevel {
+            columns: found.clause.columns.clone(),
+            ..SelectLevel::default()
+        });
+        let (filter, _) = self.within(level, |binder| match &delete.selection {
+            Some(selection) => Ok(Some(binder.condition(selection)?)),
+            None => Ok(None),
+        })?;
+        let (target, columns, offset, locator, width) = (
+            found.target.clone(),
+            found.columns.clone(),
+            found.offset,
+            found.locator,
+            found.width,
+        );
+        let is_single = found.is_single;
+        let (mut node, mut used) = search(found, filter);
+        if needs_old_row(&target, delete.output.is_some()) {
+            used.iter_mut()
+                .skip(offset)
+                .take(columns.columns.len())
+                .for_each(|flag| *flag = true);
+        }
+        set_scan_columns(&mut node, &used);
+        let streams = is_single && is_plain_search(&node);
+        let output = self.output(delete.output.as_ref(), &columns)?;
+        Ok(BoundDelete {
+            target,
+            columns,
+            node,
+            width,
+            offset,
+            locator,
+            streams,
+            top,
+            output,
+        })
+    }
+
+    /// The target of INSERT.
+    fn target(&mut self, target: &ast::Target) -> Result<Target> {
+        match target {
+            ast::Target::Variable(name) => {
+                let found = self
+                    .variables
+                    .table(name)
+                    .ok_or_else(|| messages::table_variable_not_declared(name))?;
+                Ok(Target::Variable(found.0, found.1.clone()))
+            }
+            ast::Target::Table(name) => {
+                let (database, object) = self
+                    .session
+                    .find_object(name)?
+                    .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
+                match &object.definition {
+                    ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
+                    _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
+                }
+            }
+        }
+    }
+
+    /// The columns of a target with their defaults and checks bound.
+    ///
+    /// # Errors
+    /// Those of binding a stored default or check.
+    pub fn target_columns(&self, target: &Target) -> Result<TargetColumns> {
+        match target {
+            Target::Table(table) => {
+                let definition = table.table.definition();
+                let mut columns = Vec::with_capacity(definition.columns.len());
+                for column in &definition.columns {
+                    let default = column.default.as_ref().map(|default| default.text.as_str());
+                    columns.push(TargetColumn {
+                        name: column.name.clone(),
+                        sql_type: column.sql_type,
+                        nullable: column.nullable,
+                        identity: column.identity.is_some(),
+                        default: self.stored_default(default)?,
+                    });
+                }
+                let visible = table_columns(definition, &definition.name, None, 0);
+                let mut checks = Vec::with_capacity(definition.checks.len());
+                for check in &definition.checks {
+                    checks.push((check.name.clone(), self.stored_check(&check.text, visible.clone())?));
+                }
+                Ok(TargetColumns {
+                    columns,
+                    checks,
+                    table_name: table.full_name.clone(),
+                })
+            }
+            Target::Variable(_, shape) => {
+                let mut columns = Vec::with_capacity(shape.columns.len());
+                for column in &shape.columns {
+                    columns.push(TargetColumn {
+                        name: column.name.clone(),
+                        sql_type: column.sql_type,
+                        nullable: column.nullable,
+                        identity: column.identity.is_some(),
+                        default: self.stored_default(column.default.as_deref())?,
+                    });
+                }
+                Ok(TargetColumns {
+                    columns,
+                    checks: Vec::new(),
+                    table_name: shape.name.clone(),
+                })
+            }
+        }
+    }
+
+    /// A default out of the catalog.
+    fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
+        let Some(text) = text else { return Ok(None) };
+        let parsed = crate::parser::parse_expression(text).map_err(syntax_error)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        Ok(Some(binder.expression(&parsed)?))
+    }
+
+    fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
+        let parsed = crate::parser::parse_condition(text).map_err(syntax_error)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
+    }
+
+    /// Finds the target of UPDATE or DELETE: the source of FROM with its alias or name, or a table of its own.
+    fn find_target(&mut self, target: &ast::Target, from: &'a [TableSource]) -> Result<Found> {
+        let mut builder = FromBuilder::default();
+        let mut clause = self.sources(from, &mut builder)?;
+        let wanted = match target {
+            ast::Target::Table(name) => name.object(),
+            ast::Target::Variable(name) => name.as_str(),
+        };
+        let is_in_from = clause
+            .columns
+            .iter()
+            .any(|column| column.qualifier.eq_ignore_ascii_case(wanted));
+        let is_single = !is_in_from && from.is_empty() || clause.units.len() == 1 && is_in_from;
+        if !is_in_from {
+            let start = builder.width;
+            self.own_target(target, &mut builder, &mut clause)?;
+            let Some(unit) = clause.units.last_mut() else {
+                return Err(messages::invalid_object_name(wanted));
+            };
+            unit.range = (start, builder.width);
+        }
+        let locator = builder.take(1);
+        let offset = clause
+            .columns
+            .iter()
+            .find(|column| column.qualifier.eq_ignore_ascii_case(wanted));
+        let offset = offset.map_or(0, |column| column.index);
+        let mut found = None;
+        for unit in &mut clause.units {
+            mark_target(&mut unit.node, offset, locator, &mut found);
+            if found.is_some() {
+                unit.range.1 = unit.range.1.max(unit.range.0);
+            }
+        }
+        let target = match found {
+            Some(TargetNode::Table(table)) => Target::Table(table),
+            Some(TargetNode::Variable(slot)) => {
+                let shape = self.variables.shapes().get(slot).cloned().unwrap_or_default();
+                Target::Variable(slot, shape)
+            }
+            None => return Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
+        };
+        let columns = Arc::new(self.target_columns(&target)?);
+        Ok(Found {
+            clause,
+            target,
+            columns,
+            offset,
+            locator,
+            width: builder.width,
+            is_single,
+        })
+    }
+
+    /// A target that FROM does not name.
+    fn own_target(&mut self, target: &ast::Target, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let start = builder.width;
+        match self.target(target)? {
+            Target::Table(table) => {
+                let definition = table.table.definition();
+                let path = (definition.schema.clone(), table.table.database().name());
+                let offset = builder.take(definition.columns.len());
+                let name = match target {
+                    ast::Target::Table(name) => name.object(),
+                    ast::Target::Variable(name) => name.as_str(),
+                };
+                clause
+                    .columns
+                    .extend(table_columns(definition, name, Some(path), offset));
+                let node = Node::Scan(Box::new(crate::plan::ScanNode {
+                    table,
+                    offset,
+                    columns: Vec::new(),
+                    locator: None,
+                    seek: None,
+                    dirty: false,
+                    for_update: true,
+                }));
+                clause.units.push(Unit {
+                    node,
+                    range: (start, builder.width),
+                    lateral: false,
+                });
+            }
+            Target::Variable(_, shape) => {
+                let source = self.table_variable(&shape.name, None, builder)?;
+                clause.columns.extend(source.columns);
+                clause.units.push(Unit {
+                    node: source.node,
+                    range: (start, builder.width),
+                    lateral: false,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds OUTPUT over a row of deleted columns, then inserted columns.
+    fn output(&mut self, output: Option<&'a ast::Output>, columns: &TargetColumns) -> Result<Option<BoundOutput>> {
+        let Some(output) = output else { return Ok(None) };
+        let mut visible = Vec::with_capacity(columns.columns.len() * 2);
+        for qualifier in ["deleted", "inserted"] {
+            for column in &columns.columns {
+                visible.push(ScopeColumn {
+                    qualifier: qualifier.to_owned(),
+                    path: None,
+                    name: column.name.clone(),
+                    sql_type: column.sql_type,
+                    nullable: true,
+                    index: visible.len(),
+                    identity: column.identity,
+                    from_table: true,
+                });
+            }
+        }
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        let (items, _) = self.within(level, |binder| binder.output_items(&output.items))?;
+        let (expressions, result): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+        let target = match &output.into {
+            None => OutputTarget::Client,
+            Some(into) => {
+                let target = self.target(into)?;
+                let columns = Arc::new(self.target_columns(&target)?);
+                let listed = listed_columns(&columns, &output.columns, false)?;
+                check_count(expressions.len(), listed.len(), output.columns.is_empty())?;
+                let assignments =
+                    (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
+                        Some(position) => Assignment::Source(position),
+                        None if columns.columns[column].identity => Assignment::Identity,
+                        None => Assignment::Default,
+                    });
+                let assignments = assignments.collect();
+                OutputTarget::Into(target, columns, assignments)
+            }
+        };
+        Ok(Some(BoundOutput {
+            expressions,
+            columns: result,
+            target,
+        }))
+    }
+}
+
+fn syntax_error(error: crate::error::ParseError) -> engine::error::Error {
+    engine::error::Error::new(error.number, error.severity, error.state, error.message)
+}
+
+/// The table's own name out of `database.schema.table`.
+fn short_name(full_name: &str) -> &str {
+    full_name.rsplit('.').next().unwrap_or(full_name)
+}
+
+/// The columns an INSERT fills, by number: those it lists, or all but the identity column.
+fn listed_columns(columns: &TargetColumns, listed: &[Identifier], with_identity: bool) -> Result<Vec<usize>> {
+    if listed.is_empty() {
+        if with_identity && columns.columns.iter().any(|column| column.identity) {
+            return Err(messages::identity_needs_column_list(short_name(&columns.table_name)));
+        }
+        let all = columns
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.identity);
+        return Ok(all.map(|(index, _)| index).collect());
+    }
+    let mut found = Vec::with_capacity(listed.len());
+    for name in listed {
+        let position = columns
+            .columns
+            .iter()
+            .position(|column| column.name.to_lowercase() == name.text.to_lowercase());
+        let position = position.ok_or_else(|| messages::invalid_column_name(&name.text))?;
+        if found.contains(&position) {
+            return Err(messages::column_set_twice(&name.text));
+        }
+        found.push(position);
+    }
+    Ok(found)
+}
+
+fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
+    match values.cmp(&columns) {
+        std::cmp::Ordering::Equal => Ok(()),
+        _ if all_columns => Err(messages::column_count_mismatch()),
+        std::cmp::Ordering::Less => Err(messages::more_columns_than_values()),
+        std::cmp::Ordering::Greater => Err(messages::fewer_columns_than_values()),
+    }
+}
+
+enum TargetNode {
+    Table(Arc<BoundTable>),
+    Variable(usize),
+}
+
+/// Makes the scan at an offset the target's: it answers locators and locks for change.
+fn mark_target(node: &mut Node, offset: usize, locator: usize, found: &mut Option<TargetNode>) {
+    match node {
+        Node::Scan(scan) if scan.offset == offset => {
+            scan.locator = Some(locator);
+            scan.for_update = true;
+            *found = Some(TargetNode::Table(scan.table.clone()));
+        }
+        Node::Variable {
+            slot,
+            offset: own,
+            locator: place,
+            ..
+        } if *own == offset => {
+            *place = Some(locator);
+            *found = Some(TargetNode::Variable(*slot));
+        }
+        Node::Filter { input, .. } => mark_target(input, offset, locator, found),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            mark_target(left, offset, locator, found);
+            mark_target(right, offset, locator, found);
+        }
+        _ => {}
+    }
+}
+
+/// The operators that find the rows, and the columns their conditions read.
+fn search(found: Found, filter: Option<Condition>) -> (Node, Vec<bool>) {
+    let Found {
+        mut clause,
+        locator,
+        offset,
+        width,
+        ..
+    } = found;
+    if let Some(filter) = filter {
+        clause.conjuncts.extend(filter.into_conjuncts());
+    }
+    // The locator belongs to the target's unit: a hash join must carry it with the target's columns.
+    for unit in &mut clause.units {
+        if (unit.range.0..unit.range.1).contains(&offset) && unit.range.1 == locator {
+            unit.range.1 = locator + 1;
+        }
+    }
+    let is_last = clause.units.last().is_some_and(|unit| unit.range.1 == locator + 1);
+    if !is_last {
+        // Otherwise the target drives the join, so that its locator stays in place.
+        let target = clause
+            .units
+            .iter()
+            .position(|unit| (unit.range.0..unit.range.1).contains(&offset));
+        if let Some(position) = target {
+            let unit = clause.units.remove(position);
+            clause.units.insert(0, unit);
+        }
+    }
+    let node = combine(clause.units, clause.conjuncts, width);
+    let mut used = vec![false; width];
+    mark_node(&node, &mut used);
+    (node, used)
+}
+
+/// A scan, perhaps filtered, with nothing else that could read the target.
+fn is_plain_search(node: &Node) -> bool {
+    match node {
+        Node::Scan(_) => true,
+        Node::Filter { input, condition } => {
+            let mut plain = true;
+            condition.for_each_expression(&mut |expression| plain = plain && !contains_subquery(expression));
+            plain && !has_subquery(condition) && is_plain_search(input)
+        }
+        _ => false,
+    }
+}
+
+fn has_subquery(condition: &Condition) -> bool {
+    match condition {
+        Condition::Exists(_) | Condition::Quantified { .. } => true,
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().any(has_subquery),
+        Condition::Not(inner) => has_subquery(inner),
+        _ => false,
+    }
+}
+
+fn contains_subquery(expression: &Expr) -> bool {
+    let mut found = matches!(expression.kind, crate::plan::ExprKind::Subquery(_));
+    expression.for_each_child(&mut |child| found = found || contains_subquery(child));
+    found
+}
+
+fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
+    let Target::Table(table) = target else { return false };
+    let Some(clustered) = table.table.definition().clustered() else {
+        return false;
+    };
+    clustered
+        .keys
+        .iter()
+        .any(|(column, _)| assignments.iter().any(|(set, _)| set == column))
+}
+
+/// Whether a deleted row's columns are needed: for indexes, or for OUTPUT.
+fn needs_old_row(target: &Target, has_output: bool) -> bool {
+    match target {
+        Target::Table(table) => has_output || !table.table.definition().indexes.is_empty(),
+        Target::Variable(..) => true,
+    }
+}

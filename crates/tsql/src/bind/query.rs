@@ -1,0 +1,276 @@
+//! Whole queries: common table expressions, set operations, ORDER BY, OFFSET.
+
+use engine::error::Result;
+use engine::types::SqlType;
+
+use super::select::{BoundRows, order_position};
+use super::{Binder, VisibleCte, implicit, not_supported};
+use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, SelectItem, SetOperator};
+use crate::messages;
+use crate::plan::{Expr, ExprKind, Node, QueryPlan, SetKind, SortKey};
+use crate::scalar::data_type::common_type;
+use crate::session::ResultColumn;
+
+/// A SELECT statement.
+pub struct BoundQuery {
+    /// Its rows.
+    pub plan: QueryPlan,
+    /// `SELECT @v = ...`: the slots that take the columns.
+    pub assignments: Option<Vec<usize>>,
+    /// `INTO`
+    pub into: Option<Name>,
+}
+
+impl<'a> Binder<'a> {
+    /// Binds a SELECT statement.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn statement_query(&mut self, query: &'a Query) -> Result<BoundQuery> {
+        let (mut assignments, mut into) = (None, None);
+        if let QueryBody::Select(select) = &query.body {
+            let slots: Vec<Option<usize>> = select
+                .items
+                .iter()
+                .map(|item| match item {
+                    SelectItem::Assignment { variable, .. } => self.variables.scalar(variable).map(|(slot, _)| slot),
+                    _ => None,
+                })
+                .collect();
+            let is_assignment = |item: &SelectItem| matches!(item, SelectItem::Assignment { .. });
+            if select.items.iter().any(is_assignment) {
+                if !select.items.iter().all(is_assignment) {
+                    return Err(messages::assignment_with_retrieval());
+                }
+                assignments = Some(slots.into_iter().flatten().collect());
+            }
+            into.clone_from(&select.into);
+        }
+        let plan = self.query(query)?;
+        Ok(BoundQuery {
+            plan,
+            assignments,
+            into,
+        })
+    }
+
+    /// Binds a query inside a statement.
+    pub(super) fn nested_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
+        if let QueryBody::Select(select) = &query.body {
+            if !query.order_by.is_empty() && select.top.is_none() && query.offset.is_none() {
+                return Err(messages::order_by_invalid());
+            }
+            if select
+                .items
+                .iter()
+                .any(|item| matches!(item, SelectItem::Assignment { .. }))
+            {
+                return Err(messages::assignment_with_retrieval());
+            }
+        }
+        self.query(query)
+    }
+
+    /// Binds a query with the common table expressions it defines.
+    pub(super) fn query(&mut self, query: &'a Query) -> Result<QueryPlan> {
+        if let Some(words) = &query.for_clause {
+            return Err(not_supported(&format!("FOR {words}")));
+        }
+        let visible = self.ctes.len();
+        for definition in &query.common_table_expressions {
+            let sees = self.ctes.len();
+            self.ctes.push(VisibleCte { definition, sees });
+        }
+        let result = self.query_body(query);
+        self.ctes.truncate(visible);
+        result
+    }
+
+    /// Makes common table expressions visible for a statement other than SELECT.
+    pub(super) fn with_ctes<T>(
+        &mut self,
+        definitions: &'a [crate::ast::CommonTableExpression],
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let visible = self.ctes.len();
+        for definition in definitions {
+            let sees = self.ctes.len();
+            self.ctes.push(VisibleCte { definition, sees });
+        }
+        let result = work(self);
+        self.ctes.truncate(visible);
+        result
+    }
+
+    fn query_body(&mut self, query: &'a Query) -> Result<QueryPlan> {
+        let mut rows = match &query.body {
+            QueryBody::Select(select) => self.select(select, &query.order_by)?,
+            set_operation => {
+                let rows = self.body(set_operation)?;
+                order_set(rows, &query.order_by)?
+            }
+        };
+        if let Some(offset) = &query.offset {
+            let offset = implicit(self.expression(offset)?, SqlType::BigInt)?;
+            let fetch = match &query.fetch {
+                Some(fetch) => Some(implicit(self.expression(fetch)?, SqlType::BigInt)?),
+                None => None,
+            };
+            rows.node = Node::Slice {
+                input: Box::new(rows.node),
+                offset,
+                fetch,
+            };
+        }
+        Ok(QueryPlan {
+            root: rows.node,
+            width: rows.width,
+            columns: rows.columns,
+        })
+    }
+
+    fn body(&mut self, body: &'a QueryBody) -> Result<BoundRows> {
+        let (operator, left, right) = match body {
+            QueryBody::Select(select) => return self.select(select, &[]),
+            QueryBody::SetOperation { operator, left, right } => (*operator, left, right),
+        };
+        let left = self.body(left)?;
+        let right = self.body(right)?;
+        if left.columns.len() != right.columns.len() {
+            return Err(messages::set_operation_lengths());
+        }
+        let mut columns = Vec::with_capacity(left.columns.len());
+        for (index, (one, other)) in left.columns.iter().zip(&right.columns).enumerate() {
+            let sql_type = match (is_null_column(&left.node, index), is_null_column(&right.node, index)) {
+                (true, false) => other.sql_type,
+                (false, true) => one.sql_type,
+                _ => common_type(one.sql_type, other.sql_type),
+            };
+            columns.push(ResultColumn {
+                sql_type,
+                nullable: one.nullable || other.nullable,
+                ..one.clone()
+            });
+        }
+        let kind = match operator {
+            SetOperator::Union => SetKind::Union,
+            SetOperator::UnionAll => SetKind::UnionAll,
+            SetOperator::Except => SetKind::Except,
+            SetOperator::Intersect => SetKind::Intersect,
+        };
+        let width = columns.len();
+        let left = Box::new(converted(left, &columns)?);
+        let right = Box::new(converted(right, &columns)?);
+        Ok(BoundRows {
+            node: Node::SetOperation {
+                kind,
+                left,
+                right,
+                width,
+            },
+            width,
+            columns,
+        })
+    }
+}
+
+/// Whether a column of a SELECT is the word NULL, which takes the other side's type.
+fn is_null_column(node: &Node, index: usize) -> bool {
+    match node {
+        Node::Project { expressions, .. } => expressions.get(index).is_some_and(super::select::untyped),
+        Node::Distinct { input, .. } | Node::Top { input, .. } | Node::Sort { input, .. } => {
+            is_null_column(input, index)
+        }
+        _ => false,
+    }
+}
+
+/// The rows with every column in the type of the set operation.
+fn converted(rows: BoundRows, columns: &[ResultColumn]) -> Result<Node> {
+    if rows.width == columns.len()
+        && rows
+            .columns
+            .iter()
+            .zip(columns)
+            .all(|(own, target)| own.sql_type == target.sql_type)
+    {
+        return Ok(rows.node);
+    }
+    let mut expressions = Vec::with_capacity(columns.len());
+    for (index, (own, target)) in rows.columns.iter().zip(columns).enumerate() {
+        let column = Expr::column(index, own.sql_type, own.nullable);
+        expressions.push(if is_null_column(&rows.node, index) {
+            column.converted(target.sql_type)
+        } else {
+            implicit(column, target.sql_type)?
+        });
+    }
+    Ok(Node::Project {
+        input: Box::new(rows.node),
+        input_width: rows.width,
+        expressions,
+    })
+}
+
+/// ORDER BY of a set operation: positions and names of the result only.
+fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
+    if order_by.is_empty() {
+        return Ok(rows);
+    }
+    let mut keys = Vec::with_capacity(order_by.len());
+    for item in order_by {
+        let position = match (order_position(item, rows.columns.len())?, &item.expression.kind) {
+            (Some(position), _) => Some(position),
+            (None, ExpressionKind::Column(name)) => rows
+                .columns
+                .iter()
+                .position(|column| column.name.eq_ignore_ascii_case(name.object())),
+            _ => None,
+        };
+        let Some(column) = position else {
+            let text = "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.";
+            return Err(engine::error::Error::new(104, 16, 1, text));
+        };
+        keys.push(SortKey {
+            column,
+            descending: item.descending,
+        });
+    }
+    let width = rows.width;
+    Ok(BoundRows {
+        node: Node::Sort {
+            input: Box::new(rows.node),
+            width,
+            keys,
+        },
+        ..rows
+    })
+}
+
+/// A plan whose first column is converted.
+pub(super) fn convert_first_column(plan: QueryPlan, target: SqlType) -> QueryPlan {
+    let QueryPlan {
+        root,
+        width,
+        mut columns,
+    } = plan;
+    let Some(first) = columns.first_mut() else {
+        return QueryPlan { root, width, columns };
+    };
+    let column = Expr {
+        kind: ExprKind::Column(0),
+        sql_type: first.sql_type,
+        nullable: true,
+    };
+    first.sql_type = target;
+    let node = Node::Project {
+        input: Box::new(root),
+        input_width: width,
+        expressions: vec![column.converted(target)],
+    };
+    QueryPlan {
+        root: node,
+        width: 1,
+        columns,
+    }
+}

@@ -1,0 +1,162 @@
+//! Levels of names, and the search of a column through them.
+
+use engine::error::Result;
+use engine::types::SqlType;
+
+use super::Binder;
+use crate::ast::Name;
+use crate::messages;
+use crate::plan::{AggregateCall, Expr, ExprKind, WindowCall};
+
+/// A column that can be named.
+#[derive(Clone, Debug)]
+pub struct ScopeColumn {
+    /// The alias or name of its source.
+    pub qualifier: String,
+    /// Schema and database of its source when it is a table named without alias.
+    pub path: Option<(String, String)>,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Its place in the row.
+    pub index: usize,
+    /// Whether it is an identity column.
+    pub identity: bool,
+    /// Whether it is a table's column.
+    pub from_table: bool,
+}
+
+/// What a SELECT makes visible, and what it collects while its expressions are bound.
+#[derive(Default)]
+pub(super) struct SelectLevel {
+    pub(super) columns: Vec<ScopeColumn>,
+    /// Aggregates are collected here; `None` where they may not stand.
+    pub(super) aggregates: Option<Vec<AggregateCall>>,
+    /// Window functions are collected here; `None` where they may not stand.
+    pub(super) windows: Option<Vec<WindowCall>>,
+    /// GROUP BY, for GROUPING().
+    pub(super) group_keys: Vec<Expr>,
+}
+
+/// One level of names.
+pub(super) enum Level {
+    /// The columns of a SELECT.
+    Select(SelectLevel),
+    /// A subquery begins: what it uses from below is captured here.
+    Boundary(Vec<Expr>),
+    /// Nothing below can be seen: a view or a common table expression begins.
+    Opaque,
+}
+
+impl Binder<'_> {
+    /// The SELECT being bound.
+    pub(super) fn select_level(&mut self) -> Option<&mut SelectLevel> {
+        match self.levels.last_mut() {
+            Some(Level::Select(level)) => Some(level),
+            _ => None,
+        }
+    }
+
+    /// Binds a column's name.
+    pub(super) fn column(&mut self, name: &Name) -> Result<Expr> {
+        let mut boundaries = Vec::new();
+        for position in (0..self.levels.len()).rev() {
+            match &self.levels[position] {
+                Level::Opaque => break,
+                Level::Boundary(_) => boundaries.push(position),
+                Level::Select(level) => {
+                    if let Some(column) = find_column(&level.columns, name)? {
+                        let found = Expr::column(column.index, column.sql_type, column.nullable);
+                        return Ok(self.captured(found, &boundaries));
+                    }
+                }
+            }
+        }
+        Err(if name.parts.len() > 1 {
+            messages::multi_part_identifier(&name.to_string())
+        } else {
+            messages::invalid_column_name(name.object())
+        })
+    }
+
+    /// Hands a column up through the boundaries between its level and the current one.
+    fn captured(&mut self, mut found: Expr, boundaries: &[usize]) -> Expr {
+        for &boundary in boundaries.iter().rev() {
+            let Some(Level::Boundary(captures)) = self.levels.get_mut(boundary) else {
+                continue;
+            };
+            let (sql_type, nullable) = (found.sql_type, found.nullable);
+            let known = captures.iter().position(|capture| capture.same_as(&found));
+            let index = known.unwrap_or(captures.len());
+            if known.is_none() {
+                captures.push(found);
+            }
+            found = Expr {
+                kind: ExprKind::Parameter(index),
+                sql_type,
+                nullable,
+            };
+        }
+        found
+    }
+
+    /// Binds with one more level on the stack, which is taken off again whatever happens.
+    pub(super) fn within<T>(&mut self, level: Level, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Level)> {
+        let depth = self.levels.len();
+        self.levels.push(level);
+        let result = work(self);
+        let popped = self.levels.drain(depth..).next().unwrap_or(Level::Opaque);
+        result.map(|value| (value, popped))
+    }
+}
+
+/// The column of that name among visible ones.
+pub(super) fn find_column<'c>(columns: &'c [ScopeColumn], name: &Name) -> Result<Option<&'c ScopeColumn>> {
+    let wanted = name.object();
+    let mut found = None;
+    for column in columns {
+        if column.name.eq_ignore_ascii_case(wanted) && answers_to(column, name) {
+            if found.is_some() {
+                return Err(messages::ambiguous_column_name(wanted));
+            }
+            found = Some(column);
+        }
+    }
+    if found.is_none() && !wanted.is_ascii() {
+        let folded = wanted.to_lowercase();
+        return Ok(columns
+            .iter()
+            .find(|column| column.name.to_lowercase() == folded && answers_to(column, name)));
+    }
+    Ok(found)
+}
+
+/// Whether a column's source answers to the qualifier written before the column.
+fn answers_to(column: &ScopeColumn, name: &Name) -> bool {
+    let same = |left: &str, right: &str| left.to_lowercase() == right.to_lowercase();
+    let Some(qualifier) = name.part_from_right(1) else {
+        return true;
+    };
+    if !same(&column.qualifier, &qualifier.text) {
+        return false;
+    }
+    let (Some(schema), Some((own_schema, own_database))) = (name.part_from_right(2), &column.path) else {
+        return name.part_from_right(2).is_none() || column.path.is_some();
+    };
+    same(own_schema, &schema.text)
+        && name
+            .part_from_right(3)
+            .is_none_or(|database| same(own_database, &database.text))
+}
+
+/// The columns of one source, for `t.*`.
+pub(super) fn columns_of<'c>(columns: &'c [ScopeColumn], qualifier: &Name) -> Vec<&'c ScopeColumn> {
+    let wanted = qualifier.object().to_lowercase();
+    columns
+        .iter()
+        .filter(|column| !column.name.is_empty() && column.qualifier.to_lowercase() == wanted)
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! Choosing a search in an index over a scan of the whole table.
+//!
+//! The conditions stay as filters above the search: it only has to find no fewer rows than they accept.
+
+use engine::types::Value;
+
+use crate::ast::ComparisonOperator as Op;
+use crate::plan::{Condition, Expr, ExprKind, IndexSeek, Node, ScanNode};
+
+/// A condition `column operator value`, where the value does not depend on the table's row.
+struct Bound<'c> {
+    column: usize,
+    operator: Op,
+    value: &'c Expr,
+}
+
+/// Gives a scan the best search that the conditions on it allow.
+pub(super) fn choose(node: Node, conditions: &[Condition]) -> Node {
+    let Node::Scan(mut scan) = node else { return node };
+    let bounds: Vec<Bound<'_>> = conditions
+        .iter()
+        .filter_map(|condition| bound_of(condition, &scan))
+        .collect();
+    scan.seek = best_seek(&scan, &bounds);
+    Node::Scan(scan)
+}
+
+fn is_free_of_columns(expression: &Expr) -> bool {
+    let mut free = !matches!(expression.kind, ExprKind::Column(_));
+    expression.for_each_child(&mut |child| free = free && is_free_of_columns(child));
+    free
+}
+
+fn bound_of<'c>(condition: &'c Condition, scan: &ScanNode) -> Option<Bound<'c>> {
+    let Condition::Compare { operator, left, right } = condition else {
+        return None;
+    };
+    let column_of = |expression: &Expr| match expression.kind {
+        ExprKind::Column(index) => index.checked_sub(scan.offset),
+        _ => None,
+    };
+    let usable = |value: &Expr| {
+        is_free_of_columns(value) && !matches!(value.kind, ExprKind::Subquery(_) | ExprKind::Constant(Value::Null))
+    };
+    match (column_of(left), column_of(right)) {
+        (Some(column), _) if usable(right) => Some(Bound {
+            column,
+            operator: *operator,
+            value: right,
+        }),
+        (_, Some(column)) if usable(left) => Some(Bound {
+            column,
+            operator: mirrored(*operator),
+            value: left,
+        }),
+        _ => None,
+    }
+}
+
+fn mirrored(operator: Op) -> Op {
+    match operator {
+        Op::Less => Op::Greater,
+        Op::LessOrEqual => Op::GreaterOrEqual,
+        Op::Greater => Op::Less,
+        Op::GreaterOrEqual => Op::LessOrEqual,
+        same => same,
+    }
+}
+
+fn best_seek(scan: &ScanNode, bounds: &[Bound<'_>]) -> Option<IndexSeek> {
+    let definition = scan.table.table.definition();
+    let mut best: Option<(usize, IndexSeek)> = None;
+    for (place, index) in definition.indexes.iter().enumerate() {
+        let seek = seek_in(place, &index.keys, bounds);
+        let has_range = seek.low.is_some() || seek.high.is_some();
+        // Every row of a nonclustered index costs a visit to the table: a range alone does not pay.
+        let is_clustered = index.index_id == 1;
+        if seek.equal.is_empty() && !(is_clustered && has_range) {
+            continue;
+        }
+        let score = seek.equal.len() * 4 + usize::from(has_range) * 2 + usize::from(is_clustered);
+        if best.as_ref().is_none_or(|(other, _)| score > *other) {
+            best = Some((score, seek));
+        }
+    }
+    best.map(|(_, seek)| seek)
+}
+
+fn seek_in(index: usize, keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> IndexSeek {
+    let mut seek = IndexSeek {
+        index,
+        equal: Vec::new(),
+        low: None,
+        high: None,
+    };
+    for &(column, _) in keys {
+        let of_column = || bounds.iter().filter(|bound| bound.column == column);
+        if let Some(equal) = of_column().find(|bound| bound.operator == Op::Equal) {
+            seek.equal.push(equal.value.clone());
+            continue;
+        }
+        let first = |wanted: [Op; 2]| {
+            let found = of_column().find(|bound| wanted.contains(&bound.operator))?;
+            Some((
+                found.value.clone(),
+                matches!(found.operator, Op::LessOrEqual | Op::GreaterOrEqual),
+            ))
+        };
+        seek.low = first([Op::Greater, Op::GreaterOrEqual]);
+        seek.high = first([Op::Less, Op::LessOrEqual]);
+        break;
+    }
+    seek
+}

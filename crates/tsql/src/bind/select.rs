@@ -1,0 +1,443 @@
+//! One SELECT: from FROM to TOP.
+//!
+//! ```text
+//! FROM, WHERE            the wide row
+//!   Aggregate            keys, aggregates
+//!     Filter             HAVING
+//!       Window           and one column per window function
+//!         Project        the select list, then what ORDER BY needs besides
+//!           Distinct, Sort, Top
+//! ```
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::aggregate::not_in_select_list;
+use super::from::FromBuilder;
+use super::grouping::{GroupBy, GroupRewriter, for_each_window_expression, place_windows};
+use super::join::{combine, mark_node, set_scan_columns};
+use super::scope::{Level, SelectLevel, columns_of};
+use super::{Binder, ScopeColumn, implicit};
+use crate::ast::{self, ExpressionKind, Literal, OrderItem, Select, SelectItem, Top};
+use crate::messages;
+use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
+use crate::session::ResultColumn;
+
+/// Rows of a query: the first columns are the result.
+pub(super) struct BoundRows {
+    pub(super) node: Node,
+    pub(super) width: usize,
+    pub(super) columns: Vec<ResultColumn>,
+}
+
+/// The parts of a SELECT after its names are bound.
+struct Parts {
+    items: Vec<(Expr, ResultColumn)>,
+    order: Vec<(OrderKey, bool)>,
+    having: Option<Condition>,
+    group: GroupBy,
+    aggregates: Vec<AggregateCall>,
+    windows: Vec<WindowCall>,
+    is_grouped: bool,
+}
+
+/// What a key of ORDER BY is.
+enum OrderKey {
+    /// A column of the select list.
+    Item(usize),
+    /// An expression of its own.
+    Expression(Expr),
+}
+
+impl<'a> Binder<'a> {
+    /// Binds a SELECT with the ORDER BY of its query.
+    pub(super) fn select(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
+        self.line = select.line;
+        let mut builder = FromBuilder::default();
+        let mut from = self.sources(&select.from, &mut builder)?;
+        let level = Level::Select(SelectLevel {
+            columns: from.columns.clone(),
+            ..SelectLevel::default()
+        });
+        let ((filter, parts), _) = self.within(level, |binder| {
+            let filter = match &select.selection {
+                Some(selection) => Some(binder.condition(selection)?),
+                None => None,
+            };
+            Ok((filter, binder.select_parts(select, order_by)?))
+        })?;
+        if let Some(filter) = filter {
+            from.conjuncts.extend(filter.into_conjuncts());
+        }
+        let mut node = combine(from.units, from.conjuncts, builder.width);
+        let mut used = vec![false; builder.width];
+        mark_node(&node, &mut used);
+        mark_parts(&parts, &mut used);
+        set_scan_columns(&mut node, &used);
+        let top = match &select.top {
+            Some(top) => Some(self.top(top)?),
+            None => None,
+        };
+        finish(node, builder.width, &from.columns, parts, select.distinct, top)
+    }
+
+    fn select_parts(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<Parts> {
+        let group = self.group_by(&select.group_by)?;
+        if let Some(level) = self.select_level() {
+            level.aggregates = Some(Vec::new());
+            level.windows = Some(Vec::new());
+            level.group_keys.clone_from(&group.keys);
+        }
+        let mut items = Vec::with_capacity(select.items.len());
+        for item in &select.items {
+            self.select_item(item, select.from.is_empty(), &mut items)?;
+        }
+        let having = match &select.having {
+            Some(having) => Some(self.allowing(true, false, |binder| binder.condition(having))?),
+            None => None,
+        };
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            order.push((self.order_key(item, &items)?, item.descending));
+        }
+        let level = self.select_level();
+        let (aggregates, windows) = level.map_or((None, None), |level| (level.aggregates.take(), level.windows.take()));
+        let aggregates = aggregates.unwrap_or_default();
+        let is_grouped = !select.group_by.is_empty() || !aggregates.is_empty() || having.is_some();
+        Ok(Parts {
+            items,
+            order,
+            having,
+            group,
+            aggregates,
+            windows: windows.unwrap_or_default(),
+            is_grouped,
+        })
+    }
+
+    fn select_item(
+        &mut self,
+        item: &'a SelectItem,
+        no_from: bool,
+        items: &mut Vec<(Expr, ResultColumn)>,
+    ) -> Result<()> {
+        match item {
+            SelectItem::Wildcard { line, qualifier } => {
+                self.line = *line;
+                if no_from {
+                    return Err(messages::nothing_to_select_from());
+                }
+                self.wildcard(qualifier.as_ref(), items)
+            }
+            SelectItem::Expression { expression, alias } => {
+                let bound = self.expression(expression)?;
+                let own = match &expression.kind {
+                    ExpressionKind::Column(name) => Some(name.object()),
+                    ExpressionKind::PseudoColumn(name) => Some(name.as_str()),
+                    _ => None,
+                };
+                let name = alias.as_ref().map(|alias| alias.text.as_str()).or(own).unwrap_or("");
+                let source = match (&bound.kind, self.select_level()) {
+                    (ExprKind::Column(index), Some(level)) => {
+                        level.columns.iter().find(|column| column.index == *index)
+                    }
+                    _ => None,
+                };
+                // A column's own spelling is shown, however the query spells it.
+                let shown = match (alias, source) {
+                    (None, Some(source)) => source.name.as_str(),
+                    _ => name,
+                };
+                let column = ResultColumn {
+                    name: shown.to_owned(),
+                    sql_type: bound.sql_type,
+                    nullable: bound.nullable,
+                    identity: source.is_some_and(|source| source.identity),
+                    from_table: source.is_some_and(|source| source.from_table),
+                };
+                items.push((bound, column));
+                Ok(())
+            }
+            SelectItem::Assignment {
+                value,
+                variable,
+                operator,
+            } => {
+                let target = self.variable(variable)?;
+                let value = self.expression(value)?;
+                let value = match operator {
+                    ast::AssignmentOperator::Assign => value,
+                    ast::AssignmentOperator::Compound(operator) => {
+                        super::expression::binary(*operator, target.clone(), value)?
+                    }
+                };
+                let value = implicit(value, target.sql_type)?;
+                items.push((value, ResultColumn::new("", target.sql_type)));
+                Ok(())
+            }
+        }
+    }
+
+    fn wildcard(&mut self, qualifier: Option<&ast::Name>, items: &mut Vec<(Expr, ResultColumn)>) -> Result<()> {
+        let Some(level) = self.select_level() else {
+            return Err(messages::nothing_to_select_from());
+        };
+        let columns: Vec<ScopeColumn> = match qualifier {
+            None => level
+                .columns
+                .iter()
+                .filter(|column| !column.name.is_empty())
+                .cloned()
+                .collect(),
+            Some(qualifier) => columns_of(&level.columns, qualifier).into_iter().cloned().collect(),
+        };
+        if columns.is_empty() {
+            let name = qualifier.map_or_else(String::new, ToString::to_string);
+            let text =
+                format!("The column prefix '{name}' does not match with a table name or alias name used in the query.");
+            return Err(engine::error::Error::new(107, 15, 1, text));
+        }
+        for column in columns {
+            let expression = Expr::column(column.index, column.sql_type, column.nullable);
+            let result = ResultColumn {
+                name: column.name,
+                sql_type: column.sql_type,
+                nullable: column.nullable,
+                identity: column.identity,
+                from_table: column.from_table,
+            };
+            items.push((expression, result));
+        }
+        Ok(())
+    }
+
+    /// A key of ORDER BY: a position, a name of the select list, or any expression.
+    fn order_key(&mut self, item: &'a OrderItem, items: &[(Expr, ResultColumn)]) -> Result<OrderKey> {
+        if let Some(position) = order_position(item, items.len())? {
+            return Ok(OrderKey::Item(position));
+        }
+        if let ExpressionKind::Column(name) = &item.expression.kind
+            && name.parts.len() == 1
+            && let Some(position) = items.iter().position(|(_, column)| name.parts[0].is(&column.name))
+        {
+            return Ok(OrderKey::Item(position));
+        }
+        let bound = self.expression(&item.expression)?;
+        match items.iter().position(|(item, _)| item.same_as(&bound)) {
+            Some(position) => Ok(OrderKey::Item(position)),
+            None => Ok(OrderKey::Expression(bound)),
+        }
+    }
+
+    /// Binds TOP.
+    pub(super) fn top(&mut self, top: &'a Top) -> Result<TopCount> {
+        let target = if top.percent { SqlType::Float } else { SqlType::BigInt };
+        let count = self.expression(&top.count)?;
+        let is_number = count.sql_type.is_integer() || top.percent && count.sql_type.is_numeric();
+        if !is_number && !count.is_null_constant() {
+            return Err(messages::row_count_not_integer());
+        }
+        let ties = top.with_ties.then(Vec::new);
+        Ok(TopCount {
+            count: implicit(count, target)?,
+            percent: top.percent,
+            ties,
+        })
+    }
+}
+
+/// A whole number in ORDER BY is a position in the select list.
+pub(super) fn order_position(item: &OrderItem, count: usize) -> Result<Option<usize>> {
+    let ExpressionKind::Literal(Literal::Integer(position)) = item.expression.kind else {
+        return Ok(None);
+    };
+    match usize::try_from(position)
+        .ok()
+        .filter(|position| (1..=count).contains(position))
+    {
+        Some(position) => Ok(Some(position - 1)),
+        None => {
+            let text = format!(
+                "The ORDER BY position number {position} is out of range of the number of items in the select list."
+            );
+            Err(engine::error::Error::new(108, 16, 1, text))
+        }
+    }
+}
+
+fn mark_parts(parts: &Parts, used: &mut [bool]) {
+    parts.items.iter().for_each(|(item, _)| item.mark_columns(used));
+    parts.group.keys.iter().for_each(|key| key.mark_columns(used));
+    if let Some(having) = &parts.having {
+        having.mark_columns(used);
+    }
+    for (key, _) in &parts.order {
+        if let OrderKey::Expression(expression) = key {
+            expression.mark_columns(used);
+        }
+    }
+    for aggregate in &parts.aggregates {
+        let order = aggregate.order.iter().map(|(expression, _)| expression);
+        aggregate
+            .argument
+            .iter()
+            .chain(&aggregate.separator)
+            .chain(order)
+            .for_each(|argument| argument.mark_columns(used));
+    }
+    for window in &parts.windows {
+        let mut window = window.clone();
+        let marked = for_each_window_expression(&mut window, &mut |expression| {
+            expression.mark_columns(used);
+            Ok(())
+        });
+        debug_assert!(marked.is_ok());
+    }
+}
+
+/// Builds the operators above FROM and WHERE.
+fn finish(
+    mut node: Node,
+    mut width: usize,
+    columns: &[ScopeColumn],
+    mut parts: Parts,
+    distinct: bool,
+    top: Option<TopCount>,
+) -> Result<BoundRows> {
+    if parts.is_grouped {
+        regroup(&mut parts, columns)?;
+        let set_column = usize::from(!parts.group.sets.is_empty());
+        let group_width = parts.group.keys.len() + parts.aggregates.len() + set_column;
+        node = Node::Aggregate {
+            input: Box::new(node),
+            input_width: width,
+            keys: parts.group.keys,
+            sets: parts.group.sets,
+            aggregates: parts.aggregates,
+        };
+        width = group_width;
+        if let Some(condition) = parts.having.take() {
+            node = Node::Filter {
+                input: Box::new(node),
+                condition,
+            };
+        }
+    }
+    if !parts.windows.is_empty() {
+        for (item, _) in &mut parts.items {
+            place_windows(item, width)?;
+        }
+        for (key, _) in &mut parts.order {
+            if let OrderKey::Expression(expression) = key {
+                place_windows(expression, width)?;
+            }
+        }
+        let added = parts.windows.len();
+        node = Node::Window {
+            input: Box::new(node),
+            input_width: width,
+            calls: parts.windows,
+        };
+        width += added;
+    }
+    project(node, width, parts.items, parts.order, distinct, top)
+}
+
+/// Rewrites everything above grouping.
+fn regroup(parts: &mut Parts, columns: &[ScopeColumn]) -> Result<()> {
+    let keys = parts.group.keys.clone();
+    let rewriter = GroupRewriter {
+        keys: &keys,
+        aggregate_count: parts.aggregates.len(),
+        columns,
+    };
+    for (item, _) in &mut parts.items {
+        rewriter.rewrite(item)?;
+    }
+    if let Some(having) = &mut parts.having {
+        rewriter.rewrite_condition(having)?;
+    }
+    for (key, _) in &mut parts.order {
+        if let OrderKey::Expression(expression) = key {
+            rewriter.rewrite(expression)?;
+        }
+    }
+    for window in &mut parts.windows {
+        rewriter.rewrite_window(window)?;
+    }
+    Ok(())
+}
+
+fn project(
+    node: Node,
+    input_width: usize,
+    items: Vec<(Expr, ResultColumn)>,
+    order: Vec<(OrderKey, bool)>,
+    distinct: bool,
+    mut top: Option<TopCount>,
+) -> Result<BoundRows> {
+    let (mut expressions, columns): (Vec<Expr>, Vec<ResultColumn>) = items.into_iter().unzip();
+    let mut keys = Vec::with_capacity(order.len());
+    for (key, descending) in order {
+        let column = match key {
+            OrderKey::Item(position) => position,
+            OrderKey::Expression(_) if distinct => return Err(not_in_select_list()),
+            OrderKey::Expression(expression) => {
+                expressions.push(expression);
+                expressions.len() - 1
+            }
+        };
+        keys.push(SortKey { column, descending });
+    }
+    let width = expressions.len();
+    let mut node = Node::Project {
+        input: Box::new(node),
+        input_width,
+        expressions,
+    };
+    if distinct {
+        node = Node::Distinct {
+            input: Box::new(node),
+            columns: columns.len(),
+            width,
+        };
+    }
+    if let Some(TopCount { ties: Some(ties), .. }) = &mut top {
+        if keys.is_empty() {
+            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
+            return Err(engine::error::Error::new(1062, 15, 1, text));
+        }
+        ties.clone_from(&keys);
+    }
+    if !keys.is_empty() {
+        node = Node::Sort {
+            input: Box::new(node),
+            width,
+            keys,
+        };
+    }
+    if let Some(top) = top {
+        node = Node::Top {
+            input: Box::new(node),
+            top,
+            width,
+        };
+    }
+    Ok(BoundRows { node, width, columns })
+}
+
+/// NULL constants of a SELECT INTO or UNION have no type of their own.
+pub(super) fn untyped(expression: &Expr) -> bool {
+    matches!(expression.kind, ExprKind::Constant(Value::Null))
+}
+
+impl<'a> Binder<'a> {
+    /// Binds the items of OUTPUT.
+    pub(super) fn output_items(&mut self, items: &'a [SelectItem]) -> Result<Vec<(Expr, ResultColumn)>> {
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            self.select_item(item, false, &mut bound)?;
+        }
+        Ok(bound)
+    }
+}

@@ -1,0 +1,386 @@
+//! One source of FROM: a table, a view, a common table expression, a table variable, a function, a query, VALUES.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::Result;
+use engine::session::Table;
+use engine::types::SqlType;
+
+use super::from::FromBuilder;
+use super::scope::{Level, SelectLevel};
+use super::{Binder, ScopeColumn, implicit};
+use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
+use crate::messages;
+use crate::plan::{BoundTable, Node, QueryPlan, ScanNode};
+use crate::views::{self, SystemView};
+
+/// A source with the columns it adds to the wide row.
+pub(super) struct BoundSource {
+    pub(super) node: Node,
+    pub(super) columns: Vec<ScopeColumn>,
+    /// The exposed name: an alias, or the table's own name.
+    pub(super) name: String,
+}
+
+impl<'a> Binder<'a> {
+    /// Binds a table, view or common table expression by its name.
+    pub(super) fn table(&mut self, reference: &'a TableReference, from: &mut FromBuilder) -> Result<BoundSource> {
+        self.line = reference.line;
+        let exposed = reference
+            .alias
+            .as_ref()
+            .map_or_else(|| reference.name.object().to_owned(), |alias| alias.text.clone());
+        if reference.name.parts.len() == 1
+            && let Some(position) = self
+                .ctes
+                .iter()
+                .rposition(|cte| cte.definition.name.is(reference.name.object()))
+        {
+            return self.cte(position, exposed, from);
+        }
+        if let Some(view) = views::find(&reference.name) {
+            return self.system_view(view, &reference.name, Vec::new(), exposed, from);
+        }
+        let found = self.session.find_object(&reference.name)?;
+        let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
+        match &object.definition {
+            ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
+            ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
+                self.user_view(&module.text, exposed, from)
+            }
+            _ => Err(messages::invalid_object_name(&reference.name.to_string())),
+        }
+    }
+
+    fn base_table(
+        &mut self,
+        database: Arc<Database>,
+        object: &Arc<CatalogObject>,
+        reference: &TableReference,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let ObjectDefinition::Table(definition) = &object.definition else {
+            return Err(messages::invalid_object_name(&reference.name.to_string()));
+        };
+        let path = reference
+            .alias
+            .is_none()
+            .then(|| (definition.schema.clone(), database.name()));
+        let offset = from.take(definition.columns.len());
+        let columns = table_columns(definition, &exposed, path, offset);
+        let hint = |names: &[&str]| reference.hints.iter().any(|hint| names.contains(&hint.name.as_str()));
+        let node = Node::Scan(Box::new(ScanNode {
+            table: bound_table(&database, object)?,
+            offset,
+            columns: Vec::new(),
+            locator: None,
+            seek: None,
+            dirty: hint(&["NOLOCK", "READUNCOMMITTED"]),
+            for_update: hint(&["UPDLOCK", "XLOCK", "TABLOCKX"]),
+        }));
+        Ok(BoundSource {
+            node,
+            columns,
+            name: exposed,
+        })
+    }
+
+    pub(super) fn system_view(
+        &mut self,
+        view: &'static SystemView,
+        name: &Name,
+        arguments: Vec<crate::plan::Expr>,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let database = match name.database() {
+            Some(database) => self.session.open_database(database)?,
+            None => self.session.database(),
+        };
+        if arguments.len() != view.parameters.len() {
+            return Err(messages::invalid_object_name(&name.to_string()));
+        }
+        let arguments = arguments.into_iter().zip(view.parameters);
+        let arguments = arguments
+            .map(|(argument, sql_type)| implicit(argument, *sql_type))
+            .collect::<Result<Vec<_>>>()?;
+        let offset = from.take(view.columns.len());
+        let columns = view
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, &(name, sql_type))| ScopeColumn {
+                qualifier: exposed.clone(),
+                path: None,
+                name: name.to_owned(),
+                sql_type,
+                nullable: true,
+                index: offset + index,
+                identity: false,
+                from_table: true,
+            });
+        let columns = columns.collect();
+        let node = Node::View {
+            view,
+            database_id: database.id,
+            arguments,
+            offset,
+        };
+        Ok(BoundSource {
+            node,
+            columns,
+            name: exposed,
+        })
+    }
+
+    fn cte(&mut self, position: usize, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+        let (definition, sees) = (self.ctes[position].definition, self.ctes[position].sees);
+        // The expression sees those before it, and no columns around it.
+        let hidden = self.ctes.split_off(sees);
+        let bound = self.within(Level::Opaque, |binder| binder.nested_query(&definition.query));
+        self.ctes.truncate(sees);
+        self.ctes.extend(hidden);
+        let (plan, _) = bound?;
+        self.derived_columns(plan, &definition.columns, &definition.name.text, exposed, from)
+    }
+
+    fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+        if self.view_depth >= 32 {
+            return Err(messages::nesting_level_exceeded());
+        }
+        let statements = crate::parser::parse_batch(text)
+            .map_err(|error| engine::error::Error::new(error.number, error.severity, error.state, error.message))?;
+        let view = statements.into_iter().find_map(|statement| match statement.kind {
+            StatementKind::CreateView(view) => Some(view),
+            _ => None,
+        });
+        let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
+        let mut binder = Binder::new(self.session, self.variables);
+        binder.view_depth = self.view_depth + 1;
+        let plan = binder.nested_query(&view.query)?;
+        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+    }
+
+    /// A query in FROM; `captured` lets it use columns of the sources before it (APPLY).
+    pub(super) fn derived(
+        &mut self,
+        query: &'a ast::Query,
+        columns: &[Identifier],
+        alias: &Identifier,
+        captured: Option<Vec<ScopeColumn>>,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let Some(visible) = captured else {
+            let plan = self.nested_query(query)?;
+            return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
+        };
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        let (subquery, _) = self.within(level, |binder| binder.subquery(query))?;
+        let plan = Arc::try_unwrap(subquery.plan).map_err(|_| messages::nesting_level_exceeded())?;
+        let mut source = self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from)?;
+        if let Node::Derived { captures, .. } = &mut source.node {
+            *captures = subquery.captures;
+        }
+        Ok(source)
+    }
+
+    fn derived_columns(
+        &mut self,
+        plan: QueryPlan,
+        names: &[Identifier],
+        own_name: &str,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        if !names.is_empty() && names.len() != plan.columns.len() {
+            return Err(messages::column_list_mismatch(own_name));
+        }
+        let offset = from.take(plan.columns.len());
+        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(plan.columns.len());
+        for (index, column) in plan.columns.iter().enumerate() {
+            let name = names.get(index).map_or(column.name.as_str(), |name| name.text.as_str());
+            if name.is_empty() {
+                return Err(messages::column_without_name(index + 1, own_name));
+            }
+            if columns.iter().any(|other| other.name.eq_ignore_ascii_case(name)) {
+                return Err(messages::duplicate_column(name, own_name));
+            }
+            columns.push(ScopeColumn {
+                qualifier: exposed.clone(),
+                path: None,
+                name: name.to_owned(),
+                sql_type: column.sql_type,
+                nullable: column.nullable,
+                index: offset + index,
+                identity: column.identity,
+                from_table: column.from_table,
+            });
+        }
+        let node = Node::Derived {
+            plan: Arc::new(plan),
+            captures: Vec::new(),
+            offset,
+        };
+        Ok(BoundSource {
+            node,
+            columns,
+            name: exposed,
+        })
+    }
+
+    pub(super) fn values(
+        &mut self,
+        rows: &'a [Vec<Expression>],
+        columns: &[Identifier],
+        alias: &Identifier,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let mut bound = Vec::with_capacity(rows.len());
+        for row in rows {
+            bound.push(self.expressions(row)?);
+        }
+        let width = columns.len();
+        if bound.iter().any(|row| row.len() != width) {
+            return Err(messages::column_list_mismatch(&alias.text));
+        }
+        let types: Vec<SqlType> = (0..width)
+            .map(|column| super::case::meeting_type(bound.iter().map(|row| &row[column])))
+            .collect();
+        let convert = |row: Vec<crate::plan::Expr>| {
+            row.into_iter()
+                .zip(&types)
+                .map(|(value, sql_type)| implicit(value, *sql_type))
+                .collect::<Result<Vec<_>>>()
+        };
+        let rows = bound.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+        let offset = from.take(width);
+        let columns = columns
+            .iter()
+            .zip(&types)
+            .enumerate()
+            .map(|(index, (name, &sql_type))| ScopeColumn {
+                qualifier: alias.text.clone(),
+                path: None,
+                name: name.text.clone(),
+                sql_type,
+                nullable: true,
+                index: offset + index,
+                identity: false,
+                from_table: false,
+            });
+        let columns = columns.collect();
+        Ok(BoundSource {
+            node: Node::Values { rows, offset },
+            columns,
+            name: alias.text.clone(),
+        })
+    }
+
+    pub(super) fn table_variable(
+        &mut self,
+        name: &str,
+        alias: Option<&Identifier>,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let (slot, shape) = self
+            .variables
+            .table(name)
+            .ok_or_else(|| messages::table_variable_not_declared(name))?;
+        let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
+        let offset = from.take(shape.columns.len());
+        let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
+            qualifier: exposed.clone(),
+            path: None,
+            name: column.name.clone(),
+            sql_type: column.sql_type,
+            nullable: column.nullable,
+            index: offset + index,
+            identity: column.identity.is_some(),
+            from_table: true,
+        });
+        let columns: Vec<ScopeColumn> = columns.collect();
+        let node = Node::Variable {
+            slot,
+            width: columns.len(),
+            offset,
+            locator: None,
+        };
+        Ok(BoundSource {
+            node,
+            columns,
+            name: exposed,
+        })
+    }
+
+    /// A table-valued function of the system, with arguments that may use the sources before it.
+    pub(super) fn table_function(
+        &mut self,
+        call: &'a FunctionCall,
+        alias: Option<&Identifier>,
+        names: &[Identifier],
+        visible: Vec<ScopeColumn>,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let view =
+            views::find_function(&call.name).ok_or_else(|| messages::invalid_object_name(&call.name.to_string()))?;
+        let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        let (mut arguments, _) = self.within(level, |binder| binder.function_arguments(&call.arguments))?;
+        // What a function leaves out at its end is NULL.
+        while arguments.len() < view.parameters.len() && arguments.len() >= view.required {
+            let sql_type = view.parameters[arguments.len()];
+            arguments.push(crate::plan::Expr::constant(engine::types::Value::Null, sql_type));
+        }
+        let mut source = self.system_view(view, &Name::single(call.name.object()), arguments, exposed, from)?;
+        for (column, name) in source.columns.iter_mut().zip(names) {
+            column.name.clone_from(&name.text);
+        }
+        Ok(source)
+    }
+
+    /// The word DEFAULT as an argument is NULL; bare words of system functions are text.
+    fn function_arguments(&mut self, arguments: &'a [Expression]) -> Result<Vec<crate::plan::Expr>> {
+        self.expressions(arguments)
+    }
+}
+
+/// The columns of a table as names.
+pub(super) fn table_columns(
+    definition: &TableDefinition,
+    qualifier: &str,
+    path: Option<(String, String)>,
+    offset: usize,
+) -> Vec<ScopeColumn> {
+    let columns = definition
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| ScopeColumn {
+            qualifier: qualifier.to_owned(),
+            path: path.clone(),
+            name: column.name.clone(),
+            sql_type: column.sql_type,
+            nullable: column.nullable,
+            index: offset + index,
+            identity: column.identity.is_some(),
+            from_table: true,
+        });
+    columns.collect()
+}
+
+/// A table as plans refer to it.
+pub(super) fn bound_table(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Arc<BoundTable>> {
+    let table = Table::open(database, object)?;
+    let definition = table.definition();
+    let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
+    Ok(Arc::new(BoundTable { table, full_name }))
+}

@@ -1,0 +1,199 @@
+//! Window functions: collected on the level of their SELECT, computed after grouping.
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::{Binder, implicit};
+use crate::ast::{Expression, FrameBound, FunctionCall, Over};
+use crate::messages;
+use crate::plan::{AggregateFunction, Expr, ExprKind, WindowBound, WindowCall, WindowFrame, WindowFunction};
+
+impl<'a> Binder<'a> {
+    pub(super) fn window_function(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<Expr> {
+        let allowed = self.select_level().is_some_and(|level| level.windows.is_some());
+        if !allowed {
+            return Err(messages::windowed_function_misplaced());
+        }
+        let bound = self.allowing(true, false, |binder| binder.window_call(name, call, over))?;
+        let sql_type = bound.sql_type;
+        let Some(list) = self.select_level().and_then(|level| level.windows.as_mut()) else {
+            return Err(messages::windowed_function_misplaced());
+        };
+        list.push(bound);
+        Ok(Expr::new(ExprKind::Window(list.len() - 1), sql_type))
+    }
+
+    fn window_call(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<WindowCall> {
+        let partition = self.expressions(&over.partition_by)?;
+        let mut order = Vec::with_capacity(over.order_by.len());
+        for item in &over.order_by {
+            order.push((self.expression(&item.expression)?, item.descending));
+        }
+        let (function, sql_type) = self.window_kind(name, call)?;
+        let needs_order = !matches!(function, WindowFunction::Aggregate(_));
+        if needs_order && order.is_empty() {
+            return Err(messages::ranking_needs_order(name));
+        }
+        let frame = match &over.frame {
+            Some(frame) => WindowFrame {
+                rows: frame.rows,
+                start: self.frame_bound(&frame.start)?,
+                end: self.frame_bound(&frame.end)?,
+            },
+            // Without ORDER BY the frame is the partition; with it, all up to the current row and its peers.
+            None if order.is_empty() => WindowFrame {
+                rows: true,
+                start: WindowBound::Unbounded,
+                end: WindowBound::Unbounded,
+            },
+            None => WindowFrame {
+                rows: false,
+                start: WindowBound::Unbounded,
+                end: WindowBound::Current,
+            },
+        };
+        Ok(WindowCall {
+            function,
+            partition,
+            order,
+            frame,
+            sql_type,
+        })
+    }
+
+    fn frame_bound(&mut self, bound: &'a FrameBound) -> Result<WindowBound> {
+        Ok(match bound {
+            FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => WindowBound::Unbounded,
+            FrameBound::Preceding(away) => WindowBound::Preceding(implicit(self.expression(away)?, SqlType::BigInt)?),
+            FrameBound::CurrentRow => WindowBound::Current,
+            FrameBound::Following(away) => WindowBound::Following(implicit(self.expression(away)?, SqlType::BigInt)?),
+        })
+    }
+
+    fn window_kind(&mut self, name: &str, call: &'a FunctionCall) -> Result<(WindowFunction, SqlType)> {
+        let ranking = |function| Ok((function, SqlType::BigInt));
+        match name {
+            "row_number" => ranking(WindowFunction::RowNumber),
+            "rank" => ranking(WindowFunction::Rank),
+            "dense_rank" => ranking(WindowFunction::DenseRank),
+            "percent_rank" => Ok((WindowFunction::PercentRank, SqlType::Float)),
+            "cume_dist" => Ok((WindowFunction::CumulativeDistribution, SqlType::Float)),
+            "ntile" => {
+                let [tiles] = call.arguments.as_slice() else {
+                    return Err(messages::function_requires("ntile", 1));
+                };
+                let tiles = implicit(self.expression(tiles)?, SqlType::BigInt)?;
+                ranking(WindowFunction::Tile(tiles))
+            }
+            "lag" | "lead" => self.neighbour(name, &call.arguments),
+            "first_value" | "last_value" => {
+                let [value] = call.arguments.as_slice() else {
+                    return Err(messages::function_requires(name, 1));
+                };
+                let value = self.expression(value)?;
+                let sql_type = value.sql_type;
+                let function = if name == "first_value" {
+                    WindowFunction::First(value)
+                } else {
+                    WindowFunction::Last(value)
+                };
+                Ok((function, sql_type))
+            }
+            _ => {
+                let function = match name {
+                    "count" | "count_big" => AggregateFunction::Count,
+                    "sum" => AggregateFunction::Sum,
+                    "avg" => AggregateFunction::Average,
+                    "min" => AggregateFunction::Minimum,
+                    "max" => AggregateFunction::Maximum,
+                    "stdev" => AggregateFunction::Deviation {
+                        population: false,
+                        root: true,
+                    },
+                    "stdevp" => AggregateFunction::Deviation {
+                        population: true,
+                        root: true,
+                    },
+                    "var" => AggregateFunction::Deviation {
+                        population: false,
+                        root: false,
+                    },
+                    "varp" => AggregateFunction::Deviation {
+                        population: true,
+                        root: false,
+                    },
+                    _ => return Err(messages::unknown_function(name)),
+                };
+                let aggregate = self.window_aggregate(name, function, call)?;
+                let sql_type = aggregate.sql_type;
+                Ok((WindowFunction::Aggregate(aggregate), sql_type))
+            }
+        }
+    }
+
+    /// An aggregate over a window may have an aggregate of the group as its argument: `SUM(SUM(x)) OVER ()`.
+    fn window_aggregate(
+        &mut self,
+        name: &str,
+        function: AggregateFunction,
+        call: &'a FunctionCall,
+    ) -> Result<crate::plan::AggregateCall> {
+        if call.star {
+            return self.aggregate_call(name, function, call);
+        }
+        let has_inner = call.arguments.iter().any(contains_call);
+        if !has_inner {
+            return self.aggregate_call(name, function, call);
+        }
+        let [argument] = call.arguments.as_slice() else {
+            return Err(messages::function_requires(name, 1));
+        };
+        let argument = self.expression(argument)?;
+        super::aggregate_of(name, function, argument)
+    }
+
+    fn neighbour(&mut self, name: &str, arguments: &'a [Expression]) -> Result<(WindowFunction, SqlType)> {
+        let (value, offset, default) = match arguments {
+            [value] => (value, None, None),
+            [value, offset] => (value, Some(offset), None),
+            [value, offset, default] => (value, Some(offset), Some(default)),
+            _ => return Err(messages::function_requires_range(name, 1, 3)),
+        };
+        let value = self.expression(value)?;
+        let sql_type = value.sql_type;
+        let offset = match offset {
+            Some(offset) => implicit(self.expression(offset)?, SqlType::BigInt)?,
+            None => Expr::constant(Value::BigInt(1), SqlType::BigInt),
+        };
+        let default = match default {
+            Some(default) => Some(implicit(self.expression(default)?, sql_type)?),
+            None => None,
+        };
+        Ok((
+            WindowFunction::Neighbour {
+                value,
+                offset,
+                backward: name == "lag",
+                default,
+            },
+            sql_type,
+        ))
+    }
+}
+
+/// Whether an expression contains an aggregate call in its syntax.
+fn contains_call(expression: &Expression) -> bool {
+    use crate::ast::ExpressionKind as K;
+    match &expression.kind {
+        K::Function(call) => {
+            let name = call.name.object().to_ascii_lowercase();
+            matches!(name.as_str(), "sum" | "count" | "count_big" | "avg" | "min" | "max") && call.over.is_none()
+                || call.arguments.iter().any(contains_call)
+        }
+        K::Binary { left, right, .. } => contains_call(left) || contains_call(right),
+        K::Unary { operand, .. } => contains_call(operand),
+        K::Cast(cast) => contains_call(&cast.operand),
+        K::Convert(convert) => contains_call(&convert.operand),
+        _ => false,
+    }
+}

@@ -1,0 +1,115 @@
+//! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::lock::LockOwner;
+use engine::types::Value;
+
+use super::subquery::CachedResult;
+use crate::bind::TableVariableShape;
+use crate::session::SessionState;
+
+/// A table variable: its rows live in memory and are no part of any transaction, as SQL Server's outlive a rollback.
+#[derive(Debug, Default)]
+pub struct TableVariable {
+    /// Columns, identity, constraints.
+    pub shape: Arc<TableVariableShape>,
+    /// Rows; a deleted one leaves `None`, so that numbers of rows stay valid within a statement.
+    pub rows: Vec<Option<Vec<Value>>>,
+    /// The next identity value.
+    pub identity_next: i64,
+}
+
+impl TableVariable {
+    /// An empty table of a shape.
+    pub fn new(shape: Arc<TableVariableShape>) -> TableVariable {
+        let identity_next = shape
+            .columns
+            .iter()
+            .find_map(|column| column.identity)
+            .map_or(1, |(seed, _)| seed);
+        TableVariable {
+            shape,
+            rows: Vec::new(),
+            identity_next,
+        }
+    }
+}
+
+/// The variables of a running batch or procedure.
+#[derive(Debug, Default)]
+pub struct Variables {
+    /// Scalars, by slot.
+    pub values: RefCell<Vec<Value>>,
+    /// Table variables, by slot.
+    pub tables: RefCell<Vec<TableVariable>>,
+}
+
+/// Everything an execution reads.
+pub struct Context<'s> {
+    /// The session.
+    pub session: &'s SessionState,
+    /// The variables.
+    pub variables: &'s Variables,
+    parameters: RefCell<Vec<Rc<Vec<Value>>>>,
+    pub(super) cache: RefCell<HashMap<usize, Rc<CachedResult>>>,
+}
+
+impl<'s> Context<'s> {
+    /// A context for one statement: results of subqueries are kept no longer than that.
+    pub fn new(session: &'s SessionState, variables: &'s Variables) -> Context<'s> {
+        Context {
+            session,
+            variables,
+            parameters: RefCell::default(),
+            cache: RefCell::default(),
+        }
+    }
+
+    /// The session's locks.
+    pub fn locks(&self) -> &'s LockOwner {
+        &self.session.locks
+    }
+
+    /// The value of a variable.
+    pub fn variable(&self, slot: usize) -> Value {
+        self.variables.values.borrow().get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Sets a variable.
+    pub fn set_variable(&self, slot: usize, value: Value) {
+        if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
+            *place = value;
+        }
+    }
+
+    /// A value captured for the subquery that is running.
+    pub fn parameter(&self, index: usize) -> Value {
+        self.parameters
+            .borrow()
+            .last()
+            .and_then(|values| values.get(index))
+            .cloned()
+            .unwrap_or(Value::Null)
+    }
+
+    /// Runs `work` with captured values in place.
+    pub fn with_parameters<T>(&self, values: Rc<Vec<Value>>, work: impl FnOnce() -> T) -> T {
+        self.parameters.borrow_mut().push(values);
+        let result = work();
+        self.parameters.borrow_mut().pop();
+        result
+    }
+
+    /// 3617 when the client wants the batch to end.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check_cancelled(&self) -> Result<()> {
+        self.session.check_cancelled()
+    }
+}

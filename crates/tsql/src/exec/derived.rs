@@ -1,0 +1,219 @@
+//! The small operators: no rows, one row, VALUES, table variables, queries in FROM, filter, project.
+
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::lock::LockOwner;
+use engine::types::Value;
+
+use super::subquery::capture;
+use super::{Context, Operator, evaluate, holds, open};
+use crate::plan::{Condition, Expr, QueryPlan};
+
+/// One row without columns.
+#[derive(Default)]
+pub(super) struct Single {
+    done: bool,
+}
+
+impl Operator for Single {
+    fn next(&mut self, _context: &Context<'_>, _row: &mut [Value]) -> Result<bool> {
+        Ok(!std::mem::replace(&mut self.done, true))
+    }
+}
+
+/// No row.
+pub(super) struct Empty;
+
+impl Operator for Empty {
+    fn next(&mut self, _context: &Context<'_>, _row: &mut [Value]) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+/// Copies values into a range of a row.
+pub(super) fn place(row: &mut [Value], offset: usize, values: impl IntoIterator<Item = Value>) {
+    for (target, value) in row.iter_mut().skip(offset).zip(values) {
+        *target = value;
+    }
+}
+
+/// `VALUES`.
+pub(super) struct ValueRows<'p> {
+    rows: std::slice::Iter<'p, Vec<Expr>>,
+    offset: usize,
+}
+
+impl<'p> ValueRows<'p> {
+    pub(super) fn new(rows: &'p [Vec<Expr>], offset: usize) -> ValueRows<'p> {
+        ValueRows {
+            rows: rows.iter(),
+            offset,
+        }
+    }
+}
+
+impl Operator for ValueRows<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let Some(expressions) = self.rows.next() else {
+            return Ok(false);
+        };
+        for (index, expression) in expressions.iter().enumerate() {
+            let value = evaluate(expression, row, context)?.into_owned();
+            place(row, self.offset + index, [value]);
+        }
+        Ok(true)
+    }
+}
+
+/// A table variable's rows, those that were there when the scan reached them.
+pub(super) struct VariableRows {
+    slot: usize,
+    width: usize,
+    offset: usize,
+    locator: Option<usize>,
+    next: usize,
+    end: Option<usize>,
+}
+
+impl VariableRows {
+    pub(super) fn new(slot: usize, width: usize, offset: usize, locator: Option<usize>) -> VariableRows {
+        VariableRows {
+            slot,
+            width,
+            offset,
+            locator,
+            next: 0,
+            end: None,
+        }
+    }
+}
+
+impl Operator for VariableRows {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let tables = context.variables.tables.borrow();
+        let Some(table) = tables.get(self.slot) else {
+            return Ok(false);
+        };
+        // Rows that the statement itself adds are not among those it reads.
+        let end = *self.end.get_or_insert(table.rows.len());
+        while self.next < end {
+            let number = self.next;
+            self.next += 1;
+            if let Some(Some(values)) = table.rows.get(number) {
+                place(row, self.offset, values.iter().take(self.width).cloned());
+                if let Some(locator) = self.locator {
+                    place(row, locator, [Value::BigInt(number as i64)]);
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A query that runs, with the values it captured.
+type Running<'p> = (Box<dyn Operator + 'p>, std::rc::Rc<Vec<Value>>);
+
+/// A query in FROM.
+pub(super) struct Derived<'p> {
+    plan: &'p Arc<QueryPlan>,
+    captures: &'p [Expr],
+    offset: usize,
+    locks: &'p LockOwner,
+    buffer: Vec<Value>,
+    running: Option<Running<'p>>,
+}
+
+impl<'p> Derived<'p> {
+    pub(super) fn new(
+        plan: &'p Arc<QueryPlan>,
+        captures: &'p [Expr],
+        offset: usize,
+        locks: &'p LockOwner,
+    ) -> Derived<'p> {
+        Derived {
+            plan,
+            captures,
+            offset,
+            locks,
+            buffer: vec![Value::Null; plan.width],
+            running: None,
+        }
+    }
+
+    /// Without captures the query belongs to the level around it and sees what that one captured.
+    fn within<T>(
+        captures: &[Expr],
+        values: &std::rc::Rc<Vec<Value>>,
+        context: &Context<'_>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        if captures.is_empty() {
+            work()
+        } else {
+            context.with_parameters(values.clone(), work)
+        }
+    }
+}
+
+impl Operator for Derived<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if self.running.is_none() {
+            let values = capture(self.captures, row, context)?;
+            let operator = Self::within(self.captures, &values, context, || {
+                open(&self.plan.root, self.locks, context)
+            })?;
+            self.running = Some((operator, values));
+        }
+        let Some((operator, values)) = &mut self.running else {
+            return Ok(false);
+        };
+        let buffer = &mut self.buffer;
+        if !Self::within(self.captures, values, context, || operator.next(context, buffer))? {
+            return Ok(false);
+        }
+        place(
+            row,
+            self.offset,
+            self.buffer.iter().take(self.plan.columns.len()).cloned(),
+        );
+        Ok(true)
+    }
+}
+
+/// Rows for which a condition holds.
+pub(super) struct Filter<'p> {
+    pub(super) input: Box<dyn Operator + 'p>,
+    pub(super) condition: &'p Condition,
+}
+
+impl Operator for Filter<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        while self.input.next(context, row)? {
+            if holds(self.condition, row, context)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Computes a new row from the input's.
+pub(super) struct Project<'p> {
+    pub(super) input: Box<dyn Operator + 'p>,
+    pub(super) buffer: Vec<Value>,
+    pub(super) expressions: &'p [Expr],
+}
+
+impl Operator for Project<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if !self.input.next(context, &mut self.buffer)? {
+            return Ok(false);
+        }
+        for (target, expression) in row.iter_mut().zip(self.expressions) {
+            *target = evaluate(expression, &self.buffer, context)?.into_owned();
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,235 @@
+//! Evaluation of expressions and conditions over a row.
+//!
+//! Columns and constants are borrowed, never copied; only what is computed is owned.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use engine::error::Result;
+use engine::types::Value;
+
+use super::{Context, subquery};
+use crate::ast::ComparisonOperator;
+use crate::functions::Call;
+use crate::messages;
+use crate::plan::{Condition, Expr, ExprKind};
+use crate::scalar::arithmetic;
+use crate::scalar::compare::{compare, same};
+use crate::scalar::convert::convert;
+use crate::scalar::like::Pattern;
+
+/// The value of an expression.
+///
+/// # Errors
+/// Those of the operators and functions in it.
+pub fn evaluate<'v>(expression: &'v Expr, row: &'v [Value], context: &Context<'_>) -> Result<Cow<'v, Value>> {
+    Ok(match &expression.kind {
+        ExprKind::Constant(value) => Cow::Borrowed(value),
+        ExprKind::Column(index) => match row.get(*index) {
+            Some(value) => Cow::Borrowed(value),
+            None => Cow::Owned(Value::Null),
+        },
+        ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot)),
+        ExprKind::Parameter(index) => Cow::Owned(context.parameter(*index)),
+        ExprKind::Arithmetic { operator, left, right } => {
+            let left = evaluate(left, row, context)?;
+            let right = evaluate(right, row, context)?;
+            Cow::Owned(arithmetic::apply(*operator, &left, &right, expression.sql_type)?)
+        }
+        ExprKind::Negate(operand) => Cow::Owned(arithmetic::negate(
+            &*evaluate(operand, row, context)?,
+            expression.sql_type,
+        )?),
+        ExprKind::BitNot(operand) => Cow::Owned(arithmetic::bit_not(&*evaluate(operand, row, context)?)?),
+        ExprKind::Convert {
+            operand,
+            style,
+            or_null,
+        } => Cow::Owned(evaluate_conversion(
+            expression,
+            operand,
+            style.as_deref(),
+            *or_null,
+            row,
+            context,
+        )?),
+        ExprKind::Case { branches, otherwise } => {
+            for (condition, value) in branches {
+                if test(condition, row, context)? == Some(true) {
+                    return evaluate(value, row, context);
+                }
+            }
+            match otherwise {
+                Some(otherwise) => return evaluate(otherwise, row, context),
+                None => Cow::Owned(Value::Null),
+            }
+        }
+        ExprKind::Coalesce(arguments) => {
+            for argument in arguments {
+                let value = evaluate(argument, row, context)?;
+                if !value.is_null() {
+                    return Ok(value);
+                }
+            }
+            Cow::Owned(Value::Null)
+        }
+        ExprKind::Function {
+            implementation,
+            arguments,
+        } => {
+            let values = arguments
+                .iter()
+                .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()))
+                .collect::<Result<Vec<_>>>()?;
+            let call = Call {
+                context,
+                values: &values,
+                expressions: arguments,
+                result: expression.sql_type,
+            };
+            Cow::Owned(implementation(&call)?)
+        }
+        ExprKind::Subquery(query) => Cow::Owned(subquery::scalar(query, row, context)?),
+        ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
+    })
+}
+
+fn evaluate_conversion(
+    expression: &Expr,
+    operand: &Expr,
+    style: Option<&Expr>,
+    or_null: bool,
+    row: &[Value],
+    context: &Context<'_>,
+) -> Result<Value> {
+    let value = evaluate(operand, row, context)?;
+    let style = match style {
+        None => None,
+        Some(style) => match evaluate(style, row, context)?.as_i64() {
+            None => return Ok(Value::Null),
+            Some(style) => Some(i32::try_from(style).unwrap_or(-1)),
+        },
+    };
+    match convert(&value, operand.sql_type, expression.sql_type, style) {
+        Err(_) if or_null => Ok(Value::Null),
+        result => result,
+    }
+}
+
+/// Whether a condition holds; unknown counts as no.
+///
+/// # Errors
+/// Those of the expressions in it.
+pub fn holds(condition: &Condition, row: &[Value], context: &Context<'_>) -> Result<bool> {
+    Ok(test(condition, row, context)? == Some(true))
+}
+
+/// The truth of a condition; `None` is unknown.
+///
+/// # Errors
+/// Those of the expressions in it.
+pub fn test(condition: &Condition, row: &[Value], context: &Context<'_>) -> Result<Option<bool>> {
+    Ok(match condition {
+        Condition::Constant(truth) => *truth,
+        Condition::And(parts) => {
+            let mut truth = Some(true);
+            for part in parts {
+                match test(part, row, context)? {
+                    Some(false) => return Ok(Some(false)),
+                    None => truth = None,
+                    Some(true) => {}
+                }
+            }
+            truth
+        }
+        Condition::Or(parts) => {
+            let mut truth = Some(false);
+            for part in parts {
+                match test(part, row, context)? {
+                    Some(true) => return Ok(Some(true)),
+                    None => truth = None,
+                    Some(false) => {}
+                }
+            }
+            truth
+        }
+        Condition::Not(inner) => test(inner, row, context)?.map(|truth| !truth),
+        Condition::Compare { operator, left, right } => {
+            let left = evaluate(left, row, context)?;
+            let right = evaluate(right, row, context)?;
+            compare(&left, &right).map(|order| satisfies(*operator, order))
+        }
+        Condition::In { operand, list } => test_list(operand, list, row, context)?,
+        Condition::Like {
+            operand,
+            pattern,
+            escape,
+        } => test_like(operand, pattern, escape.as_ref(), row, context)?,
+        Condition::IsNull(operand) => Some(evaluate(operand, row, context)?.is_null()),
+        Condition::IsDistinct(left, right) => {
+            Some(!same(&*evaluate(left, row, context)?, &*evaluate(right, row, context)?))
+        }
+        Condition::Exists(query) => Some(subquery::exists(query, row, context)?),
+        Condition::Quantified {
+            operand,
+            operator,
+            quantifier,
+            subquery,
+        } => {
+            let value = evaluate(operand, row, context)?;
+            subquery::quantified(&value, *operator, *quantifier, subquery, row, context)?
+        }
+    })
+}
+
+/// Whether an order satisfies a comparison.
+pub fn satisfies(operator: ComparisonOperator, order: Ordering) -> bool {
+    match operator {
+        ComparisonOperator::Equal => order == Ordering::Equal,
+        ComparisonOperator::NotEqual => order != Ordering::Equal,
+        ComparisonOperator::Less => order == Ordering::Less,
+        ComparisonOperator::LessOrEqual => order != Ordering::Greater,
+        ComparisonOperator::Greater => order == Ordering::Greater,
+        ComparisonOperator::GreaterOrEqual => order != Ordering::Less,
+    }
+}
+
+fn test_list(operand: &Expr, list: &[Expr], row: &[Value], context: &Context<'_>) -> Result<Option<bool>> {
+    let value = evaluate(operand, row, context)?;
+    let mut truth = Some(false);
+    for item in list {
+        match compare(&value, &*evaluate(item, row, context)?) {
+            Some(Ordering::Equal) => return Ok(Some(true)),
+            None => truth = None,
+            Some(_) => {}
+        }
+    }
+    Ok(truth)
+}
+
+fn test_like(
+    operand: &Expr,
+    pattern: &Expr,
+    escape: Option<&Expr>,
+    row: &[Value],
+    context: &Context<'_>,
+) -> Result<Option<bool>> {
+    let text = evaluate(operand, row, context)?;
+    let pattern = evaluate(pattern, row, context)?;
+    let escape = match escape {
+        None => None,
+        Some(escape) => {
+            let escape = evaluate(escape, row, context)?;
+            let Some(escape) = escape.as_str() else { return Ok(None) };
+            let mut characters = escape.chars();
+            match (characters.next(), characters.next()) {
+                (Some(character), None) => Some(character),
+                _ => return Err(messages::invalid_escape(escape)),
+            }
+        }
+    };
+    Ok(match (text.as_str(), pattern.as_str()) {
+        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)),
+        _ => None,
+    })
+}

@@ -1,0 +1,129 @@
+//! DISTINCT, UNION, EXCEPT, INTERSECT: rows compared with NULL equal to NULL.
+
+use std::collections::HashSet;
+
+use engine::error::Result;
+use engine::lock::LockOwner;
+use engine::types::Value;
+
+use super::{Context, Operator, open};
+use crate::plan::{Node, SetKind};
+use crate::scalar::compare::GroupKey;
+
+/// The first of rows that are the same in their first columns.
+pub(super) struct Distinct<'p> {
+    input: Box<dyn Operator + 'p>,
+    columns: usize,
+    seen: HashSet<GroupKey>,
+}
+
+impl<'p> Distinct<'p> {
+    pub(super) fn new(input: Box<dyn Operator + 'p>, columns: usize) -> Distinct<'p> {
+        Distinct {
+            input,
+            columns,
+            seen: HashSet::new(),
+        }
+    }
+}
+
+impl Operator for Distinct<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        while self.input.next(context, row)? {
+            if self
+                .seen
+                .insert(GroupKey(row.get(..self.columns).unwrap_or_default().to_vec()))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Two queries as sets of rows.
+pub(super) struct SetOperation<'p> {
+    kind: SetKind,
+    left: Box<dyn Operator + 'p>,
+    right: Box<dyn Operator + 'p>,
+    width: usize,
+    left_done: bool,
+    /// EXCEPT and INTERSECT: the right side's rows.
+    other: Option<HashSet<GroupKey>>,
+    seen: HashSet<GroupKey>,
+}
+
+impl<'p> SetOperation<'p> {
+    pub(super) fn open(
+        kind: SetKind,
+        left: &'p Node,
+        right: &'p Node,
+        width: usize,
+        locks: &'p LockOwner,
+        context: &Context<'_>,
+    ) -> Result<SetOperation<'p>> {
+        Ok(SetOperation {
+            kind,
+            left: open(left, locks, context)?,
+            right: open(right, locks, context)?,
+            width,
+            left_done: false,
+            other: None,
+            seen: HashSet::new(),
+        })
+    }
+
+    fn key(&self, row: &[Value]) -> GroupKey {
+        GroupKey(row.get(..self.width).unwrap_or_default().to_vec())
+    }
+
+    fn next_of_both(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if !self.left_done {
+            if self.left.next(context, row)? {
+                return Ok(true);
+            }
+            self.left_done = true;
+        }
+        self.right.next(context, row)
+    }
+
+    fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
+        let mut found = HashSet::new();
+        let mut buffer = vec![Value::Null; self.width];
+        while self.right.next(context, &mut buffer)? {
+            found.insert(GroupKey(buffer.clone()));
+        }
+        self.other = Some(found);
+        Ok(())
+    }
+}
+
+impl Operator for SetOperation<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        match self.kind {
+            SetKind::UnionAll => self.next_of_both(context, row),
+            SetKind::Union => {
+                while self.next_of_both(context, row)? {
+                    let key = self.key(row);
+                    if self.seen.insert(key) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            SetKind::Except | SetKind::Intersect => {
+                if self.other.is_none() {
+                    self.collect_right(context)?;
+                }
+                while self.left.next(context, row)? {
+                    let key = self.key(row);
+                    let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
+                    if inside == (self.kind == SetKind::Intersect) && self.seen.insert(key) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! TOP, and OFFSET with FETCH.
+
+use std::cmp::Ordering;
+
+use engine::error::{Error, Result};
+use engine::lock::LockOwner;
+use engine::types::Value;
+
+use super::sort::{collect, compare_rows};
+use super::{Context, Operator, evaluate, open};
+use crate::messages;
+use crate::plan::{Expr, Node, TopCount};
+
+/// The first rows.
+pub(super) struct Top<'p> {
+    input: Box<dyn Operator + 'p>,
+    left: u64,
+    top: &'p TopCount,
+    last: Option<Vec<Value>>,
+}
+
+/// Rows already at hand, for TOP PERCENT, which must know how many there are.
+struct Collected(std::vec::IntoIter<Vec<Value>>);
+
+impl Operator for Collected {
+    fn next(&mut self, _context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let Some(next) = self.0.next() else { return Ok(false) };
+        super::derived::place(row, 0, next);
+        Ok(true)
+    }
+}
+
+impl<'p> Top<'p> {
+    pub(super) fn open(
+        input: &'p Node,
+        top: &'p TopCount,
+        width: usize,
+        locks: &'p LockOwner,
+        context: &Context<'_>,
+    ) -> Result<Top<'p>> {
+        let input = open(input, locks, context)?;
+        let count = evaluate(&top.count, &[], context)?.into_owned();
+        if !top.percent {
+            let left = row_count(&count)?;
+            return Ok(Top {
+                input,
+                left,
+                top,
+                last: None,
+            });
+        }
+        let Value::Float(percent) = count else {
+            return Err(messages::row_count_not_integer());
+        };
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100."));
+        }
+        let rows = collect(input, width, context)?;
+        let left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
+        Ok(Top {
+            input: Box::new(Collected(rows.into_iter())),
+            left,
+            top,
+            last: None,
+        })
+    }
+}
+
+/// A count of rows: a whole number that is not negative.
+fn row_count(value: &Value) -> Result<u64> {
+    match value.as_i64() {
+        Some(count) => u64::try_from(count)
+            .map_err(|_| Error::new(127, 15, 1, "A TOP N or FETCH rowcount value may not be negative.")),
+        None => Err(messages::row_count_not_integer()),
+    }
+}
+
+impl Operator for Top<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if self.left > 0 {
+            self.left -= 1;
+            let found = self.input.next(context, row)?;
+            if found && self.left == 0 && self.top.ties.is_some() {
+                self.last = Some(row.to_vec());
+            }
+            return Ok(found);
+        }
+        let (Some(last), Some(keys)) = (&self.last, &self.top.ties) else {
+            return Ok(false);
+        };
+        let found = self.input.next(context, row)?;
+        Ok(found && compare_rows(keys, last, row) == Ordering::Equal)
+    }
+}
+
+/// OFFSET and FETCH.
+pub(super) struct Slice<'p> {
+    input: Box<dyn Operator + 'p>,
+    skip: u64,
+    left: u64,
+}
+
+impl<'p> Slice<'p> {
+    pub(super) fn open(
+        input: &'p Node,
+        offset: &'p Expr,
+        fetch: Option<&'p Expr>,
+        locks: &'p LockOwner,
+        context: &Context<'_>,
+    ) -> Result<Slice<'p>> {
+        let skip = row_count(&*evaluate(offset, &[], context)?)?;
+        let left = match fetch {
+            Some(fetch) => row_count(&*evaluate(fetch, &[], context)?)?,
+            None => u64::MAX,
+        };
+        Ok(Slice {
+            input: open(input, locks, context)?,
+            skip,
+            left,
+        })
+    }
+}
+
+impl Operator for Slice<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        while self.skip > 0 {
+            self.skip -= 1;
+            if !self.input.next(context, row)? {
+                return Ok(false);
+            }
+        }
+        if self.left == 0 {
+            return Ok(false);
+        }
+        self.left -= 1;
+        self.input.next(context, row)
+    }
+}

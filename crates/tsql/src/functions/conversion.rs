@@ -1,0 +1,86 @@
+//! Functions about the kind of a value: ISNUMERIC, CHECKSUM, HASHBYTES' simpler relatives.
+
+use std::hash::Hasher;
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::Parameter::Any;
+use super::{Answer, Call, INT, Signature, signature, variadic};
+use crate::scalar::compare::hash_value;
+use crate::scalar::number::{parse_float, parse_money};
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("isnumeric", 1, &[Any], INT, isnumeric),
+    variadic("checksum", 1, &[Any], INT, checksum),
+    variadic("binary_checksum", 1, &[Any], INT, checksum),
+    variadic("greatest", 1, &[Any], Answer::Computed(extreme_type), greatest),
+    variadic("least", 1, &[Any], Answer::Computed(extreme_type), least),
+];
+
+fn isnumeric(call: &Call<'_>) -> Result<Value> {
+    let numeric = match call.value(0) {
+        Value::Text(text) => {
+            let text = text.trim();
+            let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+            has_digit && (parse_float(text).is_some() || parse_money(text).is_ok())
+        }
+        Value::Null => false,
+        _ => call.argument_type(0).is_numeric() && call.argument_type(0) != SqlType::Bit,
+    };
+    Ok(Value::Int(i32::from(numeric)))
+}
+
+/// FNV-1a: equal values have equal checksums, which is all that is promised of CHECKSUM.
+#[derive(Default)]
+struct Checksum(u32);
+
+impl Hasher for Checksum {
+    fn finish(&self) -> u64 {
+        u64::from(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        }
+    }
+}
+
+fn checksum(call: &Call<'_>) -> Result<Value> {
+    let mut hasher = Checksum(0x811C_9DC5);
+    for value in call.values {
+        hash_value(value, &mut hasher);
+    }
+    Ok(Value::Int(hasher.0 as i32))
+}
+
+fn extreme_type(arguments: &[crate::plan::Expr]) -> Result<SqlType> {
+    let types = arguments
+        .iter()
+        .filter(|argument| !argument.is_null_constant())
+        .map(|argument| argument.sql_type);
+    Ok(types
+        .reduce(crate::scalar::data_type::common_type)
+        .unwrap_or(SqlType::Int))
+}
+
+/// The greatest or least argument; NULLs are passed over (SQL Server docs, "GREATEST").
+fn extreme(call: &Call<'_>, wanted: std::cmp::Ordering) -> Result<Value> {
+    let mut found = Value::Null;
+    for (index, value) in call.values.iter().enumerate() {
+        let value = crate::scalar::convert::convert(value, call.argument_type(index), call.result, None)?;
+        if !value.is_null() && (found.is_null() || crate::scalar::compare::order(&value, &found) == wanted) {
+            found = value;
+        }
+    }
+    Ok(found)
+}
+
+fn greatest(call: &Call<'_>) -> Result<Value> {
+    extreme(call, std::cmp::Ordering::Greater)
+}
+
+fn least(call: &Call<'_>) -> Result<Value> {
+    extreme(call, std::cmp::Ordering::Less)
+}

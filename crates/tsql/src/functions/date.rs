@@ -1,0 +1,276 @@
+//! Date and time functions. The datepart comes as a number that binding has put in place of its name.
+
+use engine::error::Result;
+use engine::types::calendar::{date_from_days, days_from_date, days_in_month};
+use engine::types::{SqlType, Value};
+
+use super::Answer::{Computed, Fixed};
+use super::Parameter::{Any, BigInt, Int, Moment as MomentParameter};
+use super::{Call, INT, NAME, Signature, signature};
+use crate::messages;
+use crate::plan::Expr;
+use crate::scalar::convert::convert;
+use crate::scalar::moment::{DatePart, Moment, add, difference, part_of};
+use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
+
+const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("current_date", 0, &[], Fixed(SqlType::Date), now),
+    signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now),
+    signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd),
+    signature("datediff", 3, &[Any, MomentParameter, MomentParameter], INT, datediff),
+    signature(
+        "datediff_big",
+        3,
+        &[Any, MomentParameter, MomentParameter],
+        Fixed(SqlType::BigInt),
+        datediff_big,
+    ),
+    signature(
+        "datefromparts",
+        3,
+        &[Int, Int, Int],
+        Fixed(SqlType::Date),
+        datefromparts,
+    ),
+    signature("datename", 2, &[Any, MomentParameter], NAME, datename),
+    signature("datepart", 2, &[Any, MomentParameter], INT, datepart),
+    signature(
+        "datetimefromparts",
+        7,
+        &[Int; 7],
+        Fixed(SqlType::DateTime),
+        datetimefromparts,
+    ),
+    signature(
+        "datetrunc",
+        2,
+        &[Any, MomentParameter],
+        Computed(added_second),
+        datetrunc,
+    ),
+    signature("day", 1, &[MomentParameter], INT, day),
+    signature("eomonth", 1, &[MomentParameter, Int], Fixed(SqlType::Date), eomonth),
+    signature("getdate", 0, &[], Fixed(SqlType::DateTime), now),
+    signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now),
+    signature("isdate", 1, &[Any], INT, isdate),
+    signature("month", 1, &[MomentParameter], INT, month),
+    signature("sysdatetime", 0, &[], DATETIME2, now),
+    signature(
+        "sysdatetimeoffset",
+        0,
+        &[],
+        Fixed(SqlType::DateTimeOffset { scale: 7 }),
+        now,
+    ),
+    signature("sysutcdatetime", 0, &[], DATETIME2, now),
+    signature("year", 1, &[MomentParameter], INT, year),
+];
+
+/// DATEADD keeps the type of its date.
+fn added(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(arguments.get(2).map_or(SqlType::DateTime, |argument| argument.sql_type))
+}
+
+fn added_second(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(arguments.get(1).map_or(SqlType::DateTime, |argument| argument.sql_type))
+}
+
+/// The wall clock, which is kept in UTC. It stands still within a statement.
+fn now(call: &Call<'_>) -> Result<Value> {
+    let moment = call.context.session.now();
+    Ok(moment.to_value(call.result).unwrap_or(Value::Null))
+}
+
+fn moment(call: &Call<'_>, index: usize) -> Option<Moment> {
+    Moment::from_value(call.value(index))
+}
+
+fn part(call: &Call<'_>) -> DatePart {
+    call.integer(0).and_then(DatePart::from_number).unwrap_or(DatePart::Day)
+}
+
+/// Dates have no parts below the day, times none above the hour.
+fn check_part(part: DatePart, sql_type: SqlType, function: &str) -> Result<()> {
+    let is_time = matches!(
+        part,
+        DatePart::Hour
+            | DatePart::Minute
+            | DatePart::Second
+            | DatePart::Millisecond
+            | DatePart::Microsecond
+            | DatePart::Nanosecond
+    );
+    let wrong = match sql_type {
+        SqlType::Date => is_time,
+        SqlType::Time { .. } => !is_time,
+        _ => part == DatePart::TimeZoneOffset && !matches!(sql_type, SqlType::DateTimeOffset { .. }),
+    };
+    if wrong {
+        Err(messages::datepart_not_supported(part.name(), function, sql_type.name()))
+    } else {
+        Ok(())
+    }
+}
+
+fn dateadd(call: &Call<'_>) -> Result<Value> {
+    let (Some(number), Some(start)) = (call.integer(1), moment(call, 2)) else {
+        return Ok(Value::Null);
+    };
+    check_part(part(call), call.result, "dateadd")?;
+    let moved = add(part(call), number, start);
+    let value = moved.and_then(|moved| moved.to_value(call.result));
+    value.ok_or_else(|| messages::date_add_overflow(call.result.name()))
+}
+
+fn datediff(call: &Call<'_>) -> Result<Value> {
+    let (Some(from), Some(to)) = (moment(call, 1), moment(call, 2)) else {
+        return Ok(Value::Null);
+    };
+    let number = difference(part(call), from, to);
+    i32::try_from(number)
+        .map(Value::Int)
+        .map_err(|_| messages::date_difference_overflow("datediff"))
+}
+
+fn datediff_big(call: &Call<'_>) -> Result<Value> {
+    let (Some(from), Some(to)) = (moment(call, 1), moment(call, 2)) else {
+        return Ok(Value::Null);
+    };
+    let number = difference(part(call), from, to);
+    i64::try_from(number)
+        .map(Value::BigInt)
+        .map_err(|_| messages::date_difference_overflow("datediff_big"))
+}
+
+fn datepart(call: &Call<'_>) -> Result<Value> {
+    check_part(part(call), call.argument_type(1), "datepart")?;
+    Ok(moment(call, 1).map_or(Value::Null, |moment| Value::Int(part_of(part(call), moment))))
+}
+
+fn datename(call: &Call<'_>) -> Result<Value> {
+    check_part(part(call), call.argument_type(1), "datename")?;
+    let Some(moment) = moment(call, 1) else {
+        return Ok(Value::Null);
+    };
+    let number = part_of(part(call), moment);
+    let index = usize::try_from(number - 1).unwrap_or(0);
+    Ok(match part(call) {
+        DatePart::Month => Value::from(MONTHS.get(index).copied().unwrap_or("")),
+        DatePart::WeekDay => Value::from(WEEKDAYS.get(index).copied().unwrap_or("")),
+        DatePart::TimeZoneOffset => {
+            let sign = if number < 0 { '-' } else { '+' };
+            Value::from(format!("{sign}{:02}:{:02}", number.abs() / 60, number.abs() % 60))
+        }
+        _ => Value::from(number.to_string()),
+    })
+}
+
+fn on_moment(call: &Call<'_>, part: DatePart) -> Result<Value> {
+    Ok(moment(call, 0).map_or(Value::Null, |moment| Value::Int(part_of(part, moment))))
+}
+
+fn year(call: &Call<'_>) -> Result<Value> {
+    on_moment(call, DatePart::Year)
+}
+
+fn month(call: &Call<'_>) -> Result<Value> {
+    on_moment(call, DatePart::Month)
+}
+
+fn day(call: &Call<'_>) -> Result<Value> {
+    on_moment(call, DatePart::Day)
+}
+
+fn eomonth(call: &Call<'_>) -> Result<Value> {
+    let Some(start) = moment(call, 0) else {
+        return Ok(Value::Null);
+    };
+    let moved = start.plus_months(call.integer(1).unwrap_or(0));
+    let moved = moved.ok_or_else(|| messages::date_add_overflow("date"))?;
+    let (year, month, _) = date_from_days(moved.days);
+    let last = days_from_date(year, month, days_in_month(year, month));
+    Ok(last.map_or(Value::Null, Value::Date))
+}
+
+fn datefromparts(call: &Call<'_>) -> Result<Value> {
+    let numbers: Option<Vec<i64>> = (0..3).map(|index| call.integer(index)).collect();
+    let Some(numbers) = numbers else { return Ok(Value::Null) };
+    days_of(&numbers).map(Value::Date).ok_or_else(|| invalid_parts("date"))
+}
+
+fn days_of(numbers: &[i64]) -> Option<i32> {
+    let [year, month, day, ..] = *numbers else { return None };
+    days_from_date(
+        i32::try_from(year).ok()?,
+        u32::try_from(month).ok()?,
+        u32::try_from(day).ok()?,
+    )
+}
+
+fn invalid_parts(kind: &str) -> engine::error::Error {
+    let text = format!("Cannot construct data type {kind}, some of the arguments have values which are not valid.");
+    engine::error::Error::new(289, 16, 1, text)
+}
+
+fn datetimefromparts(call: &Call<'_>) -> Result<Value> {
+    let numbers: Option<Vec<i64>> = (0..7).map(|index| call.integer(index)).collect();
+    let Some(numbers) = numbers else { return Ok(Value::Null) };
+    let limits = [24, 60, 60, 1000];
+    let time = numbers.get(3..).unwrap_or_default();
+    if time
+        .iter()
+        .zip(limits)
+        .any(|(&number, limit)| !(0..limit).contains(&number))
+    {
+        return Err(invalid_parts("datetime"));
+    }
+    let scales = [36_000_000_000, 600_000_000, 10_000_000, 10_000];
+    let ticks = time
+        .iter()
+        .zip(scales)
+        .map(|(&number, scale)| number as u64 * scale)
+        .sum();
+    let days = days_of(&numbers).ok_or_else(|| invalid_parts("datetime"))?;
+    Moment::new(days, ticks)
+        .to_value(SqlType::DateTime)
+        .ok_or_else(|| invalid_parts("datetime"))
+}
+
+/// DATETRUNC: the start of the part.
+fn datetrunc(call: &Call<'_>) -> Result<Value> {
+    let Some(moment) = moment(call, 1) else {
+        return Ok(Value::Null);
+    };
+    let (year, month, _) = date_from_days(moment.days);
+    let start = |month: u32| days_from_date(year, month, 1).unwrap_or(moment.days);
+    let (days, ticks) = match part(call) {
+        DatePart::Year => (start(1), 0),
+        DatePart::Quarter => (start((month - 1) / 3 * 3 + 1), 0),
+        DatePart::Month => (start(month), 0),
+        DatePart::Week => (moment.days - (moment.days + 1) % 7, 0),
+        DatePart::IsoWeek => (moment.days - moment.days % 7, 0),
+        DatePart::Hour => (moment.days, moment.ticks / 36_000_000_000 * 36_000_000_000),
+        DatePart::Minute => (moment.days, moment.ticks / 600_000_000 * 600_000_000),
+        DatePart::Second => (moment.days, moment.ticks / 10_000_000 * 10_000_000),
+        DatePart::Millisecond => (moment.days, moment.ticks / 10_000 * 10_000),
+        DatePart::Microsecond => (moment.days, moment.ticks / 10 * 10),
+        _ => (moment.days, 0),
+    };
+    let truncated = Moment {
+        days: days.max(0),
+        ticks,
+        ..moment
+    };
+    Ok(truncated.to_value(call.result).unwrap_or(Value::Null))
+}
+
+fn isdate(call: &Call<'_>) -> Result<Value> {
+    let is_date = match call.value(0) {
+        Value::Text(_) => convert(call.value(0), call.argument_type(0), SqlType::DateTime, None).is_ok(),
+        Value::DateTime { .. } | Value::SmallDateTime { .. } => true,
+        _ => false,
+    };
+    Ok(Value::Int(i32::from(is_date)))
+}

@@ -1,0 +1,293 @@
+//! Mathematical functions.
+
+use engine::error::{Error, Result};
+use engine::types::{Decimal, POWERS_OF_TEN, SqlType, Value};
+
+use super::Answer::{Computed, Fixed, Same};
+use super::Parameter::{Any, Float, Int, Number};
+use super::{Call, Signature, signature};
+use crate::messages;
+use crate::plan::Expr;
+use crate::scalar::convert::{as_float, convert};
+
+const FLOAT: super::Answer = Fixed(SqlType::Float);
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("abs", 1, &[Number], Computed(widened), abs),
+    signature("acos", 1, &[Float], FLOAT, acos),
+    signature("asin", 1, &[Float], FLOAT, asin),
+    signature("atan", 1, &[Float], FLOAT, atan),
+    signature("atn2", 2, &[Float, Float], FLOAT, atn2),
+    signature("ceiling", 1, &[Number], Computed(whole), ceiling),
+    signature("cos", 1, &[Float], FLOAT, cos),
+    signature("cot", 1, &[Float], FLOAT, cot),
+    signature("degrees", 1, &[Float], FLOAT, degrees),
+    signature("exp", 1, &[Float], FLOAT, exp),
+    signature("floor", 1, &[Number], Computed(whole), floor),
+    signature("log", 1, &[Float, Float], FLOAT, log),
+    signature("log10", 1, &[Float], FLOAT, log10),
+    signature("pi", 0, &[], FLOAT, pi),
+    signature("power", 2, &[Number, Float], Computed(powered), power),
+    signature("radians", 1, &[Float], FLOAT, radians),
+    signature("rand", 0, &[Int], FLOAT, rand),
+    signature("round", 2, &[Number, Int, Int], Computed(widened), round),
+    signature("sign", 1, &[Number], Computed(widened), sign),
+    signature("sin", 1, &[Float], FLOAT, sin),
+    signature("sqrt", 1, &[Float], FLOAT, sqrt),
+    signature("square", 1, &[Float], FLOAT, square),
+    signature("tan", 1, &[Float], FLOAT, tan),
+    signature("bit_count", 1, &[Any], Same(0), bit_count),
+];
+
+/// Small whole numbers become int, smallmoney money, real float (SQL Server docs, "ROUND").
+fn widened(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(
+        match arguments.first().map_or(SqlType::Float, |argument| argument.sql_type) {
+            SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt => SqlType::Int,
+            SqlType::SmallMoney => SqlType::Money,
+            SqlType::Real => SqlType::Float,
+            other => other,
+        },
+    )
+}
+
+/// As [`widened`]; decimals lose their fraction.
+fn whole(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(match widened(arguments)? {
+        SqlType::Decimal { precision, .. } => SqlType::Decimal { precision, scale: 0 },
+        other => other,
+    })
+}
+
+fn powered(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(match widened(arguments)? {
+        SqlType::Decimal { scale, .. } => SqlType::Decimal { precision: 38, scale },
+        other => other,
+    })
+}
+
+/// A floating point function: NULL in, NULL out; a domain error where the result is no number.
+fn on_float(call: &Call<'_>, compute: impl FnOnce(f64) -> f64) -> Result<Value> {
+    let Value::Float(number) = *call.value(0) else {
+        return Ok(Value::Null);
+    };
+    finite(compute(number))
+}
+
+fn finite(number: f64) -> Result<Value> {
+    if number.is_nan() {
+        return Err(Error::new(3623, 16, 1, "An invalid floating point operation occurred."));
+    }
+    if number.is_infinite() {
+        return Err(messages::overflow_converting("expression", "float"));
+    }
+    Ok(Value::Float(number))
+}
+
+fn acos(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::acos)
+}
+fn asin(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::asin)
+}
+fn atan(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::atan)
+}
+fn cos(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::cos)
+}
+fn cot(call: &Call<'_>) -> Result<Value> {
+    on_float(call, |number| 1.0 / number.tan())
+}
+fn degrees(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::to_degrees)
+}
+fn exp(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::exp)
+}
+fn radians(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::to_radians)
+}
+fn sin(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::sin)
+}
+fn square(call: &Call<'_>) -> Result<Value> {
+    on_float(call, |number| number * number)
+}
+fn tan(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::tan)
+}
+fn sqrt(call: &Call<'_>) -> Result<Value> {
+    on_float(call, f64::sqrt)
+}
+
+fn log10(call: &Call<'_>) -> Result<Value> {
+    on_float(call, |number| if number > 0.0 { number.log10() } else { f64::NAN })
+}
+
+fn atn2(call: &Call<'_>) -> Result<Value> {
+    match (call.value(0), call.value(1)) {
+        (Value::Float(y), Value::Float(x)) => finite(y.atan2(*x)),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn log(call: &Call<'_>) -> Result<Value> {
+    let base = match (call.values.len(), call.value(1)) {
+        (1, _) => None,
+        (_, Value::Float(base)) => Some(*base),
+        _ => return Ok(Value::Null),
+    };
+    on_float(call, |number| match (number > 0.0, base) {
+        (false, _) => f64::NAN,
+        (true, None) => number.ln(),
+        (true, Some(base)) => number.ln() / base.ln(),
+    })
+}
+
+fn pi(_call: &Call<'_>) -> Result<Value> {
+    Ok(Value::Float(std::f64::consts::PI))
+}
+
+fn rand(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::Float(call.context.session.random(call.integer(0))))
+}
+
+/// The argument in the result's type.
+fn widened_argument(call: &Call<'_>) -> Result<Value> {
+    let own = call.argument_type(0);
+    if matches!(call.result, SqlType::Decimal { .. }) {
+        return Ok(call.value(0).clone());
+    }
+    convert(call.value(0), own, call.result, None)
+}
+
+fn abs(call: &Call<'_>) -> Result<Value> {
+    let overflow = || messages::expression_overflow(call.result);
+    Ok(match widened_argument(call)? {
+        Value::Int(number) => Value::Int(number.checked_abs().ok_or_else(overflow)?),
+        Value::BigInt(number) => Value::BigInt(number.checked_abs().ok_or_else(overflow)?),
+        Value::Money(number) => Value::Money(number.checked_abs().ok_or_else(overflow)?),
+        Value::Decimal(number) => {
+            Value::Decimal(Decimal::new(number.coefficient().abs(), number.precision, number.scale))
+        }
+        Value::Float(number) => Value::Float(number.abs()),
+        other => other,
+    })
+}
+
+fn sign(call: &Call<'_>) -> Result<Value> {
+    Ok(match widened_argument(call)? {
+        Value::Int(number) => Value::Int(number.signum()),
+        Value::BigInt(number) => Value::BigInt(number.signum()),
+        Value::Money(number) => Value::Money(number.signum() * 10_000),
+        // f64::signum has no zero.
+        Value::Float(0.0) => Value::Float(0.0),
+        Value::Float(number) => Value::Float(number.signum()),
+        Value::Decimal(number) => {
+            let unit = POWERS_OF_TEN[usize::from(number.scale.min(37))];
+            Value::Decimal(Decimal::new(
+                number.coefficient().signum() * unit,
+                number.precision,
+                number.scale,
+            ))
+        }
+        other => other,
+    })
+}
+
+/// CEILING and FLOOR: `up` moves a remainder away from zero in the positive direction.
+fn to_whole(call: &Call<'_>, up: bool) -> Result<Value> {
+    let step = |quotient: i128, remainder: i128| match (up, remainder.signum()) {
+        (true, 1) => quotient + 1,
+        (false, -1) => quotient - 1,
+        _ => quotient,
+    };
+    Ok(match widened_argument(call)? {
+        Value::Float(number) => Value::Float(if up { number.ceil() } else { number.floor() }),
+        Value::Money(number) => {
+            let number = i128::from(number);
+            let whole = step(number / 10_000, number % 10_000) * 10_000;
+            Value::Money(i64::try_from(whole).map_err(|_| messages::expression_overflow(call.result))?)
+        }
+        Value::Decimal(number) => {
+            let unit = POWERS_OF_TEN[usize::from(number.scale.min(38))];
+            let whole = step(number.coefficient() / unit, number.coefficient() % unit);
+            Value::Decimal(Decimal::new(whole, number.precision, 0))
+        }
+        other => other,
+    })
+}
+
+fn ceiling(call: &Call<'_>) -> Result<Value> {
+    to_whole(call, true)
+}
+
+fn floor(call: &Call<'_>) -> Result<Value> {
+    to_whole(call, false)
+}
+
+fn power(call: &Call<'_>) -> Result<Value> {
+    let Value::Float(exponent) = *call.value(1) else {
+        return Ok(Value::Null);
+    };
+    let Some(base) = as_float(call.value(0)) else {
+        return Ok(Value::Null);
+    };
+    let number = finite(base.powf(exponent))?;
+    convert(&number, SqlType::Float, call.result, None).map_err(|_| messages::expression_overflow(call.result))
+}
+
+/// `ROUND(number, digits, cut)`: half away from zero, or cut when the third argument is not 0.
+fn round(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let digits = call.integer(1).unwrap_or(0).clamp(-40, 40) as i32;
+    let cut = call.integer(2).unwrap_or(0) != 0;
+    let overflow = || messages::expression_overflow(call.result);
+    Ok(match widened_argument(call)? {
+        Value::Float(number) => {
+            let factor = 10f64.powi(digits);
+            let scaled = number * factor;
+            let rounded = if cut { scaled.trunc() } else { scaled.round() };
+            Value::Float(if scaled.is_finite() { rounded / factor } else { number })
+        }
+        Value::Decimal(number) => {
+            let rounded = round_exact(number.coefficient(), i32::from(number.scale) - digits, cut);
+            if !Decimal::fits(rounded, number.precision) {
+                return Err(overflow());
+            }
+            Value::Decimal(Decimal::new(rounded, number.precision, number.scale))
+        }
+        Value::Money(number) => {
+            Value::Money(i64::try_from(round_exact(i128::from(number), 4 - digits, cut)).map_err(|_| overflow())?)
+        }
+        Value::Int(number) => {
+            Value::Int(i32::try_from(round_exact(i128::from(number), -digits, cut)).map_err(|_| overflow())?)
+        }
+        Value::BigInt(number) => {
+            Value::BigInt(i64::try_from(round_exact(i128::from(number), -digits, cut)).map_err(|_| overflow())?)
+        }
+        other => other,
+    })
+}
+
+/// Makes the last `places` digits zero.
+fn round_exact(number: i128, places: i32, cut: bool) -> i128 {
+    let Ok(places) = usize::try_from(places) else {
+        return number;
+    };
+    let Some(&unit) = POWERS_OF_TEN.get(places) else {
+        return 0;
+    };
+    let (quotient, remainder) = (number / unit, number % unit);
+    let up = !cut && remainder.unsigned_abs() * 2 >= unit.unsigned_abs() && unit > 1;
+    (quotient + if up { number.signum() } else { 0 }) * unit
+}
+
+fn bit_count(call: &Call<'_>) -> Result<Value> {
+    Ok(call
+        .integer(0)
+        .map_or(Value::Null, |number| Value::BigInt(i64::from(number.count_ones()))))
+}

@@ -1,0 +1,370 @@
+//! Functions that translate between names and ids of databases, objects, columns, types.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value};
+
+use super::Answer::Fixed;
+use super::Parameter::{Any, Int, Name};
+use super::{Call, INT, NAME, Signature, signature};
+
+const SMALL: super::Answer = Fixed(SqlType::SmallInt);
+const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
+    precision: 38,
+    scale: 0,
+});
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("col_length", 2, &[Name, Name], SMALL, col_length),
+    signature("col_name", 2, &[Int, Int], NAME, col_name),
+    signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty),
+    signature("database_principal_id", 0, &[Name], INT, |_| Ok(Value::Int(1))),
+    signature("db_id", 0, &[Name], SMALL, db_id),
+    signature("db_name", 0, &[Int], NAME, db_name),
+    signature("ident_current", 1, &[Name], IDENTITY, ident_current),
+    signature("ident_incr", 1, &[Name], IDENTITY, ident_incr),
+    signature("ident_seed", 1, &[Name], IDENTITY, ident_seed),
+    signature(
+        "object_definition",
+        1,
+        &[Int],
+        Fixed(SqlType::NVarChar(Length::Max)),
+        object_definition,
+    ),
+    signature("object_id", 1, &[Name, Name], INT, object_id),
+    signature("object_name", 1, &[Int, Int], NAME, object_name),
+    signature("object_schema_name", 1, &[Int, Int], NAME, object_schema_name),
+    signature("objectproperty", 2, &[Int, Name], INT, objectproperty),
+    signature("objectpropertyex", 2, &[Int, Name], INT, objectproperty),
+    signature("schema_id", 0, &[Name], INT, schema_id),
+    signature("schema_name", 0, &[Int], NAME, schema_name),
+    signature("type_id", 1, &[Name], INT, type_id),
+    signature("type_name", 1, &[Int], NAME, type_name),
+    signature("sql_variant_property", 2, &[Any, Name], NAME, sql_variant_property),
+    signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), |_| {
+        Ok(Value::Null)
+    }),
+];
+
+fn db_id(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    if call.values.is_empty() {
+        return Ok(Value::SmallInt(session.database().id as i16));
+    }
+    let Some(name) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let slots = session.instance.slots();
+    let found = slots
+        .iter()
+        .map(|slot| slot.entry())
+        .find(|entry| entry.name.to_lowercase() == name.to_lowercase());
+    Ok(found.map_or(Value::Null, |entry| Value::SmallInt(entry.database_id as i16)))
+}
+
+fn db_name(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    let Some(id) = call.integer(0) else {
+        return Ok(if call.values.is_empty() {
+            Value::from(session.database().name())
+        } else {
+            Value::Null
+        });
+    };
+    let slots = session.instance.slots();
+    let found = slots
+        .iter()
+        .map(|slot| slot.entry())
+        .find(|entry| i64::from(entry.database_id) == id);
+    Ok(found.map_or(Value::Null, |entry| Value::from(entry.name)))
+}
+
+/// The object an id argument names, in the current database or the one another argument names.
+fn object_by_id(call: &Call<'_>, database: Option<usize>) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
+    let session = call.context.session;
+    let id = u32::try_from(call.integer(0)?).ok()?;
+    let database = match database.and_then(|index| call.integer(index)) {
+        Some(database) => session.instance.database_by_id(u16::try_from(database).ok()?)?,
+        None => session.database(),
+    };
+    let object = database.catalog.by_id(id, session.id)?;
+    Some((database, object))
+}
+
+/// The object an argument names.
+fn object_by_name(call: &Call<'_>, index: usize) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
+    call.context.session.find_object_by_text(call.text(index)?)
+}
+
+fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
+    match &object.definition {
+        ObjectDefinition::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// The letters of an object's kind in `sys.objects.type`.
+pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
+    match definition {
+        ObjectDefinition::Table(_) => "U",
+        ObjectDefinition::Module(module) => match module.kind {
+            ModuleKind::View => "V",
+            ModuleKind::Procedure => "P",
+            ModuleKind::Function => "FN",
+        },
+        _ => "",
+    }
+}
+
+fn object_id(call: &Call<'_>) -> Result<Value> {
+    let Some((_, object)) = object_by_name(call, 0) else {
+        return Ok(Value::Null);
+    };
+    let matches = call.text(1).is_none_or(|wanted| {
+        let code = type_code(&object.definition);
+        wanted.trim().eq_ignore_ascii_case(code) || code == "FN" && matches!(wanted.trim(), "IF" | "TF")
+    });
+    Ok(if matches {
+        Value::Int(object.definition.object_id() as i32)
+    } else {
+        Value::Null
+    })
+}
+
+fn object_name(call: &Call<'_>) -> Result<Value> {
+    let found = object_by_id(call, Some(1));
+    Ok(found
+        .and_then(|(_, object)| object.definition.qualified_name().map(|(_, name)| Value::from(name)))
+        .unwrap_or(Value::Null))
+}
+
+fn object_schema_name(call: &Call<'_>) -> Result<Value> {
+    let found = object_by_id(call, Some(1));
+    Ok(found
+        .and_then(|(_, object)| {
+            object
+                .definition
+                .qualified_name()
+                .map(|(schema, _)| Value::from(schema))
+        })
+        .unwrap_or(Value::Null))
+}
+
+fn object_definition(call: &Call<'_>) -> Result<Value> {
+    Ok(match object_by_id(call, None) {
+        Some((_, object)) => match &object.definition {
+            ObjectDefinition::Module(module) => Value::from(module.text.as_str()),
+            _ => Value::Null,
+        },
+        None => Value::Null,
+    })
+}
+
+fn objectproperty(call: &Call<'_>) -> Result<Value> {
+    let (Some((_, object)), Some(property)) = (object_by_id(call, None), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let code = type_code(&object.definition);
+    let table = table_of(&object);
+    let answer = match property.to_ascii_lowercase().as_str() {
+        "istable" | "isusertable" => code == "U",
+        "isview" => code == "V",
+        "isprocedure" => code == "P",
+        "isscalarfunction" => code == "FN",
+        "ismsshipped" => false,
+        "tablehasidentity" => table.is_some_and(|table| table.identity().is_some()),
+        "tablehasprimarykey" => table.is_some_and(|table| table.indexes.iter().any(|index| index.primary_key)),
+        "tablehasclustindex" => table.is_some_and(|table| table.clustered().is_some()),
+        "tablehasindex" => table.is_some_and(|table| !table.indexes.is_empty()),
+        _ => return Ok(Value::Null),
+    };
+    Ok(Value::Int(i32::from(answer)))
+}
+
+fn col_length(call: &Call<'_>) -> Result<Value> {
+    let Some((_, object)) = object_by_name(call, 0) else {
+        return Ok(Value::Null);
+    };
+    let column = table_of(&object)
+        .zip(call.text(1))
+        .and_then(|(table, name)| table.columns.get(table.column(name)?));
+    Ok(column.map_or(Value::Null, |column| Value::SmallInt(column.sql_type.max_length())))
+}
+
+fn col_name(call: &Call<'_>) -> Result<Value> {
+    let Some((_, object)) = object_by_id(call, None) else {
+        return Ok(Value::Null);
+    };
+    let position = call.integer(1).and_then(|position| usize::try_from(position - 1).ok());
+    let column = table_of(&object)
+        .zip(position)
+        .and_then(|(table, position)| table.columns.get(position));
+    Ok(column.map_or(Value::Null, |column| Value::from(column.name.as_str())))
+}
+
+fn columnproperty(call: &Call<'_>) -> Result<Value> {
+    let Some((_, object)) = object_by_id(call, None) else {
+        return Ok(Value::Null);
+    };
+    let place = table_of(&object)
+        .zip(call.text(1))
+        .and_then(|(table, name)| Some((table, table.column(name)?)));
+    let (Some((table, ordinal)), Some(property)) = (place, call.text(2)) else {
+        return Ok(Value::Null);
+    };
+    let Some(column) = table.columns.get(ordinal) else {
+        return Ok(Value::Null);
+    };
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "allowsnull" => Value::Int(i32::from(column.nullable)),
+        "columnid" => Value::Int(ordinal as i32 + 1),
+        "isidentity" => Value::Int(i32::from(column.identity.is_some())),
+        "iscomputed" => Value::Int(i32::from(column.computed.is_some())),
+        "precision" => Value::Int(i32::from(column.sql_type.precision())),
+        "scale" => Value::Int(i32::from(column.sql_type.scale())),
+        _ => Value::Null,
+    })
+}
+
+/// Ids of the schemas every database has; others have their object's id.
+pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+
+/// The id of a schema.
+pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
+    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
+        return Some(*id);
+    }
+    database
+        .catalog
+        .objects(session)
+        .iter()
+        .find_map(|object| match &object.definition {
+            ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
+                Some(*object_id as i32)
+            }
+            _ => None,
+        })
+}
+
+fn schema_id(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    let name = if call.values.is_empty() {
+        Some("dbo")
+    } else {
+        call.text(0)
+    };
+    let id = name.and_then(|name| id_of_schema(&session.database(), session.id, name));
+    Ok(id.map_or(Value::Null, Value::Int))
+}
+
+fn schema_name(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    if call.values.is_empty() {
+        return Ok(Value::from("dbo"));
+    }
+    let Some(id) = call.integer(0) else {
+        return Ok(Value::Null);
+    };
+    if let Some((name, _)) = FIXED_SCHEMAS.iter().find(|(_, fixed)| i64::from(*fixed) == id) {
+        return Ok(Value::from(*name));
+    }
+    let found = u32::try_from(id)
+        .ok()
+        .and_then(|id| session.database().catalog.by_id(id, session.id));
+    Ok(match found.as_deref().map(|object| &object.definition) {
+        Some(ObjectDefinition::Schema { name, .. }) => Value::from(name.as_str()),
+        _ => Value::Null,
+    })
+}
+
+/// Names and ids of `sys.types` (SQL Server docs).
+pub(crate) const TYPE_IDS: [(&str, i32); 29] = [
+    ("image", 34),
+    ("text", 35),
+    ("uniqueidentifier", 36),
+    ("date", 40),
+    ("time", 41),
+    ("datetime2", 42),
+    ("datetimeoffset", 43),
+    ("tinyint", 48),
+    ("smallint", 52),
+    ("int", 56),
+    ("smalldatetime", 58),
+    ("real", 59),
+    ("money", 60),
+    ("datetime", 61),
+    ("float", 62),
+    ("ntext", 99),
+    ("bit", 104),
+    ("decimal", 106),
+    ("numeric", 108),
+    ("smallmoney", 122),
+    ("bigint", 127),
+    ("varbinary", 165),
+    ("varchar", 167),
+    ("binary", 173),
+    ("char", 175),
+    ("timestamp", 189),
+    ("nvarchar", 231),
+    ("nchar", 239),
+    ("sysname", 256),
+];
+
+fn type_id(call: &Call<'_>) -> Result<Value> {
+    let found = call
+        .text(0)
+        .and_then(|name| TYPE_IDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)));
+    Ok(found.map_or(Value::Null, |(_, id)| Value::Int(*id)))
+}
+
+fn type_name(call: &Call<'_>) -> Result<Value> {
+    let found = call
+        .integer(0)
+        .and_then(|id| TYPE_IDS.iter().find(|(_, other)| i64::from(*other) == id));
+    Ok(found.map_or(Value::Null, |(name, _)| Value::from(*name)))
+}
+
+fn sql_variant_property(call: &Call<'_>) -> Result<Value> {
+    let sql_type = call.argument_type(0);
+    Ok(match call.text(1).map(str::to_ascii_lowercase).as_deref() {
+        Some("basetype") => Value::from(sql_type.name()),
+        Some("precision") => Value::from(sql_type.precision().to_string()),
+        Some("scale") => Value::from(sql_type.scale().to_string()),
+        Some("maxlength") => Value::from(sql_type.max_length().to_string()),
+        _ => Value::Null,
+    })
+}
+
+/// A table's identity: its definition and database.
+fn identity_of(call: &Call<'_>) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
+    object_by_name(call, 0).filter(|(_, object)| table_of(object).is_some_and(|table| table.identity().is_some()))
+}
+
+fn ident_current(call: &Call<'_>) -> Result<Value> {
+    let Some((database, object)) = identity_of(call) else {
+        return Ok(Value::Null);
+    };
+    let current = table_of(&object)
+        .and_then(|table| Some((table, table.identity()?.1)))
+        .map(|(table, identity)| database.identity_current(table, identity).unwrap_or(identity.seed));
+    Ok(super::variable::identity_value(current))
+}
+
+fn ident_seed(call: &Call<'_>) -> Result<Value> {
+    let found = identity_of(call);
+    let identity = found.as_ref().and_then(|(_, object)| table_of(object)?.identity());
+    Ok(super::variable::identity_value(
+        identity.map(|(_, identity)| identity.seed),
+    ))
+}
+
+fn ident_incr(call: &Call<'_>) -> Result<Value> {
+    let found = identity_of(call);
+    let identity = found.as_ref().and_then(|(_, object)| table_of(object)?.identity());
+    Ok(super::variable::identity_value(
+        identity.map(|(_, identity)| identity.increment),
+    ))
+}

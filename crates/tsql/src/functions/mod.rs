@@ -1,0 +1,247 @@
+//! Built-in functions: their names, what arguments they take, what type they answer, and their code.
+//!
+//! A function is found by name once, when a query is bound; [`Signature::resolve`] converts the arguments and decides the
+//! result's type; from then on only its [`Implementation`] is called.
+
+mod conversion;
+mod date;
+mod format;
+mod math;
+mod metadata;
+mod miscellaneous;
+mod property;
+mod string;
+mod string_search;
+mod system;
+mod variable;
+
+pub(crate) use metadata::{id_of_schema, type_code};
+pub use variable::global_variable;
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use crate::exec::Context;
+use crate::messages;
+use crate::plan::Expr;
+
+/// A call under way.
+pub struct Call<'c> {
+    /// Session and variables.
+    pub context: &'c Context<'c>,
+    /// The arguments' values.
+    pub values: &'c [Value],
+    /// The arguments as bound: their types.
+    pub expressions: &'c [Expr],
+    /// The type of the result.
+    pub result: SqlType,
+}
+
+/// The code of a function.
+pub type Implementation = fn(&Call<'_>) -> Result<Value>;
+
+impl Call<'_> {
+    /// An argument; NULL beyond the last.
+    pub fn value(&self, index: usize) -> &Value {
+        self.values.get(index).unwrap_or(&Value::Null)
+    }
+
+    /// An argument as text; `None` for NULL.
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.value(index).as_str()
+    }
+
+    /// An argument as a whole number; `None` for NULL.
+    pub fn integer(&self, index: usize) -> Option<i64> {
+        self.value(index).as_i64()
+    }
+
+    /// An argument's type.
+    pub fn argument_type(&self, index: usize) -> SqlType {
+        self.expressions
+            .get(index)
+            .map_or(SqlType::Int, |expression| expression.sql_type)
+    }
+
+    /// Whether any argument is NULL.
+    pub fn any_null(&self) -> bool {
+        self.values.iter().any(Value::is_null)
+    }
+}
+
+/// What a parameter is converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// Taken as it is.
+    Any,
+    /// Text; a string keeps its type, anything else becomes varchar.
+    Text,
+    /// `int`
+    Int,
+    /// `bigint`
+    BigInt,
+    /// `float`
+    Float,
+    /// A number that keeps its type; text becomes float.
+    Number,
+    /// A date or time that keeps its type; text and numbers become datetime.
+    Moment,
+    /// `nvarchar`
+    Name,
+}
+
+/// What type the result has.
+#[derive(Clone, Copy)]
+pub enum Answer {
+    /// Always this.
+    Fixed(SqlType),
+    /// That of an argument.
+    Same(usize),
+    /// Computed from the arguments.
+    Computed(fn(&[Expr]) -> Result<SqlType>),
+}
+
+/// A function as binding sees it.
+#[derive(Clone, Copy)]
+pub struct Signature {
+    /// In lower case.
+    pub name: &'static str,
+    /// Fewest arguments.
+    pub minimum: usize,
+    /// What each parameter is converted to; the last counts for all that follow when `variadic`.
+    pub parameters: &'static [Parameter],
+    /// Whether more arguments than parameters may follow.
+    pub variadic: bool,
+    /// The result's type.
+    pub answer: Answer,
+    /// The code.
+    pub implementation: Implementation,
+}
+
+/// `nvarchar(128)`, the type of names.
+pub const NAME: Answer = Answer::Fixed(SqlType::SYSNAME);
+/// `int`
+pub const INT: Answer = Answer::Fixed(SqlType::Int);
+/// `nvarchar(4000)`
+pub const LONG_NAME: Answer = Answer::Fixed(SqlType::NVarChar(Length::Limited(4000)));
+
+const fn signature(
+    name: &'static str,
+    minimum: usize,
+    parameters: &'static [Parameter],
+    answer: Answer,
+    implementation: Implementation,
+) -> Signature {
+    Signature {
+        name,
+        minimum,
+        parameters,
+        variadic: false,
+        answer,
+        implementation,
+    }
+}
+
+const fn variadic(
+    name: &'static str,
+    minimum: usize,
+    parameters: &'static [Parameter],
+    answer: Answer,
+    implementation: Implementation,
+) -> Signature {
+    Signature {
+        name,
+        minimum,
+        parameters,
+        variadic: true,
+        answer,
+        implementation,
+    }
+}
+
+/// The function of that name.
+pub fn find(name: &str) -> Option<&'static Signature> {
+    let name = name.to_ascii_lowercase();
+    let tables: [&'static [Signature]; 9] = [
+        string::FUNCTIONS,
+        string_search::FUNCTIONS,
+        math::FUNCTIONS,
+        date::FUNCTIONS,
+        conversion::FUNCTIONS,
+        metadata::FUNCTIONS,
+        property::FUNCTIONS,
+        system::FUNCTIONS,
+        miscellaneous::FUNCTIONS,
+    ];
+    tables.into_iter().flatten().find(|signature| signature.name == name)
+}
+
+impl Signature {
+    /// The call's expression: arguments counted and converted, the result's type decided.
+    ///
+    /// # Errors
+    /// 174 or 189 for a wrong number of arguments, 8116 for a type the function does not take.
+    pub fn resolve(&self, arguments: Vec<Expr>) -> Result<Expr> {
+        let (minimum, maximum) = (self.minimum, self.parameters.len());
+        if arguments.len() < minimum || arguments.len() > maximum && !self.variadic {
+            return Err(if minimum == maximum {
+                messages::function_requires(self.name, minimum)
+            } else {
+                messages::function_requires_range(self.name, minimum, maximum)
+            });
+        }
+        let last = self.parameters.last().copied().unwrap_or(Parameter::Any);
+        let converted = arguments.into_iter().enumerate().map(|(index, argument)| {
+            let parameter = self.parameters.get(index).copied().unwrap_or(last);
+            convert_argument(argument, parameter, index + 1, self.name)
+        });
+        let arguments = converted.collect::<Result<Vec<_>>>()?;
+        let sql_type = match self.answer {
+            Answer::Fixed(sql_type) => sql_type,
+            Answer::Same(index) => arguments.get(index).map_or(SqlType::Int, |argument| argument.sql_type),
+            Answer::Computed(compute) => compute(&arguments)?,
+        };
+        let kind = crate::plan::ExprKind::Function {
+            implementation: self.implementation,
+            arguments,
+        };
+        Ok(Expr::new(kind, sql_type))
+    }
+}
+
+fn convert_argument(argument: Expr, parameter: Parameter, position: usize, function: &str) -> Result<Expr> {
+    let own = argument.sql_type;
+    let invalid = || messages::invalid_argument_type(own.name(), position, function);
+    let target = match parameter {
+        Parameter::Any => own,
+        Parameter::Text if own.is_character() => own,
+        Parameter::Text if own.is_binary() => SqlType::VarChar(crate::scalar::data_type::byte_length(own)),
+        Parameter::Text => SqlType::VarChar(crate::scalar::data_type::text_units(own)),
+        Parameter::Int => SqlType::Int,
+        Parameter::BigInt => SqlType::BigInt,
+        Parameter::Float => SqlType::Float,
+        Parameter::Number if own.is_numeric() => own,
+        Parameter::Number => SqlType::Float,
+        Parameter::Moment if own.is_temporal() => own,
+        Parameter::Moment if own.is_character() && argument.is_null_constant() => SqlType::DateTime,
+        Parameter::Moment => SqlType::DateTime,
+        Parameter::Name => SqlType::NVarChar(Length::Limited(4000)),
+    };
+    if argument.is_null_constant() {
+        return Ok(argument.converted(target));
+    }
+    if matches!(
+        parameter,
+        Parameter::Int | Parameter::BigInt | Parameter::Float | Parameter::Number
+    ) && (own.is_temporal() || own == SqlType::UniqueIdentifier)
+    {
+        return Err(invalid());
+    }
+    crate::scalar::data_type::check_conversion(own, target, false).map_err(|_| invalid())?;
+    Ok(argument.converted(target))
+}
+
+/// The error for a name that is no function.
+pub fn unknown(name: &str) -> Error {
+    messages::unknown_function(name)
+}

@@ -1,0 +1,267 @@
+//! SERVERPROPERTY, DATABASEPROPERTYEX, FILEPROPERTY, SESSIONPROPERTY and what they are made of.
+//!
+//! SQL Server answers these as `sql_variant`; here the type follows from the property's name when it is a constant, and is
+//! nvarchar otherwise.
+
+use engine::database::AccessMode;
+use engine::error::Result;
+use engine::instance::Instance;
+use engine::types::{Length, SqlType, Value};
+
+use super::Answer::{Computed, Fixed};
+use super::Parameter::Name;
+use super::{Call, INT, NAME, Signature, signature};
+use crate::plan::{Expr, ExprKind};
+use crate::scalar::convert::convert;
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("collationproperty", 2, &[Name, Name], INT, collationproperty),
+    signature(
+        "databasepropertyex",
+        2,
+        &[Name, Name],
+        Computed(second_property_type),
+        databasepropertyex,
+    ),
+    signature("file_id", 1, &[Name], Fixed(SqlType::SmallInt), file_id),
+    signature("file_idex", 1, &[Name], INT, file_id),
+    signature("file_name", 1, &[super::Parameter::Int], NAME, file_name),
+    signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name),
+    signature("fileproperty", 2, &[Name, Name], INT, fileproperty),
+    signature(
+        "serverproperty",
+        1,
+        &[Name],
+        Computed(first_property_type),
+        serverproperty,
+    ),
+    signature("sessionproperty", 1, &[Name], INT, sessionproperty),
+];
+
+/// Properties that are numbers.
+const NUMERIC: [&str; 20] = [
+    "buildclrversionnumber",
+    "collationid",
+    "comparisonstyle",
+    "editionid",
+    "engineedition",
+    "ishadrenabled",
+    "isclustered",
+    "isfulltextinstalled",
+    "isintegratedsecurityonly",
+    "issingleuser",
+    "isautoclose",
+    "isautocreatestatistics",
+    "isautoshrink",
+    "isautoupdatestatistics",
+    "isfulltextenabled",
+    "islocaldb",
+    "lcid",
+    "processid",
+    "version",
+    "isxtpsupported",
+];
+
+fn property_type(argument: Option<&Expr>) -> SqlType {
+    let name = argument.and_then(|argument| match &argument.kind {
+        ExprKind::Constant(value) => value.as_str().map(str::to_ascii_lowercase),
+        ExprKind::Convert { operand, .. } => match &operand.kind {
+            ExprKind::Constant(value) => value.as_str().map(str::to_ascii_lowercase),
+            _ => None,
+        },
+        _ => None,
+    });
+    match name {
+        Some(name) if NUMERIC.contains(&name.as_str()) => SqlType::Int,
+        _ => SqlType::NVarChar(Length::Limited(256)),
+    }
+}
+
+fn first_property_type(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(property_type(arguments.first()))
+}
+
+fn second_property_type(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(property_type(arguments.get(1)))
+}
+
+/// A property's value in the type that binding has announced.
+fn answer(call: &Call<'_>, value: Value) -> Result<Value> {
+    let own = if matches!(value, Value::Text(_)) {
+        SqlType::NVarChar(Length::Limited(256))
+    } else {
+        SqlType::Int
+    };
+    convert(&value, own, call.result, None)
+}
+
+/// Major version and build number. Builds are those of each version's release (Microsoft's build lists).
+pub(crate) fn major_and_build(instance: &Instance) -> (u8, u16) {
+    let (major, minor) = instance.options.version.product_version();
+    let build = match (major, minor) {
+        (9, _) => 5000,
+        (10, 0) => 6000,
+        (10, _) => 6000,
+        (11, _) => 7001,
+        (12, _) => 6024,
+        (13, _) => 6300,
+        (14, _) => 1000,
+        (15, _) => 2000,
+        (16, _) => 1000,
+        _ => 800,
+    };
+    (major, build)
+}
+
+fn product_version(instance: &Instance) -> String {
+    let minor = instance.options.version.product_version().1;
+    let (major, build) = major_and_build(instance);
+    format!("{major}.{minor}.{build}.0")
+}
+
+/// `@@VERSION`: says in its first words what SQL Server it speaks as, and in its second line what it is.
+pub(crate) fn version_text(instance: &Instance) -> String {
+    format!(
+        "Microsoft SQL Server {} (vlflab) - {} (X64)\n\tvlflab {}, a database engine with SQL Server's log architecture\n",
+        instance.options.version.name().trim_start_matches("SQL Server "),
+        product_version(instance),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn serverproperty(call: &Call<'_>) -> Result<Value> {
+    let instance = &call.context.session.instance;
+    let Some(name) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let value = match name.to_ascii_lowercase().as_str() {
+        "productversion" => Value::from(product_version(instance)),
+        "productlevel" => Value::from("RTM"),
+        "productmajorversion" => Value::from(major_and_build(instance).0.to_string()),
+        "productminorversion" => Value::from(instance.options.version.product_version().1.to_string()),
+        "productbuild" => Value::from(major_and_build(instance).1.to_string()),
+        "edition" => Value::from("Developer Edition (64-bit)"),
+        "engineedition" => Value::Int(3),
+        "editionid" => Value::Int(-2_117_995_310),
+        "servername" | "machinename" | "computernamephysicalnetbios" => {
+            Value::from(instance.options.server_name.as_str())
+        }
+        "instancename" => Value::Null,
+        "collation" => Value::from("SQL_Latin1_General_CP1_CI_AS"),
+        "lcid" => Value::Int(1033),
+        "processid" => Value::Int(std::process::id() as i32),
+        "instancedefaultdatapath" | "instancedefaultlogpath" => {
+            Value::from(format!("{}/data/", instance.folder().display()))
+        }
+        "errorlogfilename" => Value::from(format!("{}/log/ERRORLOG", instance.folder().display())),
+        "isclustered"
+        | "ishadrenabled"
+        | "isfulltextinstalled"
+        | "isintegratedsecurityonly"
+        | "issingleuser"
+        | "islocaldb"
+        | "isxtpsupported" => Value::Int(0),
+        _ => Value::Null,
+    };
+    answer(call, value)
+}
+
+fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
+    let session = call.context.session;
+    let (Some(name), Some(property)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let slots = session.instance.slots();
+    let Some(slot) = slots
+        .iter()
+        .find(|slot| slot.entry().name.to_lowercase() == name.to_lowercase())
+    else {
+        return Ok(Value::Null);
+    };
+    let database = slot.database().ok();
+    let value = match property.to_ascii_lowercase().as_str() {
+        "status" => Value::from(slot.state().number_and_name().1),
+        "updateability" => Value::from("READ_WRITE"),
+        "useraccess" => Value::from(match database.map(|database| database.access()) {
+            Some(AccessMode::Single(_)) => "SINGLE_USER",
+            Some(AccessMode::Restricted) => "RESTRICTED_USER",
+            _ => "MULTI_USER",
+        }),
+        "recovery" => database.map_or(Value::Null, |database| Value::from(database.recovery_model().name())),
+        "collation" => Value::from("SQL_Latin1_General_CP1_CI_AS"),
+        "version" => Value::Int(957),
+        "lcid" => Value::Int(1033),
+        "isautoclose" | "isautoshrink" | "isfulltextenabled" => Value::Int(0),
+        "isautocreatestatistics" | "isautoupdatestatistics" => Value::Int(1),
+        _ => Value::Null,
+    };
+    answer(call, value)
+}
+
+fn collationproperty(call: &Call<'_>) -> Result<Value> {
+    Ok(match call.text(1).map(str::to_ascii_lowercase).as_deref() {
+        Some("codepage") => Value::Int(1252),
+        Some("lcid") => Value::Int(1033),
+        _ => Value::Null,
+    })
+}
+
+fn file_id(call: &Call<'_>) -> Result<Value> {
+    let Some(name) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let entry = call.context.session.database().entry();
+    let found = entry.files.iter().find(|file| file.name.eq_ignore_ascii_case(name));
+    let id = found.map_or(Value::Null, |file| Value::Int(i32::from(file.file_id)));
+    convert(&id, SqlType::Int, call.result, None)
+}
+
+fn file_name(call: &Call<'_>) -> Result<Value> {
+    let entry = call.context.session.database().entry();
+    let found = entry
+        .files
+        .iter()
+        .find(|file| Some(i64::from(file.file_id)) == call.integer(0));
+    Ok(found.map_or(Value::Null, |file| Value::from(file.name.as_str())))
+}
+
+fn filegroup_name(call: &Call<'_>) -> Result<Value> {
+    Ok(if call.integer(0) == Some(1) {
+        Value::from("PRIMARY")
+    } else {
+        Value::Null
+    })
+}
+
+fn fileproperty(call: &Call<'_>) -> Result<Value> {
+    let (Some(name), Some(property)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let database = call.context.session.database();
+    let entry = database.entry();
+    let Some(file) = entry.files.iter().find(|file| file.name.eq_ignore_ascii_case(name)) else {
+        return Ok(Value::Null);
+    };
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "isreadonly" => Value::Int(0),
+        "isprimaryfile" => Value::Int(i32::from(file.file_id == 1)),
+        "islogfile" => Value::Int(i32::from(file.log)),
+        "spaceused" => Value::Int(crate::views::used_pages(&database, file) as i32),
+        _ => Value::Null,
+    })
+}
+
+fn sessionproperty(call: &Call<'_>) -> Result<Value> {
+    let options = call.context.session.options();
+    let on = match call.text(0).map(str::to_ascii_uppercase).as_deref() {
+        Some("ANSI_NULLS") => options.ansi_nulls,
+        Some("ANSI_PADDING") => options.ansi_padding,
+        Some("ANSI_WARNINGS") => options.ansi_warnings,
+        Some("ARITHABORT") => options.arithabort,
+        Some("CONCAT_NULL_YIELDS_NULL") => options.concat_null_yields_null,
+        Some("QUOTED_IDENTIFIER") => options.quoted_identifier,
+        Some("NUMERIC_ROUNDABORT") => false,
+        _ => return Ok(Value::Null),
+    };
+    Ok(Value::Int(i32::from(on)))
+}

@@ -1,0 +1,430 @@
+//! String functions that build strings.
+
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value, cp1252};
+
+use super::Answer::{Computed, Fixed, Same};
+use super::Parameter::{Any, BigInt, Float, Int, Text};
+use super::{Call, INT, NAME, Signature, signature, variadic};
+use crate::messages;
+use crate::plan::Expr;
+use crate::scalar::convert::text_length;
+use crate::scalar::data_type::{byte_length, string_type, text_units};
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("ascii", 1, &[Text], INT, ascii),
+    signature("char", 1, &[Int], Fixed(SqlType::Char(1)), char),
+    variadic("concat", 2, &[Any], Computed(concatenated), concat),
+    variadic("concat_ws", 3, &[Any], Computed(concatenated), concat_ws),
+    signature("datalength", 1, &[Any], Fixed(SqlType::Int), datalength),
+    signature("left", 2, &[Text, Int], Computed(variable), left),
+    signature("len", 1, &[Text], INT, len),
+    signature("lower", 1, &[Text], Computed(variable), lower),
+    signature("ltrim", 1, &[Text, Text], Computed(variable), ltrim),
+    signature("nchar", 1, &[Int], Fixed(SqlType::NChar(1)), nchar),
+    signature(
+        "quotename",
+        1,
+        &[Text, Text],
+        Fixed(SqlType::NVarChar(Length::Limited(258))),
+        quotename,
+    ),
+    signature("replicate", 2, &[Text, BigInt], Computed(replicated), replicate),
+    signature("reverse", 1, &[Text], Computed(variable), reverse),
+    signature("right", 2, &[Text, Int], Computed(variable), right),
+    signature("rtrim", 1, &[Text, Text], Computed(variable), rtrim),
+    signature(
+        "soundex",
+        1,
+        &[Text],
+        Fixed(SqlType::VarChar(Length::Limited(4))),
+        soundex,
+    ),
+    signature(
+        "space",
+        1,
+        &[Int],
+        Fixed(SqlType::VarChar(Length::Limited(8000))),
+        space,
+    ),
+    signature(
+        "str",
+        1,
+        &[Float, Int, Int],
+        Fixed(SqlType::VarChar(Length::Limited(255))),
+        str,
+    ),
+    signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff),
+    signature("substring", 3, &[Any, Int, Int], Computed(variable), substring),
+    signature("trim", 1, &[Text, Text], Same(0), trim),
+    signature("unicode", 1, &[Text], INT, unicode),
+    signature("upper", 1, &[Text], Computed(variable), upper),
+    signature("parsename", 2, &[Text, Int], NAME, parsename),
+];
+
+/// The variable form of the first argument's type.
+fn variable(arguments: &[Expr]) -> Result<SqlType> {
+    let sql_type = arguments
+        .first()
+        .map_or(SqlType::VarChar(Length::Max), |argument| argument.sql_type);
+    Ok(match sql_type {
+        _ if sql_type.is_binary() => SqlType::VarBinary(byte_length(sql_type)),
+        _ if sql_type.is_character() => string_type(sql_type.is_unicode(), byte_length(sql_type)),
+        _ => string_type(false, text_units(sql_type)),
+    })
+}
+
+/// REPLICATE cuts at 8000 bytes unless its argument is `max` (SQL Server docs).
+fn replicated(arguments: &[Expr]) -> Result<SqlType> {
+    let sql_type = variable(arguments)?;
+    Ok(match byte_length(sql_type) {
+        Length::Max => sql_type,
+        Length::Limited(_) => string_type(sql_type.is_unicode(), Length::Limited(8000)),
+    })
+}
+
+fn stuffed(arguments: &[Expr]) -> Result<SqlType> {
+    let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
+    let is_max = |index: usize| {
+        arguments
+            .get(index)
+            .is_some_and(|argument| byte_length(argument.sql_type) == Length::Max)
+    };
+    let length = if is_max(0) || is_max(3) {
+        Length::Max
+    } else {
+        Length::Limited(8000)
+    };
+    Ok(string_type(unicode, length))
+}
+
+fn concatenated(arguments: &[Expr]) -> Result<SqlType> {
+    let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
+    let mut total = 0u32;
+    for argument in arguments {
+        match text_units(argument.sql_type) {
+            Length::Max => return Ok(string_type(unicode, Length::Max)),
+            Length::Limited(units) => total += u32::from(units),
+        }
+    }
+    Ok(string_type(unicode, Length::Limited(total.min(8000) as u16)))
+}
+
+/// Answers NULL when an argument is, else what `compute` makes of the first argument's text.
+fn on_text(call: &Call<'_>, compute: impl FnOnce(&str) -> String) -> Result<Value> {
+    match call.text(0) {
+        Some(text) if !call.any_null() => Ok(Value::from(compute(text))),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn ascii(call: &Call<'_>) -> Result<Value> {
+    let first = call.text(0).and_then(|text| text.chars().next());
+    Ok(first.map_or(Value::Null, |character| {
+        Value::Int(i32::from(cp1252::encode_char(character).unwrap_or(b'?')))
+    }))
+}
+
+fn unicode(call: &Call<'_>) -> Result<Value> {
+    let first = call.text(0).and_then(|text| text.encode_utf16().next());
+    Ok(first.map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
+}
+
+fn char(call: &Call<'_>) -> Result<Value> {
+    let byte = call.integer(0).and_then(|code| u8::try_from(code).ok());
+    Ok(byte.map_or(Value::Null, |byte| Value::from(cp1252::decode_byte(byte).to_string())))
+}
+
+fn nchar(call: &Call<'_>) -> Result<Value> {
+    let character = call
+        .integer(0)
+        .and_then(|code| u32::try_from(code).ok())
+        .and_then(char::from_u32);
+    Ok(character.map_or(Value::Null, |character| Value::from(character.to_string())))
+}
+
+/// Any value as CONCAT writes it; NULL is the empty string.
+fn as_text(call: &Call<'_>, index: usize) -> Result<String> {
+    let target = string_type(call.result.is_unicode(), Length::Max);
+    let value = crate::scalar::convert::convert(call.value(index), call.argument_type(index), target, None)?;
+    Ok(value.as_str().unwrap_or("").to_owned())
+}
+
+fn concat(call: &Call<'_>) -> Result<Value> {
+    let mut text = String::new();
+    for index in 0..call.values.len() {
+        text.push_str(&as_text(call, index)?);
+    }
+    Ok(Value::from(text))
+}
+
+fn concat_ws(call: &Call<'_>) -> Result<Value> {
+    let separator = as_text(call, 0)?;
+    let mut parts = Vec::new();
+    for index in 1..call.values.len() {
+        if !call.value(index).is_null() {
+            parts.push(as_text(call, index)?);
+        }
+    }
+    Ok(Value::from(parts.join(&separator)))
+}
+
+fn datalength(call: &Call<'_>) -> Result<Value> {
+    let sql_type = call.argument_type(0);
+    let length = match call.value(0) {
+        Value::Null => return Ok(Value::Null),
+        Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
+        Value::Text(text) => text_length(text, false),
+        Value::Binary(bytes) => bytes.len(),
+        _ => sql_type.fixed_bytes().unwrap_or(0),
+    };
+    Ok(Value::Int(i32::try_from(length).unwrap_or(i32::MAX)))
+}
+
+fn len(call: &Call<'_>) -> Result<Value> {
+    let unicode = call.argument_type(0).is_unicode();
+    Ok(call.text(0).map_or(Value::Null, |text| {
+        Value::Int(i32::try_from(text_length(text.trim_end_matches(' '), unicode)).unwrap_or(i32::MAX))
+    }))
+}
+
+fn lower(call: &Call<'_>) -> Result<Value> {
+    on_text(call, |text| {
+        if text.is_ascii() {
+            text.to_ascii_lowercase()
+        } else {
+            text.to_lowercase()
+        }
+    })
+}
+
+fn upper(call: &Call<'_>) -> Result<Value> {
+    // The sharp s has no capital of its own in the code page and stays.
+    let upper_one = |character: char| {
+        let mut upper = character.to_uppercase();
+        match (upper.next(), upper.next()) {
+            (Some(single), None) => single,
+            _ => character,
+        }
+    };
+    on_text(call, |text| {
+        if text.is_ascii() {
+            text.to_ascii_uppercase()
+        } else {
+            text.chars().map(upper_one).collect()
+        }
+    })
+}
+
+/// A count of characters that must not be negative.
+fn count(call: &Call<'_>, index: usize, function: &str) -> Result<usize> {
+    let number = call.integer(index).unwrap_or(0);
+    usize::try_from(number).map_err(|_| messages::invalid_length(function))
+}
+
+fn left(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let count = count(call, 1, "left")?;
+    on_text(call, |text| text.chars().take(count).collect())
+}
+
+fn right(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let count = count(call, 1, "right")?;
+    on_text(call, |text| {
+        let length = text.chars().count();
+        text.chars().skip(length.saturating_sub(count)).collect()
+    })
+}
+
+/// The characters to trim; a blank when none are given.
+fn trimmed(call: &Call<'_>, index: usize) -> Vec<char> {
+    call.text(index)
+        .map_or_else(|| vec![' '], |text| text.chars().collect())
+}
+
+fn ltrim(call: &Call<'_>) -> Result<Value> {
+    let characters = trimmed(call, 1);
+    on_text(call, |text| text.trim_start_matches(characters.as_slice()).to_owned())
+}
+
+fn rtrim(call: &Call<'_>) -> Result<Value> {
+    let characters = trimmed(call, 1);
+    on_text(call, |text| text.trim_end_matches(characters.as_slice()).to_owned())
+}
+
+/// `TRIM(characters FROM text)` comes as `TRIM(characters, text)`.
+fn trim(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let (characters, text) = match call.text(1) {
+        Some(text) => (trimmed(call, 0), text),
+        None => (vec![' '], call.text(0).unwrap_or("")),
+    };
+    Ok(Value::text(text.trim_matches(characters.as_slice())))
+}
+
+fn quotename(call: &Call<'_>) -> Result<Value> {
+    let quote = call.text(1).unwrap_or("[").chars().next().unwrap_or('[');
+    let (open, close) = match quote {
+        '[' | ']' => ('[', ']'),
+        '(' | ')' => ('(', ')'),
+        '<' | '>' => ('<', '>'),
+        '{' | '}' => ('{', '}'),
+        '\'' | '"' | '`' => (quote, quote),
+        _ => return Ok(Value::Null),
+    };
+    let Some(text) = call.text(0).filter(|text| text.chars().count() <= 128) else {
+        return Ok(Value::Null);
+    };
+    let doubled = text.replace(close, &format!("{close}{close}"));
+    Ok(Value::from(format!("{open}{doubled}{close}")))
+}
+
+fn replicate(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(times)) = (call.text(0), call.integer(1)) else {
+        return Ok(Value::Null);
+    };
+    let Ok(times) = usize::try_from(times) else {
+        return Ok(Value::Null);
+    };
+    let limit = byte_length(call.result).units_max().min(1 << 28);
+    let length = text_length(text, call.result.is_unicode());
+    if length == 0 || times == 0 {
+        return Ok(Value::text(""));
+    }
+    let whole = times.min(limit / length);
+    let mut repeated = text.repeat(whole);
+    if whole < times {
+        repeated.extend(text.chars().take(limit - whole * length));
+    }
+    Ok(Value::from(repeated))
+}
+
+fn reverse(call: &Call<'_>) -> Result<Value> {
+    on_text(call, |text| text.chars().rev().collect())
+}
+
+fn soundex(call: &Call<'_>) -> Result<Value> {
+    let code = |character: char| match character.to_ascii_lowercase() {
+        'b' | 'f' | 'p' | 'v' => Some('1'),
+        'c' | 'g' | 'j' | 'k' | 'q' | 's' | 'x' | 'z' => Some('2'),
+        'd' | 't' => Some('3'),
+        'l' => Some('4'),
+        'm' | 'n' => Some('5'),
+        'r' => Some('6'),
+        _ => None,
+    };
+    on_text(call, |text| {
+        let mut letters = text.chars().take_while(char::is_ascii_alphabetic);
+        let Some(first) = letters.next() else {
+            return "0000".to_owned();
+        };
+        let mut result = first.to_ascii_uppercase().to_string();
+        let mut previous = code(first);
+        for letter in letters {
+            let next = code(letter);
+            if next.is_some() && next != previous {
+                result.extend(next);
+            }
+            if !matches!(letter.to_ascii_lowercase(), 'h' | 'w') {
+                previous = next;
+            }
+        }
+        format!("{result:0<4}").chars().take(4).collect()
+    })
+}
+
+fn space(call: &Call<'_>) -> Result<Value> {
+    let times = call.integer(0).and_then(|times| usize::try_from(times).ok());
+    Ok(times.map_or(Value::Null, |times| Value::from(" ".repeat(times.min(8000)))))
+}
+
+/// `STR(number, length, decimals)`: right-aligned; stars when it does not fit.
+fn str(call: &Call<'_>) -> Result<Value> {
+    let Value::Float(number) = *call.value(0) else {
+        return Ok(Value::Null);
+    };
+    let width = usize::try_from(call.integer(1).unwrap_or(10)).unwrap_or(0).min(8000);
+    let decimals = usize::try_from(call.integer(2).unwrap_or(0)).unwrap_or(0).min(16);
+    let whole = format!("{number:.0}");
+    if whole.len() > width {
+        return Ok(Value::from("*".repeat(width)));
+    }
+    let decimals = decimals.min(width.saturating_sub(whole.len() + 1));
+    Ok(Value::from(format!("{number:>width$.decimals$}")))
+}
+
+fn stuff(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(start), Some(length)) = (call.text(0), call.integer(1), call.integer(2)) else {
+        return Ok(Value::Null);
+    };
+    let characters: Vec<char> = text.chars().collect();
+    if start < 1 || length < 0 || start as usize > characters.len() {
+        return Ok(Value::Null);
+    }
+    let start = start as usize - 1;
+    let end = start.saturating_add(length as usize).min(characters.len());
+    let mut result: String = characters[..start].iter().collect();
+    result.push_str(call.text(3).unwrap_or(""));
+    result.extend(&characters[end..]);
+    Ok(Value::from(result))
+}
+
+fn substring(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let (start, length) = (call.integer(1).unwrap_or(0), call.integer(2).unwrap_or(0));
+    if length < 0 {
+        return Err(messages::invalid_length("substring"));
+    }
+    // Positions before the first character use up length.
+    let end = usize::try_from((start - 1).saturating_add(length)).unwrap_or(0);
+    let start = usize::try_from(start - 1).unwrap_or(0);
+    Ok(match call.value(0) {
+        Value::Binary(bytes) => Value::binary(
+            bytes
+                .get(start.min(bytes.len())..end.min(bytes.len()))
+                .unwrap_or_default(),
+        ),
+        Value::Text(text) if text.is_ascii() => {
+            Value::text(text.get(start.min(text.len())..end.min(text.len())).unwrap_or(""))
+        }
+        Value::Text(text) => Value::from(
+            text.chars()
+                .skip(start)
+                .take(end.saturating_sub(start))
+                .collect::<String>(),
+        ),
+        _ => {
+            return Err(messages::invalid_argument_type(
+                call.argument_type(0).name(),
+                1,
+                "substring",
+            ));
+        }
+    })
+}
+
+/// `PARSENAME('db.schema.object', n)`: the n-th part from the right.
+fn parsename(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(part)) = (call.text(0), call.integer(1)) else {
+        return Ok(Value::Null);
+    };
+    let parts: Vec<&str> = text.split('.').collect();
+    if parts.len() > 4 || !(1..=4).contains(&part) {
+        return Ok(Value::Null);
+    }
+    let found = parts
+        .iter()
+        .rev()
+        .nth(part as usize - 1)
+        .filter(|part| !part.is_empty());
+    Ok(found.map_or(Value::Null, |part| Value::text(part.trim_matches(['[', ']', '"']))))
+}

@@ -1,0 +1,131 @@
+//! String functions that look for strings in strings. They compare as the collation does: without case.
+
+use engine::error::Result;
+use engine::types::collation::equal_characters;
+use engine::types::{Length, SqlType, Value};
+
+use super::Answer::{Computed, Fixed};
+use super::Parameter::{Int, Text};
+use super::{Call, INT, Signature, signature};
+use crate::plan::Expr;
+use crate::scalar::data_type::{byte_length, string_type};
+use crate::scalar::like::Pattern;
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("charindex", 2, &[Text, Text, Int], INT, charindex),
+    signature("patindex", 2, &[Text, Text], INT, patindex),
+    signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace),
+    signature(
+        "translate",
+        3,
+        &[Text, Text, Text],
+        Fixed(SqlType::NVarChar(Length::Limited(4000))),
+        translate,
+    ),
+    signature(
+        "string_escape",
+        2,
+        &[Text, Text],
+        Fixed(SqlType::NVarChar(Length::Max)),
+        string_escape,
+    ),
+];
+
+fn replaced(arguments: &[Expr]) -> Result<SqlType> {
+    let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
+    let is_max = arguments
+        .first()
+        .is_some_and(|argument| byte_length(argument.sql_type) == Length::Max);
+    Ok(string_type(
+        unicode,
+        if is_max { Length::Max } else { Length::Limited(8000) },
+    ))
+}
+
+/// Where `wanted` begins in `text` at or after `start`.
+fn find(text: &[char], wanted: &[char], start: usize) -> Option<usize> {
+    let last = text.len().checked_sub(wanted.len())?;
+    (start..=last).find(|&at| {
+        text[at..]
+            .iter()
+            .zip(wanted)
+            .all(|(&left, &right)| equal_characters(left, right))
+    })
+}
+
+fn charindex(call: &Call<'_>) -> Result<Value> {
+    let (Some(wanted), Some(text)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let wanted: Vec<char> = wanted.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let start = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
+    if wanted.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    Ok(Value::Int(find(&text, &wanted, start).map_or(0, |at| at as i32 + 1)))
+}
+
+fn patindex(call: &Call<'_>) -> Result<Value> {
+    let (Some(pattern), Some(text)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    Ok(Value::Int(Pattern::new(pattern, None).position(text) as i32))
+}
+
+fn replace(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(wanted), Some(by)) = (call.text(0), call.text(1), call.text(2)) else {
+        return Ok(Value::Null);
+    };
+    if wanted.is_empty() {
+        return Ok(call.value(0).clone());
+    }
+    let text: Vec<char> = text.chars().collect();
+    let wanted: Vec<char> = wanted.chars().collect();
+    let mut result = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(found) = find(&text, &wanted, at) {
+        result.extend(&text[at..found]);
+        result.push_str(by);
+        at = found + wanted.len();
+    }
+    result.extend(&text[at..]);
+    Ok(Value::from(result))
+}
+
+fn translate(call: &Call<'_>) -> Result<Value> {
+    let (Some(text), Some(from), Some(to)) = (call.text(0), call.text(1), call.text(2)) else {
+        return Ok(Value::Null);
+    };
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    if from.len() != to.len() {
+        let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
+        return Err(engine::error::Error::new(9828, 16, 1, text));
+    }
+    let replaced = text.chars().map(|character| {
+        let found = from.iter().position(|&wanted| equal_characters(wanted, character));
+        found.map_or(character, |index| to[index])
+    });
+    Ok(Value::from(replaced.collect::<String>()))
+}
+
+/// `STRING_ESCAPE(text, 'json')`
+fn string_escape(call: &Call<'_>) -> Result<Value> {
+    let Some(text) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let mut result = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '"' => result.push_str("\\\""),
+            '\\' => result.push_str("\\\\"),
+            '/' => result.push_str("\\/"),
+            '\n' => result.push_str("\\n"),
+            '\r' => result.push_str("\\r"),
+            '\t' => result.push_str("\\t"),
+            control if u32::from(control) < 32 => result.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => result.push(other),
+        }
+    }
+    Ok(Value::from(result))
+}

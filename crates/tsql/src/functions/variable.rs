@@ -1,0 +1,109 @@
+//! Global variables: `@@ROWCOUNT` and the others are functions without parentheses.
+
+use engine::error::Result;
+use engine::types::{Decimal, Length, SqlType, Value};
+
+use super::Answer::Fixed;
+use super::{Call, INT, NAME, Signature, signature};
+use crate::plan::Expr;
+
+const SMALL: super::Answer = Fixed(SqlType::SmallInt);
+const TEXT: super::Answer = Fixed(SqlType::NVarChar(Length::Limited(300)));
+
+const VARIABLES: &[Signature] = &[
+    signature("@@connections", 0, &[], INT, |_| Ok(Value::Int(0))),
+    signature("@@cpu_busy", 0, &[], INT, |_| Ok(Value::Int(0))),
+    signature("@@cursor_rows", 0, &[], INT, |_| Ok(Value::Int(0))),
+    signature("@@datefirst", 0, &[], Fixed(SqlType::TinyInt), |_| {
+        Ok(Value::TinyInt(7))
+    }),
+    signature("@@dbts", 0, &[], Fixed(SqlType::VarBinary(Length::Limited(8))), |_| {
+        Ok(Value::binary(&[0; 8][..]))
+    }),
+    signature("@@error", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.error_number()))
+    }),
+    signature("@@fetch_status", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.fetch_status()))
+    }),
+    signature(
+        "@@identity",
+        0,
+        &[],
+        Fixed(SqlType::Decimal {
+            precision: 38,
+            scale: 0,
+        }),
+        identity,
+    ),
+    signature("@@langid", 0, &[], SMALL, |_| Ok(Value::SmallInt(0))),
+    signature("@@language", 0, &[], NAME, |_| Ok(Value::from("us_english"))),
+    signature("@@lock_timeout", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.options().lock_timeout_ms))
+    }),
+    signature("@@max_connections", 0, &[], INT, |_| Ok(Value::Int(32_767))),
+    signature("@@max_precision", 0, &[], Fixed(SqlType::TinyInt), |_| {
+        Ok(Value::TinyInt(38))
+    }),
+    signature("@@microsoftversion", 0, &[], INT, microsoft_version),
+    signature("@@nestlevel", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.nest_level() as i32))
+    }),
+    signature("@@options", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.options().bits()))
+    }),
+    signature("@@procid", 0, &[], INT, |_| Ok(Value::Int(0))),
+    signature("@@rowcount", 0, &[], INT, row_count),
+    signature("@@servername", 0, &[], NAME, server_name),
+    signature("@@servicename", 0, &[], NAME, |_| Ok(Value::from("MSSQLSERVER"))),
+    signature("@@spid", 0, &[], SMALL, |call| {
+        Ok(Value::SmallInt(call.context.session.id as i16))
+    }),
+    signature("@@textsize", 0, &[], INT, |_| Ok(Value::Int(i32::MAX))),
+    signature("@@trancount", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.transaction_count() as i32))
+    }),
+    signature("@@version", 0, &[], TEXT, version),
+];
+
+/// The expression of a global variable; `None` when there is none of that name.
+///
+/// # Errors
+/// None in practice; the signature's own.
+pub fn global_variable(name: &str) -> Option<Result<Expr>> {
+    let name = name.to_ascii_lowercase();
+    let signature = VARIABLES.iter().find(|signature| signature.name == name)?;
+    Some(signature.resolve(Vec::new()))
+}
+
+/// An identity value as `numeric(38, 0)`.
+pub(super) fn identity_value(identity: Option<i64>) -> Value {
+    identity.map_or(Value::Null, |identity| {
+        Value::Decimal(Decimal::new(i128::from(identity), 38, 0))
+    })
+}
+
+fn identity(call: &Call<'_>) -> Result<Value> {
+    Ok(identity_value(call.context.session.identity()))
+}
+
+fn row_count(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::Int(
+        i32::try_from(call.context.session.row_count()).unwrap_or(i32::MAX),
+    ))
+}
+
+fn server_name(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::from(call.context.session.instance.options.server_name.as_str()))
+}
+
+fn version(call: &Call<'_>) -> Result<Value> {
+    Ok(Value::from(super::property::version_text(
+        &call.context.session.instance,
+    )))
+}
+
+fn microsoft_version(call: &Call<'_>) -> Result<Value> {
+    let (major, build) = super::property::major_and_build(&call.context.session.instance);
+    Ok(Value::Int((i32::from(major) << 24) | i32::from(build)))
+}

@@ -1,0 +1,163 @@
+//! Typed conditions: true, false or unknown.
+
+use super::{Expr, Subquery};
+use crate::ast::ComparisonOperator;
+
+/// ALL or ANY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// `ALL`
+    All,
+    /// `ANY`, `SOME`, and `IN`.
+    Any,
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// True or false; `None` is unknown.
+    Constant(Option<bool>),
+    /// All hold.
+    And(Vec<Condition>),
+    /// One holds.
+    Or(Vec<Condition>),
+    /// Does not hold.
+    Not(Box<Condition>),
+    /// `left operator right`, both of one type.
+    Compare {
+        /// Which.
+        operator: ComparisonOperator,
+        /// Left side.
+        left: Expr,
+        /// Right side.
+        right: Expr,
+    },
+    /// `operand IN (list)`, all of one type.
+    In {
+        /// The value looked for.
+        operand: Expr,
+        /// The list.
+        list: Vec<Expr>,
+    },
+    /// `operand LIKE pattern ESCAPE escape`
+    Like {
+        /// The text.
+        operand: Expr,
+        /// The pattern.
+        pattern: Expr,
+        /// The escape character.
+        escape: Option<Expr>,
+    },
+    /// `operand IS NULL`
+    IsNull(Expr),
+    /// `left IS DISTINCT FROM right`
+    IsDistinct(Expr, Expr),
+    /// `EXISTS (query)`
+    Exists(Subquery),
+    /// `operand operator ALL | ANY (query)`; the query's one column has the operand's type.
+    Quantified {
+        /// The value compared.
+        operand: Expr,
+        /// The comparison.
+        operator: ComparisonOperator,
+        /// With all rows or with any.
+        quantifier: Quantifier,
+        /// The rows.
+        subquery: Subquery,
+    },
+}
+
+impl Condition {
+    /// Joins conditions by AND; nothing is true.
+    pub fn all(mut conditions: Vec<Condition>) -> Condition {
+        match conditions.len() {
+            0 => Condition::Constant(Some(true)),
+            1 => conditions.remove(0),
+            _ => Condition::And(conditions),
+        }
+    }
+
+    /// Takes apart what AND joins.
+    pub fn into_conjuncts(self) -> Vec<Condition> {
+        match self {
+            Condition::And(parts) => parts.into_iter().flat_map(Condition::into_conjuncts).collect(),
+            other => vec![other],
+        }
+    }
+
+    /// Calls `visit` for every expression directly inside.
+    pub fn for_each_expression<'c>(&'c self, visit: &mut dyn FnMut(&'c Expr)) {
+        match self {
+            Condition::Constant(_) => {}
+            Condition::And(parts) | Condition::Or(parts) => {
+                parts.iter().for_each(|part| part.for_each_expression(visit));
+            }
+            Condition::Not(inner) => inner.for_each_expression(visit),
+            Condition::Compare { left, right, .. } | Condition::IsDistinct(left, right) => {
+                visit(left);
+                visit(right);
+            }
+            Condition::In { operand, list } => {
+                visit(operand);
+                list.iter().for_each(visit);
+            }
+            Condition::Like {
+                operand,
+                pattern,
+                escape,
+            } => {
+                visit(operand);
+                visit(pattern);
+                escape.iter().for_each(visit);
+            }
+            Condition::IsNull(operand) => visit(operand),
+            Condition::Exists(subquery) => subquery.captures.iter().for_each(visit),
+            Condition::Quantified { operand, subquery, .. } => {
+                visit(operand);
+                subquery.captures.iter().for_each(visit);
+            }
+        }
+    }
+
+    /// Calls `change` for every expression directly inside.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn change_expressions<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Condition::Constant(_) => Ok(()),
+            Condition::And(parts) | Condition::Or(parts) => {
+                parts.iter_mut().try_for_each(|part| part.change_expressions(change))
+            }
+            Condition::Not(inner) => inner.change_expressions(change),
+            Condition::Compare { left, right, .. } | Condition::IsDistinct(left, right) => {
+                change(left)?;
+                change(right)
+            }
+            Condition::In { operand, list } => {
+                change(operand)?;
+                list.iter_mut().try_for_each(change)
+            }
+            Condition::Like {
+                operand,
+                pattern,
+                escape,
+            } => {
+                change(operand)?;
+                change(pattern)?;
+                escape.iter_mut().try_for_each(change)
+            }
+            Condition::IsNull(operand) => change(operand),
+            Condition::Exists(subquery) => subquery.captures.iter_mut().try_for_each(change),
+            Condition::Quantified { operand, subquery, .. } => {
+                change(operand)?;
+                subquery.captures.iter_mut().try_for_each(change)
+            }
+        }
+    }
+
+    /// Marks the columns of the current row that this condition reads.
+    pub fn mark_columns(&self, used: &mut [bool]) {
+        self.for_each_expression(&mut |expression| expression.mark_columns(used));
+    }
+}

@@ -1,0 +1,19 @@
+//! Bound queries: every name resolved, every type known, every conversion explicit.
+//!
+//! A plan is immutable, shared between executions and free of references to a session. Rows of one SELECT live in one *wide
+//! row*: every source of FROM owns a range of it and writes its columns there in place, so that a join copies nothing.
+//! Aggregation and projection begin a new row of their own.
+//!
+//! Invariant: the operands of an [`ExprKind::Arithmetic`] and of a [`Condition::Compare`] already have the types the
+//! operation works on; evaluation never converts on its own.
+
+mod condition;
+mod expression;
+mod node;
+
+pub use condition::{Condition, Quantifier};
+pub use expression::{Expr, ExprKind, Subquery};
+pub use node::{
+    AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind, SortKey,
+    TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+};

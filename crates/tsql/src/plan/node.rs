@@ -1,0 +1,394 @@
+//! The operators of a bound query.
+
+use std::fmt;
+use std::sync::Arc;
+
+use engine::session::Table;
+use engine::types::SqlType;
+
+use super::{Condition, Expr};
+use crate::session::ResultColumn;
+use crate::views::SystemView;
+
+/// A query with its result columns.
+#[derive(Debug)]
+pub struct QueryPlan {
+    /// Produces rows whose first columns are the result; further ones are sort keys.
+    pub root: Node,
+    /// Width of the rows of `root`.
+    pub width: usize,
+    /// The result columns.
+    pub columns: Vec<ResultColumn>,
+}
+
+/// A table as plans refer to it, open for as long as the plan lives.
+pub struct BoundTable {
+    /// The engine's table.
+    pub table: Table,
+    /// `database.schema.table`, as errors name it.
+    pub full_name: String,
+}
+
+impl fmt::Debug for BoundTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.full_name)
+    }
+}
+
+/// A search in an index instead of a scan of everything.
+#[derive(Clone, Debug)]
+pub struct IndexSeek {
+    /// Place of the index in the table's list.
+    pub index: usize,
+    /// Values of the leading key columns, each of its column's type.
+    pub equal: Vec<Expr>,
+    /// Bounds of the next key column: value and whether the value itself counts.
+    pub low: Option<(Expr, bool)>,
+    /// The upper bound.
+    pub high: Option<(Expr, bool)>,
+}
+
+/// A scan of a table into its range of the wide row.
+#[derive(Debug)]
+pub struct ScanNode {
+    /// The table.
+    pub table: Arc<BoundTable>,
+    /// Where its columns begin in the wide row.
+    pub offset: usize,
+    /// The columns to decode, by their number in the table.
+    pub columns: Vec<usize>,
+    /// Where to put the row's locator, for UPDATE and DELETE.
+    pub locator: Option<usize>,
+    /// How to find the rows.
+    pub seek: Option<IndexSeek>,
+    /// NOLOCK or READUNCOMMITTED.
+    pub dirty: bool,
+    /// UPDLOCK, XLOCK, or the target of UPDATE and DELETE.
+    pub for_update: bool,
+}
+
+/// Kinds of joins. A right join is a left one with its sides exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Matching pairs.
+    Inner,
+    /// And left rows without partner.
+    Left,
+    /// And rows of both sides without partner.
+    Full,
+}
+
+/// How TOP counts.
+#[derive(Clone, Debug)]
+pub struct TopCount {
+    /// A bigint, or a float of percent.
+    pub count: Expr,
+    /// `PERCENT`
+    pub percent: bool,
+    /// Number of leading sort keys that tie, with `WITH TIES`; they are columns of the row.
+    pub ties: Option<Vec<SortKey>>,
+}
+
+/// One key of a sort: a column of the sorted row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    /// Its place.
+    pub column: usize,
+    /// `DESC`
+    pub descending: bool,
+}
+
+/// Set operations of two queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetKind {
+    /// `UNION ALL`
+    UnionAll,
+    /// `UNION`
+    Union,
+    /// `EXCEPT`
+    Except,
+    /// `INTERSECT`
+    Intersect,
+}
+
+/// Aggregate functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// `COUNT(*)`
+    CountRows,
+    /// `COUNT(x)`, `COUNT_BIG(x)`
+    Count,
+    /// `SUM`
+    Sum,
+    /// `AVG`
+    Average,
+    /// `MIN`
+    Minimum,
+    /// `MAX`
+    Maximum,
+    /// `STDEV`, `STDEVP`, `VAR`, `VARP`
+    Deviation {
+        /// Divide by n, not n - 1.
+        population: bool,
+        /// Take the root.
+        root: bool,
+    },
+    /// `STRING_AGG`
+    Concatenate,
+    /// `CHECKSUM_AGG`
+    Checksum,
+}
+
+/// One aggregate of a SELECT.
+#[derive(Clone, Debug)]
+pub struct AggregateCall {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Its argument, converted to the type it is computed in.
+    pub argument: Option<Expr>,
+    /// STRING_AGG's separator.
+    pub separator: Option<Expr>,
+    /// `DISTINCT`
+    pub distinct: bool,
+    /// The type of the result.
+    pub sql_type: SqlType,
+    /// Order of the rows, for STRING_AGG.
+    pub order: Vec<(Expr, bool)>,
+}
+
+/// Window functions.
+#[derive(Clone, Debug)]
+pub enum WindowFunction {
+    /// `ROW_NUMBER()`
+    RowNumber,
+    /// `RANK()`
+    Rank,
+    /// `DENSE_RANK()`
+    DenseRank,
+    /// `PERCENT_RANK()`
+    PercentRank,
+    /// `CUME_DIST()`
+    CumulativeDistribution,
+    /// `NTILE(n)`
+    Tile(Expr),
+    /// `LAG` and `LEAD`: the offset is negative for LAG.
+    Neighbour {
+        /// The value.
+        value: Expr,
+        /// How many rows away.
+        offset: Expr,
+        /// Behind rather than ahead.
+        backward: bool,
+        /// What stands for a row that does not exist.
+        default: Option<Expr>,
+    },
+    /// `FIRST_VALUE`
+    First(Expr),
+    /// `LAST_VALUE`
+    Last(Expr),
+    /// An aggregate over the frame.
+    Aggregate(AggregateCall),
+}
+
+/// One end of a frame.
+#[derive(Clone, Debug)]
+pub enum WindowBound {
+    /// The partition's end on this side.
+    Unbounded,
+    /// So many rows before.
+    Preceding(Expr),
+    /// The current row (with RANGE: and its peers).
+    Current,
+    /// So many rows after.
+    Following(Expr),
+}
+
+/// A frame.
+#[derive(Clone, Debug)]
+pub struct WindowFrame {
+    /// ROWS rather than RANGE.
+    pub rows: bool,
+    /// Where it starts.
+    pub start: WindowBound,
+    /// Where it ends.
+    pub end: WindowBound,
+}
+
+/// One window function of a SELECT.
+#[derive(Clone, Debug)]
+pub struct WindowCall {
+    /// Which.
+    pub function: WindowFunction,
+    /// `PARTITION BY`
+    pub partition: Vec<Expr>,
+    /// `ORDER BY`
+    pub order: Vec<(Expr, bool)>,
+    /// The frame of an aggregate.
+    pub frame: WindowFrame,
+    /// The type of the result.
+    pub sql_type: SqlType,
+}
+
+/// An operator. Those of FROM write into ranges of the wide row; the others say what row they produce.
+#[derive(Debug)]
+pub enum Node {
+    /// One row, without columns: SELECT without FROM.
+    Single,
+    /// No row at all: a condition that is never true.
+    Empty,
+    /// A table.
+    Scan(Box<ScanNode>),
+    /// A system view or table-valued system function.
+    View {
+        /// Which.
+        view: &'static SystemView,
+        /// The database it is asked in.
+        database_id: u16,
+        /// Its arguments.
+        arguments: Vec<Expr>,
+        /// Where its columns begin.
+        offset: usize,
+    },
+    /// `VALUES (...), (...)`
+    Values {
+        /// The rows, every column of one type.
+        rows: Vec<Vec<Expr>>,
+        /// Where its columns begin.
+        offset: usize,
+    },
+    /// A table variable.
+    Variable {
+        /// Its slot among the batch's table variables.
+        slot: usize,
+        /// Number of its columns.
+        width: usize,
+        /// Where its columns begin.
+        offset: usize,
+        /// Where to put the row's number, for UPDATE and DELETE.
+        locator: Option<usize>,
+    },
+    /// A query in FROM; runs again for every left row when it captures.
+    Derived {
+        /// The query.
+        plan: Arc<QueryPlan>,
+        /// What it needs of the wide row (APPLY).
+        captures: Vec<Expr>,
+        /// Where its columns begin.
+        offset: usize,
+    },
+    /// For every left row all right rows.
+    Loop {
+        /// Left side.
+        left: Box<Node>,
+        /// Right side, opened anew for every left row.
+        right: Box<Node>,
+        /// The right side's range, made NULL for a left row without partner.
+        right_range: (usize, usize),
+        /// Inner or left.
+        kind: JoinKind,
+        /// Which pairs match.
+        condition: Condition,
+    },
+    /// Right rows in a hash table, probed by left rows.
+    Hash {
+        /// The probing side.
+        left: Box<Node>,
+        /// The side in the table.
+        right: Box<Node>,
+        /// The left side's range, made NULL for a right row without partner.
+        left_range: (usize, usize),
+        /// The right side's range.
+        right_range: (usize, usize),
+        /// Inner, left or full.
+        kind: JoinKind,
+        /// Pairs of equal expressions, left and right.
+        keys: Vec<(Expr, Expr)>,
+        /// What else must hold.
+        residual: Condition,
+    },
+    /// Rows for which a condition holds.
+    Filter {
+        /// Rows.
+        input: Box<Node>,
+        /// The condition.
+        condition: Condition,
+    },
+    /// Groups; produces rows of keys, then aggregates.
+    Aggregate {
+        /// Rows.
+        input: Box<Node>,
+        /// Their width.
+        input_width: usize,
+        /// GROUP BY.
+        keys: Vec<Expr>,
+        /// For GROUPING SETS: which keys each set keeps. Empty means all keys, once.
+        sets: Vec<Vec<bool>>,
+        /// The aggregates.
+        aggregates: Vec<AggregateCall>,
+    },
+    /// Window functions; produces the input's row and behind it one column per call.
+    Window {
+        /// Rows.
+        input: Box<Node>,
+        /// Their width.
+        input_width: usize,
+        /// The calls.
+        calls: Vec<WindowCall>,
+    },
+    /// Computes a new row.
+    Project {
+        /// Rows.
+        input: Box<Node>,
+        /// Their width.
+        input_width: usize,
+        /// The new row's columns.
+        expressions: Vec<Expr>,
+    },
+    /// One of rows that are the same in their first columns.
+    Distinct {
+        /// Rows.
+        input: Box<Node>,
+        /// How many columns count.
+        columns: usize,
+        /// Width of the rows.
+        width: usize,
+    },
+    /// Rows in order.
+    Sort {
+        /// Rows.
+        input: Box<Node>,
+        /// Width of the rows.
+        width: usize,
+        /// The keys.
+        keys: Vec<SortKey>,
+    },
+    /// The first rows.
+    Top {
+        /// Rows.
+        input: Box<Node>,
+        /// How many.
+        top: TopCount,
+        /// Width of the rows.
+        width: usize,
+    },
+    /// OFFSET and FETCH.
+    Slice {
+        /// Rows.
+        input: Box<Node>,
+        /// Rows left out.
+        offset: Expr,
+        /// Rows kept.
+        fetch: Option<Expr>,
+    },
+    /// Two queries of the same columns.
+    SetOperation {
+        /// Which.
+        kind: SetKind,
+        /// Left query.
+        left: Box<Node>,
+        /// Right query.
+        right: Box<Node>,
+        /// Width of the rows of both.
+        width: usize,
+    },
+}

@@ -1,0 +1,178 @@
+//! Calls by the client: parametrised batches, procedures by name, prepared statements.
+
+use std::collections::HashMap;
+
+use engine::error::Error;
+use engine::types::{SqlType, Value};
+
+use super::{BatchOutcome, Failure, Parameter, ResultSink, Session, parse_name, tell};
+use crate::bind::VariableScope;
+use crate::messages;
+use crate::statements::{CallResult, Executor, compile, given_by_client};
+
+/// Statements prepared by handle: their text and declarations.
+#[derive(Default)]
+pub(super) struct PreparedStatements {
+    last: i32,
+    statements: HashMap<i32, (String, String)>,
+}
+
+impl PreparedStatements {
+    fn add(&mut self, declarations: &str, statement: &str) -> i32 {
+        self.last += 1;
+        self.statements
+            .insert(self.last, (statement.to_owned(), declarations.to_owned()));
+        self.last
+    }
+}
+
+fn text(parameters: &[Parameter], index: usize) -> String {
+    parameters
+        .get(index)
+        .and_then(|parameter| parameter.value.as_str())
+        .unwrap_or("")
+        .to_owned()
+}
+
+fn handle(parameters: &[Parameter]) -> i32 {
+    let number = parameters.first().and_then(|parameter| parameter.value.as_i64());
+    number.and_then(|number| i32::try_from(number).ok()).unwrap_or(0)
+}
+
+impl Session {
+    /// Executes a text with parameters (sp_executesql). Values of OUTPUT parameters come back through the sink.
+    pub fn execute_with_parameters(
+        &mut self,
+        sql: &str,
+        declarations: &str,
+        parameters: &[Parameter],
+        sink: &mut dyn ResultSink,
+    ) -> BatchOutcome {
+        self.begin_request();
+        self.run_parametrised(sql, declarations, parameters, sink)
+    }
+
+    fn run_parametrised(
+        &mut self,
+        sql: &str,
+        declarations: &str,
+        parameters: &[Parameter],
+        sink: &mut dyn ResultSink,
+    ) -> BatchOutcome {
+        let given: Vec<_> = parameters.iter().map(given_by_client).collect();
+        let outcome = match self.caller(sink) {
+            Ok(mut executor) => executor.parametrised(sql, declarations, &given, 1),
+            Err(failure) => Err(failure),
+        };
+        self.end_call(sink, parameters, outcome)
+    }
+
+    /// An executor of an empty batch, from which a call is made.
+    fn caller<'s>(&'s self, sink: &'s mut dyn ResultSink) -> Result<Executor<'s>, Box<Failure>> {
+        let empty = compile("", true, VariableScope::default())?;
+        Ok(Executor::new(&self.state, sink, std::rc::Rc::new(empty)))
+    }
+
+    fn end_call(
+        &mut self,
+        sink: &mut dyn ResultSink,
+        parameters: &[Parameter],
+        outcome: Result<CallResult, Box<Failure>>,
+    ) -> BatchOutcome {
+        match outcome {
+            Ok(called) => {
+                sink.return_status(called.status);
+                for (name, sql_type, value) in &called.outputs {
+                    let is_wanted = |parameter: &Parameter| {
+                        parameter.output && (parameter.name.is_empty() || parameter.name.eq_ignore_ascii_case(name))
+                    };
+                    if parameters.iter().any(is_wanted) {
+                        sink.output_parameter(name, *sql_type, value);
+                    }
+                }
+                self.end_request(sink, Ok(called.flow))
+            }
+            Err(failure) => {
+                // A failure of the call itself has not been told yet; one inside its batch has.
+                if !failure.told && !failure.silent {
+                    tell(&self.state, sink, &failure);
+                }
+                self.end_request(sink, Err(failure))
+            }
+        }
+    }
+
+    /// Calls a procedure by name, the ones that prepare statements included.
+    pub fn execute_procedure(
+        &mut self,
+        name: &str,
+        parameters: &[Parameter],
+        sink: &mut dyn ResultSink,
+    ) -> BatchOutcome {
+        self.begin_request();
+        let Some(parsed) = parse_name(name) else {
+            let failure = Failure::new(messages::procedure_not_found(name), 1, "");
+            return tell(&self.state, sink, &failure);
+        };
+        match parsed.object().to_lowercase().as_str() {
+            "sp_executesql" => {
+                let values = parameters.get(2..).unwrap_or_default();
+                self.run_parametrised(&text(parameters, 0), &text(parameters, 1), values, sink)
+            }
+            "sp_prepare" => self.prepare(parameters, sink),
+            "sp_prepexec" => {
+                let number = self.prepared.add(&text(parameters, 1), &text(parameters, 2));
+                let values = parameters.get(3..).unwrap_or_default();
+                let outcome = self.run_parametrised(&text(parameters, 2), &text(parameters, 1), values, sink);
+                sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
+                outcome
+            }
+            "sp_execute" => {
+                let Some((statement, declarations)) = self.prepared.statements.get(&handle(parameters)).cloned() else {
+                    return self.unknown_handle(handle(parameters), sink);
+                };
+                self.run_parametrised(&statement, &declarations, parameters.get(1..).unwrap_or_default(), sink)
+            }
+            "sp_unprepare" => match self.prepared.statements.remove(&handle(parameters)) {
+                Some(_) => {
+                    sink.return_status(0);
+                    BatchOutcome::Completed
+                }
+                None => self.unknown_handle(handle(parameters), sink),
+            },
+            "sp_reset_connection" => self.reset(),
+            _ => {
+                let given: Vec<_> = parameters.iter().map(given_by_client).collect();
+                let outcome = match self.caller(sink) {
+                    Ok(mut executor) => executor.call(&parsed, &given, 1),
+                    Err(failure) => Err(failure),
+                };
+                self.end_call(sink, parameters, outcome)
+            }
+        }
+    }
+
+    fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
+        let (declarations, statement) = (text(parameters, 1), text(parameters, 2));
+        if let Err(error) = crate::parser::parse_batch(&statement) {
+            let error = Error::new(error.number, error.severity, error.state, error.message);
+            return tell(&self.state, sink, &Failure::new(error, 1, ""));
+        }
+        let number = self.prepared.add(&declarations, &statement);
+        sink.return_status(0);
+        sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
+        BatchOutcome::Completed
+    }
+
+    fn unknown_handle(&mut self, number: i32, sink: &mut dyn ResultSink) -> BatchOutcome {
+        let text = format!("Could not find prepared statement with handle {number}.");
+        tell(&self.state, sink, &Failure::new(Error::new(8179, 16, 1, text), 1, ""))
+    }
+}
+
+/// The name under which the client wants the handle back.
+fn output_name(parameters: &[Parameter]) -> String {
+    parameters
+        .first()
+        .map_or_else(String::new, |parameter| parameter.name.clone())
+}

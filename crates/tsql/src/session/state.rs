@@ -1,0 +1,453 @@
+//! What a session remembers between statements. All of it is reachable through a shared reference: statements, functions
+//! and operators of one batch run on one thread and take turns.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::catalog::CatalogObject;
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::instance::{Instance, TEMPDB};
+use engine::lock::LockOwner;
+use engine::seams::DateTimeTicks;
+
+use super::options::SetOptions;
+use super::{Login, Message};
+use crate::ast::{Identifier, Name};
+use crate::messages;
+use crate::scalar::moment::Moment;
+use crate::statements::Cursor;
+
+/// A session's memory.
+pub struct SessionState {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// Who logged in from where.
+    pub login: Login,
+    /// `@@SPID`
+    pub id: u16,
+    /// The engine's session: locks and transaction.
+    pub engine: RefCell<engine::session::Session>,
+    /// The session's locks, which scans hold on to.
+    pub locks: Arc<LockOwner>,
+    cancel: Arc<AtomicBool>,
+    database: RefCell<Arc<Database>>,
+    options: RefCell<SetOptions>,
+    row_count: Cell<i64>,
+    error_number: Cell<i32>,
+    transaction_count: Cell<u32>,
+    descriptor: Cell<u64>,
+    doomed: Cell<bool>,
+    identity: Cell<Option<i64>>,
+    scope_identity: Cell<Option<i64>>,
+    fetch_status: Cell<i32>,
+    nest_level: Cell<u32>,
+    random: Cell<u64>,
+    now_unix_micros: Cell<u64>,
+    caught: RefCell<Vec<Message>>,
+    /// Savepoints of the transaction, oldest first, with their names in lower case.
+    pub savepoints: RefCell<Vec<(String, engine::session::Mark)>>,
+    /// Names of temporary tables in lower case, and what they are called in tempdb.
+    pub temporary_tables: RefCell<HashMap<String, String>>,
+    /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
+    dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// Cursors by name in lower case.
+    pub cursors: RefCell<HashMap<String, Cursor>>,
+}
+
+impl SessionState {
+    /// The memory of a new session.
+    pub(super) fn new(
+        instance: Arc<Instance>,
+        login: Login,
+        engine: engine::session::Session,
+        database: Arc<Database>,
+    ) -> SessionState {
+        let clock = instance.env.clock.clone();
+        SessionState {
+            id: engine.id,
+            locks: engine.locks().clone(),
+            cancel: engine.cancel_flag(),
+            engine: RefCell::new(engine),
+            instance,
+            login,
+            database: RefCell::new(database),
+            options: RefCell::default(),
+            row_count: Cell::new(0),
+            error_number: Cell::new(0),
+            transaction_count: Cell::new(0),
+            descriptor: Cell::new(0),
+            doomed: Cell::new(false),
+            identity: Cell::new(None),
+            scope_identity: Cell::new(None),
+            fetch_status: Cell::new(0),
+            nest_level: Cell::new(0),
+            random: Cell::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
+            now_unix_micros: Cell::new(clock.unix_micros()),
+            caught: RefCell::default(),
+            savepoints: RefCell::default(),
+            temporary_tables: RefCell::default(),
+            dependencies: RefCell::default(),
+            cursors: RefCell::default(),
+        }
+    }
+
+    /// The current database.
+    pub fn database(&self) -> Arc<Database> {
+        self.database.borrow().clone()
+    }
+
+    /// Makes a database the current one.
+    ///
+    /// # Errors
+    /// 911 and others when it cannot be used.
+    pub fn use_database(&self, name: &str) -> Result<()> {
+        let database = self.open_database(name)?;
+        self.engine.borrow_mut().use_database(&database)?;
+        *self.database.borrow_mut() = database;
+        Ok(())
+    }
+
+    /// A database by its name.
+    ///
+    /// # Errors
+    /// 911 when there is none, others when it is not usable.
+    pub fn open_database(&self, name: &str) -> Result<Arc<Database>> {
+        self.instance.database(name)
+    }
+
+    /// The database that a name of several parts lies in.
+    ///
+    /// # Errors
+    /// 911 and others; 7202 for a linked server.
+    pub fn database_of(&self, name: &Name) -> Result<Arc<Database>> {
+        if let Some(server) = name.server() {
+            let text = format!(
+                "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified. If \
+                 necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers."
+            );
+            return Err(Error::new(7202, 11, 2, text));
+        }
+        if name.object().starts_with('#') {
+            return self
+                .instance
+                .database_by_id(TEMPDB)
+                .ok_or_else(|| messages::database_not_found("tempdb"));
+        }
+        match name.database() {
+            Some(database) => self.open_database(database),
+            None => Ok(self.database()),
+        }
+    }
+
+    /// What a table is called in its catalog: temporary ones have a name of their own.
+    pub fn stored_name(&self, name: &str) -> String {
+        if !name.starts_with('#') {
+            return name.to_owned();
+        }
+        let temporary = self.temporary_tables.borrow();
+        temporary
+            .get(&name.to_lowercase())
+            .cloned()
+            .unwrap_or_else(|| name.to_owned())
+    }
+
+    /// An object by its name of one to four parts; the schema is dbo when none is written.
+    ///
+    /// # Errors
+    /// When the database cannot be used. No such object is `None`.
+    pub fn find_object(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let database = self.database_of(name)?;
+        let schema = name.schema().unwrap_or("dbo");
+        let stored = self.stored_name(name.object());
+        self.dependencies
+            .borrow_mut()
+            .push((database.clone(), database.catalog.version()));
+        let found = database.catalog.find(schema, &stored, self.id);
+        Ok(found.map(|object| (database, object)))
+    }
+
+    /// What binding has depended on since this was last asked.
+    pub fn take_dependencies(&self) -> Vec<(Arc<Database>, u64)> {
+        self.dependencies.take()
+    }
+
+    /// An object by its name as a string, such as `N'dbo.charge'`.
+    pub fn find_object_by_text(&self, text: &str) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
+        self.find_object(&parse_name(text)?).ok().flatten()
+    }
+
+    /// The session's SET options.
+    pub fn options(&self) -> Ref<'_, SetOptions> {
+        self.options.borrow()
+    }
+
+    /// Changes the SET options.
+    pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
+        change(&mut self.options.borrow_mut());
+    }
+
+    /// `@@ROWCOUNT`
+    pub fn row_count(&self) -> i64 {
+        self.row_count.get()
+    }
+
+    /// Sets `@@ROWCOUNT`.
+    pub fn set_row_count(&self, count: i64) {
+        self.row_count.set(count);
+    }
+
+    /// `@@ERROR`
+    pub fn error_number(&self) -> i32 {
+        self.error_number.get()
+    }
+
+    /// Sets `@@ERROR`.
+    pub fn set_error_number(&self, number: i32) {
+        self.error_number.set(number);
+    }
+
+    /// `@@TRANCOUNT`
+    pub fn transaction_count(&self) -> u32 {
+        self.transaction_count.get()
+    }
+
+    /// Sets `@@TRANCOUNT`; the transaction's descriptor follows.
+    pub fn set_transaction_count(&self, count: u32) {
+        let before = self.transaction_count.replace(count);
+        if before == 0 && count > 0 {
+            static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+            self.descriptor
+                .set((u64::from(self.id) << 40) | NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        if count == 0 {
+            self.doomed.set(false);
+            self.savepoints.borrow_mut().clear();
+        }
+    }
+
+    /// The number by which TDS knows the transaction; 0 outside of one.
+    pub fn transaction_descriptor(&self) -> u64 {
+        if self.transaction_count.get() == 0 {
+            0
+        } else {
+            self.descriptor.get()
+        }
+    }
+
+    /// The descriptor of the transaction under way or last ended.
+    pub(crate) fn last_descriptor(&self) -> u64 {
+        self.descriptor.get()
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed.get()
+    }
+
+    /// Leaves the transaction only the way back.
+    pub fn doom(&self) {
+        self.doomed.set(self.transaction_count.get() > 0);
+    }
+
+    /// `@@IDENTITY`
+    pub fn identity(&self) -> Option<i64> {
+        self.identity.get()
+    }
+
+    /// `SCOPE_IDENTITY()`
+    pub fn scope_identity(&self) -> Option<i64> {
+        self.scope_identity.get()
+    }
+
+    /// Remembers an identity value just inserted.
+    pub fn set_identity(&self, value: i64) {
+        self.identity.set(Some(value));
+        self.scope_identity.set(Some(value));
+    }
+
+    /// Replaces the scope's identity, when a procedure begins or ends; answers the former one.
+    pub fn replace_scope_identity(&self, value: Option<i64>) -> Option<i64> {
+        self.scope_identity.replace(value)
+    }
+
+    /// `@@FETCH_STATUS`
+    pub fn fetch_status(&self) -> i32 {
+        self.fetch_status.get()
+    }
+
+    /// Sets `@@FETCH_STATUS`.
+    pub fn set_fetch_status(&self, status: i32) {
+        self.fetch_status.set(status);
+    }
+
+    /// `CURSOR_STATUS`: 1 open, -1 closed, -3 no such cursor.
+    pub fn cursor_status(&self, name: &str) -> i16 {
+        match self.cursors.borrow().get(&name.to_lowercase()) {
+            Some(cursor) if cursor.is_open() => 1,
+            Some(_) => -1,
+            None => -3,
+        }
+    }
+
+    /// `@@NESTLEVEL`
+    pub fn nest_level(&self) -> u32 {
+        self.nest_level.get()
+    }
+
+    /// Enters (+1) or leaves (-1) a procedure.
+    ///
+    /// # Errors
+    /// 217 beyond 32 levels.
+    pub fn enter_level(&self) -> Result<()> {
+        if self.nest_level.get() >= 32 {
+            return Err(messages::nesting_level_exceeded());
+        }
+        self.nest_level.set(self.nest_level.get() + 1);
+        Ok(())
+    }
+
+    /// Leaves a procedure.
+    pub fn leave_level(&self) {
+        self.nest_level.set(self.nest_level.get().saturating_sub(1));
+    }
+
+    /// The error of the innermost CATCH block under way.
+    pub fn caught(&self) -> Option<Message> {
+        self.caught.borrow().last().cloned()
+    }
+
+    /// Enters a CATCH block.
+    pub fn push_caught(&self, message: Message) {
+        self.caught.borrow_mut().push(message);
+    }
+
+    /// Leaves a CATCH block.
+    pub fn pop_caught(&self) {
+        self.caught.borrow_mut().pop();
+    }
+
+    /// Fixes the time that GETDATE and its kin answer until the next statement.
+    pub fn take_time(&self) {
+        self.now_unix_micros.set(self.instance.env.clock.unix_micros());
+    }
+
+    /// The statement's time.
+    pub fn now(&self) -> Moment {
+        let micros = self.now_unix_micros.get();
+        // 1970-01-01 is day 719,162 from 0001-01-01.
+        let days = 719_162 + i32::try_from(micros / 86_400_000_000).unwrap_or(0);
+        Moment::new(days, micros % 86_400_000_000 * 10)
+    }
+
+    /// The statement's time in ticks of 1/300 second.
+    pub fn now_ticks(&self) -> DateTimeTicks {
+        DateTimeTicks::from_unix_micros(self.now_unix_micros.get())
+    }
+
+    /// The next random number, from 0 up to 1; a seed starts a sequence of its own.
+    pub fn random(&self, seed: Option<i64>) -> f64 {
+        let mut state = match seed {
+            Some(seed) => (seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x2545_F491_4F6C_DD1D,
+            None => self.random.get(),
+        };
+        // Marsaglia's xorshift64*; its state must not be zero.
+        state = if state == 0 { 1 } else { state };
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.random.set(state);
+        (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Rolls back what is under way.
+    ///
+    /// # Errors
+    /// When the rollback fails.
+    pub(super) fn reset_transaction(&self) -> Result<()> {
+        let result = self.engine.borrow_mut().roll_back();
+        self.set_transaction_count(0);
+        result
+    }
+
+    /// Makes the session as it was after login.
+    ///
+    /// # Errors
+    /// When the rollback fails, or the first database can no longer be used.
+    pub(super) fn reset(&self) -> Result<()> {
+        self.reset_transaction()?;
+        crate::statements::Executor::drop_temporary_tables(self)?;
+        self.cursors.borrow_mut().clear();
+        *self.options.borrow_mut() = SetOptions::default();
+        self.engine
+            .borrow_mut()
+            .set_isolation(engine::session::Isolation::ReadCommitted);
+        self.identity.set(None);
+        self.scope_identity.set(None);
+        self.use_database(self.login.database.as_deref().unwrap_or("master"))
+    }
+
+    /// The flag that ends the running batch.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.cancel.clone()
+    }
+
+    /// 3617 when the client or KILL wants the batch to end.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check_cancelled(&self) -> Result<()> {
+        if self.cancel.load(Ordering::Relaxed) {
+            Err(Error::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// A name of several parts out of a string: brackets and double quotes are undone.
+pub(crate) fn parse_name(text: &str) -> Option<Name> {
+    let mut parts = Vec::new();
+    let mut characters = text.trim().chars().peekable();
+    loop {
+        let mut part = String::new();
+        let close = match characters.peek() {
+            Some('[') => Some(']'),
+            Some('"') => Some('"'),
+            _ => None,
+        };
+        if let Some(close) = close {
+            characters.next();
+            while let Some(character) = characters.next() {
+                if character != close {
+                    part.push(character);
+                } else if characters.peek() == Some(&close) {
+                    characters.next();
+                    part.push(close);
+                } else {
+                    break;
+                }
+            }
+        } else {
+            while let Some(&character) = characters.peek() {
+                if character == '.' {
+                    break;
+                }
+                part.push(character);
+                characters.next();
+            }
+        }
+        parts.push(Identifier {
+            text: part.trim().to_owned(),
+            quoted: close.is_some(),
+        });
+        match characters.next() {
+            Some('.') => {}
+            _ => break,
+        }
+    }
+    let is_valid = parts.len() <= 4 && parts.last().is_some_and(|part| !part.text.is_empty());
+    is_valid.then_some(Name { parts })
+}

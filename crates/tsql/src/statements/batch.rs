@@ -1,0 +1,107 @@
+//! A parsed batch with the plans of its statements.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::database::Database;
+use engine::error::Error;
+
+use super::error::Failure;
+use crate::ast::Statement;
+use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::plan::{Condition, Expr};
+use crate::session::SessionState;
+
+/// What a statement was bound to.
+pub(super) enum Bound {
+    Query(BoundQuery),
+    Insert(BoundInsert),
+    Update(BoundUpdate),
+    Delete(BoundDelete),
+    Condition(Condition),
+    Expressions(Vec<Expr>),
+}
+
+/// A plan and what it was bound against.
+struct Kept {
+    bound: Rc<Bound>,
+    database: u16,
+    versions: Vec<(Arc<Database>, u64)>,
+}
+
+/// A parsed batch or procedure body.
+pub struct CompiledBatch {
+    /// Its statements.
+    pub statements: Vec<Statement>,
+    /// Its variables.
+    pub scope: VariableScope,
+    plans: RefCell<HashMap<usize, Kept>>,
+}
+
+/// Parses a batch.
+///
+/// # Errors
+/// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
+pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+    let statements = crate::parser::parse_batch_with(text, quoted_identifier).map_err(|error| {
+        let line = error.line;
+        Failure::new(
+            Error::new(error.number, error.severity, error.state, error.message),
+            line,
+            "",
+        )
+    })?;
+    CompiledBatch::new(statements, scope)
+}
+
+impl CompiledBatch {
+    /// A batch of parsed statements; `scope` holds the parameters it sees.
+    ///
+    /// # Errors
+    /// Those of its declarations.
+    pub fn new(statements: Vec<Statement>, mut scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+        scope
+            .collect(&statements)
+            .map_err(|(line, error)| Failure::new(error, line, ""))?;
+        Ok(CompiledBatch {
+            statements,
+            scope,
+            plans: RefCell::default(),
+        })
+    }
+
+    /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were.
+    pub(super) fn plan(&self, key: usize, session: &SessionState) -> Option<Rc<Bound>> {
+        let plans = self.plans.borrow();
+        let kept = plans.get(&key)?;
+        let current = session.database();
+        let is_current = |(database, version): &(Arc<Database>, u64)| {
+            let is_open = Arc::ptr_eq(database, &current)
+                || session
+                    .instance
+                    .database_by_id(database.id)
+                    .is_some_and(|open| Arc::ptr_eq(&open, database));
+            is_open && database.catalog.version() == *version
+        };
+        let is_valid = kept.database == current.id && kept.versions.iter().all(is_current);
+        is_valid.then(|| kept.bound.clone())
+    }
+
+    /// Keeps a plan.
+    pub(super) fn keep(&self, key: usize, bound: Rc<Bound>, session: &SessionState) {
+        let versions = session.take_dependencies();
+        let kept = Kept {
+            bound,
+            database: session.database().id,
+            versions,
+        };
+        self.plans.borrow_mut().insert(key, kept);
+    }
+
+    /// Forgets all plans.
+    pub fn forget_plans(&self) {
+        self.plans.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,169 @@
+//! Cursors. All are static and read-only: the rows are those there were when the cursor was opened.
+
+use engine::error::{Error, Result};
+use engine::types::Value;
+
+use super::executor::{Executor, closed};
+use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, StatementKind};
+use crate::exec::Context;
+use crate::messages;
+use crate::session::{DoneKind, ResultColumn};
+
+/// A cursor of a session.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    query: Option<Query>,
+    columns: Vec<ResultColumn>,
+    rows: Option<Vec<Vec<Value>>>,
+    /// 0 before the first row, 1 on it.
+    position: i64,
+}
+
+impl Cursor {
+    /// Whether it has been opened.
+    pub fn is_open(&self) -> bool {
+        self.rows.is_some()
+    }
+}
+
+fn not_found(name: &str) -> Error {
+    Error::new(
+        16_916,
+        16,
+        1,
+        format!("A cursor with the name '{name}' does not exist."),
+    )
+}
+
+impl Executor<'_> {
+    /// DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
+    pub(super) fn cursor(&mut self, kind: &StatementKind) -> Result<()> {
+        match kind {
+            StatementKind::DeclareCursor(declare) | StatementKind::SetCursorVariable(declare) => {
+                let key = declare.name.to_lowercase();
+                let is_variable = matches!(kind, StatementKind::SetCursorVariable(_));
+                if !is_variable && self.session.cursors.borrow().contains_key(&key) {
+                    let text = format!("A cursor with the name '{}' already exists.", declare.name);
+                    return Err(Error::new(16_915, 16, 1, text));
+                }
+                let cursor = Cursor {
+                    query: Some(declare.query.clone()),
+                    ..Cursor::default()
+                };
+                self.session.cursors.borrow_mut().insert(key, cursor);
+            }
+            StatementKind::OpenCursor(reference) => self.open_cursor(reference)?,
+            StatementKind::FetchCursor(fetch) => return self.fetch(fetch),
+            StatementKind::CloseCursor(reference) => {
+                let mut cursors = self.session.cursors.borrow_mut();
+                let cursor = cursors.get_mut(&reference.name.to_lowercase());
+                let cursor = cursor.ok_or_else(|| not_found(&reference.name))?;
+                if cursor.rows.take().is_none() {
+                    return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
+                }
+            }
+            StatementKind::DeallocateCursor(reference) => {
+                let removed = self.session.cursors.borrow_mut().remove(&reference.name.to_lowercase());
+                removed.ok_or_else(|| not_found(&reference.name))?;
+            }
+            _ => {}
+        }
+        self.done(None, DoneKind::Other)
+    }
+
+    fn open_cursor(&mut self, reference: &CursorReference) -> Result<()> {
+        let key = reference.name.to_lowercase();
+        let query = {
+            let cursors = self.session.cursors.borrow();
+            let cursor = cursors.get(&key).ok_or_else(|| not_found(&reference.name))?;
+            if cursor.is_open() {
+                return Err(Error::new(16_905, 16, 1, "The cursor is already open."));
+            }
+            cursor.query.clone()
+        };
+        let Some(query) = query else {
+            return Err(not_found(&reference.name));
+        };
+        let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
+        let bound = binder.statement_query(&query)?;
+        let rows = self.atomically(false, |executor| {
+            let context = Context::new(executor.session, &executor.variables);
+            let mut rows = Vec::new();
+            crate::exec::run(&bound.plan, &context, &mut |row| {
+                rows.push(row.to_vec());
+                Ok(())
+            })?;
+            Ok(rows)
+        })?;
+        if let Some(cursor) = self.session.cursors.borrow_mut().get_mut(&key) {
+            cursor.columns = bound.plan.columns;
+            cursor.rows = Some(rows);
+            cursor.position = 0;
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {
+        let key = fetch.cursor.name.to_lowercase();
+        let amount = match &fetch.direction {
+            FetchDirection::Absolute(number) | FetchDirection::Relative(number) => self
+                .value_as(number, engine::types::SqlType::BigInt)?
+                .as_i64()
+                .unwrap_or(0),
+            _ => 0,
+        };
+        let (row, columns) = {
+            let mut cursors = self.session.cursors.borrow_mut();
+            let cursor = cursors.get_mut(&key).ok_or_else(|| not_found(&fetch.cursor.name))?;
+            let Some(rows) = &cursor.rows else {
+                return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
+            };
+            let count = rows.len() as i64;
+            let wanted = match fetch.direction {
+                FetchDirection::Next => cursor.position + 1,
+                FetchDirection::Prior => cursor.position - 1,
+                FetchDirection::First => 1,
+                FetchDirection::Last => count,
+                FetchDirection::Absolute(_) if amount < 0 => count + 1 + amount,
+                FetchDirection::Absolute(_) => amount,
+                FetchDirection::Relative(_) => cursor.position.saturating_add(amount),
+            };
+            cursor.position = wanted.clamp(0, count + 1);
+            let row = usize::try_from(wanted - 1)
+                .ok()
+                .and_then(|index| rows.get(index))
+                .cloned();
+            (row, cursor.columns.clone())
+        };
+        self.session.set_fetch_status(if row.is_some() { 0 } else { -1 });
+        if fetch.into.is_empty() {
+            self.sink.columns(&columns).map_err(closed)?;
+            if let Some(row) = &row {
+                self.sink.row(row).map_err(closed)?;
+            }
+        } else if let Some(row) = &row {
+            self.fetch_into(fetch, &columns, row)?;
+        }
+        let count = u64::from(row.is_some());
+        self.session.set_row_count(count as i64);
+        self.done(Some(count), DoneKind::Select)
+    }
+
+    fn fetch_into(&self, fetch: &FetchCursor, columns: &[ResultColumn], row: &[Value]) -> Result<()> {
+        if fetch.into.len() != columns.len() {
+            let text =
+                "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.";
+            return Err(Error::new(16_924, 16, 1, text));
+        }
+        for ((variable, column), value) in fetch.into.iter().zip(columns).zip(row) {
+            let (slot, sql_type) = self
+                .batch
+                .scope
+                .scalar(variable)
+                .ok_or_else(|| messages::variable_not_declared(variable))?;
+            let value = crate::scalar::convert::convert(value, column.sql_type, sql_type, None)?;
+            self.context().set_variable(slot, value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,501 @@
+//! EXECUTE: procedures of the user and of the system, dynamic SQL.
+
+use std::rc::Rc;
+
+use engine::catalog::{ModuleKind, ObjectDefinition};
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::batch::{CompiledBatch, compile};
+use super::database::{BatchHost, type_of};
+use super::executor::{Executor, Flow, Outcome};
+use crate::ast::{Argument, CreateProcedure, Execute, ExecuteModule, ExpressionKind, Literal, Name, StatementKind};
+use crate::bind::VariableScope;
+use crate::messages;
+use crate::scalar::convert::convert;
+use crate::scalar::data_type::{TypePlace, resolve};
+use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+
+/// One argument of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenArgument {
+    /// With its `@`; empty when passed by position.
+    pub(crate) name: String,
+    /// Its value; `None` is the word DEFAULT.
+    pub(crate) value: Option<Value>,
+    /// The value's type.
+    pub(crate) sql_type: SqlType,
+}
+
+/// What a call answers.
+#[derive(Debug)]
+pub(crate) struct CallResult {
+    /// Where it ends: [`Flow::Next`], or a shutdown.
+    pub(crate) flow: Flow,
+    /// The return status.
+    pub(crate) status: i32,
+    /// Final values of the parameters that are OUTPUT: name, type, value.
+    pub(crate) outputs: Vec<(String, SqlType, Value)>,
+}
+
+impl Executor<'_> {
+    /// EXECUTE.
+    pub(super) fn execute(&mut self, execute: &Execute, line: u32) -> Outcome<Flow> {
+        let result = match &execute.module {
+            ExecuteModule::Text(text) => {
+                let text = self
+                    .value_as(text, SqlType::NVarChar(Length::Max))
+                    .map_err(|error| self.failure(error, line))?;
+                self.execute_text(text.as_str().unwrap_or(""))
+            }
+            ExecuteModule::Procedure(name) => {
+                let given = self
+                    .given_arguments(&execute.arguments)
+                    .map_err(|error| self.failure(error, line))?;
+                let called = self.call(name, &given, line)?;
+                self.take_outputs(execute, &called)
+                    .map_err(|error| self.failure(error, line))?;
+                Ok(called.flow)
+            }
+            ExecuteModule::Variable(variable) => {
+                let text = self
+                    .variable_text(variable)
+                    .map_err(|error| self.failure(error, line))?;
+                let name = crate::session::parse_name(&text)
+                    .ok_or_else(|| self.failure(messages::procedure_not_found(&text), line))?;
+                let given = self
+                    .given_arguments(&execute.arguments)
+                    .map_err(|error| self.failure(error, line))?;
+                let called = self.call(&name, &given, line)?;
+                self.take_outputs(execute, &called)
+                    .map_err(|error| self.failure(error, line))?;
+                Ok(called.flow)
+            }
+        };
+        match result? {
+            shutdown @ Flow::Shutdown(_) => Ok(shutdown),
+            _ => Ok(Flow::Next),
+        }
+    }
+
+    fn given_arguments(&self, arguments: &[Argument]) -> Result<Vec<GivenArgument>> {
+        let mut given = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let is_default = matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
+            let (value, sql_type) = if is_default {
+                (Value::Null, SqlType::Int)
+            } else {
+                self.value(&argument.value)?
+            };
+            given.push(GivenArgument {
+                name: argument.name.clone().unwrap_or_default(),
+                value: (!is_default).then_some(value),
+                sql_type,
+            });
+        }
+        Ok(given)
+    }
+
+    /// Copies OUTPUT parameters and the return status back into the caller's variables.
+    fn take_outputs(&self, execute: &Execute, called: &CallResult) -> Result<()> {
+        for (position, argument) in execute.arguments.iter().enumerate() {
+            let output = match &argument.name {
+                Some(name) => called
+                    .outputs
+                    .iter()
+                    .find(|(other, ..)| other.eq_ignore_ascii_case(name)),
+                None => called.outputs.get(position),
+            };
+            let (true, Some((_, from, value)), ExpressionKind::Variable(variable)) =
+                (argument.output, output, &argument.value.kind)
+            else {
+                continue;
+            };
+            if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
+                self.context()
+                    .set_variable(slot, convert(value, *from, sql_type, None)?);
+            }
+        }
+        if let Some(variable) = &execute.return_variable {
+            let (slot, sql_type) = self
+                .batch
+                .scope
+                .scalar(variable)
+                .ok_or_else(|| messages::variable_not_declared(variable))?;
+            let status = convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?;
+            self.context().set_variable(slot, status);
+        }
+        Ok(())
+    }
+
+    /// Runs a text as a batch of its own: it sees none of the caller's variables.
+    pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
+        let quoted_identifier = self.session.options().quoted_identifier;
+        let batch = compile(text, quoted_identifier, VariableScope::default())?;
+        self.nested(Rc::new(batch), String::new(), false, |_| {})
+            .map(|(flow, _)| flow)
+    }
+
+    /// Runs a batch inside this one.
+    fn nested(
+        &mut self,
+        batch: Rc<CompiledBatch>,
+        procedure: String,
+        is_procedure: bool,
+        prepare: impl FnOnce(&mut Executor<'_>),
+    ) -> Outcome<(Flow, Vec<Value>)> {
+        self.session.enter_level().map_err(|error| self.failure(error, 1))?;
+        let scope_identity = self.session.replace_scope_identity(None);
+        let (nocount, database) = (self.session.options().nocount, self.session.database());
+        let mut inner = Executor::new(self.session, &mut *self.sink, batch);
+        inner.procedure = procedure;
+        inner.is_procedure = is_procedure;
+        inner.try_depth = self.try_depth;
+        prepare(&mut inner);
+        let result = inner.run();
+        let values = inner.variables.values.take();
+        self.session.leave_level();
+        self.session.replace_scope_identity(scope_identity);
+        self.session.change_options(|options| options.nocount = nocount);
+        // USE inside of it ends with it.
+        if !std::sync::Arc::ptr_eq(&database, &self.session.database()) {
+            let back = self.session.use_database(&database.name());
+            back.map_err(|error| self.failure(error, 1))?;
+        }
+        result.map(|flow| (flow, values))
+    }
+
+    /// Calls a procedure by its name.
+    pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument], line: u32) -> Outcome<CallResult> {
+        let own_name = name.object().to_lowercase();
+        if own_name == "sp_executesql" {
+            return self.execute_sql(given, line);
+        }
+        let found = self
+            .session
+            .find_object(name)
+            .map_err(|error| self.failure(error, line))?;
+        if let Some((_, object)) = &found
+            && let ObjectDefinition::Module(module) = &object.definition
+            && module.kind == ModuleKind::Procedure
+        {
+            let module = module.clone();
+            return self.call_user_procedure(&module.text, &module.name, given, line);
+        }
+        match crate::system::procedures::find(&own_name) {
+            Some(procedure) => self.call_system_procedure(procedure, name, given, line),
+            None => Err(self.failure(messages::procedure_not_found(&name.to_string()), line)),
+        }
+    }
+
+    fn call_user_procedure(
+        &mut self,
+        text: &str,
+        name: &str,
+        given: &[GivenArgument],
+        line: u32,
+    ) -> Outcome<CallResult> {
+        let (batch, procedure) = compile_procedure(text).map_err(|error| self.failure(error, line))?;
+        let values = self
+            .procedure_arguments(&procedure, &batch, name, given)
+            .map_err(|error| self.failure(error, line))?;
+        let batch = Rc::new(batch);
+        let (flow, finals) = self.nested(batch.clone(), name.to_owned(), true, |inner| {
+            for (slot, value) in values.into_iter().enumerate() {
+                inner.context().set_variable(slot, value);
+            }
+        })?;
+        let outputs = procedure
+            .parameters
+            .iter()
+            .enumerate()
+            .filter(|(_, parameter)| parameter.output);
+        let outputs = outputs.map(|(slot, parameter)| {
+            let sql_type = batch.scope.types().get(slot).copied().unwrap_or(SqlType::Int);
+            (
+                parameter.name.clone(),
+                sql_type,
+                finals.get(slot).cloned().unwrap_or(Value::Null),
+            )
+        });
+        let outputs = outputs.collect();
+        let status = if let Flow::Return(status) = flow { status } else { 0 };
+        let flow = if matches!(flow, Flow::Shutdown(_)) {
+            flow
+        } else {
+            Flow::Next
+        };
+        Ok(CallResult { flow, status, outputs })
+    }
+
+    /// The parameters' values in order: what was given, else their defaults.
+    fn procedure_arguments(
+        &self,
+        procedure: &CreateProcedure,
+        batch: &CompiledBatch,
+        name: &str,
+        given: &[GivenArgument],
+    ) -> Result<Vec<Value>> {
+        let names: Vec<&str> = procedure
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        let places = places_of(given, &names, name)?;
+        let mut values = Vec::with_capacity(names.len());
+        for (position, parameter) in procedure.parameters.iter().enumerate() {
+            let sql_type = batch.scope.types().get(position).copied().unwrap_or(SqlType::Int);
+            let argument = places
+                .iter()
+                .position(|&place| place == position)
+                .and_then(|index| given.get(index));
+            let value = match (
+                argument.and_then(|argument| Some((argument.value.as_ref()?, argument.sql_type))),
+                &parameter.default,
+            ) {
+                (Some((value, from)), _) => convert(value, from, sql_type, None)?,
+                (None, Some(default)) => {
+                    let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
+                    let bound = binder.scalar_as(default, sql_type)?;
+                    crate::exec::evaluate(&bound, &[], &self.context())?.into_owned()
+                }
+                (None, None) => return Err(messages::parameter_not_supplied(name, &parameter.name)),
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    fn call_system_procedure(
+        &mut self,
+        procedure: &'static crate::system::procedures::SystemProcedure,
+        name: &Name,
+        given: &[GivenArgument],
+        line: u32,
+    ) -> Outcome<CallResult> {
+        let prepared = (|| {
+            let names: Vec<&str> = procedure.parameters.iter().map(|parameter| parameter.0).collect();
+            let places = places_of(given, &names, procedure.name)?;
+            let mut values = vec![Value::Null; names.len()];
+            for (argument, &place) in given.iter().zip(&places) {
+                if let (Some(value), Some(slot)) = (&argument.value, values.get_mut(place)) {
+                    *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?;
+                }
+            }
+            for (place, (parameter, _, required)) in procedure.parameters.iter().enumerate() {
+                if *required && !places.contains(&place) {
+                    return Err(messages::parameter_not_supplied(procedure.name, parameter));
+                }
+            }
+            Ok((values, self.session.database_of(name)?))
+        })();
+        let (values, database) = prepared.map_err(|error| self.failure(error, line))?;
+        let session = self.session;
+        let context = session.system_context(database);
+        let former = std::mem::replace(&mut self.procedure, procedure.name.to_owned());
+        let result = (procedure.run)(&context, &mut BatchHost { executor: self, line }, &values);
+        let failure = result.map_err(|error| self.failure(error, line));
+        self.procedure = former;
+        let status = failure?;
+        self.done(None, DoneKind::Other)
+            .map_err(|error| self.failure(error, line))?;
+        Ok(CallResult {
+            flow: Flow::Next,
+            status,
+            outputs: Vec::new(),
+        })
+    }
+
+    /// `sp_executesql statement, declarations, values...`
+    fn execute_sql(&mut self, given: &[GivenArgument], line: u32) -> Outcome<CallResult> {
+        let text_of = |argument: Option<&GivenArgument>| {
+            argument
+                .and_then(|argument| argument.value.as_ref())
+                .and_then(Value::as_str)
+                .unwrap_or("")
+                .to_owned()
+        };
+        let Some(statement) = given.first() else {
+            let error = messages::procedure_expects_parameter("@statement", "ntext/nchar/nvarchar");
+            return Err(self.failure(error, line));
+        };
+        let statement = text_of(Some(statement));
+        let declarations = text_of(given.get(1));
+        self.parametrised(&statement, &declarations, given.get(2..).unwrap_or_default(), line)
+    }
+
+    /// Runs a text with parameters.
+    pub(crate) fn parametrised(
+        &mut self,
+        statement: &str,
+        declarations: &str,
+        given: &[GivenArgument],
+        line: u32,
+    ) -> Outcome<CallResult> {
+        let prepared = self.declared(declarations, given);
+        let (scope, names, values) = prepared.map_err(|error| self.failure(error, line))?;
+        let quoted_identifier = self.session.options().quoted_identifier;
+        let batch = Rc::new(compile(statement, quoted_identifier, scope)?);
+        let (flow, finals) = self.nested(batch.clone(), String::new(), true, |inner| {
+            for (slot, value) in values.into_iter().enumerate() {
+                inner.context().set_variable(slot, value);
+            }
+        })?;
+        let outputs = names
+            .into_iter()
+            .enumerate()
+            .filter(|(_, (_, output))| *output)
+            .map(|(slot, (name, _))| {
+                let sql_type = batch.scope.types().get(slot).copied().unwrap_or(SqlType::Int);
+                (name, sql_type, finals.get(slot).cloned().unwrap_or(Value::Null))
+            });
+        let outputs = outputs.collect();
+        let status = if let Flow::Return(status) = flow { status } else { 0 };
+        let flow = if matches!(flow, Flow::Shutdown(_)) {
+            flow
+        } else {
+            Flow::Next
+        };
+        Ok(CallResult { flow, status, outputs })
+    }
+
+    /// The parameters that declarations name, with their values.
+    #[allow(clippy::type_complexity, reason = "three lists about the same parameters")]
+    fn declared(
+        &self,
+        declarations: &str,
+        given: &[GivenArgument],
+    ) -> Result<(VariableScope, Vec<(String, bool)>, Vec<Value>)> {
+        let parameters = crate::parser::parse_parameters(declarations)
+            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
+        let mut scope = VariableScope::default();
+        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let places = places_of(given, &names, "sp_executesql")?;
+        let (mut outputs, mut values) = (Vec::new(), Vec::new());
+        for (position, parameter) in parameters.iter().enumerate() {
+            let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
+            scope.declare(&parameter.name, sql_type)?;
+            let argument = places
+                .iter()
+                .position(|&place| place == position)
+                .and_then(|index| given.get(index));
+            let value = match argument {
+                Some(argument) => convert(
+                    argument.value.as_ref().unwrap_or(&Value::Null),
+                    argument.sql_type,
+                    sql_type,
+                    None,
+                )?,
+                None => {
+                    let text = format!(
+                        "The parameterized query '({declarations})' expects the parameter '{}', which was not supplied.",
+                        parameter.name
+                    );
+                    return Err(Error::new(8178, 16, 1, text));
+                }
+            };
+            values.push(value);
+            outputs.push((parameter.name.clone(), parameter.output));
+        }
+        Ok((scope, outputs, values))
+    }
+
+    /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
+    pub(super) fn collect_execute(&mut self, execute: &Execute, line: u32) -> Result<(Vec<SqlType>, Vec<Vec<Value>>)> {
+        let mut collector = Collector {
+            types: Vec::new(),
+            rows: Vec::new(),
+            messages: Vec::new(),
+        };
+        let variables = std::mem::take(&mut self.variables);
+        let mut inner = Executor::new(self.session, &mut collector, self.batch.clone());
+        inner.variables = variables;
+        // An error inside is this statement's error.
+        inner.try_depth = self.try_depth + 1;
+        let result = inner.execute(execute, line);
+        self.variables = std::mem::take(&mut inner.variables);
+        for message in collector.messages {
+            self.sink.message(&message).map_err(super::executor::closed)?;
+        }
+        result.map_err(|failure| failure.error())?;
+        Ok((collector.types, collector.rows))
+    }
+}
+
+/// A sink that keeps rows and passes messages on later.
+struct Collector {
+    types: Vec<SqlType>,
+    rows: Vec<Vec<Value>>,
+    messages: Vec<Message>,
+}
+
+impl ResultSink for Collector {
+    fn columns(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
+        self.types = columns.iter().map(|column| column.sql_type).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        self.rows.push(row.to_vec());
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> std::result::Result<(), SinkClosed> {
+        self.messages.push(message.clone());
+        Ok(())
+    }
+}
+
+/// The body of a stored procedure with its parameters as its first variables.
+fn compile_procedure(text: &str) -> Result<(CompiledBatch, CreateProcedure)> {
+    let statements = crate::parser::parse_batch(text)
+        .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
+    let procedure = statements.into_iter().find_map(|statement| match statement.kind {
+        StatementKind::CreateProcedure(procedure) => Some(*procedure),
+        _ => None,
+    });
+    let procedure = procedure.ok_or_else(|| Error::assertion("a stored procedure that is none"))?;
+    let mut scope = VariableScope::default();
+    for (position, parameter) in procedure.parameters.iter().enumerate() {
+        let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
+        scope.declare(&parameter.name, sql_type)?;
+    }
+    let batch = CompiledBatch::new(procedure.body.clone(), scope).map_err(|failure| failure.error())?;
+    Ok((batch, procedure))
+}
+
+/// For every argument the place of its parameter.
+fn places_of(given: &[GivenArgument], names: &[&str], module: &str) -> Result<Vec<usize>> {
+    let mut places = Vec::with_capacity(given.len());
+    for (position, argument) in given.iter().enumerate() {
+        let place = if argument.name.is_empty() {
+            position
+        } else {
+            let found = names.iter().position(|name| name.eq_ignore_ascii_case(&argument.name));
+            found.ok_or_else(|| messages::not_a_parameter(&argument.name, module))?
+        };
+        if place >= names.len() {
+            return Err(messages::too_many_arguments(module));
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// An argument given by the client.
+pub(crate) fn given_by_client(parameter: &crate::session::Parameter) -> GivenArgument {
+    let sql_type = if parameter.value.belongs_to(parameter.sql_type) {
+        parameter.sql_type
+    } else {
+        type_of(&parameter.value)
+    };
+    GivenArgument {
+        name: parameter.name.clone(),
+        value: Some(parameter.value.clone()),
+        sql_type,
+    }
+}

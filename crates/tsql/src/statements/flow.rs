@@ -1,0 +1,135 @@
+//! Control of flow: blocks, IF, WHILE, RETURN, GOTO, TRY and CATCH.
+
+use std::rc::Rc;
+
+use super::batch::Bound;
+use super::error::Reach;
+use super::executor::{Executor, Flow, Outcome};
+use crate::ast::{Expression, If, Statement, StatementKind, While};
+use crate::exec::{Context, evaluate, holds};
+use crate::messages;
+use crate::plan::Condition;
+
+impl Executor<'_> {
+    /// Runs a statement of control of flow.
+    pub(super) fn flow(&mut self, statement: &Statement) -> Outcome<Flow> {
+        match &statement.kind {
+            StatementKind::Block(statements) => self.statements(statements),
+            StatementKind::If(branch) => self.branch(branch, statement.line),
+            StatementKind::While(repeated) => self.repeat(repeated, statement.line),
+            StatementKind::Break => Ok(Flow::Break),
+            StatementKind::Continue => Ok(Flow::Continue),
+            StatementKind::Goto(label) => Ok(Flow::Goto(label.text.clone())),
+            StatementKind::Return(value) => self.return_value(value.as_ref(), statement.line),
+            StatementKind::TryCatch { attempt, handler } => self.try_catch(attempt, handler),
+            _ => Ok(Flow::Next),
+        }
+    }
+
+    /// Whether a condition holds; `None` when its failure has been told and the statement is passed over.
+    fn decide(&mut self, condition: &Expression, line: u32) -> Outcome<Option<bool>> {
+        self.session.take_time();
+        let result = self
+            .plan(condition, |binder, condition| {
+                Ok(Bound::Condition(binder.truth(condition)?))
+            })
+            .and_then(|bound| {
+                let condition = condition_of(&bound);
+                holds(condition, &[], &Context::new(self.session, &self.variables))
+            });
+        match result {
+            Ok(truth) => Ok(Some(truth)),
+            Err(error) => {
+                let failure = self.failure(error, line);
+                self.handle(failure).map(|()| None)
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &If, line: u32) -> Outcome<Flow> {
+        match self.decide(&branch.condition, line)? {
+            Some(true) => self.statement(&branch.then),
+            Some(false) => match &branch.otherwise {
+                Some(otherwise) => self.statement(otherwise),
+                None => Ok(Flow::Next),
+            },
+            None => Ok(Flow::Next),
+        }
+    }
+
+    fn repeat(&mut self, repeated: &While, line: u32) -> Outcome<Flow> {
+        loop {
+            if let Err(error) = self.session.check_cancelled() {
+                return Err(self.failure(error, line));
+            }
+            if self.decide(&repeated.condition, line)? != Some(true) {
+                return Ok(Flow::Next);
+            }
+            match self.statement(&repeated.body)? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => return Ok(Flow::Next),
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn return_value(&mut self, value: Option<&Expression>, line: u32) -> Outcome<Flow> {
+        let Some(value) = value else { return Ok(Flow::Return(0)) };
+        if !self.is_procedure {
+            return Err(self.failure(messages::return_with_value(), line));
+        }
+        let result = self
+            .plan(value, |binder, value| {
+                Ok(Bound::Expressions(vec![
+                    binder.scalar_as(value, engine::types::SqlType::Int)?,
+                ]))
+            })
+            .and_then(|bound| {
+                let expressions = expressions_of(&bound);
+                let context = Context::new(self.session, &self.variables);
+                match expressions.first() {
+                    Some(expression) => Ok(evaluate(expression, &[], &context)?.as_i64().unwrap_or(0)),
+                    None => Ok(0),
+                }
+            });
+        match result {
+            Ok(status) => Ok(Flow::Return(i32::try_from(status).unwrap_or(0))),
+            Err(error) => {
+                let failure = self.failure(error, line);
+                self.handle(failure).map(|()| Flow::Return(0))
+            }
+        }
+    }
+
+    fn try_catch(&mut self, attempt: &[Statement], handler: &[Statement]) -> Outcome<Flow> {
+        self.try_depth += 1;
+        let result = self.statements(attempt);
+        self.try_depth -= 1;
+        let failure = match result {
+            Ok(flow) => return Ok(flow),
+            Err(failure) if failure.silent || failure.reach == Reach::Session => return Err(failure),
+            Err(failure) => failure,
+        };
+        self.session.push_caught(failure.message);
+        let result = self.statements(handler);
+        self.session.pop_caught();
+        result
+    }
+}
+
+/// The condition of a plan that is one.
+pub(super) fn condition_of(bound: &Rc<Bound>) -> &Condition {
+    const UNKNOWN: Condition = Condition::Constant(None);
+    match &**bound {
+        Bound::Condition(condition) => condition,
+        _ => &UNKNOWN,
+    }
+}
+
+/// The expressions of a plan that is a list of them.
+pub(super) fn expressions_of(bound: &Rc<Bound>) -> &[crate::plan::Expr] {
+    match &**bound {
+        Bound::Expressions(expressions) => expressions,
+        _ => &[],
+    }
+}

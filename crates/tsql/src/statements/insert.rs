@@ -1,0 +1,257 @@
+//! INSERT.
+//!
+//! The first rows of a query go in one by one; a query with more than [`ROWS_BEFORE_FILL`] rows goes on page by page, with
+//! one log record per filled page, if no index has to follow.
+
+use engine::error::{Error, Result};
+use engine::lock::Mode;
+use engine::session::TableFill;
+use engine::types::{SqlType, Value};
+
+use super::batch::Bound;
+use super::data::{OutputRows, Verb, goes_to_client};
+use super::executor::Executor;
+use crate::ast::{Insert, InsertSource};
+use crate::bind::{BoundInsert, InsertRows, Target};
+use crate::exec::{Context, evaluate, open};
+use crate::plan::{Node, QueryPlan};
+use crate::session::DoneKind;
+
+/// Rows of a query that are inserted one by one before pages are filled.
+const ROWS_BEFORE_FILL: u64 = 64;
+
+impl Executor<'_> {
+    /// INSERT.
+    pub(super) fn insert(&mut self, insert: &Insert, line: u32) -> Result<()> {
+        let bound = self.plan(insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))?;
+        let Bound::Insert(bound) = &*bound else {
+            return Err(Error::assertion("an INSERT bound to something else"));
+        };
+        let count = self.atomically(true, |executor| {
+            executor.lock_for_change(&bound.target)?;
+            let mut output = OutputRows::new();
+            let count = match &bound.rows {
+                InsertRows::Values(rows) => executor.insert_values(bound, rows, &mut output)?,
+                InsertRows::Query(plan) => executor.insert_query(bound, plan, &mut output)?,
+                InsertRows::Execute => executor.insert_execute(bound, insert, line, &mut output)?,
+            };
+            executor.finish_output(bound.output.as_ref(), output)?;
+            Ok(count)
+        })?;
+        self.changed(count, DoneKind::Insert, goes_to_client(bound.output.as_ref()))
+    }
+
+    /// How many rows TOP lets in.
+    pub(super) fn top_limit(&self, top: Option<&crate::plan::TopCount>) -> Result<u64> {
+        let context = Context::new(self.session, &self.variables);
+        match top {
+            Some(top) if top.percent => Err(crate::bind::not_supported("TOP PERCENT of a change")),
+            Some(top) => {
+                let count = evaluate(&top.count, &[], &context)?.as_i64().unwrap_or(0);
+                u64::try_from(count).map_err(|_| crate::messages::row_count_not_integer())
+            }
+            None => Ok(match self.session.options().row_count {
+                0 => u64::MAX,
+                limit => limit,
+            }),
+        }
+    }
+
+    fn insert_values(
+        &mut self,
+        bound: &BoundInsert,
+        rows: &[Vec<Option<crate::plan::Expr>>],
+        output: &mut OutputRows,
+    ) -> Result<u64> {
+        let limit = self.top_limit(bound.top.as_ref())?;
+        let mut count = 0;
+        for expressions in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            let context = Context::new(self.session, &self.variables);
+            let mut values = Vec::with_capacity(expressions.len());
+            for expression in expressions {
+                values.push(match expression {
+                    Some(expression) => Some((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type)),
+                    None => None,
+                });
+            }
+            let row = self.finished_row(bound, &|position| values.get(position).cloned().flatten())?;
+            self.output_row(
+                bound.output.as_ref(),
+                None,
+                Some(&row),
+                bound.columns.columns.len(),
+                output,
+            )?;
+            self.put_row(&bound.target, row)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn finished_row(
+        &self,
+        bound: &BoundInsert,
+        source: &dyn Fn(usize) -> Option<(Value, SqlType)>,
+    ) -> Result<Vec<Value>> {
+        let row = self.build_row(&bound.target, &bound.columns, &bound.assignments, source)?;
+        self.check_row(&bound.columns, &row, Verb::Insert)?;
+        if bound.sets_identity {
+            self.note_identity(&bound.target, &bound.columns, &row)?;
+        }
+        Ok(row)
+    }
+
+    fn insert_query(&mut self, bound: &BoundInsert, plan: &QueryPlan, output: &mut OutputRows) -> Result<u64> {
+        let context = Context::new(self.session, &self.variables);
+        let limit = self.top_limit(bound.top.as_ref())?;
+        let mut source: Box<dyn Iterator<Item = Result<Vec<Value>>>> = if reads_what_it_fills(bound, plan) {
+            // Keys may fall anywhere among those still to be read, so all rows are read first.
+            let mut rows = Vec::new();
+            crate::exec::run(plan, &context, &mut |row| {
+                rows.push(Ok(row.to_vec()));
+                Ok(())
+            })?;
+            Box::new(rows.into_iter())
+        } else {
+            Box::new(PlanRows {
+                operator: open(&plan.root, context.locks(), &context)?,
+                context: &context,
+                width: plan.width,
+            })
+        };
+        let mut fill: Option<TableFill<'_>> = None;
+        let mut count = 0;
+        while count < limit {
+            let Some(values) = source.next() else { break };
+            let values = values?;
+            let given = |position: usize| {
+                let sql_type = plan
+                    .columns
+                    .get(position)
+                    .map_or(SqlType::Int, |column| column.sql_type);
+                Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))
+            };
+            let row = self.finished_row(bound, &given)?;
+            self.output_row(
+                bound.output.as_ref(),
+                None,
+                Some(&row),
+                bound.columns.columns.len(),
+                output,
+            )?;
+            if count == ROWS_BEFORE_FILL {
+                fill = self.begin_fill(&bound.target)?;
+            }
+            match &mut fill {
+                Some(fill) => fill.push(&mut self.session.engine.borrow_mut(), &row)?,
+                None => self.put_row(&bound.target, row)?,
+            }
+            count += 1;
+            if count % 256 == 0 {
+                self.session.check_cancelled()?;
+            }
+        }
+        if let Some(fill) = fill {
+            fill.finish(&mut self.session.engine.borrow_mut())?;
+        }
+        Ok(count)
+    }
+
+    /// Begins to fill pages, if the target allows it and nobody else is at work in it.
+    fn begin_fill<'t>(&self, target: &'t Target) -> Result<Option<TableFill<'t>>> {
+        let Target::Table(table) = target else { return Ok(None) };
+        let Some(fill) = table.table.fill() else {
+            return Ok(None);
+        };
+        table.table.lock(&self.session.locks, Mode::X)?;
+        Ok(Some(fill))
+    }
+
+    /// INSERT ... EXECUTE: the rows of all result sets.
+    fn insert_execute(
+        &mut self,
+        bound: &BoundInsert,
+        insert: &Insert,
+        line: u32,
+        output: &mut OutputRows,
+    ) -> Result<u64> {
+        let InsertSource::Execute(execute) = &insert.source else {
+            return Ok(0);
+        };
+        let (columns, rows) = self.collect_execute(execute, line)?;
+        let listed = bound
+            .assignments
+            .iter()
+            .filter(|one| matches!(one, crate::bind::Assignment::Source(_)))
+            .count();
+        let mut count = 0;
+        for values in rows {
+            if values.len() != listed {
+                return Err(crate::messages::column_count_mismatch());
+            }
+            let given = |position: usize| {
+                let sql_type = columns.get(position).copied().unwrap_or(SqlType::Int);
+                Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))
+            };
+            let row = self.finished_row(bound, &given)?;
+            self.output_row(
+                bound.output.as_ref(),
+                None,
+                Some(&row),
+                bound.columns.columns.len(),
+                output,
+            )?;
+            self.put_row(&bound.target, row)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// Whether a query reads a clustered table that its rows go into. Heaps are read up to their end at the start.
+fn reads_what_it_fills(bound: &BoundInsert, plan: &QueryPlan) -> bool {
+    let Target::Table(target) = &bound.target else {
+        return false;
+    };
+    let definition = target.table.definition();
+    definition.clustered().is_some() && reads(&plan.root, definition.object_id)
+}
+
+fn reads(node: &Node, object_id: u32) -> bool {
+    match node {
+        Node::Scan(scan) => scan.table.table.definition().object_id == object_id,
+        Node::Derived { plan, .. } => reads(&plan.root, object_id),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::SetOperation { left, right, .. } => {
+            reads(left, object_id) || reads(right, object_id)
+        }
+        Node::Filter { input, .. }
+        | Node::Aggregate { input, .. }
+        | Node::Window { input, .. }
+        | Node::Project { input, .. }
+        | Node::Distinct { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Top { input, .. }
+        | Node::Slice { input, .. } => reads(input, object_id),
+        Node::Single | Node::Empty | Node::View { .. } | Node::Values { .. } | Node::Variable { .. } => false,
+    }
+}
+
+/// The rows of a plan, one by one.
+struct PlanRows<'p, 'c> {
+    operator: Box<dyn crate::exec::Operator + 'p>,
+    context: &'c Context<'p>,
+    width: usize,
+}
+
+impl Iterator for PlanRows<'_, '_> {
+    type Item = Result<Vec<Value>>;
+
+    fn next(&mut self) -> Option<Result<Vec<Value>>> {
+        let mut row = vec![Value::Null; self.width];
+        match self.operator.next(self.context, &mut row) {
+            Ok(true) => Some(Ok(row)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

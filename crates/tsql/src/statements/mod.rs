@@ -1,0 +1,39 @@
+//! Execution of statements: one file per statement or family of statements.
+//!
+//! A batch is parsed once and kept; a statement is bound when it first runs, and its plan is kept with the batch for as long
+//! as the catalogs it was bound against do not change. Errors carry the line of the statement they ended.
+//!
+//! ```text
+//! error in a statement: what the statement changed is taken back
+//!   inside TRY          -> the CATCH block
+//!   severity >= 20      -> the session ends
+//!   ends its batch      -> message, the batch ends (and the transaction with it under XACT_ABORT)
+//!   otherwise           -> message, the next statement
+//! ```
+
+mod batch;
+mod cursor;
+mod data;
+mod database;
+mod delete;
+mod error;
+mod execute;
+mod executor;
+mod flow;
+mod insert;
+mod message_format;
+mod option;
+mod raise;
+mod select;
+mod table;
+mod table_definition;
+pub(crate) mod transaction;
+mod update;
+mod variable;
+
+pub use batch::{CompiledBatch, compile};
+pub use cursor::Cursor;
+pub use error::{Failure, Reach};
+pub(crate) use execute::{CallResult, given_by_client};
+pub use executor::{Executor, Flow};
+pub(crate) use message_format::format_message;

@@ -1,0 +1,389 @@
+//! From the syntax of CREATE TABLE to the catalog's definition of a table.
+
+use engine::catalog::{
+    ColumnDefinition, ForeignKey, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
+};
+use engine::error::{Error, Result};
+use engine::types::{RowLayout, SqlType};
+
+use super::executor::Executor;
+use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
+use crate::messages;
+use crate::scalar::data_type::{TypePlace, resolve};
+use crate::session::ResultColumn;
+
+/// Storage that the engine chooses when the table is created.
+const NO_STORAGE: StorageRoot = StorageRoot {
+    unit: 0,
+    first_iam: (0, 0),
+};
+
+/// Collects the parts of a definition.
+struct Draft {
+    table: TableDefinition,
+    /// For columns of unsaid nullability: they become NOT NULL in a primary key.
+    said_nullable: Vec<bool>,
+}
+
+impl Executor<'_> {
+    /// The definition that CREATE TABLE describes.
+    pub(super) fn definition_of(&self, name: &Name, elements: &[TableElement]) -> Result<TableDefinition> {
+        let mut draft = Draft {
+            table: self.empty_definition(name),
+            said_nullable: Vec::new(),
+        };
+        for element in elements {
+            if let TableElement::Column(column) = element {
+                draft.add_column(column)?;
+            }
+        }
+        for element in elements {
+            match element {
+                TableElement::Column(column) => {
+                    let own = [IndexColumn {
+                        name: column.name.clone(),
+                        descending: false,
+                    }];
+                    for constraint in &column.constraints {
+                        self.add_constraint(&mut draft, constraint, &own)?;
+                    }
+                }
+                TableElement::Constraint(constraint) => self.add_constraint(&mut draft, constraint, &[])?,
+                TableElement::Index(index) => {
+                    draft.add_index(
+                        &index.name.text,
+                        &index.columns,
+                        index.unique,
+                        index.clustered == Some(true),
+                    )?;
+                }
+            }
+        }
+        draft.finish()
+    }
+
+    /// A table's definition with one more constraint.
+    pub(super) fn definition_with(
+        &self,
+        table: &TableDefinition,
+        constraint: &TableConstraint,
+    ) -> Result<TableDefinition> {
+        let mut draft = Draft {
+            table: table.clone(),
+            said_nullable: Vec::new(),
+        };
+        self.add_constraint(&mut draft, constraint, &[])?;
+        Ok(draft.table)
+    }
+
+    fn empty_definition(&self, name: &Name) -> TableDefinition {
+        let created = self.session.now_ticks();
+        TableDefinition {
+            object_id: 0,
+            schema: name.schema().unwrap_or("dbo").to_owned(),
+            name: self.session.stored_name(name.object()),
+            columns: Vec::new(),
+            heap: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            created: (created.days, created.ticks),
+        }
+    }
+
+    /// The definition of a table that holds the rows of a query (SELECT INTO).
+    pub(super) fn definition_of_rows(&self, name: &Name, columns: &[ResultColumn]) -> Result<TableDefinition> {
+        let mut table = self.empty_definition(name);
+        for (ordinal, column) in columns.iter().enumerate() {
+            if column.name.is_empty() {
+                let text = format!(
+                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
+                     For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change \
+                     the alias to a valid name. (column {})",
+                    ordinal + 1
+                );
+                return Err(Error::new(1038, 15, 5, text));
+            }
+            if table.column(&column.name).is_some() {
+                return Err(messages::duplicate_column_in_table(&column.name, &table.name));
+            }
+            let identity = column.identity.then_some(Identity { seed: 1, increment: 1 });
+            table.columns.push(ColumnDefinition {
+                name: column.name.clone(),
+                sql_type: column.sql_type,
+                nullable: column.nullable,
+                identity: identity.filter(|_| table.identity().is_none()),
+                default: None,
+                computed: None,
+            });
+        }
+        check_size(&table)?;
+        Ok(table)
+    }
+
+    fn add_constraint(&self, draft: &mut Draft, constraint: &TableConstraint, own: &[IndexColumn]) -> Result<()> {
+        let name = |kind: &str, draft: &Draft| {
+            let written = constraint.name.as_ref().map(|name| name.text.clone());
+            written.unwrap_or_else(|| self.constraint_name(kind, &draft.table))
+        };
+        match &constraint.kind {
+            ConstraintKind::Key(key) => {
+                let kind = if key.primary { "PK" } else { "UQ" };
+                let name = name(kind, draft);
+                draft.add_key(key, &name, own)
+            }
+            ConstraintKind::Check { text, .. } => {
+                let name = name("CK", draft);
+                draft.table.checks.push(NamedText {
+                    name,
+                    text: text.clone(),
+                });
+                Ok(())
+            }
+            ConstraintKind::ForeignKey(foreign) => {
+                let name = name("FK", draft);
+                let key = self.foreign_key(&draft.table, foreign, own, name)?;
+                draft.table.foreign_keys.push(key);
+                Ok(())
+            }
+            ConstraintKind::Default { definition, column } => {
+                let ordinal = draft.ordinal(&column.text)?;
+                let name = name("DF", draft);
+                let text = definition.text.clone();
+                draft.table.columns[ordinal].default = Some(NamedText { name, text });
+                Ok(())
+            }
+        }
+    }
+
+    /// A name for a constraint that has none: kind, table, and eight hexadecimal digits, as SQL Server makes them up.
+    pub(super) fn constraint_name(&self, kind: &str, table: &TableDefinition) -> String {
+        let stem: String = table
+            .name
+            .chars()
+            .filter(|character| *character != '#')
+            .take(9)
+            .collect();
+        let number = (self.session.random(None) * f64::from(u32::MAX)) as u32;
+        format!("{kind}__{stem}__{number:08X}")
+    }
+
+    fn foreign_key(
+        &self,
+        table: &TableDefinition,
+        foreign: &ast::ForeignKey,
+        own: &[IndexColumn],
+        name: String,
+    ) -> Result<ForeignKey> {
+        let found = self.session.find_object(&foreign.table)?;
+        let missing = || {
+            let text = format!("Foreign key '{name}' references invalid table '{}'.", foreign.table);
+            Error::new(1767, 16, 0, text)
+        };
+        let (_, object) = found.ok_or_else(missing)?;
+        let engine::catalog::ObjectDefinition::Table(referenced) = &object.definition else {
+            return Err(missing());
+        };
+        let ordinal = |table: &TableDefinition, column: &str| {
+            table
+                .column(column)
+                .ok_or_else(|| messages::invalid_column_name(column))
+        };
+        let written: Vec<&str> = if foreign.columns.is_empty() {
+            own.iter().map(|column| column.name.text.as_str()).collect()
+        } else {
+            foreign.columns.iter().map(|column| column.text.as_str()).collect()
+        };
+        let columns = written
+            .iter()
+            .map(|column| ordinal(table, column))
+            .collect::<Result<Vec<_>>>()?;
+        let referenced_columns = if foreign.referenced_columns.is_empty() {
+            let key = referenced
+                .indexes
+                .iter()
+                .find(|index| index.primary_key)
+                .ok_or_else(missing)?;
+            key.keys.iter().map(|(column, _)| *column).collect()
+        } else {
+            let names = foreign.referenced_columns.iter();
+            names
+                .map(|column| ordinal(referenced, &column.text))
+                .collect::<Result<Vec<_>>>()?
+        };
+        Ok(ForeignKey {
+            name,
+            columns,
+            referenced_object: referenced.object_id,
+            referenced_columns,
+        })
+    }
+
+    /// A column of ALTER TABLE ADD.
+    pub(super) fn column_definition(
+        &self,
+        column: &ast::ColumnDefinition,
+        table: &TableDefinition,
+    ) -> Result<ColumnDefinition> {
+        let mut draft = Draft {
+            table: table.clone(),
+            said_nullable: Vec::new(),
+        };
+        draft.add_column(column)?;
+        draft
+            .table
+            .columns
+            .pop()
+            .ok_or_else(|| Error::assertion("a column that was not added"))
+    }
+}
+
+impl Draft {
+    fn ordinal(&self, name: &str) -> Result<usize> {
+        self.table.column(name).ok_or_else(|| {
+            let text = format!("Column name '{name}' does not exist in the target table or view.");
+            Error::new(1911, 16, 1, text)
+        })
+    }
+
+    fn add_column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+        let table = &mut self.table;
+        let name = &column.name.text;
+        if table.column(name).is_some() {
+            return Err(messages::duplicate_column_in_table(name, &table.name));
+        }
+        let Some(data_type) = &column.data_type else {
+            return Err(crate::bind::not_supported("computed column"));
+        };
+        let sql_type = resolve(data_type, TypePlace::Declaration, table.columns.len() + 1)?;
+        let identity = match &column.identity {
+            Some(identity) => Some(checked_identity(identity, name, sql_type)?),
+            None => None,
+        };
+        if identity.is_some() && table.identity().is_some() {
+            return Err(messages::several_identity_columns(&table.name));
+        }
+        let default = column.default.as_ref().map(|default| NamedText {
+            name: default
+                .name
+                .as_ref()
+                .map_or_else(|| format!("DF__{}__{name}", table.name), |name| name.text.clone()),
+            text: default.text.clone(),
+        });
+        let nullable = column.nullable.unwrap_or(identity.is_none());
+        table.columns.push(ColumnDefinition {
+            name: name.clone(),
+            sql_type,
+            nullable,
+            identity,
+            default,
+            computed: None,
+        });
+        self.said_nullable.push(column.nullable == Some(true));
+        Ok(())
+    }
+
+    fn add_key(&mut self, key: &KeyConstraint, name: &str, own: &[IndexColumn]) -> Result<()> {
+        let columns = if key.columns.is_empty() { own } else { &key.columns };
+        if key.primary {
+            if self.table.indexes.iter().any(|index| index.primary_key) {
+                let text = format!(
+                    "Cannot add multiple PRIMARY KEY constraints to table '{}'.",
+                    self.table.name
+                );
+                return Err(Error::new(8110, 16, 0, text));
+            }
+            for column in columns {
+                let ordinal = self.ordinal(&column.name.text)?;
+                if self.said_nullable.get(ordinal).copied().unwrap_or(false) {
+                    return Err(messages::primary_key_nullable(&self.table.name));
+                }
+                self.table.columns[ordinal].nullable = false;
+            }
+        }
+        let has_clustered = self.table.indexes.iter().any(|index| index.index_id == 1);
+        let clustered = key.clustered.unwrap_or(key.primary && !has_clustered);
+        let place = self.add_index(name, columns, true, clustered)?;
+        let index = &mut self.table.indexes[place];
+        index.primary_key = key.primary;
+        index.unique_constraint = !key.primary;
+        Ok(())
+    }
+
+    /// Adds an index; answers its place in the list.
+    fn add_index(&mut self, name: &str, columns: &[IndexColumn], unique: bool, clustered: bool) -> Result<usize> {
+        if clustered && self.table.indexes.iter().any(|index| index.index_id == 1) {
+            return Err(several_clustered(&self.table.name, &self.table.indexes[0].name));
+        }
+        let keys = columns
+            .iter()
+            .map(|column| Ok((self.ordinal(&column.name.text)?, column.descending)));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let next_id = self
+            .table
+            .indexes
+            .iter()
+            .map(|index| index.index_id)
+            .max()
+            .unwrap_or(1)
+            .max(1)
+            + 1;
+        let index = IndexDefinition {
+            index_id: if clustered { 1 } else { next_id },
+            name: name.to_owned(),
+            keys,
+            included: Vec::new(),
+            unique,
+            primary_key: false,
+            unique_constraint: false,
+            storage: NO_STORAGE,
+        };
+        let place = if clustered { 0 } else { self.table.indexes.len() };
+        self.table.indexes.insert(place, index);
+        Ok(place)
+    }
+
+    fn finish(self) -> Result<TableDefinition> {
+        if self.table.columns.is_empty() {
+            return Err(messages::incorrect_syntax_near_keyword("CREATE"));
+        }
+        check_size(&self.table)?;
+        Ok(self.table)
+    }
+}
+
+/// 1902: a second clustered index.
+pub(super) fn several_clustered(table: &str, index: &str) -> Error {
+    let text = format!(
+        "Cannot create more than one clustered index on table '{table}'. Drop the existing clustered index '{index}' before creating another."
+    );
+    Error::new(1902, 16, 3, text)
+}
+
+/// 1701: a row of this table would never fit on a page.
+fn check_size(table: &TableDefinition) -> Result<()> {
+    let types: Vec<SqlType> = table.columns.iter().map(|column| column.sql_type).collect();
+    let bytes = RowLayout::new(&types).row_bytes_min() + 2;
+    if bytes <= engine::types::ROW_BYTES_MAX {
+        return Ok(());
+    }
+    let text = format!(
+        "Creating or altering table '{}' failed because the minimum row size would be {bytes}, including {} bytes of internal \
+         overhead. This exceeds the maximum allowable table row size of 8060 bytes.",
+        table.name,
+        2 + table.columns.len().div_ceil(8)
+    );
+    Err(Error::new(1701, 16, 1, text))
+}
+
+fn checked_identity(identity: &ast::IdentityDefinition, column: &str, sql_type: SqlType) -> Result<Identity> {
+    let is_whole = sql_type.is_integer() || matches!(sql_type, SqlType::Decimal { scale: 0, .. });
+    if !is_whole {
+        return Err(messages::identity_type(column));
+    }
+    let number = |number: i128| i64::try_from(number).map_err(|_| messages::identity_type(column));
+    Ok(Identity {
+        seed: number(identity.seed)?,
+        increment: number(identity.increment)?,
+    })
+}

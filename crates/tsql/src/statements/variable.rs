@@ -1,0 +1,132 @@
+//! DECLARE, SET @variable, PRINT, WAITFOR.
+
+use std::time::{Duration, Instant};
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::batch::Bound;
+use super::executor::{Executor, Flow, Outcome};
+use super::flow::expressions_of;
+use crate::ast::{
+    AssignmentOperator, BinaryOperator, Declaration, DeclarationKind, Expression, VariableAssignment, WaitForKind,
+};
+use crate::exec::{Context, evaluate};
+use crate::messages;
+use crate::scalar::data_type::check_conversion;
+use crate::scalar::moment_parse::{DateOrder, parse};
+
+impl Executor<'_> {
+    /// The value of an expression in a type.
+    pub(super) fn value_as(&self, expression: &Expression, sql_type: SqlType) -> Result<Value> {
+        let bound = self.plan(expression, |binder, expression| {
+            Ok(Bound::Expressions(vec![binder.scalar_as(expression, sql_type)?]))
+        })?;
+        self.first_value(&bound)
+    }
+
+    /// The value of an expression with its own type.
+    pub(super) fn value(&self, expression: &Expression) -> Result<(Value, SqlType)> {
+        let bound = self.plan(expression, |binder, expression| {
+            Ok(Bound::Expressions(vec![binder.scalar(expression)?]))
+        })?;
+        let sql_type = expressions_of(&bound)
+            .first()
+            .map_or(SqlType::Int, |expression| expression.sql_type);
+        Ok((self.first_value(&bound)?, sql_type))
+    }
+
+    fn first_value(&self, bound: &std::rc::Rc<Bound>) -> Result<Value> {
+        let context = Context::new(self.session, &self.variables);
+        match expressions_of(bound).first() {
+            Some(expression) => Ok(evaluate(expression, &[], &context)?.into_owned()),
+            None => Ok(Value::Null),
+        }
+    }
+
+    /// DECLARE: a variable with a value takes it, one without is left as it is (in a loop it keeps what it had).
+    pub(super) fn declare(&mut self, declarations: &[Declaration]) -> Result<()> {
+        for declaration in declarations {
+            if let DeclarationKind::Scalar {
+                initial: Some(initial), ..
+            } = &declaration.kind
+            {
+                self.assign(&declaration.variable, initial, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// SET @variable.
+    pub(super) fn set_variable(&mut self, assignment: &VariableAssignment) -> Result<()> {
+        let operator = match assignment.operator {
+            AssignmentOperator::Assign => None,
+            AssignmentOperator::Compound(operator) => Some(operator),
+        };
+        self.assign(&assignment.variable, &assignment.value, operator)?;
+        self.session.set_row_count(1);
+        Ok(())
+    }
+
+    fn assign(&mut self, variable: &str, value: &Expression, operator: Option<BinaryOperator>) -> Result<()> {
+        let (slot, sql_type) = self
+            .batch
+            .scope
+            .scalar(variable)
+            .ok_or_else(|| messages::variable_not_declared(variable))?;
+        let bound = self.plan(value, |binder, value| {
+            Ok(Bound::Expressions(vec![
+                binder.assigned(variable, operator, value)?.converted(sql_type),
+            ]))
+        })?;
+        let value = self.first_value(&bound)?;
+        self.context().set_variable(slot, value);
+        Ok(())
+    }
+
+    /// PRINT: the text as a message of severity 0.
+    pub(super) fn print(&mut self, expression: &Expression, line: u32) -> Outcome<Flow> {
+        let result = self.value(expression).and_then(|(value, sql_type)| {
+            let target = SqlType::NVarChar(Length::Max);
+            check_conversion(sql_type, target, false)?;
+            crate::scalar::convert::convert(&value, sql_type, target, None)
+        });
+        let value = result.map_err(|error| self.failure(error, line))?;
+        // PRINT of NULL prints an empty line; longer texts are cut at 8000 bytes (SQL Server docs).
+        let text: String = value.as_str().unwrap_or(" ").chars().take(8000).collect();
+        self.inform(0, 0, line, text)
+            .map_err(|error| self.failure(error, line))?;
+        Ok(Flow::Next)
+    }
+
+    /// WAITFOR DELAY and TIME.
+    pub(super) fn wait_for(&mut self, kind: WaitForKind, value: &Expression) -> Result<()> {
+        let text = self.value_as(value, SqlType::NVarChar(Length::Limited(128)))?;
+        let text = text.as_str().unwrap_or("").to_owned();
+        let wrong = || {
+            Error::new(
+                148,
+                15,
+                1,
+                format!("Incorrect time syntax in time string '{text}' used with WAITFOR."),
+            )
+        };
+        let ticks = parse(&text, DateOrder::MonthDayYear).map_err(|_| wrong())?.moment.ticks;
+        let now = self.session.now().ticks;
+        let day = engine::types::calendar::TICKS_PER_DAY;
+        let wanted = match kind {
+            WaitForKind::Delay => ticks,
+            WaitForKind::Time => (ticks + day - now) % day,
+        };
+        let end = Instant::now() + Duration::from_micros(wanted / 10);
+        // Short naps, so that a cancelled batch does not sleep on.
+        while let Some(left) = end
+            .checked_duration_since(Instant::now())
+            .filter(|left| !left.is_zero())
+        {
+            self.session.check_cancelled()?;
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Runs a script in an instance of its own and writes down everything it answers.
+#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use disk::sim::SimDisk;
+use engine::errorlog::ErrorLog;
+use engine::instance::{Instance, InstanceOptions};
+use engine::log::LogPolicy;
+use engine::seams::{Background, Environment, ManualClock};
+use engine::types::{Length, SqlType, Value};
+use engine::waits::WaitStatistics;
+use tsql::scalar::convert::convert;
+use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
+use vlf::ServerVersion;
+
+/// Collects answers as text.
+#[derive(Default)]
+pub struct Transcript {
+    pub text: String,
+    types: Vec<SqlType>,
+}
+
+impl ResultSink for Transcript {
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        self.types = columns.iter().map(|column| column.sql_type).collect();
+        let heads: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{} {}", column.name, column.sql_type))
+            .collect();
+        writeln!(self.text, "  [{}]", heads.join(" | ")).unwrap();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&self.types)
+            .map(|(value, sql_type)| cell(value, *sql_type))
+            .collect();
+        writeln!(self.text, "  {}", cells.join(" | ")).unwrap();
+        Ok(())
+    }
+
+    fn done(&mut self, row_count: Option<u64>, kind: DoneKind) -> Result<(), SinkClosed> {
+        match row_count {
+            Some(count) => writeln!(self.text, "  ({count} rows, {kind:?})").unwrap(),
+            None if kind == DoneKind::Other => {}
+            None => writeln!(self.text, "  ({kind:?})").unwrap(),
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        if message.number == 5701 {
+            return Ok(());
+        }
+        let Message {
+            number,
+            severity,
+            state,
+            line,
+            procedure,
+            text,
+        } = message;
+        let procedure = if procedure.is_empty() {
+            String::new()
+        } else {
+            format!(", Procedure {procedure}")
+        };
+        if *severity == 0 {
+            writeln!(self.text, "  {text}").unwrap();
+        } else {
+            writeln!(
+                self.text,
+                "  Msg {number}, Level {severity}, State {state}{procedure}, Line {line}: {text}"
+            )
+            .unwrap();
+        }
+        Ok(())
+    }
+
+    fn database_changed(&mut self, _from: &str, to: &str) {
+        writeln!(self.text, "  (database {to})").unwrap();
+    }
+}
+
+fn cell(value: &Value, sql_type: SqlType) -> String {
+    assert!(value.belongs_to(sql_type), "{value:?} in a {sql_type} column");
+    let text = match value {
+        Value::Null => return "NULL".to_owned(),
+        Value::Binary(_) => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(1)),
+        _ if sql_type.is_temporal() => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(121)),
+        _ => convert(value, sql_type, SqlType::NVarChar(Length::Max), None),
+    };
+    let text = text.unwrap().as_str().unwrap().to_owned();
+    if text.len() > 120 {
+        format!("{}... ({} bytes)", &text[..100], text.len())
+    } else {
+        text
+    }
+}
+
+/// A new instance on a simulated disk whose clock moves only when read.
+pub fn instance() -> Arc<Instance> {
+    let clock = Arc::new(ManualClock::starting_at(1_700_000_000_000_000));
+    let env = Environment {
+        disk: Arc::new(SimDisk::new(7)),
+        clock: clock.clone(),
+        background: Background::Inline,
+        waits: Arc::new(WaitStatistics::new()),
+        errorlog: Arc::new(ErrorLog::new(clock)),
+    };
+    let options = InstanceOptions {
+        folder: PathBuf::from("/instance"),
+        server_name: "VLFLAB".to_owned(),
+        version: ServerVersion::V2022,
+        policy: LogPolicy::native(),
+        max_server_memory_bytes: 64 << 20,
+        instant_file_initialization: true,
+    };
+    Instance::start(options, env).unwrap()
+}
+
+/// A session of `sa`.
+pub fn session(instance: &Arc<Instance>) -> Session {
+    let login = Login {
+        login: "sa".into(),
+        host: "HOST".into(),
+        application: "tests".into(),
+        database: None,
+    };
+    Session::new(instance.clone(), login).unwrap()
+}
+
+/// Runs a script, batch by batch. A batch that begins with `--session 2` runs in a second session.
+pub fn run(script: &str) -> String {
+    let instance = instance();
+    let mut sessions = vec![session(&instance)];
+    let mut transcript = Transcript::default();
+    for batch in tsql::batches::split(script) {
+        let number: usize = batch
+            .text
+            .trim_start()
+            .strip_prefix("--session ")
+            .and_then(|rest| rest.lines().next()?.trim().parse().ok())
+            .unwrap_or(1);
+        while sessions.len() < number {
+            sessions.push(session(&instance));
+        }
+        for line in batch.text.trim().lines() {
+            writeln!(transcript.text, "> {}", line.trim_end()).unwrap();
+        }
+        for _ in 0..batch.repeat {
+            let outcome = sessions[number - 1].execute(&batch.text, &mut transcript);
+            if outcome != BatchOutcome::Completed {
+                writeln!(transcript.text, "  ({outcome:?})").unwrap();
+            }
+        }
+        transcript.text.push('\n');
+    }
+    transcript.text
+}
