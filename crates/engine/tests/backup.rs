@@ -3,13 +3,17 @@
 
 mod support;
 
+use disk::sim::CutPolicy;
 use disk::sim::SimDisk;
-use engine::backup::{BackupEvent, BackupKind, BackupRequest};
+use engine::backup::{AfterRestore, BackupEvent, BackupKind, BackupRequest, LogTail, RestoreKind, RestoreRequest};
 use engine::error::Error;
 use engine::instance::Instance;
 use engine::log::LogPolicy;
 use engine::recovery::RecoveryModel;
+use engine::seams::DateTimeTicks;
 use engine::session::Session;
+use std::path::Path;
+use std::sync::Arc;
 use support::*;
 
 const MEDIA: &str = "c:\\vlf.bak";
@@ -32,6 +36,114 @@ fn backup(instance: &Instance, session: &Session, request: &BackupRequest) -> Re
         Ok(())
     });
     done.map(|_| lines).map_err(|errors| numbers(&errors))
+}
+
+fn restore_request(kind: RestoreKind, file: u32, after: AfterRestore) -> RestoreRequest {
+    RestoreRequest {
+        kind,
+        path: Some(MEDIA.into()),
+        file,
+        after,
+        ..RestoreRequest::default()
+    }
+}
+
+fn restore(instance: &Instance, session: &Session, name: &str, request: &RestoreRequest) -> Result<(), Vec<i32>> {
+    let restored = instance.restore(name, request, session, &mut |_| Ok(()));
+    restored.map(|_| ()).map_err(|errors| numbers(&errors))
+}
+
+fn moved(mut request: RestoreRequest, name: &str) -> RestoreRequest {
+    request.moves = vec![
+        ("vlf".into(), format!("c:\\{name}.mdf")),
+        ("vlf_log".into(), format!("c:\\{name}.ldf")),
+    ];
+    request
+}
+
+fn content(instance: &Instance, name: &str) -> Vec<(i32, i32)> {
+    let database = instance.database(name).unwrap();
+    let session = instance.open_session().unwrap();
+    assert!(database.check().unwrap().is_empty(), "{:?}", database.check().unwrap());
+    let mut found = rows(&session, &open_table(&database, "t"));
+    found.sort_unstable();
+    found
+}
+
+/// States of the table after each commit, with the time from which each is the newest.
+struct History {
+    states: Vec<(DateTimeTicks, Vec<(i32, i32)>)>,
+    full_end: DateTimeTicks,
+}
+
+impl History {
+    fn at(&self, time: DateTimeTicks) -> &[(i32, i32)] {
+        let newest = self.states.iter().rev().find(|(since, _)| *since <= time);
+        &newest.unwrap().1
+    }
+}
+
+/// A full backup and `logs` log backups, with commits, rollbacks and a long transaction over all of it.
+fn build_chain(instance: &Arc<Instance>, clock: &engine::seams::ManualClock, logs: u32) -> History {
+    let database = instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
+    let mut session = instance.open_session().unwrap();
+    let control = instance.open_session().unwrap();
+    let table = create_table(&mut session, &database, "t");
+    insert(&mut session, &table, 1, 0);
+    session.commit().unwrap();
+    let mut history = History {
+        states: Vec::new(),
+        full_end: DateTimeTicks::default(),
+    };
+    let mut state = vec![(1, 0)];
+    let mut note = |state: &[(i32, i32)]| {
+        history.states.push((instance.env.clock.wall_ticks(), state.to_vec()));
+        clock.advance(20_000);
+    };
+    note(&state);
+    let mut other = instance.open_session().unwrap();
+    let lost = create_table(&mut other, &database, "never_committed");
+    insert(&mut other, &lost, 7, 7);
+    backup(instance, &control, &request(BackupKind::Database)).unwrap();
+    let full_end = instance.env.clock.wall_ticks();
+    clock.advance(50_000);
+    let mut round = 0;
+    for log in 0..logs {
+        for _ in 0..12 {
+            round += 1;
+            clock.advance(30_000);
+            if round % 6 == 0 {
+                insert(&mut session, &table, round, round);
+                state.push((round, round));
+            }
+            update(&mut session, &table, if round % 2 == 0 { "a" } else { "b" }, round).unwrap();
+            if round % 5 == 3 {
+                session.roll_back().unwrap();
+                state.retain(|row| row.0 != round);
+                continue;
+            }
+            state.iter_mut().for_each(|row| row.1 = round);
+            clock.advance(10_000);
+            session.commit().unwrap();
+            note(&state);
+        }
+        if log % 2 == 0 {
+            database.checkpoint().unwrap();
+        }
+        clock.advance(10_000);
+        backup(instance, &control, &request(BackupKind::Log)).unwrap();
+        clock.advance(10_000);
+    }
+    drop(other);
+    history.full_end = full_end;
+    history
+}
+
+fn clocked(disk: &SimDisk, policy: LogPolicy) -> (Arc<Instance>, Arc<engine::seams::ManualClock>) {
+    let clock = Arc::new(engine::seams::ManualClock::starting_at(1_700_000_000_000_000));
+    let mut env = environment(disk);
+    env.clock = clock.clone();
+    (Instance::start(options(policy), env).unwrap(), clock)
 }
 
 fn numbers(errors: &[Error]) -> Vec<i32> {
@@ -93,6 +205,464 @@ fn backups_tell_what_sql_server_tells_and_move_the_chain_on() {
         assert_eq!(
             backup(&instance, &control, &request(BackupKind::Log)),
             Err(vec![4208, 3013])
+        );
+    }
+}
+
+#[test]
+fn a_chain_comes_back_whole_and_goes_on() {
+    for policy in [LogPolicy::classic(), LogPolicy::native()] {
+        let disk = SimDisk::new(5);
+        let (instance, clock) = clocked(&disk, policy);
+        let history = build_chain(&instance, &clock, 6);
+        let session = instance.open_session().unwrap();
+        let source = instance.database("vlf").unwrap();
+        let full = moved(
+            restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery),
+            "copy",
+        );
+        restore(&instance, &session, "copy", &full).unwrap();
+        assert_eq!(instance.database("copy").err().unwrap().number, 927);
+        for file in 2..=7 {
+            let after = if file == 7 {
+                AfterRestore::Recovery
+            } else {
+                AfterRestore::NoRecovery
+            };
+            restore(
+                &instance,
+                &session,
+                "copy",
+                &restore_request(RestoreKind::Log, file, after),
+            )
+            .unwrap();
+        }
+        assert_eq!(content(&instance, "copy"), history.states.last().unwrap().1);
+        let copy = instance.database("copy").unwrap();
+        assert!(copy.catalog.find("dbo", "never_committed", 0).is_none());
+        assert_eq!(copy.storage.log.vlfs().len(), source.storage.log.vlfs().len());
+        let mut writer = instance.open_session().unwrap();
+        let table = open_table(&copy, "t");
+        for round in 1..80 {
+            update(&mut writer, &table, "q", 1_000 + round).unwrap();
+            writer.commit().unwrap();
+        }
+        let copy_log = BackupRequest {
+            path: "c:\\copy.bak".into(),
+            ..request(BackupKind::Log)
+        };
+        instance.backup("copy", &copy_log, &session, &mut |_| Ok(())).unwrap();
+        assert!(content(&instance, "copy").iter().all(|row| row.1 == 1_079));
+        assert_eq!(content(&instance, "vlf"), history.states.last().unwrap().1);
+    }
+}
+
+/// Restores to `times` moments chosen over a chain of `logs` log backups; each state must be the recorded one.
+fn restore_to_moments(policy: LogPolicy, logs: u32, times: u64, seed: u64) {
+    let disk = SimDisk::new(seed);
+    let (instance, clock) = clocked(&disk, policy);
+    let history = build_chain(&instance, &clock, logs);
+    let session = instance.open_session().unwrap();
+    let sets = instance.backup_headers(MEDIA).unwrap();
+    let (first, last) = (
+        history.full_end.unix_micros() + 20_000,
+        sets.last().unwrap().log_end.unix_micros(),
+    );
+    let mut random = seed;
+    for _ in 0..times {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let time = DateTimeTicks::from_unix_micros(first + (random >> 20) % (last - first));
+        let mut full = moved(
+            restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery),
+            "copy",
+        );
+        full.replace = true;
+        restore(&instance, &session, "copy", &full).unwrap();
+        for set in &sets[1..] {
+            let mut log = restore_request(RestoreKind::Log, set.position, AfterRestore::Recovery);
+            log.stop_at = Some(time);
+            restore(&instance, &session, "copy", &log).unwrap();
+            if instance.database("copy").is_ok() {
+                break;
+            }
+        }
+        assert_eq!(content(&instance, "copy"), history.at(time), "{}", time.errorlog_text());
+    }
+}
+
+#[test]
+fn any_moment_of_a_chain_can_be_restored() {
+    restore_to_moments(LogPolicy::native(), 10, 60, 11);
+    restore_to_moments(LogPolicy::classic(), 10, 40, 12);
+}
+
+#[test]
+#[ignore = "minutes: a thousand moments over twenty log backups"]
+fn any_of_a_thousand_moments_can_be_restored() {
+    restore_to_moments(LogPolicy::native(), 20, 1_000, 13);
+}
+
+#[test]
+fn chains_out_of_order_and_wrong_targets_are_refused() {
+    let disk = SimDisk::new(5);
+    let (instance, clock) = clocked(&disk, LogPolicy::native());
+    build_chain(&instance, &clock, 3);
+    let mut session = instance.open_session().unwrap();
+    let database = instance.database("vlf").unwrap();
+    let full = restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery);
+    let log = |file| restore_request(RestoreKind::Log, file, AfterRestore::NoRecovery);
+    assert_eq!(restore(&instance, &session, "none", &log(2)), Err(vec![3118, 3013]));
+    assert_eq!(restore(&instance, &session, "vlf", &log(2)), Err(vec![3117, 3013]));
+    assert_eq!(restore(&instance, &session, "vlf", &full), Err(vec![3159, 3013]));
+    assert_eq!(
+        restore(&instance, &session, "new", &full),
+        Err(vec![1834, 3156, 3119, 3013])
+    );
+    let mut unknown = moved(full.clone(), "copy");
+    unknown.moves[0].0 = "nothing".into();
+    assert_eq!(
+        restore(&instance, &session, "copy", &unknown),
+        Err(vec![3234, 3119, 3013])
+    );
+    let mut missing = full.clone();
+    missing.path = Some("c:\\missing.bak".into());
+    assert_eq!(restore(&instance, &session, "copy", &missing), Err(vec![3201, 3013]));
+    assert_eq!(restore(&instance, &session, "copy", &log(9)), Err(vec![3287, 3013]));
+    instance
+        .create_database(&statement("stranger", 1 << 20, 64 << 20))
+        .unwrap();
+    let stranger = moved(full.clone(), "copy");
+    assert_eq!(
+        restore(&instance, &session, "stranger", &stranger),
+        Err(vec![3154, 3013])
+    );
+    session.use_database(&database).unwrap();
+    let mut replace = full.clone();
+    replace.replace = true;
+    assert_eq!(restore(&instance, &session, "vlf", &replace), Err(vec![3102, 3013]));
+    let other = instance.open_session().unwrap();
+    assert_eq!(restore(&instance, &other, "vlf", &replace), Err(vec![3101, 3013]));
+    restore(&instance, &session, "copy", &moved(full, "copy")).unwrap();
+    assert_eq!(restore(&instance, &session, "copy", &log(3)), Err(vec![4305, 3013]));
+    restore(&instance, &session, "copy", &log(2)).unwrap();
+    assert_eq!(restore(&instance, &session, "copy", &log(2)), Err(vec![4326, 3013]));
+    restore(&instance, &session, "copy", &log(3)).unwrap();
+    restore(&instance, &session, "copy", &log(4)).unwrap();
+    let mut recover = log(1);
+    recover.path = None;
+    restore(&instance, &session, "copy", &recover).unwrap();
+    assert_eq!(content(&instance, "copy"), content(&instance, "vlf"));
+}
+
+#[test]
+fn the_tail_of_the_log_carries_the_last_commit_over_a_replaced_database() {
+    let disk = SimDisk::new(5);
+    let (instance, clock) = clocked(&disk, LogPolicy::native());
+    let history = build_chain(&instance, &clock, 2);
+    let session = instance.open_session().unwrap();
+    let tail = BackupRequest {
+        tail: LogTail::NoRecovery,
+        ..request(BackupKind::Log)
+    };
+    backup(&instance, &session, &tail).unwrap();
+    assert_eq!(instance.database("vlf").err().unwrap().number, 927);
+    restore(
+        &instance,
+        &session,
+        "vlf",
+        &restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery),
+    )
+    .unwrap();
+    for file in 2..=4 {
+        let after = if file == 4 {
+            AfterRestore::Recovery
+        } else {
+            AfterRestore::NoRecovery
+        };
+        restore(
+            &instance,
+            &session,
+            "vlf",
+            &restore_request(RestoreKind::Log, file, after),
+        )
+        .unwrap();
+    }
+    assert_eq!(content(&instance, "vlf"), history.states.last().unwrap().1);
+}
+
+fn small_backup(compression: bool) -> (SimDisk, Arc<Instance>, Session) {
+    let disk = SimDisk::new(9);
+    let instance = start(&disk, LogPolicy::native());
+    let database = instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
+    let mut session = instance.open_session().unwrap();
+    let table = create_table(&mut session, &database, "t");
+    insert(&mut session, &table, 1, 5);
+    session.commit().unwrap();
+    let full = BackupRequest {
+        compression,
+        ..request(BackupKind::Database)
+    };
+    backup(&instance, &session, &full).unwrap();
+    (disk, instance, session)
+}
+
+#[test]
+fn every_damaged_byte_of_a_backup_is_noticed() {
+    let (disk, instance, _session) = small_backup(true);
+    let path = Path::new("/instance/c/vlf.bak");
+    let bytes = disk::Disk::len(&disk, path).unwrap().unwrap();
+    assert!(bytes < 100_000, "{bytes}");
+    for byte in 0..bytes {
+        let bit = (byte % 8) as u32;
+        disk.flip_bit(path, byte, bit).unwrap();
+        let found = instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(()));
+        let numbers = numbers(&found.expect_err("damage was not noticed"));
+        assert!(
+            [3241, 3242, 3189, 3287].contains(&numbers[0]),
+            "byte {byte}: {numbers:?}"
+        );
+        disk.flip_bit(path, byte, bit).unwrap();
+    }
+    instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(())).unwrap();
+}
+
+#[test]
+fn a_damaged_backup_replaces_nothing() {
+    let (disk, instance, session) = small_backup(false);
+    let path = Path::new("/instance/c/vlf.bak");
+    let bytes = disk::Disk::len(&disk, path).unwrap().unwrap();
+    disk.flip_bit(path, bytes / 2, 3).unwrap();
+    let mut replace = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
+    replace.replace = true;
+    assert_eq!(restore(&instance, &session, "vlf", &replace), Err(vec![3189, 3013]));
+    assert_eq!(content(&instance, "vlf"), [(1, 5)]);
+}
+
+#[test]
+fn a_full_disk_fails_the_backup_and_nothing_else() {
+    let (disk, instance, session) = small_backup(false);
+    let before = instance.backup_headers(MEDIA).unwrap();
+    let mut failures = 0;
+    for init in [false, true] {
+        let full = BackupRequest {
+            init,
+            ..request(BackupKind::Database)
+        };
+        for nth in 1.. {
+            disk.clear_faults();
+            disk.fail_next(
+                disk::sim::OperationKind::Write,
+                "vlf.bak",
+                nth,
+                disk::sim::FaultError::NoSpace,
+                disk::sim::Repetition::Once,
+            );
+            let Err(numbers) = backup(&instance, &session, &full) else {
+                break;
+            };
+            assert_eq!(numbers, [3202, 3013]);
+            assert_eq!(instance.backup_headers(MEDIA).unwrap()[0], before[0]);
+            failures += 1;
+        }
+    }
+    disk.clear_faults();
+    assert!(failures >= 6, "{failures}");
+    assert_eq!(content(&instance, "vlf"), [(1, 5)]);
+    let init = BackupRequest {
+        init: true,
+        ..request(BackupKind::Database)
+    };
+    backup(&instance, &session, &init).unwrap();
+    instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(())).unwrap();
+}
+
+/// The power goes at every change of the disk while a backup is appended: afterwards the file has the old set, or both.
+#[test]
+fn a_power_cut_during_a_backup_leaves_whole_sets_only() {
+    let (disk, instance, session) = small_backup(false);
+    let begin = disk.operation_count();
+    let probe = disk.snapshot();
+    backup(&instance, &session, &request(BackupKind::Database)).unwrap();
+    let end = disk.operation_count();
+    drop((session, instance));
+    let mut points = 0;
+    for cut in begin + 1..=end {
+        let disk = probe.snapshot();
+        let instance = start(&disk, LogPolicy::native());
+        let session = instance.open_session().unwrap();
+        disk.power_cut_at(disk.operation_count() + (cut - begin));
+        let outcome = backup(&instance, &session, &request(BackupKind::Database));
+        std::mem::forget((session, instance));
+        let disk = disk.after_power_cut(CutPolicy::RandomSectors, cut);
+        let instance = start(&disk, LogPolicy::native());
+        let sets = instance.backup_headers(MEDIA).unwrap();
+        assert!(sets.len() == 1 || sets.len() == 2, "{}", sets.len());
+        assert!(outcome.is_err() || sets.len() == 2);
+        for set in &sets {
+            instance
+                .verify_backup(MEDIA, Some(set.position), &mut |_| Ok(()))
+                .unwrap();
+        }
+        assert_eq!(content(&instance, "vlf"), [(1, 5)]);
+        let session = instance.open_session().unwrap();
+        backup(&instance, &session, &request(BackupKind::Database)).unwrap();
+        assert_eq!(instance.backup_headers(MEDIA).unwrap().len(), sets.len() + 1);
+        points += 1;
+    }
+    println!("{points} points");
+}
+
+/// The power goes at changes of the disk while a chain is restored: afterwards the restore can be begun again.
+#[test]
+fn a_power_cut_during_a_restore_never_leaves_half_a_database() {
+    let disk = SimDisk::new(5);
+    let (instance, clock) = clocked(&disk, LogPolicy::native());
+    let history = build_chain(&instance, &clock, 2);
+    instance.shutdown(false).unwrap();
+    drop(instance);
+    let chain = |instance: &Arc<Instance>, first: u32| -> Result<(), Vec<i32>> {
+        let session = instance.open_session().unwrap();
+        let full = moved(
+            restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery),
+            "copy",
+        );
+        if first == 1 {
+            restore(instance, &session, "copy", &full)?;
+        }
+        restore(
+            instance,
+            &session,
+            "copy",
+            &restore_request(RestoreKind::Log, 2, AfterRestore::NoRecovery),
+        )?;
+        restore(
+            instance,
+            &session,
+            "copy",
+            &restore_request(RestoreKind::Log, 3, AfterRestore::Recovery),
+        )
+    };
+    let whole = disk.snapshot();
+    let (instance, _) = clocked(&whole, LogPolicy::native());
+    let begin = whole.operation_count();
+    chain(&instance, 1).unwrap();
+    let total = whole.operation_count() - begin;
+    drop(instance);
+    for cut in (1..=total).step_by((total as usize / 60).max(1)) {
+        let cut_disk = disk.snapshot();
+        let (instance, _) = clocked(&cut_disk, LogPolicy::native());
+        cut_disk.power_cut_at(cut_disk.operation_count() + cut);
+        let outcome = chain(&instance, 1);
+        std::mem::forget(instance);
+        let after = cut_disk.after_power_cut(CutPolicy::RandomSectors, cut);
+        let (instance, _) = clocked(&after, LogPolicy::native());
+        let state = instance
+            .slots()
+            .into_iter()
+            .find(|slot| slot.entry().name == "copy")
+            .map(|slot| slot.state().number_and_name());
+        match state {
+            None => assert!(outcome.is_err()),
+            Some((0, _)) => {}
+            Some((1, _)) => {
+                let session = instance.open_session().unwrap();
+                let again = |file, after| {
+                    restore(
+                        &instance,
+                        &session,
+                        "copy",
+                        &restore_request(RestoreKind::Log, file, after),
+                    )
+                };
+                // What was restored already says so with 4326.
+                for file in 2..=3 {
+                    let outcome = again(file, AfterRestore::NoRecovery);
+                    assert!(
+                        outcome.is_ok() || outcome == Err(vec![4326, 3013]),
+                        "cut {cut}: {outcome:?}"
+                    );
+                }
+                let mut recover = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
+                recover.path = None;
+                restore(&instance, &session, "copy", &recover).unwrap();
+            }
+            other => panic!(
+                "cut {cut}: {other:?} {:#?}",
+                instance.env.errorlog.lines().iter().rev().take(8).collect::<Vec<_>>()
+            ),
+        }
+        if state.is_some() {
+            assert_eq!(
+                content(&instance, "copy"),
+                history.states.last().unwrap().1,
+                "cut {cut}"
+            );
+        }
+        assert_eq!(content(&instance, "vlf"), history.states.last().unwrap().1);
+    }
+}
+
+/// Sessions go on while a full backup runs: the restored database is what was committed when the set's log ended.
+#[test]
+fn a_full_backup_under_changes_is_the_database_at_its_end() {
+    for policy in [LogPolicy::classic(), LogPolicy::native()] {
+        let disk = SimDisk::new(21);
+        let (instance, clock) = clocked(&disk, policy);
+        let database = instance.create_database(&statement("vlf", 1 << 20, 256 << 20)).unwrap();
+        let mut session = instance.open_session().unwrap();
+        let control = instance.open_session().unwrap();
+        let table = create_table(&mut session, &database, "t");
+        for number in 1..=400 {
+            insert(&mut session, &table, number, 0);
+        }
+        session.commit().unwrap();
+        let mut open = instance.open_session().unwrap();
+        let pending = create_table(&mut open, &database, "pending");
+        insert(&mut open, &pending, 1, 1);
+        let mut states = vec![(instance.env.clock.wall_ticks(), 0)];
+        let (mut round, mut events) = (0, 0);
+        let full = request(BackupKind::Database);
+        let done = instance.backup("vlf", &full, &control, &mut |event| {
+            if let BackupEvent::Progress { .. } = event
+                && events < 8
+            {
+                events += 1;
+                round += 1;
+                clock.advance(10_000);
+                let dropped = session.create_table(&database, table_definition("scratch"))?;
+                session.commit()?;
+                update(&mut session, &table, if round % 2 == 0 { "m" } else { "n" }, round)?;
+                session.commit()?;
+                states.push((instance.env.clock.wall_ticks(), round));
+                session.drop_object(&database, &dropped)?;
+                session.commit()?;
+                database.checkpoint()?;
+                clock.advance(10_000);
+            }
+            Ok(())
+        });
+        done.map_err(|errors| numbers(&errors)).unwrap();
+        assert!(events >= 5, "{events}");
+        let set = &instance.backup_headers(MEDIA).unwrap()[0];
+        let expected = states.iter().rev().find(|(time, _)| *time <= set.log_end).unwrap().1;
+        assert!(expected >= 2, "{expected}");
+        let restored = moved(
+            restore_request(RestoreKind::Database, 1, AfterRestore::Recovery),
+            "copy",
+        );
+        restore(&instance, &control, "copy", &restored).unwrap();
+        let found = content(&instance, "copy");
+        assert_eq!(found.len(), 400);
+        assert!(found.iter().all(|row| row.1 == expected), "{expected}: {:?}", found[0]);
+        assert!(
+            instance
+                .database("copy")
+                .unwrap()
+                .catalog
+                .find("dbo", "pending", 0)
+                .is_none()
         );
     }
 }

@@ -80,13 +80,6 @@ impl Error {
         Error::new(3119, 16, 1, text)
     }
 
-    /// 3136: a set of another kind than the statement's.
-    pub fn set_of_another_kind(path: &str, wanted: &str) -> Error {
-        let text =
-            format!("This backup on device '{path}' cannot be restored by RESTORE {wanted}: it is of another type.");
-        Error::new(3136, 16, 1, text)
-    }
-
     /// 3147: tempdb.
     pub fn no_backup_of_tempdb() -> Error {
         let text = "Backup and restore operations are not allowed on database tempdb.";
@@ -238,5 +231,11 @@ impl Error {
     pub fn stop_point_too_early() -> Error {
         let text = "The STOPAT clause specifies a point too early to allow this backup set to be restored. Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover at the current point.";
         Error::new(4338, 16, 1, text)
+    }
+
+    /// 5133: a folder cannot be made or looked into.
+    pub fn directory_lookup_failed(path: &str, cause: &str) -> Error {
+        let text = format!("Directory lookup for the file \"{path}\" failed with the operating system error {cause}.");
+        Error::new(5133, 16, 1, text)
     }
 }

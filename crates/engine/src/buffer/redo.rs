@@ -17,6 +17,11 @@ impl DamagedPages {
         DamagedPages::default()
     }
 
+    /// Forgets pages that do not matter.
+    pub fn retain(&mut self, matters: impl Fn(PageId) -> bool) {
+        self.0.retain(|id, _| matters(*id));
+    }
+
     /// At the end of redo: the first page that nothing made whole.
     ///
     /// # Errors

@@ -11,11 +11,13 @@ mod backup;
 mod check;
 mod identity;
 mod open;
+mod restore;
 mod truncation;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
+pub use restore::{RestoreSource, Restored};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::DatabaseStorage;

@@ -97,7 +97,7 @@ pub enum Opened {
 }
 
 impl DatabaseFiles {
-    fn data_specifications(&self) -> Vec<DataFileSpecification> {
+    pub(super) fn data_specifications(&self) -> Vec<DataFileSpecification> {
         let files = self.entry.files.iter().zip(&self.files).filter(|(entry, _)| !entry.log);
         files
             .map(|(entry, file)| DataFileSpecification {
@@ -232,10 +232,11 @@ impl Database {
     ///
     /// Errors: 5120, 5173, 824, 9003, 9004 and others by what the files hold.
     pub fn open(context: &OpenContext, files: &DatabaseFiles) -> Result<Opened> {
-        let mut recovering = Recovering::begin(context, files)?;
-        if recovering.boot.restoring {
+        let data = OpenedData::open(context, files)?;
+        if data.boot.restoring {
             return Ok(Opened::Restoring);
         }
+        let mut recovering = Recovering::begin(context, files, data)?;
         let analysis = recovering.analyse()?;
         recovering.redo(&analysis, Lsn::MAX)?;
         Ok(Opened::Online(Arc::new(recovering.finish(&analysis)?)))
@@ -315,21 +316,17 @@ impl Parts {
     }
 }
 
-/// A database between its files and its recovery.
-pub struct Recovering<'c> {
-    context: &'c OpenContext,
-    files: &'c DatabaseFiles,
-    storage: Arc<DatabaseStorage>,
-    boot_page: BootPage,
-    /// What the boot record says.
-    pub boot: BootRecord,
-    report: RecoveryReport,
+/// The data files of a database, open, and what its boot record says: what is known before the log is looked at.
+pub struct OpenedData {
+    pub(super) files: DataFiles,
+    pub(super) boot_page: BootPage,
+    pub(super) boot: BootRecord,
     started_micros: u64,
 }
 
-impl<'c> Recovering<'c> {
-    /// Steps 1 and 2: opens the files and discovers the VLFs.
-    pub fn begin(context: &'c OpenContext, files: &'c DatabaseFiles) -> Result<Recovering<'c>> {
+impl OpenedData {
+    /// Step 1 without the log: opens the data files and mends torn pages.
+    pub(super) fn open(context: &OpenContext, files: &DatabaseFiles) -> Result<OpenedData> {
         let env = &context.env;
         let started_micros = env.clock.now_micros();
         let name = &files.entry.name;
@@ -344,11 +341,50 @@ impl<'c> Recovering<'c> {
                 format!("Page {page} of database '{name}' was torn and has been restored from its double-write copy."),
             );
         }
+        let (boot_page, bytes) = BootPage::open(&data)?;
+        let boot = BootRecord::decode(&bytes, name)?;
+        Ok(OpenedData {
+            files: data,
+            boot_page,
+            boot,
+            started_micros,
+        })
+    }
+
+    /// Creates the data files of a database that is restored.
+    pub(super) fn create(context: &OpenContext, files: &DatabaseFiles, boot: &BootRecord) -> Result<OpenedData> {
+        let options = file_options(context, &files.entry);
+        let data = DataFiles::create(&context.env, files.identity(), &files.data_specifications(), options)?;
+        let boot_page = BootPage::create(&data, &boot.encode())?;
+        Ok(OpenedData {
+            files: data,
+            boot_page,
+            boot: boot.clone(),
+            started_micros: context.env.clock.now_micros(),
+        })
+    }
+}
+
+/// A database between its files and its recovery.
+pub struct Recovering<'c> {
+    context: &'c OpenContext,
+    files: &'c DatabaseFiles,
+    pub(super) storage: Arc<DatabaseStorage>,
+    pub(super) boot_page: BootPage,
+    /// What the boot record says.
+    pub boot: BootRecord,
+    report: RecoveryReport,
+    started_micros: u64,
+}
+
+impl<'c> Recovering<'c> {
+    /// Step 2, and what is left of step 1: opens the log files and discovers the VLFs.
+    pub fn begin(context: &'c OpenContext, files: &'c DatabaseFiles, data: OpenedData) -> Result<Recovering<'c>> {
+        let env = &context.env;
+        let name = &files.entry.name;
         let (log, discovery) =
             LogManager::open(env, name, &files.log_specifications(), context.version, context.policy)?;
-        let storage = attach(context, files, data, log);
-        let (boot_page, bytes) = BootPage::open(&storage.files)?;
-        let boot = BootRecord::decode(&bytes, name)?;
+        let storage = attach(context, files, data.files, log);
         let report = RecoveryReport {
             vlf_count: discovery.vlf_count,
             discovery_ms: discovery.ms,
@@ -358,10 +394,10 @@ impl<'c> Recovering<'c> {
             context,
             files,
             storage,
-            boot_page,
-            boot,
+            boot_page: data.boot_page,
+            boot: data.boot,
             report,
-            started_micros,
+            started_micros: data.started_micros,
         })
     }
 

@@ -1,24 +1,498 @@
 //! RESTORE: a database made again from backup sets.
+//!
+//! | there is a database of that name | RESTORE of a full set | of a log set |
+//! |---|---|---|
+//! | no | creates it | 3118 |
+//! | RESTORING, from the same family | replaces it | goes on |
+//! | usable, from the same family, log not kept | replaces it | 3117 |
+//! | usable, from the same family, log kept | 3159 without REPLACE | 3117 |
+//! | from another family | 3154 without REPLACE | 3154 |
+//! | in use | 3101, 3102 | 3117 |
+//!
+//! Before anything of an existing database is touched, the whole set is read and checked.
+//!
+//! Invariant: while files are being made, master's entry says so; a crash then leaves no database, never half of one.
 
-use super::Instance;
-use super::registry::DatabaseState;
+use super::backup::{Failed, ended};
+use super::create::paths_of;
+use super::registry::{DatabaseSlot, DatabaseState};
+use super::{Instance, MASTER, MSDB, TEMPDB};
+use crate::backup::{
+    AfterRestore, BackupFile, BackupSummary, MediaReader, Progress, Report, RestoreRequest, SetDescription, SetKind,
+    SetReader,
+};
 use crate::buffer::DatabaseId;
-use crate::database::Database;
-use crate::error::Result;
+use crate::catalog::{DatabaseEntry, FileEntry, ObjectDefinition};
+use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored};
+use crate::error::{Error, Result};
+use crate::lock::{Mode, Resource};
+use crate::page::PAGE_BYTES;
+use crate::session::Session;
+use std::sync::Arc;
+
+/// Errors of one step, in the order in which they are told.
+type Steps<T> = std::result::Result<T, Vec<Error>>;
+
+fn one(error: Error) -> Vec<Error> {
+    vec![error]
+}
 
 impl Instance {
+    /// RESTORE DATABASE and RESTORE LOG: what the set is decides.
+    ///
+    /// Errors: see the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305 and
+    /// 4326 for the chain, 4335 and 4338 for the point in time; 3013 is last.
+    pub fn restore(
+        &self,
+        database: &str,
+        request: &RestoreRequest,
+        session: &Session,
+        report: &mut Report<'_>,
+    ) -> std::result::Result<BackupSummary, Failed> {
+        let statement = match request.kind {
+            crate::backup::RestoreKind::Database => "RESTORE DATABASE",
+            crate::backup::RestoreKind::Log => "RESTORE LOG",
+        };
+        let outcome = match &request.path {
+            Some(path) => self.restore_from(database, path, request, session, report),
+            None => self.recover_only(database, report),
+        };
+        outcome.map_err(|errors| ended(statement, errors))
+    }
+
+    fn restore_from(
+        &self,
+        name: &str,
+        path: &str,
+        request: &RestoreRequest,
+        session: &Session,
+        report: &mut Report<'_>,
+    ) -> Steps<BackupSummary> {
+        let started_micros = self.env.clock.now_micros();
+        let media = self.open_media(path).map_err(one)?;
+        let (mut set, description) = media.set(request.file).map_err(one)?;
+        let mut progress = Progress::new(report, request.stats_percent, set.header().set_bytes);
+        let work = RestoreWork {
+            name,
+            request,
+            session,
+            media: &media,
+            description: &description,
+        };
+        let outcome = match description.kind {
+            SetKind::Database => self.restore_full(&work, &mut set, &mut progress)?,
+            SetKind::Log => self.restore_log(&work, &mut set, &mut progress)?,
+        };
+        let (slot, restored) = outcome;
+        self.after_restore(&slot, &work, restored, &mut progress).map_err(one)?;
+        let pages = description.log_pages
+            + description.files.iter().map(|file| file.backup_bytes).sum::<u64>() / PAGE_BYTES as u64;
+        let summary = BackupSummary {
+            pages,
+            micros: self.env.clock.now_micros().saturating_sub(started_micros),
+            position: description.position,
+            stored_bytes: set.header().set_bytes,
+        };
+        let statement = format!("RESTORE {}", description.kind.noun());
+        let last = Error::successfully_processed(&statement, pages, summary.micros);
+        progress.message(last).map_err(one)?;
+        Ok(summary)
+    }
+
+    fn after_restore(
+        &self,
+        slot: &Arc<DatabaseSlot>,
+        work: &RestoreWork<'_>,
+        restored: Restored,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<()> {
+        progress.finish()?;
+        let first_log = work
+            .description
+            .files
+            .iter()
+            .find(|file| file.file.log)
+            .map(|file| file.file.file_id);
+        for file in &work.description.files {
+            let pages = match file.file.log {
+                true if Some(file.file.file_id) == first_log => work.description.log_pages,
+                true => continue,
+                false => file.backup_bytes / PAGE_BYTES as u64,
+            };
+            let position = work.description.position;
+            progress.message(Error::pages_processed(pages, work.name, &file.file.name, position))?;
+        }
+        let mut after = work.request.after;
+        if !restored.stop_point_reached && after == AfterRestore::Recovery {
+            progress.message(Error::stop_point_not_reached())?;
+            after = AfterRestore::NoRecovery;
+        }
+        self.roll_forward(slot, after)
+    }
+
+    fn roll_forward(&self, slot: &Arc<DatabaseSlot>, after: AfterRestore) -> Result<()> {
+        let files = self.files_of(&slot.entry())?;
+        if let Opened::Online(database) = Database::roll_forward(&self.opening(), &files, after)? {
+            slot.set_state(DatabaseState::Online(database));
+        }
+        Ok(())
+    }
+
+    /// RESTORE DATABASE x WITH RECOVERY.
+    fn recover_only(&self, name: &str, report: &mut Report<'_>) -> Steps<BackupSummary> {
+        let started_micros = self.env.clock.now_micros();
+        let slot = self.restoring(name).map_err(one)?;
+        self.roll_forward(&slot, AfterRestore::Recovery).map_err(one)?;
+        let micros = self.env.clock.now_micros().saturating_sub(started_micros);
+        let last = Error::successfully_processed("RESTORE DATABASE", 0, micros);
+        report(crate::backup::BackupEvent::Message(last)).map_err(one)?;
+        Ok(BackupSummary {
+            micros,
+            ..BackupSummary::default()
+        })
+    }
+
+    fn restoring(&self, name: &str) -> Result<Arc<DatabaseSlot>> {
+        let slot = self
+            .registry
+            .find(name)
+            .ok_or_else(|| Error::no_database_to_restore(name))?;
+        match slot.state() {
+            DatabaseState::Restoring => Ok(slot),
+            _ => Err(Error::nothing_to_roll_forward()),
+        }
+    }
+
+    fn files_of(&self, entry: &DatabaseEntry) -> Result<DatabaseFiles> {
+        let paths = paths_of(self, entry)?.into_iter();
+        Ok(DatabaseFiles {
+            entry: entry.clone(),
+            files: paths.map(|path| CreateFile { path, bytes: 0 }).collect(),
+        })
+    }
+
+    fn restore_log(
+        &self,
+        work: &RestoreWork<'_>,
+        set: &mut SetReader,
+        progress: &mut Progress<'_, '_>,
+    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
+        let slot = self.restoring(work.name).map_err(one)?;
+        self.check_whole_set(work).map_err(one)?;
+        let entry = self.take_new_files(&slot, work)?;
+        let files = self.files_of(&entry).map_err(one)?;
+        let mut source = work.source(set);
+        let restored = Database::restore_log(&self.opening(), &files, &mut source, progress).map_err(one)?;
+        Ok((slot, restored))
+    }
+
+    /// Files that the database got since the set before become part of its entry.
+    fn take_new_files(&self, slot: &Arc<DatabaseSlot>, work: &RestoreWork<'_>) -> Steps<DatabaseEntry> {
+        let mut entry = slot.entry();
+        let is_new = |file: &&BackupFile| entry.files.iter().all(|known| known.file_id != file.file.file_id);
+        let new: Vec<FileEntry> = work
+            .description
+            .files
+            .iter()
+            .filter(is_new)
+            .map(|file| file.file.clone())
+            .collect();
+        if new.is_empty() {
+            return Ok(entry);
+        }
+        let moved = self.move_files(work, new.clone())?;
+        entry.files.extend(moved);
+        self.store_entry(entry.clone()).map_err(one)?;
+        Ok(entry)
+    }
+
+    /// Reads every byte before anything is changed.
+    fn check_whole_set(&self, work: &RestoreWork<'_>) -> Result<()> {
+        let (mut set, _) = work.media.set(work.request.file)?;
+        while set.next_chunk()?.is_some() {
+            work.session.check_cancelled()?;
+        }
+        Ok(())
+    }
+
+    fn restore_full(
+        &self,
+        work: &RestoreWork<'_>,
+        set: &mut SetReader,
+        progress: &mut Progress<'_, '_>,
+    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
+        let description = work.description;
+        if work.request.stop_at.is_some_and(|stop| stop < description.log_end) {
+            return Err(one(Error::stop_point_too_early()));
+        }
+        let existing = self.registry.find(work.name);
+        let held = match &existing {
+            Some(slot) => self.take_for_restore(slot, work).map_err(one)?,
+            None => None,
+        };
+        let outcome = self.replace(existing.as_ref(), work, set, progress);
+        if let Some(resource) = held {
+            work.session.locks().unlock(resource);
+        }
+        outcome
+    }
+
+    /// Whether the database may be replaced, by the table of the module. Answers the lock taken.
+    fn take_for_restore(&self, slot: &DatabaseSlot, work: &RestoreWork<'_>) -> Result<Option<Resource>> {
+        let entry = slot.entry();
+        match entry.database_id {
+            MASTER => return Err(Error::system_database_not_restored()),
+            TEMPDB => return Err(Error::no_backup_of_tempdb()),
+            id if id <= MSDB => return Err(Error::no_exclusive_access()),
+            _ => {}
+        }
+        if entry.guid != work.description.family_guid && !work.request.replace {
+            return Err(Error::set_of_another_database(&entry.name));
+        }
+        let resource = Resource::Database(entry.database_id);
+        let locks = work.session.locks();
+        if locks.mode_of(&resource).is_some() {
+            return Err(Error::in_use_by_this_session("RESTORE", &entry.name));
+        }
+        if let DatabaseState::Online(database) = slot.state() {
+            let keeps_log = database.keeps_log_for_backup() && !work.request.replace && work.request.stop_at.is_none();
+            if keeps_log {
+                return Err(Error::tail_not_backed_up(&entry.name));
+            }
+        }
+        if !locks.try_lock(resource, Mode::X) {
+            return Err(Error::no_exclusive_access());
+        }
+        Ok(Some(resource))
+    }
+
+    fn replace(
+        &self,
+        existing: Option<&Arc<DatabaseSlot>>,
+        work: &RestoreWork<'_>,
+        set: &mut SetReader,
+        progress: &mut Progress<'_, '_>,
+    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
+        let former = existing.map(|slot| slot.entry());
+        let (mut entry, files) = self.plan_restore(work, former.as_ref())?;
+        if let Some(slot) = existing {
+            self.check_whole_set(work).map_err(one)?;
+            self.dismantle(slot).map_err(one)?;
+        }
+        let slot = match existing {
+            Some(slot) => slot.clone(),
+            None => self
+                .registry
+                .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Restoring)),
+        };
+        let made = self.make_restored(&slot, &mut entry, files, work, set, progress);
+        if made.is_err() {
+            self.forget_database(&entry).map_err(one)?;
+        }
+        Ok((slot, made.map_err(one)?))
+    }
+
+    /// Closes a database that is about to be replaced and deletes its files. Its row in master says that it is being made.
+    fn dismantle(&self, slot: &DatabaseSlot) -> Result<()> {
+        let mut entry = slot.entry();
+        if let DatabaseState::Online(database) = slot.state() {
+            database.storage.log.close();
+        }
+        slot.set_state(DatabaseState::Restoring);
+        self.pool.forget_database(DatabaseId(entry.database_id));
+        entry.creating = true;
+        self.store_entry(entry.clone())?;
+        self.delete_files(&entry)
+    }
+
+    fn make_restored(
+        &self,
+        slot: &DatabaseSlot,
+        entry: &mut DatabaseEntry,
+        files: Vec<CreateFile>,
+        work: &RestoreWork<'_>,
+        set: &mut SetReader,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<Restored> {
+        slot.set_entry(entry.clone());
+        let stored = self.find_in_master(|definition| super::create::is_entry(definition, entry.database_id))?;
+        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
+        for file in &files {
+            // REPLACE overwrites whatever lies in the way.
+            match self.env.disk.delete(&file.path) {
+                Err(error) if error.kind != disk::DiskErrorKind::NotFound => {
+                    return Err(Error::cannot_create_file(
+                        &file.path.display().to_string(),
+                        &Error::cause(&error),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let files = DatabaseFiles {
+            entry: entry.clone(),
+            files,
+        };
+        let mut source = work.source(set);
+        let restored = Database::restore_full(&self.opening(), &files, &mut source, progress)?;
+        entry.creating = false;
+        self.store_entry(entry.clone())?;
+        Ok(restored)
+    }
+
+    /// The entry and the files that the set will become.
+    fn plan_restore(
+        &self,
+        work: &RestoreWork<'_>,
+        former: Option<&DatabaseEntry>,
+    ) -> Steps<(DatabaseEntry, Vec<CreateFile>)> {
+        let description = work.description;
+        let planned = |error: Error| vec![error, Error::restore_planning_failed()];
+        let in_set = description.files.iter().map(|file| file.file.clone()).collect();
+        let entries = self.move_files(work, in_set)?;
+        let mut files = Vec::new();
+        let mut needed_bytes = 0;
+        for (entry, in_set) in entries.iter().zip(&description.files) {
+            let path = self.check_target(entry, former, work.request.replace)?;
+            needed_bytes += in_set.bytes;
+            files.push(CreateFile {
+                path,
+                bytes: in_set.bytes,
+            });
+        }
+        for file in &files {
+            if let Some(folder) = file.path.parent() {
+                let made = self.env.disk.create_directories(folder);
+                made.map_err(|error| {
+                    planned(Error::directory_lookup_failed(
+                        &folder.display().to_string(),
+                        &Error::cause(&error),
+                    ))
+                })?;
+            }
+        }
+        self.check_space(&files, needed_bytes, former).map_err(planned)?;
+        let now = self.env.clock.wall_ticks();
+        let entry = DatabaseEntry {
+            object_id: match former {
+                Some(former) => former.object_id,
+                None => self.master().map_err(one)?.catalog.new_object_id(),
+            },
+            guid: description.family_guid,
+            database_id: former.map_or_else(|| self.registry.free_id(), |former| former.database_id),
+            name: former.map_or_else(|| work.name.to_string(), |former| former.name.clone()),
+            files: entries,
+            creating: true,
+            offline: false,
+            created: (now.days, now.ticks),
+        };
+        Ok((entry, files))
+    }
+
+    /// MOVE. Errors: 3234 for a name that no file has, then 3119.
+    fn move_files(&self, work: &RestoreWork<'_>, mut files: Vec<FileEntry>) -> Steps<Vec<FileEntry>> {
+        for (name, path) in &work.request.moves {
+            let same = |file: &&mut FileEntry| file.name.to_lowercase() == name.to_lowercase();
+            let is_in_set = work
+                .description
+                .files
+                .iter()
+                .any(|file| file.file.name.to_lowercase() == name.to_lowercase());
+            if !is_in_set {
+                let unknown = Error::no_such_logical_file(name, work.name);
+                return Err(vec![unknown, Error::restore_planning_failed()]);
+            }
+            if let Some(file) = files.iter_mut().find(same) {
+                file.physical_name = path.clone();
+            }
+        }
+        Ok(files)
+    }
+
+    /// Whether a file may be made there.
+    fn check_target(
+        &self,
+        file: &FileEntry,
+        former: Option<&DatabaseEntry>,
+        replace: bool,
+    ) -> Steps<std::path::PathBuf> {
+        let refused = |error: Option<Error>| {
+            let cannot = Error::file_cannot_be_restored(&file.name, &file.physical_name);
+            error
+                .into_iter()
+                .chain([cannot, Error::restore_planning_failed()])
+                .collect::<Vec<_>>()
+        };
+        let path = self
+            .resolve(&file.physical_name)
+            .map_err(|error| refused(Some(error)))?;
+        for slot in self.registry.all() {
+            let entry = slot.entry();
+            let is_own = former.is_some_and(|former| former.database_id == entry.database_id);
+            if !is_own && paths_of(self, &entry).map_err(one)?.contains(&path) {
+                let text = Error::file_in_use_by_database(&file.physical_name, &entry.name);
+                return Err(refused(Some(text)));
+            }
+        }
+        let own = match former {
+            Some(former) => paths_of(self, former).map_err(one)?,
+            None => Vec::new(),
+        };
+        let exists = matches!(self.env.disk.len(&path), Ok(Some(_)));
+        if exists && !replace && !own.contains(&path) {
+            return Err(refused(None));
+        }
+        Ok(path)
+    }
+
+    fn check_space(&self, files: &[CreateFile], needed_bytes: u64, former: Option<&DatabaseEntry>) -> Result<()> {
+        let Some(folder) = files.first().and_then(|file| file.path.parent()) else {
+            return Ok(());
+        };
+        let Ok(available) = self.env.disk.available_bytes(folder) else {
+            return Ok(());
+        };
+        let mut freed = 0;
+        for path in former.map_or_else(|| Ok(Vec::new()), |former| paths_of(self, former))? {
+            freed += self.env.disk.len(&path).ok().flatten().unwrap_or(0);
+        }
+        match needed_bytes > available.saturating_add(freed) {
+            true => Err(Error::no_space_to_restore(
+                &folder.display().to_string(),
+                needed_bytes,
+                available,
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Takes an open database out of use and leaves it waiting for log. Nobody else may use it.
     pub(super) fn leave_restoring(&self, database: &Database) -> Result<()> {
-        let end = database.storage.log.flushed().with_slot(1);
-        database.change_boot(|boot| {
-            boot.restoring = true;
-            boot.restored_to = end;
-        })?;
+        database.leave_restoring()?;
         if let Some(slot) = self.registry.by_id(database.id) {
             slot.set_state(DatabaseState::Restoring);
         }
         database.storage.log.close();
         self.pool.forget_database(DatabaseId(database.id));
         Ok(())
+    }
+}
+
+/// What one RESTORE is about.
+struct RestoreWork<'w> {
+    name: &'w str,
+    request: &'w RestoreRequest,
+    session: &'w Session,
+    media: &'w MediaReader,
+    description: &'w SetDescription,
+}
+
+impl RestoreWork<'_> {
+    fn source<'a>(&'a self, set: &'a mut SetReader) -> RestoreSource<'a> {
+        RestoreSource {
+            set,
+            description: self.description,
+            stop_at: self.request.stop_at,
+        }
     }
 }

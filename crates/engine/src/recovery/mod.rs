@@ -20,4 +20,4 @@ mod redo;
 pub use analysis::{Analysis, analyse};
 pub use boot::{BOOT_BYTES, BootRecord, RecoveryModel};
 pub use checkpoint::{Checkpointed, Purpose, checkpoint};
-pub use redo::{Redone, redo};
+pub use redo::{Redone, redo, redo_noting_damage};

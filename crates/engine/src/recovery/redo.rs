@@ -26,6 +26,18 @@ pub struct Redone {
 ///
 /// Errors: 824 for a page that is damaged and that nothing later in the log makes anew; 9004 for damaged records.
 pub fn redo(storage: &DatabaseStorage, from: Lsn, until: Lsn, progress: &mut dyn FnMut(Lsn)) -> Result<Redone> {
+    let (redone, damaged) = redo_noting_damage(storage, from, until, progress)?;
+    damaged.into_result()?;
+    Ok(redone)
+}
+
+/// As [`redo`], but leaves it to the caller which damaged pages matter.
+pub fn redo_noting_damage(
+    storage: &DatabaseStorage,
+    from: Lsn,
+    until: Lsn,
+    progress: &mut dyn FnMut(Lsn),
+) -> Result<(Redone, DamagedPages)> {
     let mut redone = Redone::default();
     let mut damaged = DamagedPages::new();
     let mut scan = storage.log.scan(from)?;
@@ -45,6 +57,5 @@ pub fn redo(storage: &DatabaseStorage, from: Lsn, until: Lsn, progress: &mut dyn
             progress(scan.position());
         }
     }
-    damaged.into_result()?;
-    Ok(redone)
+    Ok((redone, damaged))
 }

@@ -219,6 +219,14 @@ impl SpaceMap {
         runs
     }
 
+    /// True for a page of an extent that an object owns, or that no object may own.
+    pub fn is_in_use(&self, page: PageId) -> bool {
+        let id = ExtentId::of(page);
+        let allocation = self.allocation.lock();
+        let map = allocation.files.iter().find(|map| map.file == id.file);
+        id.is_reserved() || map.is_some_and(|map| map.is_used(id.extent))
+    }
+
     /// Allocates a new object's first extent, whose first page becomes its extent list.
     pub(super) fn create_object(
         &self,

@@ -1,0 +1,334 @@
+//! Putting log blocks back to the places they came from. Why there: see the module above.
+//!
+//! 1. the files get the set's length, page 0, and empty headers where they are new
+//! 2. blocks, each checked and linked to the one before
+//! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
+//! 4. zeros behind the end; everything is synced
+
+use super::layout::LogImage;
+use crate::error::{Error, Result};
+use crate::log::{LogFileImage, LogRecord, RecordKind};
+use crate::seams::{DateTimeTicks, Environment};
+use disk::{Access, DiskError, DiskErrorKind, File};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use vlf::block::BlockHeader;
+use vlf::{
+    BLOCK_BYTES_MAX, Block, BlockBuilder, BlockOrigin, Expectations, FIRST_BLOCK, FIRST_VLF_OFFSET, Lsn, SECTOR_BYTES,
+    VLF_HEADER_BYTES, VlfHeader, parse_block,
+};
+
+/// Where the log ends afterwards, and what was seen on the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RestoredLog {
+    /// First block written; redo starts here.
+    pub first: Option<Lsn>,
+    /// Where the next block of the chain belongs.
+    pub end: Lsn,
+    /// The last checkpoint that is complete in the log.
+    pub checkpoint: Option<Lsn>,
+    /// The highest transaction number met.
+    pub transaction_max: u64,
+    /// The point in time was found.
+    pub stopped: bool,
+}
+
+struct LogFile {
+    handle: Arc<dyn File>,
+    image: LogFileImage,
+    former: Vec<VlfHeader>,
+}
+
+/// Restores the log of one set.
+pub struct LogRestorer {
+    files: BTreeMap<u16, LogFile>,
+    places: HashMap<u32, (u16, usize)>,
+    from: Lsn,
+    stop_at: Option<DateTimeTicks>,
+    last: Option<BlockHeader>,
+    restored: RestoredLog,
+    scratch: Vec<u8>,
+}
+
+impl LogRestorer {
+    /// Step 1. Blocks before `from` are there already. `paths` has every file of the image.
+    ///
+    /// Errors: 5123 and 5149 for files, 3189 for an image that contradicts itself.
+    pub fn begin(
+        env: &Environment,
+        image: LogImage,
+        paths: &BTreeMap<u16, PathBuf>,
+        from: Lsn,
+        stop_at: Option<DateTimeTicks>,
+    ) -> Result<LogRestorer> {
+        let mut restorer = LogRestorer {
+            files: BTreeMap::new(),
+            places: HashMap::new(),
+            from,
+            stop_at,
+            last: None,
+            restored: RestoredLog {
+                end: from,
+                ..RestoredLog::default()
+            },
+            scratch: Vec::new(),
+        };
+        for image in image.files {
+            let id = image.page.file_id;
+            let path = paths.get(&id).ok_or_else(Error::damaged_set)?;
+            for (index, header) in image.headers.iter().enumerate() {
+                if header.sequence.0 != 0 && restorer.places.insert(header.sequence.0, (id, index)).is_some() {
+                    return Err(Error::damaged_set());
+                }
+            }
+            let file = open_file(env, path, image, stop_at.is_some())?;
+            restorer.files.insert(id, file);
+        }
+        Ok(restorer)
+    }
+
+    /// Step 2, for the blocks of one chunk, which begin at the given address. False once the point in time is found.
+    ///
+    /// Errors: 3189 for blocks that are damaged or do not follow; 9001 when they cannot be written.
+    pub fn apply(&mut self, address: u64, bytes: &[u8]) -> Result<bool> {
+        let (sequence, first_block) = ((address >> 32) as u32, address as u32);
+        let (file, index) = *self.places.get(&sequence).ok_or_else(Error::damaged_set)?;
+        let header = self.header(file, index).ok_or_else(Error::damaged_set)?;
+        if !self.follows(sequence, first_block) || self.restored.stopped {
+            return match self.restored.stopped {
+                true => Ok(false),
+                false => Err(Error::damaged_set()),
+            };
+        }
+        let (mut at, mut keep_from, mut rebuilt) = (0, bytes.len(), None);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        while at < bytes.len() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let expected = self.expectations(&header, first_block, at);
+            let block = parse_block(rest, &expected, &mut scratch).map_err(|_| Error::damaged_set())?;
+            let lsn = block.header().lsn;
+            if lsn.with_slot(0) >= self.from.with_slot(0) {
+                keep_from = keep_from.min(at);
+                if let Some(slot) = self.look_at(&block)? {
+                    rebuilt = shorten(&block, slot, &header);
+                    self.restored.stopped = true;
+                    self.restored.end = lsn;
+                    break;
+                }
+                self.restored.first.get_or_insert(lsn);
+                self.restored.end = lsn.next_block(usize::from(block.header().block_bytes));
+            }
+            self.last = Some(*block.header());
+            at += usize::from(block.header().block_bytes);
+        }
+        self.scratch = scratch;
+        let place = header.start_offset + u64::from(first_block) * SECTOR_BYTES as u64;
+        if keep_from < at {
+            self.write(file, place + keep_from as u64, &bytes[keep_from..at])?;
+        }
+        if let Some(block) = rebuilt {
+            self.write(file, place + at as u64, &block)?;
+            self.restored.first.get_or_insert(self.restored.end);
+            self.clear(file, &header, place + at as u64 + block.len() as u64)?;
+        }
+        Ok(!self.restored.stopped)
+    }
+
+    fn header(&self, file: u16, index: usize) -> Option<VlfHeader> {
+        self.files.get(&file)?.image.headers.get(index).copied()
+    }
+
+    fn follows(&self, sequence: u32, block: u32) -> bool {
+        self.last.is_none_or(|last| {
+            let next = last.lsn.next_block(usize::from(last.block_bytes));
+            next.vlf == sequence && next.block == block
+                || next.vlf.checked_add(1) == Some(sequence) && block == FIRST_BLOCK
+        })
+    }
+
+    fn expectations(&self, header: &VlfHeader, first_block: u32, at: usize) -> Expectations {
+        let base = match &self.last {
+            Some(last) => Expectations::first_of_after(header, last),
+            None => Expectations::first_of(header),
+        };
+        let block = first_block.saturating_add((at / SECTOR_BYTES) as u32);
+        Expectations {
+            block,
+            bytes_max: header.vlf_bytes.saturating_sub(u64::from(block) * SECTOR_BYTES as u64),
+            ..base
+        }
+    }
+
+    /// Takes note of the records. Answers the slot of the first Commit behind the point in time.
+    fn look_at(&mut self, block: &Block<'_>) -> Result<Option<u16>> {
+        for (lsn, bytes) in block.records() {
+            let record = LogRecord::decode(lsn, bytes).ok_or_else(Error::damaged_set)?;
+            let kind = record.header.kind;
+            if kind == RecordKind::Commit && self.is_behind(record.payload) {
+                return Ok(Some(lsn.slot));
+            }
+            self.restored.transaction_max = self.restored.transaction_max.max(record.header.transaction.0);
+            if kind == RecordKind::CheckpointEnd {
+                self.restored.checkpoint = Lsn::read(record.payload, 0);
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_behind(&self, commit: &[u8]) -> bool {
+        let time = commit.split_first_chunk::<4>().and_then(|(days, rest)| {
+            Some(DateTimeTicks {
+                days: i32::from_le_bytes(*days),
+                ticks: u32::from_le_bytes(*rest.first_chunk()?),
+            })
+        });
+        matches!((self.stop_at, time), (Some(stop), Some(time)) if time > stop)
+    }
+
+    fn write(&self, file: u16, offset: u64, bytes: &[u8]) -> Result<()> {
+        let file = self.files.get(&file).ok_or_else(Error::damaged_set)?;
+        file.handle.write_at(offset, bytes).map_err(|error| file_error(&error))
+    }
+
+    /// Zeros from `offset` on, as far as a left-over block could reach.
+    fn clear(&self, file: u16, header: &VlfHeader, offset: u64) -> Result<()> {
+        let left = header.span().end().saturating_sub(offset).min(BLOCK_BYTES_MAX as u64);
+        self.write(file, offset, &vec![0; left as usize])
+    }
+
+    /// Steps 3 and 4.
+    pub fn finish(self) -> Result<RestoredLog> {
+        let last_sequence = match (self.restored.stopped, &self.last) {
+            // The block that was shortened, or nothing, is the last one of the VLF where it lies.
+            (true, _) => self.restored.end.vlf,
+            (false, Some(last)) => last.lsn.vlf,
+            (false, None) => self.from.vlf,
+        };
+        for file in self.files.values() {
+            for (index, header) in file.image.headers.iter().enumerate() {
+                let former = file.former.get(index);
+                let wanted = match former {
+                    _ if header.sequence.0 <= last_sequence => *header,
+                    Some(former) if former.sequence.0 <= last_sequence => *former,
+                    _ => VlfHeader::unused(header.span(), header.create_lsn),
+                };
+                if former != Some(&wanted) {
+                    let written = file.handle.write_at(wanted.start_offset, &wanted.encode());
+                    written.map_err(|error| file_error(&error))?;
+                }
+            }
+        }
+        if let Some(&(file, index)) = self.places.get(&self.restored.end.vlf)
+            && let Some(header) = self.header(file, index)
+            && !self.restored.stopped
+        {
+            self.clear(file, &header, header.start_offset + self.restored.end.offset_in_vlf())?;
+        }
+        for file in self.files.values() {
+            file.handle.sync().map_err(|error| file_error(&error))?;
+        }
+        Ok(self.restored)
+    }
+}
+
+/// The block again with the records before `slot`; nothing when there is none.
+fn shorten(block: &Block<'_>, slot: u16, vlf: &VlfHeader) -> Option<Vec<u8>> {
+    let header = block.header();
+    let origin = BlockOrigin {
+        lsn: header.lsn,
+        parity: vlf.parity,
+        previous_block_bytes: header.previous_block_bytes,
+        sector_bytes: header.sector_bytes,
+        bytes_max: usize::from(header.block_bytes),
+    };
+    let mut builder = BlockBuilder::new(vec![0; BLOCK_BYTES_MAX], origin)?;
+    for kept in 1..slot {
+        builder.try_push(block.record(kept)?)?;
+    }
+    let sealed = builder.finish(header.previous_crc, header.write_ticks);
+    let mut bytes = sealed.buffer;
+    bytes.truncate(sealed.bytes);
+    Some(bytes)
+}
+
+fn file_error(error: &DiskError) -> Error {
+    let path = error.path.display().to_string();
+    match error.operation {
+        "create" | "open" => Error::cannot_create_file(&path, &Error::cause(error)),
+        _ => Error::cannot_grow_file(&path, &Error::cause(error)),
+    }
+}
+
+/// Opens or makes a file with the image's length, page 0, and headers wherever it is new. While a point in time is looked
+/// for, a file is not made shorter: what the source cut off later may still be needed.
+fn open_file(env: &Environment, path: &std::path::Path, image: LogFileImage, keeps_length: bool) -> Result<LogFile> {
+    let handle = match env.disk.open(path, Access::Buffered) {
+        Err(error) if error.kind == DiskErrorKind::NotFound => env.disk.create(path, Access::Buffered),
+        other => other,
+    };
+    let handle = handle.map_err(|error| file_error(&error))?;
+    let prepared = prepare(&*handle, image, keeps_length).map_err(|error| file_error(&error))?;
+    let (image, former) = prepared;
+    Ok(LogFile { handle, image, former })
+}
+
+fn prepare(
+    handle: &dyn File,
+    mut image: LogFileImage,
+    keeps_length: bool,
+) -> std::result::Result<(LogFileImage, Vec<VlfHeader>), DiskError> {
+    let former = read_headers(handle)?;
+    let same = former
+        .iter()
+        .zip(&image.headers)
+        .take_while(|(a, b)| a.span() == b.span())
+        .count();
+    if keeps_length && same == image.headers.len() && former.len() > same {
+        image.headers.extend(&former[same..]);
+        let mut page = vec![0; FIRST_VLF_OFFSET as usize];
+        handle.read_at(0, &mut page)?;
+        image.page = vlf::FileHeader::decode(&page).unwrap_or(image.page);
+    }
+    let end = image.headers.last().map_or(FIRST_VLF_OFFSET, |last| last.span().end());
+    let kept_end = former
+        .get(..same)
+        .and_then(<[_]>::last)
+        .map_or(FIRST_VLF_OFFSET, |last| last.span().end());
+    if former.len() > same {
+        // What lies there was laid out in another way; new space reads as zeros.
+        handle.set_len(kept_end.min(end))?;
+    }
+    handle.grow_reserved(end)?;
+    handle.set_len(end)?;
+    let mut former = former;
+    former.truncate(same);
+    for header in image.headers.iter().skip(same) {
+        let unused = VlfHeader::unused(header.span(), header.create_lsn);
+        handle.write_at(unused.start_offset, &unused.encode())?;
+        former.push(unused);
+    }
+    image.page.file_bytes = end;
+    handle.write_at(0, &image.page.encode())?;
+    handle.sync()?;
+    Ok((image, former))
+}
+
+/// The VLF headers of a file as far as they are sound.
+fn read_headers(handle: &dyn File) -> std::result::Result<Vec<VlfHeader>, DiskError> {
+    let file_bytes = handle.len()?;
+    let mut headers = Vec::new();
+    let (mut offset, mut sector) = (FIRST_VLF_OFFSET, [0; SECTOR_BYTES]);
+    while offset + VLF_HEADER_BYTES <= file_bytes {
+        handle.read_at(offset, &mut sector)?;
+        let Ok(header) = VlfHeader::decode_at(&sector, offset) else {
+            break;
+        };
+        if header.vlf_bytes > file_bytes - offset {
+            break;
+        }
+        offset += header.vlf_bytes;
+        headers.push(header);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,309 @@
+//! Making a database from backup sets: files first, then redo, then, if wanted, the rest of recovery.
+//!
+//! ```text
+//! full set: create data files, pages | log blocks in their places | boot record: RESTORING, restored to the set's end
+//! log set:  grow data files          | log blocks in their places | boot record: restored to its end
+//! then:     analysis, redo, all pages written | boot record: redo starts behind the set
+//! RECOVERY: boot record: no longer RESTORING | undo, and whatever start-up does
+//! ```
+//! Redo may meet changes of pages that are not in the set, because their extent was freed before it was copied. They are
+//! noted as damaged and forgotten when the space maps, after redo, say that nobody owns them.
+//!
+//! Invariants:
+//! - The boot record says RESTORING until every page is redone; from the moment it does not, any start of the instance ends
+//!   the recovery.
+//! - `redo_start` is a block that the last set has brought, or the end of what is restored.
+
+use super::Database;
+use super::open::{DatabaseFiles, OpenContext, Opened, OpenedData, Recovering};
+use crate::backup::format::ChunkKind;
+use crate::backup::{
+    AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader,
+};
+use crate::buffer::{DataFiles, DatabaseId};
+use crate::error::{Error, Result};
+use crate::page::{PAGE_BYTES, PageId};
+use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
+use crate::seams::DateTimeTicks;
+use crate::store::{BOOT_PAGES, SpaceMap};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use vlf::Lsn;
+
+/// A set to be restored.
+pub struct RestoreSource<'a> {
+    /// Its chunks.
+    pub set: &'a mut SetReader,
+    /// What it says of itself.
+    pub description: &'a SetDescription,
+    /// STOPAT.
+    pub stop_at: Option<DateTimeTicks>,
+}
+
+/// What a set has brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restored {
+    /// The point in time lies in the set, or none was asked for.
+    pub stop_point_reached: bool,
+}
+
+impl Database {
+    /// Creates the files from a full set and leaves them RESTORING.
+    ///
+    /// Errors: 3189 and 3203 for the set; errors of file creation. Files made before the error are deleted by the caller.
+    pub fn restore_full(
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        source: &mut RestoreSource<'_>,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<Restored> {
+        let description = source.description;
+        let mut boot = BootRecord::decode(&description.boot, &files.entry.name).map_err(|_| Error::damaged_set())?;
+        boot.restoring = true;
+        boot.clean = false;
+        boot.redo_start = description.redo_start;
+        boot.full_backup = description.checkpoint_lsn;
+        boot.full_backup_time = description.log_end;
+        let data = OpenedData::create(context, files, &boot)?;
+        restore_set(
+            context,
+            files,
+            data,
+            source,
+            (description.first_lsn, description.redo_start),
+            progress,
+        )
+    }
+
+    /// Adds a log set to a database that is RESTORING.
+    ///
+    /// Errors: 3154 when the set is of another database, 4305 and 4326 when it does not follow, 4335 when the database is
+    /// behind the point in time already; and those of [`Database::restore_full`].
+    pub fn restore_log(
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        source: &mut RestoreSource<'_>,
+        progress: &mut Progress<'_, '_>,
+    ) -> Result<Restored> {
+        let description = source.description;
+        let mut data = OpenedData::open(context, files)?;
+        if data.boot.redo_start < data.boot.restored_to {
+            // A crash came between the set before and its redo, and this set may overwrite the log that redo needs.
+            drop(data);
+            Database::roll_forward(context, files, AfterRestore::NoRecovery)?;
+            data = OpenedData::open(context, files)?;
+        }
+        let boot = &data.boot;
+        if boot.guid != description.family_guid {
+            return Err(Error::set_of_another_database(&files.entry.name));
+        }
+        let (first, last) = (description.first_lsn, description.last_lsn);
+        if first > boot.restored_to {
+            return Err(Error::log_too_recent(first, boot.restored_to));
+        }
+        if last < boot.restored_to || last == boot.restored_to && first < last {
+            return Err(Error::log_too_early(last, boot.restored_to));
+        }
+        if source
+            .stop_at
+            .is_some_and(|stop| stop < boot.full_backup_time.max(boot.log_backup_time))
+        {
+            return Err(Error::stop_point_passed());
+        }
+        let from = boot.restored_to;
+        restore_set(context, files, data, source, (from, from), progress)
+    }
+
+    /// Writes every page and makes the boot record say RESTORING, restored to the end of the log. Nobody may be using it.
+    ///
+    /// No checkpoint is written: its records would lie where the next set's begin.
+    pub fn leave_restoring(&self) -> Result<()> {
+        self.storage.pool.flush_database(self.storage.id, None)?;
+        let end = self.storage.log.flushed().with_slot(1);
+        self.change_boot(|boot| {
+            boot.restoring = true;
+            boot.restored_to = end;
+            boot.redo_start = end;
+        })
+    }
+
+    /// Redo, and with RECOVERY everything that start-up does. An error leaves the database RESTORING, unless undo has begun.
+    pub fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
+        let id = DatabaseId(files.entry.database_id);
+        let outcome = roll_forward(context, files, after);
+        if !matches!(outcome, Ok(Opened::Online(_))) {
+            context.pool.forget_database(id);
+        }
+        outcome
+    }
+}
+
+/// `from` = the first block wanted, and where redo starts when it is in the set.
+fn restore_set(
+    context: &OpenContext,
+    files: &DatabaseFiles,
+    data: OpenedData,
+    source: &mut RestoreSource<'_>,
+    (from, redo_start): (Lsn, Lsn),
+    progress: &mut Progress<'_, '_>,
+) -> Result<Restored> {
+    let description = source.description;
+    grow_data_files(&data.files, files, description)?;
+    let log = copy_chunks(context, files, &data.files, source, from, progress)?;
+    data.files.sync_all()?;
+    if !log.stopped && log.end.with_slot(0) != description.last_lsn.with_slot(0) {
+        return Err(Error::damaged_set());
+    }
+    let newest = BootRecord::decode(&description.boot, &files.entry.name).map_err(|_| Error::damaged_set())?;
+    let mut boot = data.boot.clone();
+    boot.recovery_model = newest.recovery_model;
+    boot.compatibility_level = newest.compatibility_level;
+    boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
+    boot.redo_start = match (description.kind, log.first) {
+        (SetKind::Database, _) | (_, None) => redo_start,
+        (SetKind::Log, Some(first)) => first,
+    };
+    boot.restored_to = log.end;
+    boot.next_transaction = boot.next_transaction.max(log.transaction_max + 1);
+    let reached = source
+        .stop_at
+        .is_none_or(|stop| log.stopped || stop <= description.log_end);
+    if description.kind == SetKind::Log {
+        boot.log_backup_time = match source.stop_at.filter(|_| log.stopped) {
+            Some(stop) => stop,
+            None => description.log_end,
+        };
+    }
+    data.boot_page.write(&data.files, &boot.encode())?;
+    Ok(Restored {
+        stop_point_reached: reached,
+    })
+}
+
+/// Every data file gets at least the size it has in the set; files the database got since then are created.
+fn grow_data_files(data: &DataFiles, files: &DatabaseFiles, description: &SetDescription) -> Result<()> {
+    let known = data.file_ids();
+    for specification in files.data_specifications() {
+        let in_set = description
+            .files
+            .iter()
+            .find(|file| file.file.file_id == specification.id);
+        let bytes = in_set.map_or(0, |file| file.bytes);
+        match known.contains(&specification.id) {
+            true => data.grow_to(specification.id, bytes)?,
+            false => data.add(&crate::buffer::DataFileSpecification { bytes, ..specification })?,
+        }
+    }
+    Ok(())
+}
+
+fn copy_chunks(
+    context: &OpenContext,
+    files: &DatabaseFiles,
+    data: &DataFiles,
+    source: &mut RestoreSource<'_>,
+    from: Lsn,
+    progress: &mut Progress<'_, '_>,
+) -> Result<RestoredLog> {
+    let paths: BTreeMap<u16, PathBuf> = files
+        .entry
+        .files
+        .iter()
+        .zip(&files.files)
+        .filter(|(entry, _)| entry.log)
+        .map(|(entry, file)| (entry.file_id, file.path.clone()))
+        .collect();
+    let mut layout = Vec::new();
+    let mut log: Option<LogRestorer> = None;
+    let begin = |layout: &[u8]| {
+        let image = LogImage::decode(layout)?;
+        LogRestorer::begin(&context.env, image, &paths, from, source.stop_at)
+    };
+    while let Some(chunk) = source.set.next_chunk()? {
+        progress.add(chunk.stored_bytes)?;
+        let payload = source.set.payload(&chunk);
+        match chunk.kind {
+            ChunkKind::Pages => restore_pages(data, &chunk, payload)?,
+            ChunkKind::LogLayout => layout.extend_from_slice(payload),
+            ChunkKind::LogBlocks => {
+                let mut restorer = match log.take() {
+                    Some(restorer) => restorer,
+                    None => begin(&layout)?,
+                };
+                let goes_on = restorer.apply(chunk.address, payload)?;
+                log = Some(restorer);
+                if !goes_on {
+                    break;
+                }
+            }
+            ChunkKind::Description => return Err(Error::damaged_set()),
+        }
+    }
+    match log {
+        Some(restorer) => restorer.finish(),
+        None => begin(&layout)?.finish(),
+    }
+}
+
+/// Writes pages to their places, but for those that every file has of its own.
+fn restore_pages(data: &DataFiles, chunk: &Chunk, payload: &[u8]) -> Result<()> {
+    let (file, first) = ((chunk.address >> 32) as u16, chunk.address as u32);
+    let (pages, rest) = payload.as_chunks::<PAGE_BYTES>();
+    let end = u64::from(first) + pages.len() as u64;
+    if !rest.is_empty() || end > u64::from(data.page_count(file)) {
+        return Err(Error::damaged_set());
+    }
+    let is_own = |page: u32| page == 0 || BOOT_PAGES.contains(&PageId::new(file, page));
+    let mut at = 0;
+    while at < pages.len() {
+        let left = first + at as u32..first + pages.len() as u32;
+        let count = left.clone().take_while(|page| !is_own(*page)).count();
+        if count > 0 {
+            let bytes = &payload[at * PAGE_BYTES..(at + count) * PAGE_BYTES];
+            data.restore_run(PageId::new(file, left.start), bytes)?;
+        }
+        at += count + 1;
+    }
+    Ok(())
+}
+
+fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
+    let data = OpenedData::open(context, files)?;
+    let mut recovering = Recovering::begin(context, files, data)?;
+    let analysis = recovering.analyse()?;
+    let redone = redo(&mut recovering, &analysis);
+    if redone.is_err() {
+        recovering.storage.log.close();
+    }
+    redone?;
+    let storage = recovering.storage.clone();
+    let boot = &mut recovering.boot;
+    boot.redo_start = boot.restored_to;
+    if after == AfterRestore::NoRecovery {
+        recovering.boot_page.write(&storage.files, &recovering.boot.encode())?;
+        storage.log.close();
+        return Ok(Opened::Restoring);
+    }
+    boot.restoring = false;
+    boot.log_backup_start = match boot.recovery_model {
+        RecoveryModel::Simple => Lsn::ZERO,
+        RecoveryModel::Full | RecoveryModel::BulkLogged => boot.restored_to,
+    };
+    recovering.boot_page.write(&storage.files, &recovering.boot.encode())?;
+    Ok(Opened::Online(Arc::new(recovering.finish(&analysis)?)))
+}
+
+fn redo(recovering: &mut Recovering<'_>, analysis: &Analysis) -> Result<()> {
+    let storage = &recovering.storage;
+    if recovering.boot.redo_start < analysis.end.next {
+        let redone = recovery::redo_noting_damage(storage, recovering.boot.redo_start, Lsn::MAX, &mut |_| {});
+        let (_, mut damaged) = redone?;
+        let space = SpaceMap::open(storage)?;
+        damaged.retain(|page| space.is_in_use(page));
+        damaged.into_result()?;
+    }
+    storage.pool.flush_database(storage.id, None)?;
+    recovering.boot.next_transaction = recovering.boot.next_transaction.max(analysis.transaction_max + 1);
+    Ok(())
+}
