@@ -1,7 +1,9 @@
 //! The bridge to T-SQL: its types, values and results in the protocol's terms, and back.
 
+mod backend;
 mod sink;
 mod values;
 
+pub use backend::{ShutdownHook, SqlBackend, SqlSession};
 pub use sink::Bridge;
 pub use values::{column_type, parameter, to_wire};

@@ -1,0 +1,199 @@
+//! The engine's instance and T-SQL's sessions as the server's backend.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::instance::Instance;
+use tds::bulk::BulkLoad;
+use tds::request::NewTransaction;
+use tds::{IsolationLevel, RpcParameter, TransactionRequest};
+use tsql::session::{BatchOutcome, Login, Parameter, Session};
+
+use super::{Bridge, parameter};
+use crate::backend::{
+    Backend, BackendSession, Identity, Notice, Outcome, ParameterizedSql, ResultSink, SessionRequest,
+};
+use crate::notices;
+
+/// Called when a session executed SHUTDOWN; true with NOWAIT. Must return at once: the session still answers its client.
+pub type ShutdownHook = Arc<dyn Fn(bool) + Send + Sync>;
+
+/// The instance as the server sees it.
+pub struct SqlBackend {
+    instance: Arc<Instance>,
+    build: u16,
+    password_record: String,
+    on_shutdown: ShutdownHook,
+}
+
+impl SqlBackend {
+    /// A backend whose only login is `sa`, with its record from [`crate::password_file::settle`]. `build` is the
+    /// build number clients are told behind the version, e.g. 1000 of 16.0.1000.
+    pub fn new(instance: Arc<Instance>, build: u16, password_record: String, on_shutdown: ShutdownHook) -> Self {
+        Self {
+            instance,
+            build,
+            password_record,
+            on_shutdown,
+        }
+    }
+}
+
+impl Backend for SqlBackend {
+    type Session = SqlSession;
+
+    fn identity(&self) -> Identity {
+        let (major, minor) = self.instance.options.version.product_version();
+        Identity {
+            server_name: self.instance.options.server_name.clone(),
+            version: (major, minor, self.build),
+        }
+    }
+
+    fn password_record(&self, login: &str) -> Option<String> {
+        login.eq_ignore_ascii_case("sa").then(|| self.password_record.clone())
+    }
+
+    fn open_session(&self, request: SessionRequest) -> Result<SqlSession, Notice> {
+        let login = Login {
+            login: request.login,
+            host: request.host,
+            application: request.application,
+            database: Some(request.database).filter(|name| !name.is_empty()),
+        };
+        let session = Session::new(Arc::clone(&self.instance), login).map_err(|error| Notice {
+            number: error.number,
+            severity: error.severity,
+            state: error.state,
+            text: error.message,
+            procedure: String::new(),
+            line: 1,
+        })?;
+        Ok(SqlSession {
+            session,
+            on_shutdown: Arc::clone(&self.on_shutdown),
+            ended: false,
+        })
+    }
+
+    fn write_errorlog(&self, source: &str, text: &str) {
+        self.instance.env.errorlog.write(source, text);
+    }
+}
+
+/// A T-SQL session behind the protocol.
+pub struct SqlSession {
+    session: Session,
+    on_shutdown: ShutdownHook,
+    ended: bool,
+}
+
+impl SqlSession {
+    fn after(&mut self, outcome: BatchOutcome) {
+        match outcome {
+            BatchOutcome::Completed | BatchOutcome::Failed | BatchOutcome::Cancelled => {}
+            BatchOutcome::Disconnected => self.ended = true,
+            BatchOutcome::Shutdown(nowait) => {
+                self.ended = true;
+                (self.on_shutdown)(nowait);
+            }
+        }
+    }
+
+    fn begin(&mut self, new: &NewTransaction, sink: &mut dyn ResultSink) {
+        if let Some(statement) = isolation_statement(new.isolation) {
+            self.run_batch(statement, sink);
+        }
+        let outcome = self.session.begin(&new.name, &mut Bridge::new(sink, &[]));
+        self.after(outcome);
+    }
+}
+
+/// The statement that sets an isolation level: the level stays with the session, as if it had been set by SQL.
+fn isolation_statement(level: IsolationLevel) -> Option<&'static str> {
+    Some(match level {
+        IsolationLevel::Unchanged => return None,
+        IsolationLevel::ReadUncommitted => "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+        IsolationLevel::ReadCommitted => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        IsolationLevel::RepeatableRead => "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        IsolationLevel::Serializable => "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        IsolationLevel::Snapshot => "SET TRANSACTION ISOLATION LEVEL SNAPSHOT",
+    })
+}
+
+impl BackendSession for SqlSession {
+    fn id(&self) -> u16 {
+        self.session.id()
+    }
+
+    fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.session.cancel_flag()
+    }
+
+    fn database(&self) -> String {
+        self.session.database()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
+        let outcome = self.session.execute(text, &mut Bridge::new(sink, &[]));
+        self.after(outcome);
+    }
+
+    fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome {
+        let parameters: Vec<Parameter> = sql.arguments.iter().map(parameter).collect();
+        let mut bridge = Bridge::new(sink, sql.arguments);
+        let outcome = self
+            .session
+            .execute_with_parameters(sql.text, sql.declarations, &parameters, &mut bridge);
+        let result = bridge.into_outcome();
+        self.after(outcome);
+        result
+    }
+
+    fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome {
+        let parameters: Vec<Parameter> = arguments.iter().map(parameter).collect();
+        let mut bridge = Bridge::new(sink, arguments);
+        let outcome = self.session.execute_procedure(procedure, &parameters, &mut bridge);
+        let result = bridge.into_outcome();
+        self.after(outcome);
+        result
+    }
+
+    fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink) {
+        let (outcome, next) = match request {
+            TransactionRequest::Begin(new) => return self.begin(new, sink),
+            TransactionRequest::Commit { then_begin, .. } => {
+                (self.session.commit(&mut Bridge::new(sink, &[])), then_begin.as_ref())
+            }
+            TransactionRequest::Rollback { name, then_begin } => (
+                self.session.rollback(name, &mut Bridge::new(sink, &[])),
+                then_begin.as_ref(),
+            ),
+            TransactionRequest::Save { name } => (self.session.save(name, &mut Bridge::new(sink, &[])), None),
+        };
+        self.after(outcome);
+        if let Some(new) = next
+            && outcome == BatchOutcome::Completed
+        {
+            self.begin(new, sink);
+        }
+    }
+
+    fn bulk_load(&mut self, _: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
+        // T-SQL has no INSERT BULK, so the batch that announces rows has failed already; a client that sends them all the
+        // same gets this answer. Whether it still listens does not matter.
+        let _ = sink.notice(&notices::request_not_served(&"no INSERT BULK announced these rows"));
+    }
+
+    fn reset(&mut self, keep_transaction: bool) {
+        // The kept transaction belongs to the client's next request, and with it everything it depends on.
+        if !keep_transaction {
+            let outcome = self.session.reset();
+            self.after(outcome);
+        }
+    }
+}
