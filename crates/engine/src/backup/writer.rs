@@ -4,19 +4,19 @@
 //! NOINIT appends behind the last whole set; what a crash left there is cut off first.
 
 use super::description::SetDescription;
-use super::format::{
-    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader,
-};
+use super::format::{CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader};
 use super::reader::MediaReader;
 use crate::error::{Error, Result};
 use crate::seams::Environment;
 use crate::waits::WaitType;
-use disk::{Access, DiskError, DiskErrorKind, File};
+use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Zstandard's fastest level that compresses well: a backup should be bound by the disk.
 const COMPRESSION_LEVEL: i32 = 1;
+/// Bytes of one write: a multiple of what direct writes are aligned to.
+const WRITE_BYTES: usize = 1 << 20;
 
 /// How the media file is to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,10 @@ pub struct SetWriter {
     temporary: Option<PathBuf>,
     file: Arc<dyn File>,
     set_start: u64,
-    at: u64,
+    /// What is not written yet, and its place in the file. Whole buffers are written past the page cache.
+    buffer: AlignedBuffer,
+    filled: usize,
+    buffer_at: u64,
     position: u32,
     guid: [u8; 16],
     chunk_count: u32,
@@ -73,7 +76,7 @@ impl SetWriter {
             .map_err(|error| Error::operating_system("starting the compressor", &error.to_string()))?;
         let mut writer = match former.filter(|_| !options.init) {
             Some(media) => {
-                let file = env.disk.open(path, Access::Buffered).map_err(cannot_open)?;
+                let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
                 let (position, end) = (media.sets().len() as u32 + 1, media.end());
                 file.set_len(end).map_err(cannot_open)?;
                 SetWriter::at(env, device, path, None, file, (position, end))
@@ -84,14 +87,14 @@ impl SetWriter {
                     Err(error) if error.kind != DiskErrorKind::NotFound => return Err(cannot_open(error)),
                     _ => {}
                 }
-                let file = env.disk.create(&temporary, Access::Buffered).map_err(cannot_open)?;
+                let file = env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?;
                 let writer = SetWriter::at(env, device, path, Some(temporary), file, (1, LABEL_BYTES));
                 let label = MediaLabel {
                     guid: options.set_guid,
                     created: env.clock.wall_ticks(),
                     name: options.media_name.to_string(),
                 };
-                writer.write(0, &[&label.encode()])?;
+                writer.write(0, &label.encode())?;
                 writer
             }
         };
@@ -115,7 +118,10 @@ impl SetWriter {
             temporary,
             file,
             set_start,
-            at: set_start + SET_HEADER_BYTES as u64,
+            // The place of the header stays zero until everything else is durable.
+            buffer: AlignedBuffer::with_len(WRITE_BYTES),
+            filled: SET_HEADER_BYTES,
+            buffer_at: set_start,
             position,
             guid: [0; 16],
             chunk_count: 0,
@@ -130,15 +136,39 @@ impl SetWriter {
         self.position
     }
 
-    /// Bytes written so far.
-    pub fn stored_bytes(&self) -> u64 {
-        self.at - self.set_start
+    fn end(&self) -> u64 {
+        self.buffer_at + self.filled as u64
     }
 
-    fn write(&self, offset: u64, parts: &[&[u8]]) -> Result<()> {
-        let write = || self.file.write_vectored_at(offset, parts);
+    /// Bytes written so far.
+    pub fn stored_bytes(&self) -> u64 {
+        self.end() - self.set_start
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let write = || self.file.write_at(offset, bytes);
         let written = self.env.waits.time(&*self.env.clock, WaitType::BackupIo, write);
         written.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
+    }
+
+    fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(self.buffer.len() - self.filled));
+            self.buffer[self.filled..self.filled + now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            bytes = later;
+            if self.filled == self.buffer.len() {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.write(self.buffer_at, &self.buffer[..self.filled])?;
+        self.buffer_at = self.end();
+        self.filled = 0;
+        Ok(())
     }
 
     /// Appends one chunk of at most [`CHUNK_BYTES_MAX`] bytes. Errors: 3202.
@@ -162,8 +192,8 @@ impl SetWriter {
             payload_crc: crc32c::crc32c(stored),
         };
         let header = header.encode();
-        self.write(self.at, &[&header, stored])?;
-        self.at += (CHUNK_HEADER_BYTES + stored.len()) as u64;
+        self.put(&header)?;
+        self.put(stored)?;
         self.chunk_count += 1;
         self.headers_crc = crc32c::crc32c_append(self.headers_crc, &header);
         Ok(())
@@ -185,10 +215,9 @@ impl SetWriter {
         let text = serde_json::to_vec(description);
         let text = text.map_err(|error| Error::assertion(&format!("a backup's description: {error}")))?;
         self.append(ChunkKind::Description, 0, &text)?;
-        let end = self.at.next_multiple_of(LABEL_BYTES);
-        if end > self.at {
-            self.write(self.at, &[&vec![0; (end - self.at) as usize]])?;
-        }
+        let end = self.end().next_multiple_of(LABEL_BYTES);
+        self.put(&vec![0; (end - self.end()) as usize])?;
+        self.flush()?;
         self.sync(|file| file.sync())?;
         let header = SetHeader {
             position: self.position,
