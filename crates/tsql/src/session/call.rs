@@ -82,12 +82,13 @@ impl Session {
         match outcome {
             Ok(called) => {
                 sink.return_status(called.status);
-                for (name, sql_type, value) in &called.outputs {
-                    let is_wanted = |parameter: &Parameter| {
-                        parameter.output && (parameter.name.is_empty() || parameter.name.eq_ignore_ascii_case(name))
+                for output in &called.outputs {
+                    let is_wanted = |(position, parameter): (usize, &Parameter)| match parameter.name.as_str() {
+                        "" => parameter.output && position == output.position,
+                        name => parameter.output && name.eq_ignore_ascii_case(&output.name),
                     };
-                    if parameters.iter().any(is_wanted) {
-                        sink.output_parameter(name, *sql_type, value);
+                    if parameters.iter().enumerate().any(is_wanted) {
+                        sink.output_parameter(&output.name, output.sql_type, &output.value);
                     }
                 }
                 self.end_request(sink, Ok(called.flow))

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +19,10 @@ use super::{Login, Message};
 use crate::ast::{Identifier, Name};
 use crate::messages;
 use crate::scalar::moment::Moment;
-use crate::statements::Cursor;
+use crate::statements::{Callable, Cursor};
+
+/// Procedures and parametrised texts that a session keeps; beyond that all are forgotten at once.
+const CALLABLES_MAX: usize = 256;
 
 /// A session's memory.
 pub struct SessionState {
@@ -53,6 +57,8 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// Procedures and parametrised texts, by declarations and text.
+    callables: RefCell<HashMap<(String, String), Rc<Callable>>>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
 }
@@ -90,6 +96,7 @@ impl SessionState {
             savepoints: RefCell::default(),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
+            callables: RefCell::default(),
             cursors: RefCell::default(),
         }
     }
@@ -172,6 +179,25 @@ impl SessionState {
     /// What binding has depended on since this was last asked.
     pub fn take_dependencies(&self) -> Vec<(Arc<Database>, u64)> {
         self.dependencies.take()
+    }
+
+    /// A procedure or parametrised text that was called before.
+    pub fn callable(&self, declarations: &str, text: &str) -> Option<Rc<Callable>> {
+        self.callables
+            .borrow()
+            .get(&(declarations.to_owned(), text.to_owned()))
+            .cloned()
+    }
+
+    /// Keeps a procedure or parametrised text.
+    pub fn keep_callable(&self, declarations: &str, text: &str, callable: Callable) -> Rc<Callable> {
+        let callable = Rc::new(callable);
+        let mut callables = self.callables.borrow_mut();
+        if callables.len() >= CALLABLES_MAX {
+            callables.clear();
+        }
+        callables.insert((declarations.to_owned(), text.to_owned()), callable.clone());
+        callable
     }
 
     /// An object by its name as a string, such as `N'dbo.charge'`.

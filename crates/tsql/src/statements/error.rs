@@ -41,7 +41,7 @@ fn reach_of(error: &Error) -> Reach {
         3617 | 1205 | 3930 | 3998 => Reach::Batch,
         // Syntax and names.
         102..=319 if error.severity == 15 => Reach::Batch,
-        207 | 208 | 209 | 4104 | 2812 | 137 | 1087 => Reach::Batch,
+        207 | 208 | 209 | 4104 | 137 | 1087 => Reach::Batch,
         // Text that does not convert.
         241 | 242 | 245 | 248 | 8114 | 235 | 8169 => Reach::Batch,
         _ => Reach::Statement,
@@ -52,7 +52,7 @@ impl Failure {
     /// The failure that an error is, at a line of a procedure or batch.
     pub fn new(error: Error, line: u32, procedure: &str) -> Failure {
         let reach = reach_of(&error);
-        let dooms = reach >= Reach::Batch && error.severity >= 13 && !matches!(error.number, 207 | 208 | 2812);
+        let dooms = reach >= Reach::Batch && error.severity >= 13 && !matches!(error.number, 207 | 208);
         let silent = error.number == 3617;
         Failure {
             message: Message {

@@ -7,13 +7,14 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
 use super::batch::{CompiledBatch, compile};
+use super::callable::Callable;
 use super::database::{BatchHost, type_of};
+use super::error::{Failure, Reach};
 use super::executor::{Executor, Flow, Outcome};
-use crate::ast::{Argument, CreateProcedure, Execute, ExecuteModule, ExpressionKind, Literal, Name, StatementKind};
+use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
 use crate::messages;
 use crate::scalar::convert::convert;
-use crate::scalar::data_type::{TypePlace, resolve};
 use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 
 /// One argument of a call.
@@ -34,8 +35,21 @@ pub(crate) struct CallResult {
     pub(crate) flow: Flow,
     /// The return status.
     pub(crate) status: i32,
-    /// Final values of the parameters that are OUTPUT: name, type, value.
-    pub(crate) outputs: Vec<(String, SqlType, Value)>,
+    /// Final values of the parameters that are OUTPUT.
+    pub(crate) outputs: Vec<OutputValue>,
+}
+
+/// The final value of an OUTPUT parameter.
+#[derive(Debug)]
+pub(crate) struct OutputValue {
+    /// Its place among the arguments of the call.
+    pub(crate) position: usize,
+    /// Its name, with the `@`.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) sql_type: SqlType,
+    /// Its value.
+    pub(crate) value: Value,
 }
 
 impl Executor<'_> {
@@ -103,17 +117,17 @@ impl Executor<'_> {
                 Some(name) => called
                     .outputs
                     .iter()
-                    .find(|(other, ..)| other.eq_ignore_ascii_case(name)),
-                None => called.outputs.get(position),
+                    .find(|output| output.name.eq_ignore_ascii_case(name)),
+                None => called.outputs.iter().find(|output| output.position == position),
             };
-            let (true, Some((_, from, value)), ExpressionKind::Variable(variable)) =
+            let (true, Some(output), ExpressionKind::Variable(variable)) =
                 (argument.output, output, &argument.value.kind)
             else {
                 continue;
             };
             if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
                 self.context()
-                    .set_variable(slot, convert(value, *from, sql_type, None)?);
+                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?);
             }
         }
         if let Some(variable) = &execute.return_variable {
@@ -131,7 +145,7 @@ impl Executor<'_> {
     /// Runs a text as a batch of its own: it sees none of the caller's variables.
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
-        let batch = compile(text, quoted_identifier, VariableScope::default())?;
+        let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
         self.nested(Rc::new(batch), String::new(), false, |_| {})
             .map(|(flow, _)| flow)
     }
@@ -195,75 +209,89 @@ impl Executor<'_> {
         given: &[GivenArgument],
         line: u32,
     ) -> Outcome<CallResult> {
-        let (batch, procedure) = compile_procedure(text).map_err(|error| self.failure(error, line))?;
-        let values = self
-            .procedure_arguments(&procedure, &batch, name, given)
-            .map_err(|error| self.failure(error, line))?;
-        let batch = Rc::new(batch);
-        let (flow, finals) = self.nested(batch.clone(), name.to_owned(), true, |inner| {
-            for (slot, value) in values.into_iter().enumerate() {
-                inner.context().set_variable(slot, value);
+        let kept = self.session.callable("", text);
+        let callable = match kept {
+            Some(callable) => callable,
+            None => {
+                let callable = Callable::procedure(text).map_err(|error| self.failure(error, line))?;
+                self.session.keep_callable("", text, callable)
             }
-        })?;
-        let outputs = procedure
-            .parameters
-            .iter()
-            .enumerate()
-            .filter(|(_, parameter)| parameter.output);
-        let outputs = outputs.map(|(slot, parameter)| {
-            let sql_type = batch.scope.types().get(slot).copied().unwrap_or(SqlType::Int);
-            (
-                parameter.name.clone(),
-                sql_type,
-                finals.get(slot).cloned().unwrap_or(Value::Null),
-            )
-        });
-        let outputs = outputs.collect();
-        let status = if let Flow::Return(status) = flow { status } else { 0 };
-        let flow = if matches!(flow, Flow::Shutdown(_)) {
-            flow
-        } else {
-            Flow::Next
         };
-        Ok(CallResult { flow, status, outputs })
+        let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
+        let values = self.argument_values(&callable, name, given, &missing);
+        let values = values.map_err(|error| self.failure(error, line))?;
+        self.run_callable(&callable, name, values)
     }
 
     /// The parameters' values in order: what was given, else their defaults.
-    fn procedure_arguments(
+    fn argument_values(
         &self,
-        procedure: &CreateProcedure,
-        batch: &CompiledBatch,
+        callable: &Callable,
         name: &str,
         given: &[GivenArgument],
+        missing: &dyn Fn(&str) -> Error,
     ) -> Result<Vec<Value>> {
-        let names: Vec<&str> = procedure
+        let names: Vec<&str> = callable
             .parameters
             .iter()
             .map(|parameter| parameter.name.as_str())
             .collect();
         let places = places_of(given, &names, name)?;
         let mut values = Vec::with_capacity(names.len());
-        for (position, parameter) in procedure.parameters.iter().enumerate() {
-            let sql_type = batch.scope.types().get(position).copied().unwrap_or(SqlType::Int);
+        for (position, parameter) in callable.parameters.iter().enumerate() {
+            let sql_type = callable.parameter_type(position);
             let argument = places
                 .iter()
                 .position(|&place| place == position)
                 .and_then(|index| given.get(index));
-            let value = match (
-                argument.and_then(|argument| Some((argument.value.as_ref()?, argument.sql_type))),
-                &parameter.default,
-            ) {
+            let value = argument.and_then(|argument| Some((argument.value.as_ref()?, argument.sql_type)));
+            values.push(match (value, &parameter.default) {
                 (Some((value, from)), _) => convert(value, from, sql_type, None)?,
                 (None, Some(default)) => {
                     let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
                     let bound = binder.scalar_as(default, sql_type)?;
                     crate::exec::evaluate(&bound, &[], &self.context())?.into_owned()
                 }
-                (None, None) => return Err(messages::parameter_not_supplied(name, &parameter.name)),
-            };
-            values.push(value);
+                (None, None) => return Err(missing(&parameter.name)),
+            });
         }
         Ok(values)
+    }
+
+    /// Runs a procedure or text with its arguments in place.
+    fn run_callable(&mut self, callable: &Callable, name: &str, values: Vec<Value>) -> Outcome<CallResult> {
+        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), true, |inner| {
+            for (slot, value) in values.into_iter().enumerate() {
+                inner.context().set_variable(slot, value);
+            }
+        })?;
+        let outputs = callable.parameters.iter().zip(finals).enumerate();
+        let outputs = outputs
+            .filter(|(_, (parameter, _))| parameter.output)
+            .map(|(position, (parameter, value))| OutputValue {
+                position,
+                name: parameter.name.clone(),
+                sql_type: callable.parameter_type(position),
+                value,
+            });
+        let outputs = outputs.collect();
+        Ok(match flow {
+            Flow::Shutdown(_) => CallResult {
+                flow,
+                status: 0,
+                outputs,
+            },
+            Flow::Return(status) => CallResult {
+                flow: Flow::Next,
+                status,
+                outputs,
+            },
+            _ => CallResult {
+                flow: Flow::Next,
+                status: 0,
+                outputs,
+            },
+        })
     }
 
     fn call_system_procedure(
@@ -321,7 +349,10 @@ impl Executor<'_> {
         };
         let statement = text_of(Some(statement));
         let declarations = text_of(given.get(1));
-        self.parametrised(&statement, &declarations, given.get(2..).unwrap_or_default(), line)
+        let mut called = self.parametrised(&statement, &declarations, given.get(2..).unwrap_or_default(), line)?;
+        // Two arguments of sp_executesql come before those of the text.
+        called.outputs.iter_mut().for_each(|output| output.position += 2);
+        Ok(called)
     }
 
     /// Runs a text with parameters.
@@ -332,72 +363,24 @@ impl Executor<'_> {
         given: &[GivenArgument],
         line: u32,
     ) -> Outcome<CallResult> {
-        let prepared = self.declared(declarations, given);
-        let (scope, names, values) = prepared.map_err(|error| self.failure(error, line))?;
-        let quoted_identifier = self.session.options().quoted_identifier;
-        let batch = Rc::new(compile(statement, quoted_identifier, scope)?);
-        let (flow, finals) = self.nested(batch.clone(), String::new(), true, |inner| {
-            for (slot, value) in values.into_iter().enumerate() {
-                inner.context().set_variable(slot, value);
+        let kept = self.session.callable(declarations, statement);
+        let callable = match kept {
+            Some(callable) => callable,
+            None => {
+                let quoted_identifier = self.session.options().quoted_identifier;
+                let callable = Callable::text(statement, declarations, quoted_identifier).map_err(only_statement)?;
+                self.session.keep_callable(declarations, statement, callable)
             }
-        })?;
-        let outputs = names
-            .into_iter()
-            .enumerate()
-            .filter(|(_, (_, output))| *output)
-            .map(|(slot, (name, _))| {
-                let sql_type = batch.scope.types().get(slot).copied().unwrap_or(SqlType::Int);
-                (name, sql_type, finals.get(slot).cloned().unwrap_or(Value::Null))
-            });
-        let outputs = outputs.collect();
-        let status = if let Flow::Return(status) = flow { status } else { 0 };
-        let flow = if matches!(flow, Flow::Shutdown(_)) {
-            flow
-        } else {
-            Flow::Next
         };
-        Ok(CallResult { flow, status, outputs })
-    }
-
-    /// The parameters that declarations name, with their values.
-    #[allow(clippy::type_complexity, reason = "three lists about the same parameters")]
-    fn declared(
-        &self,
-        declarations: &str,
-        given: &[GivenArgument],
-    ) -> Result<(VariableScope, Vec<(String, bool)>, Vec<Value>)> {
-        let parameters = crate::parser::parse_parameters(declarations)
-            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
-        let mut scope = VariableScope::default();
-        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let places = places_of(given, &names, "sp_executesql")?;
-        let (mut outputs, mut values) = (Vec::new(), Vec::new());
-        for (position, parameter) in parameters.iter().enumerate() {
-            let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
-            scope.declare(&parameter.name, sql_type)?;
-            let argument = places
-                .iter()
-                .position(|&place| place == position)
-                .and_then(|index| given.get(index));
-            let value = match argument {
-                Some(argument) => convert(
-                    argument.value.as_ref().unwrap_or(&Value::Null),
-                    argument.sql_type,
-                    sql_type,
-                    None,
-                )?,
-                None => {
-                    let text = format!(
-                        "The parameterized query '({declarations})' expects the parameter '{}', which was not supplied.",
-                        parameter.name
-                    );
-                    return Err(Error::new(8178, 16, 1, text));
-                }
-            };
-            values.push(value);
-            outputs.push((parameter.name.clone(), parameter.output));
-        }
-        Ok((scope, outputs, values))
+        let missing = |parameter: &str| {
+            let text = format!(
+                "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."
+            );
+            Error::new(8178, 16, 1, text)
+        };
+        let values = self.argument_values(&callable, "sp_executesql", given, &missing);
+        let values = values.map_err(|error| self.failure(error, line))?;
+        self.run_callable(&callable, "", values)
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
@@ -450,22 +433,10 @@ impl ResultSink for Collector {
     }
 }
 
-/// The body of a stored procedure with its parameters as its first variables.
-fn compile_procedure(text: &str) -> Result<(CompiledBatch, CreateProcedure)> {
-    let statements = crate::parser::parse_batch(text)
-        .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
-    let procedure = statements.into_iter().find_map(|statement| match statement.kind {
-        StatementKind::CreateProcedure(procedure) => Some(*procedure),
-        _ => None,
-    });
-    let procedure = procedure.ok_or_else(|| Error::assertion("a stored procedure that is none"))?;
-    let mut scope = VariableScope::default();
-    for (position, parameter) in procedure.parameters.iter().enumerate() {
-        let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
-        scope.declare(&parameter.name, sql_type)?;
-    }
-    let batch = CompiledBatch::new(procedure.body.clone(), scope).map_err(|failure| failure.error())?;
-    Ok((batch, procedure))
+/// A text that does not parse ends the EXECUTE, not the batch around it.
+fn only_statement(mut failure: Box<Failure>) -> Box<Failure> {
+    failure.reach = Reach::Statement;
+    failure
 }
 
 /// For every argument the place of its parameter.

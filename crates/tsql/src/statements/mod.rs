@@ -12,6 +12,7 @@
 //! ```
 
 mod batch;
+mod callable;
 mod cursor;
 mod data;
 mod database;
@@ -32,6 +33,7 @@ mod update;
 mod variable;
 
 pub use batch::{CompiledBatch, compile};
+pub use callable::{Callable, CallableParameter};
 pub use cursor::Cursor;
 pub use error::{Failure, Reach};
 pub(crate) use execute::{CallResult, given_by_client};

@@ -398,7 +398,10 @@ impl Executor<'_> {
             },
         };
         if value.is_null() && !column.nullable {
-            return Err(messages::null_not_allowed(&column.name, name, "UPDATE"));
+            return Err(match old {
+                Some(_) => messages::null_not_allowed(&column.name, name, "UPDATE"),
+                None => messages::added_column_needs_default(&column.name, name),
+            });
         }
         Ok(value)
     }
