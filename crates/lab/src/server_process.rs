@@ -45,8 +45,8 @@ pub enum StartError {
     Interrupted,
 }
 
-/// Name of the error log in the instance folder.
-pub const ERROR_LOG: &str = "ERRORLOG";
+/// The error log in the instance folder.
+pub const ERROR_LOG: &str = "log/ERRORLOG";
 /// What the server's line on readiness says before its address.
 pub const READY_MARK: &str = "Server=";
 

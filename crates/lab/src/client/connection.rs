@@ -5,6 +5,7 @@ use super::{ClientError, Event, ServerMessage};
 use bytes::{Bytes, BytesMut};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
 use tds_protocol::{
@@ -30,6 +31,8 @@ pub struct Target {
 const HEADER_BYTES: usize = 8;
 /// Until the server names another size.
 const PACKET_BYTES: usize = 4096;
+/// A whole ATTENTION packet: type 6, end of message, eight bytes.
+const ATTENTION: [u8; HEADER_BYTES] = [6, 1, 0, 8, 0, 0, 0, 0];
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 64 * 1024;
 /// How often a waiting caller is asked whether to go on waiting.
@@ -89,6 +92,7 @@ impl Connection {
                 refused.get_or_insert_with(|| message.clone());
             }
         })
+        .map(|_| ())
         .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
         refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
     }
@@ -113,7 +117,39 @@ impl Connection {
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ClientError> {
         self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())?;
-        self.read_answer(watch, on_event)
+        self.read_answer(watch, on_event).map(|_| ())
+    }
+
+    /// Like [`Connection::run`]; when `cancel` is set, the server is asked to stop the batch. The flag is cleared then, and
+    /// the connection goes on being usable.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`], and [`ClientError::Interrupted`] once the server has stopped the batch.
+    pub fn run_cancellable(
+        &mut self,
+        batch: &str,
+        cancel: &AtomicBool,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ClientError> {
+        let mut stream = self.stream.try_clone().map_err(|error| lost(&error.to_string()))?;
+        let mut asked = false;
+        let mut ask_if_cancelled = || {
+            if cancel.swap(false, Ordering::SeqCst) {
+                // When this fails the connection is broken, which the read then tells.
+                asked = stream.write_all(&ATTENTION).is_ok();
+            }
+            true
+        };
+        self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())?;
+        let mut acknowledged = self.read_answer(&mut ask_if_cancelled, on_event)?;
+        while asked && !acknowledged {
+            acknowledged = self.read_answer(&mut || true, on_event)?;
+        }
+        if acknowledged {
+            Err(ClientError::Interrupted)
+        } else {
+            Ok(())
+        }
     }
 
     /// Runs a batch that has to succeed and answers the rows of all its result sets.
@@ -198,12 +234,13 @@ impl Connection {
         Ok(self.unread.get(..count).unwrap_or_default())
     }
 
-    /// Reads one whole answer, handing over each token as soon as its bytes are there.
+    /// Reads one whole answer, handing over each token as soon as its bytes are there. True when it acknowledges an
+    /// ATTENTION.
     fn read_answer(
         &mut self,
         watch: &mut dyn FnMut() -> bool,
         on_event: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(), ClientError> {
+    ) -> Result<bool, ClientError> {
         let mut pending = BytesMut::new();
         let mut reader = TokenReader::default();
         loop {
@@ -218,7 +255,7 @@ impl Connection {
         if let Some(bytes) = reader.packet_bytes {
             self.packet_bytes = bytes.clamp(512, 32_767);
         }
-        Ok(())
+        Ok(reader.acknowledged)
     }
 }
 
@@ -228,6 +265,7 @@ struct TokenReader {
     metadata: Option<ColMetaData>,
     columns: Vec<WireColumn>,
     packet_bytes: Option<usize>,
+    acknowledged: bool,
 }
 
 impl TokenReader {
@@ -261,7 +299,10 @@ impl TokenReader {
             }
             Token::Row(row) => self.take_row(&row.data, |_| false, on_event)?,
             Token::NbcRow(row) => self.take_row(&row.data, |index| row.is_null(index), on_event)?,
-            Token::Done(done) => take_done(done.status, done.row_count, on_event),
+            Token::Done(done) => {
+                self.acknowledged |= done.status.attn;
+                take_done(done.status, done.row_count, on_event);
+            }
             Token::DoneInProc(done) => take_done(done.status, done.row_count, on_event),
             Token::Error(error) => on_event(Event::Error(&error_message(error))),
             Token::Info(info) => on_event(Event::Information(&information(info))),

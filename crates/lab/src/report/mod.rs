@@ -41,6 +41,27 @@ pub fn render(experiment: &Experiment, results: &Results) -> String {
     html
 }
 
+/// The verdict in plain lines, for a terminal.
+pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in &experiment.finding {
+        for compared in verdict::compare(finding, results) {
+            let variant = if compared.variant.is_empty() {
+                "measured"
+            } else {
+                &compared.variant
+            };
+            lines.push(format!("{variant:<9} {}", compared.sentence));
+        }
+        if let Some(published) = &experiment.published {
+            let sentence = verdict::published_sentence(finding, experiment, &published.short);
+            lines.push(format!("published {sentence}"));
+        }
+    }
+    lines.extend(verdict::safety(results).map(|(_, text)| format!("{:<9} {text}", "checks")));
+    lines
+}
+
 fn header(experiment: &Experiment, results: &Results) -> String {
     let description = experiment
         .scale

@@ -60,7 +60,11 @@ fn chart_section(experiment: &Experiment, results: &Results, chart: &Chart) -> S
         .flat_map(|published| &published.configuration)
         .filter_map(|each| published_bar(&each.name, &each.measurements, chart))
         .collect();
-    let mut html = format!("<h2>{}</h2>\n<p>{}</p>\n", escape(&chart.title), escape(&chart.caption));
+    let mut html = format!(
+        "<div class=\"chart\">\n<h2>{}</h2>\n<p>{}</p>\n",
+        escape(&chart.title),
+        escape(&chart.caption)
+    );
     if chart.kind == ChartKind::Stack {
         html.push_str(&chart::legend(&chart.measures));
     }
@@ -73,7 +77,7 @@ fn chart_section(experiment: &Experiment, results: &Results, chart: &Chart) -> S
             ));
         }
     }
-    html
+    html + "</div>\n"
 }
 
 fn our_bar(configuration: &ConfigurationResults, chart: &Chart) -> Option<Bar> {

@@ -16,8 +16,10 @@ pub(super) struct Comparison {
     pub sentence: String,
 }
 
-/// Both below this many seconds: the clock and the scheduler would be compared, not the logs.
-const COMPARABLE_SECONDS_MIN: f64 = 0.005;
+/// Differences below this are the clock's and the scheduler's, not the logs'; phases are logged in whole milliseconds.
+const DIFFERENCE_SECONDS_MIN: f64 = 0.005;
+/// The same for a single run, which nothing tells from an accident.
+const DIFFERENCE_OF_ONE_RUN_SECONDS_MIN: f64 = 0.05;
 /// Medians this close are called the same.
 const SAME_WITHIN: f64 = 0.05;
 
@@ -60,15 +62,19 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> (String, String) 
     let (slow_side, fast_side) = (side_text(slow), side_text(fast));
     let (slow, fast) = (slow.1, fast.1);
     let against = format!("{slow_side} against {fast_side}");
-    if slow.median < COMPARABLE_SECONDS_MIN && fast.median < COMPARABLE_SECONDS_MIN {
-        let limit = seconds(COMPARABLE_SECONDS_MIN);
-        return (
-            "–".into(),
-            format!("{what} took less than {limit} either way, too little to compare: {against}."),
-        );
+    let runs_fewest = slow.runs.min(fast.runs);
+    let difference_min = if runs_fewest > 1 {
+        DIFFERENCE_SECONDS_MIN
+    } else {
+        DIFFERENCE_OF_ONE_RUN_SECONDS_MIN
+    };
+    if (slow.median - fast.median).abs() < difference_min && slow.median.max(fast.median) < difference_min * 10.0 {
+        let limit = seconds(difference_min);
+        let sentence = format!("{what} differs by less than {limit}, too little to tell at this scale: {against}.");
+        return ("–".into(), sentence);
     }
     let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
-    let runs = runs_text(slow.runs.min(fast.runs));
+    let runs = runs_text(runs_fewest);
     if (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times) {
         return (
             "same".into(),
@@ -219,7 +225,9 @@ mod tests {
             (&[5.0], &[1.0], "5.0×", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
             (&[1.01], &[1.0], "same", "about the same"),
-            (&[0.002], &[0.001], "–", "too little to compare"),
+            (&[0.002], &[0.001], "–", "too little to tell"),
+            (&[0.015], &[0.001], "–", "less than 50.0 ms"),
+            (&[0.023, 0.024], &[0.0, 0.001], "46×", "46 times as long"),
             (&[1.0], &[4.0], "0.25×", "0.25 times as long"),
             (&[1.0], &[], "–", "not measured"),
         ] {

@@ -1,0 +1,232 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use vlf::ServerVersion;
+
+/// A database engine whose transaction log is built the way SQL Server builds its own, and a lab for what that costs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "vlflab",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run recovery"
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Runs an experiment and writes results.json and report.html.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunOptions),
+    /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
+    #[command(disable_help_flag = true, after_help = SQL_EXAMPLES)]
+    Sql(SqlOptions),
+    /// Serves T-SQL to any SQL Server client.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeOptions),
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  vlflab run recovery                        quick: under two minutes
+  vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
+  vlflab run recovery --only bad --runs 5
+  vlflab run my-experiment.toml --out results";
+
+const SQL_EXAMPLES: &str = "Without -S, the databases lie in the folder --data; no server is needed.
+
+Examples:
+  vlflab sql                                 a prompt on ./vlflab-data
+  vlflab sql -Q \"select @@version\"
+  vlflab sql -i setup.sql -i fill.sql -v log_size=64MB
+  vlflab sql -S localhost,1433 -U sa -d vlf  a prompt on a server; the password is asked of SQLCMDPASSWORD or -P
+
+Unlike sqlcmd, a failed batch makes the exit code 1 also without -b.";
+
+const SERVE_EXAMPLES: &str = "Examples:
+  vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
+  vlflab serve --port 14330 --sql-version 2005 --log-policy classic
+  MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0
+
+Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
+
+/// Folder of the instance when none is named.
+pub const DEFAULT_DATA: &str = "vlflab-data";
+
+/// How the log does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogPolicyName {
+    /// This engine's own way.
+    Native,
+    /// The way SQL Server of 2005 to 2012 did.
+    Classic,
+}
+
+/// Options of `vlflab serve`.
+#[derive(Debug, Args)]
+pub struct ServeOptions {
+    /// Instance folder; made if it does not exist.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
+    pub data: PathBuf,
+    /// TCP port; 0 picks a free one.
+    #[arg(long, default_value_t = 1433)]
+    pub port: u16,
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: IpAddr,
+    /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025.
+    #[arg(long, value_name = "VERSION", default_value = "2022")]
+    pub sql_version: ServerVersion,
+    /// How the log does its work.
+    #[arg(long, value_enum, default_value = "native")]
+    pub log_policy: LogPolicyName,
+    /// Password of sa; without it, the stored one stays, or a random one is made and printed once.
+    #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
+    pub sa_password: Option<String>,
+    /// Memory for data pages, MB.
+    #[arg(long, value_name = "MB")]
+    pub max_server_memory: Option<u32>,
+    /// Also print the error log.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// End when standard input is closed, for programs that start a server of their own.
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
+}
+
+/// Options of `vlflab sql`, named as sqlcmd names them.
+#[derive(Debug, Args)]
+pub struct SqlOptions {
+    /// Instance folder for embedded use.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA, conflicts_with = "server")]
+    pub data: PathBuf,
+    /// For a new or embedded instance: SQL Server version whose log layout to take.
+    #[arg(long, value_name = "VERSION", default_value = "2022", conflicts_with = "server")]
+    pub sql_version: ServerVersion,
+    /// For an embedded instance: how the log does its work.
+    #[arg(long, value_enum, default_value = "native", conflicts_with = "server")]
+    pub log_policy: LogPolicyName,
+    /// Server to connect to.
+    #[arg(short = 'S', value_name = "HOST[,PORT]")]
+    pub server: Option<String>,
+    /// Login.
+    #[arg(short = 'U', value_name = "LOGIN", default_value = "sa", requires = "server")]
+    pub user: String,
+    /// Password.
+    #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
+    pub password: Option<String>,
+    /// Database to begin in.
+    #[arg(short = 'd', value_name = "DATABASE")]
+    pub database: Option<String>,
+    /// Script to run; several run in order.
+    #[arg(short = 'i', value_name = "FILE")]
+    pub input: Vec<PathBuf>,
+    /// Query to run, then end.
+    #[arg(short = 'Q', value_name = "QUERY", conflicts_with_all = ["input", "first_query"])]
+    pub query: Option<String>,
+    /// Query to run, then stay at the prompt.
+    #[arg(short = 'q', value_name = "QUERY", conflicts_with = "input")]
+    pub first_query: Option<String>,
+    /// Variables for $(NAME) in scripts.
+    #[arg(short = 'v', value_name = "NAME=VALUE", num_args = 1.., value_parser = variable)]
+    pub variables: Vec<(String, String)>,
+    /// Stop at the first error.
+    #[arg(short = 'b')]
+    pub stop_at_error: bool,
+    /// File for the output.
+    #[arg(short = 'o', value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Rows between two headings; -1 leaves headings out.
+    #[arg(short = 'h', value_name = "ROWS", default_value_t = 0, allow_negative_numbers = true)]
+    pub heading_rows: i32,
+    /// Between two columns.
+    #[arg(short = 's', value_name = "TEXT", default_value = " ")]
+    pub separator: String,
+    /// Leave trailing blanks of columns out.
+    #[arg(short = 'W')]
+    pub trim: bool,
+    /// Print help.
+    #[arg(long, action = clap::ArgAction::Help)]
+    pub help: Option<bool>,
+}
+
+/// Options of `vlflab run`.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    /// Experiment of the program, or a file of your own ending in .toml.
+    #[arg(value_name = "EXPERIMENT", default_value = "recovery")]
+    pub experiment: String,
+    /// Size: quick, full, or what the experiment's file defines.
+    #[arg(long, value_name = "SCALE", default_value = "quick")]
+    pub scale: String,
+    /// Folder for results.json, report.html and, meanwhile, the databases.
+    #[arg(long, value_name = "DIR", default_value = "vlflab-results")]
+    pub out: PathBuf,
+    /// Runs of each configuration, instead of the scale's own count.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: Option<u16>,
+    /// Only configurations of this name (bad), or with this setting (classic), or both (bad-classic).
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| "write it as NAME=VALUE".to_string())?;
+    Ok((name.to_string(), value.trim_matches('"').to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn sql_takes_what_sqlcmd_takes() {
+        let line = [
+            "vlflab",
+            "sql",
+            "-S",
+            "host,1434",
+            "-U",
+            "me",
+            "-P",
+            "x",
+            "-d",
+            "vlf",
+            "-v",
+            "a=1",
+            "b=\"two\"",
+            "-h",
+            "-1",
+            "-W",
+            "-b",
+            "-Q",
+            "select 1",
+        ];
+        let Command::Sql(options) = Arguments::try_parse_from(line).unwrap().command else {
+            panic!("not sql")
+        };
+        assert_eq!(options.server.as_deref(), Some("host,1434"));
+        assert_eq!(
+            options.variables,
+            [("a".to_string(), "1".to_string()), ("b".to_string(), "two".to_string())]
+        );
+        assert_eq!(options.heading_rows, -1);
+        assert!(options.trim && options.stop_at_error);
+    }
+}

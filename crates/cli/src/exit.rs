@@ -1,0 +1,100 @@
+//! Exit codes, the same for every subcommand.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | a batch or a run failed |
+//! | 2 | wrong usage |
+//! | 3 | cannot connect, or the login was refused |
+//! | 4 | damaged data was found |
+//! | 99 | a threshold of an experiment was missed |
+//! | 130 | interrupted |
+
+use lab::client::ClientError;
+use lab::driver::LabError;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a subcommand did not succeed, with what is left to say about it.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something was asked for that is not there.
+    Usage(String),
+    /// A batch or a run failed; the text may be empty when everything has been said already.
+    Failed(String),
+    /// Nobody answers, or refuses the login.
+    CannotConnect(String),
+    /// Damaged data was found.
+    Corruption,
+    /// A threshold was missed.
+    ThresholdMissed(String),
+    /// Ctrl-C.
+    Interrupted(String),
+    /// Reading or writing failed; a closed pipe is no failure.
+    Io(io::Error),
+}
+
+impl Failure {
+    fn code_and_text(self) -> (u8, String) {
+        match self {
+            Failure::Usage(text) => (2, text),
+            Failure::Failed(text) => (1, text),
+            Failure::CannotConnect(text) => (3, text),
+            Failure::Corruption => (4, String::new()),
+            Failure::ThresholdMissed(text) => (99, text),
+            Failure::Interrupted(text) => (130, text),
+            Failure::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => (0, String::new()),
+            Failure::Io(error) => (1, error.to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Io(error)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Failure {
+        match error {
+            ClientError::Unreachable { .. } | ClientError::LoginFailed(_) => Failure::CannotConnect(error.to_string()),
+            ClientError::Interrupted => Failure::Interrupted(error.to_string()),
+            ClientError::Lost(_) | ClientError::Server(_) => Failure::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match error {
+            LabError::Experiment(_) => Failure::Usage(error.to_string()),
+            _ => Failure::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Says what is left to say and answers the exit code.
+pub fn code(outcome: Result<(), Failure>) -> ExitCode {
+    let Err(failure) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    let (code, text) = failure.code_and_text();
+    if !text.is_empty() {
+        // When standard error is gone too, the code still tells.
+        let _ = writeln!(io::stderr(), "vlflab: {text}");
+    }
+    ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_success_and_other_failures_are_not() {
+        let of = |kind| Failure::Io(io::Error::from(kind)).code_and_text().0;
+        assert_eq!(of(io::ErrorKind::BrokenPipe), 0);
+        assert_eq!(of(io::ErrorKind::StorageFull), 1);
+    }
+}

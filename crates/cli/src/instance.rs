@@ -1,0 +1,89 @@
+//! Opens the engine on a folder, for the server and for embedded use.
+
+use crate::arguments::LogPolicyName;
+use crate::exit::Failure;
+use disk::OsDisk;
+use engine::errorlog::ErrorLog;
+use engine::instance::{Instance, InstanceOptions};
+use engine::log::LogPolicy;
+use engine::seams::{Background, Environment, SystemClock};
+use engine::waits::WaitStatistics;
+use std::path::PathBuf;
+use std::sync::Arc;
+use vlf::ServerVersion;
+
+/// What both subcommands let the user choose.
+pub struct Choices {
+    /// Instance folder.
+    pub folder: PathBuf,
+    /// Version whose rules apply.
+    pub version: ServerVersion,
+    /// How the log does its work.
+    pub policy: LogPolicyName,
+    /// Memory for pages, MB.
+    pub memory_mb: Option<u32>,
+}
+
+const MEGABYTE: u64 = 1 << 20;
+const SERVER_NAME_UNKNOWN: &str = "VLFLAB";
+
+/// An environment of this machine: its disk, its clock, threads allowed.
+pub fn environment() -> Environment {
+    let clock = Arc::new(SystemClock::new());
+    Environment {
+        disk: Arc::new(OsDisk),
+        clock: clock.clone(),
+        background: Background::Threads,
+        waits: Arc::new(WaitStatistics::new()),
+        errorlog: Arc::new(ErrorLog::new(clock)),
+    }
+}
+
+/// Opens the instance; recovery of its databases is over when this returns.
+///
+/// # Errors
+/// The folder is in use or not writable, or master cannot be opened.
+pub fn open(choices: Choices, env: Environment) -> Result<Arc<Instance>, Failure> {
+    let folder = std::path::absolute(&choices.folder)?;
+    let options = InstanceOptions {
+        folder,
+        server_name: server_name(),
+        version: choices.version,
+        policy: match choices.policy {
+            LogPolicyName::Native => LogPolicy::native(),
+            LogPolicyName::Classic => LogPolicy::classic(),
+        },
+        max_server_memory_bytes: u64::from(choices.memory_mb.unwrap_or_else(default_memory_mb)) * MEGABYTE,
+        instant_file_initialization: true,
+    };
+    Instance::start(options, env).map_err(|error| Failure::Failed(error.message))
+}
+
+/// The machine's name in capitals, as Windows has it.
+fn server_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim().to_uppercase();
+    if name.is_empty() {
+        SERVER_NAME_UNKNOWN.to_string()
+    } else {
+        name
+    }
+}
+
+/// A quarter of the machine's memory, at most 4 GB.
+fn default_memory_mb() -> u32 {
+    const SHARE: u64 = 4;
+    const MB_MAX: u64 = 4096;
+    const MB_UNKNOWN: u64 = 256;
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total_kb = text.lines().find_map(|line| {
+        line.strip_prefix("MemTotal:")?
+            .trim()
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
+    let share = total_kb.map_or(MB_UNKNOWN, |kilobytes| kilobytes / 1024 / SHARE);
+    share.clamp(64, MB_MAX) as u32
+}

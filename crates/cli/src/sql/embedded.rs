@@ -1,0 +1,225 @@
+//! T-SQL on a folder, without a server: the engine runs in this process.
+
+use super::Channel;
+use crate::arguments::SqlOptions;
+use crate::exit::Failure;
+use crate::instance::{self, Choices};
+use engine::instance::Instance;
+use engine::types::{Length, SqlType, Value};
+use lab::client::{Alignment, ClientError, Event, Heading, ServerMessage};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tsql::scalar::convert;
+use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
+
+/// An instance of this process's own, with one session in it.
+struct Embedded {
+    instance: Arc<Instance>,
+    session: Session,
+}
+
+/// Opens the folder; its databases are recovered before this returns.
+pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
+    let choices = Choices {
+        folder: options.data.clone(),
+        version: options.sql_version,
+        policy: options.log_policy,
+        memory_mb: None,
+    };
+    let instance = instance::open(choices, instance::environment())?;
+    let login = Login {
+        login: "sa".into(),
+        host: instance.options.server_name.clone(),
+        application: "vlflab sql".into(),
+        database: options.database.clone(),
+    };
+    let session = Session::new(Arc::clone(&instance), login).map_err(|error| Failure::CannotConnect(error.message))?;
+    Ok(Box::new(Embedded { instance, session }))
+}
+
+impl Channel for Embedded {
+    fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.session.cancel_flag()
+    }
+
+    fn run(&mut self, batch: &str, on_event: &mut dyn FnMut(Event<'_>)) -> Result<(), ClientError> {
+        let mut adapter = Adapter {
+            on_event,
+            types: Vec::new(),
+            server: self.instance.options.server_name.clone(),
+        };
+        match self.session.execute(batch, &mut adapter) {
+            BatchOutcome::Disconnected => Err(ClientError::Lost("the session was ended".into())),
+            BatchOutcome::Shutdown(_) => Err(ClientError::Lost("the instance was shut down".into())),
+            BatchOutcome::Cancelled => Err(ClientError::Interrupted),
+            BatchOutcome::Completed | BatchOutcome::Failed => Ok(()),
+        }
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // What fails here is in the error log, and the next start recovers it.
+        let _ = self.instance.shutdown(false);
+    }
+}
+
+/// Turns a session's answers into the client's events.
+struct Adapter<'a> {
+    on_event: &'a mut dyn FnMut(Event<'_>),
+    types: Vec<SqlType>,
+    server: String,
+}
+
+impl ResultSink for Adapter<'_> {
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        self.types = columns.iter().map(|column| column.sql_type).collect();
+        let headings: Vec<Heading> = columns.iter().map(heading).collect();
+        (self.on_event)(Event::Columns(&headings));
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        let values: Vec<Option<String>> = row
+            .iter()
+            .zip(&self.types)
+            .map(|(value, sql_type)| shown(value, *sql_type))
+            .collect();
+        (self.on_event)(Event::Row(&values));
+        Ok(())
+    }
+
+    fn done(&mut self, row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
+        (self.on_event)(Event::Done { rows: row_count });
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        let message = ServerMessage {
+            number: message.number,
+            severity: message.severity,
+            state: message.state,
+            line: i32::try_from(message.line).unwrap_or(i32::MAX),
+            server: self.server.clone(),
+            procedure: message.procedure.clone(),
+            text: message.text.clone(),
+        };
+        let is_error = message.severity > 10;
+        (self.on_event)(if is_error {
+            Event::Error(&message)
+        } else {
+            Event::Information(&message)
+        });
+        Ok(())
+    }
+}
+
+fn heading(column: &ResultColumn) -> Heading {
+    let alignment = if is_numeric(column.sql_type) {
+        Alignment::Right
+    } else {
+        Alignment::Left
+    };
+    Heading {
+        name: column.name.clone(),
+        width: width(column.sql_type),
+        alignment,
+    }
+}
+
+fn is_numeric(sql_type: SqlType) -> bool {
+    use SqlType::*;
+    matches!(
+        sql_type,
+        Bit | TinyInt | SmallInt | Int | BigInt | Decimal { .. } | Money | SmallMoney | Real | Float
+    )
+}
+
+/// Display width by type, as `sqlcmd` has it; 256 for types without a limit.
+fn width(sql_type: SqlType) -> usize {
+    use SqlType::*;
+    let units = |length: Length| match length {
+        Length::Limited(units) => usize::from(units),
+        Length::Max => 256,
+    };
+    match sql_type {
+        Bit => 1,
+        TinyInt => 3,
+        SmallInt => 6,
+        Int => 11,
+        BigInt => 20,
+        Decimal { precision, .. } => usize::from(precision) + 2,
+        SmallMoney => 12,
+        Money => 21,
+        Real => 14,
+        Float => 24,
+        Date => 16,
+        Time { .. } => 22,
+        SmallDateTime => 19,
+        DateTime => 23,
+        DateTime2 { .. } => 38,
+        DateTimeOffset { .. } => 45,
+        Char(units) | NChar(units) => usize::from(units),
+        VarChar(length) | NVarChar(length) => units(length),
+        Binary(bytes) => usize::from(bytes) * 2 + 2,
+        VarBinary(length) => units(length) * 2 + 2,
+        UniqueIdentifier => 36,
+    }
+}
+
+/// The value's text; `None` for NULL.
+fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
+    use SqlType::*;
+    /// ODBC canonical with fractions; money with four decimals; float with all digits; binary with 0x.
+    const CANONICAL: i32 = 121;
+    let style = match sql_type {
+        Date | Time { .. } | SmallDateTime | DateTime | DateTime2 { .. } | DateTimeOffset { .. } => Some(CANONICAL),
+        Money | SmallMoney => Some(2),
+        Float | Real => Some(3),
+        Binary(_) | VarBinary(_) => Some(1),
+        _ => None,
+    };
+    if value.is_null() {
+        return None;
+    }
+    let text = convert::convert(value, sql_type, NVarChar(Length::Max), style).ok()?;
+    let text = text.as_str()?.to_string();
+    Some(match sql_type {
+        Decimal { .. } | Money | SmallMoney => without_leading_zero(text),
+        _ => text,
+    })
+}
+
+/// `0.50` is shown as `.50`.
+fn without_leading_zero(text: String) -> String {
+    match (text.strip_prefix("0."), text.strip_prefix("-0.")) {
+        (Some(fraction), _) => format!(".{fraction}"),
+        (_, Some(fraction)) => format!("-.{fraction}"),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_look_as_they_do_from_a_server() {
+        for (value, sql_type, text) in [
+            (Value::Int(-2), SqlType::Int, "-2"),
+            (Value::Bit(true), SqlType::Bit, "1"),
+            (Value::Money(5_000), SqlType::Money, ".5000"),
+            (Value::Money(-10_000), SqlType::Money, "-1.0000"),
+            (
+                Value::DateTime { days: 0, ticks: 1 },
+                SqlType::DateTime,
+                "1900-01-01 00:00:00.003",
+            ),
+            (Value::binary([0xCA, 0xFE]), SqlType::VarBinary(Length::Max), "0xCAFE"),
+            (Value::text("é"), SqlType::NVarChar(Length::Limited(5)), "é"),
+        ] {
+            assert_eq!(shown(&value, sql_type).as_deref(), Some(text));
+        }
+        assert_eq!(shown(&Value::Null, SqlType::Int), None);
+    }
+}
