@@ -215,3 +215,150 @@ fn dbcc_commands_answer_as_they_do() {
     machine.done("dbcc dropcleanbuffers");
     assert_eq!(machine.failed("dbcc sqlperf ('nonsense')"), [2560]);
 }
+
+#[test]
+fn a_database_goes_into_a_file_and_comes_back() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let answers =
+        machine.done("backup database vlf to disk = 'c:\\b.bak' with format, name = N'one', checksum, stats = 50");
+    assert_eq!(answers.messages.last().unwrap().number, 3014);
+    assert!(answers.numbers().contains(&3211));
+    machine.done("backup log vlf to disk = N'c:\\b.bak' with noformat, noinit, skip, norewind, nounload");
+    let headers = machine.done("restore headeronly from disk = 'c:\\b.bak'");
+    assert_eq!(headers.column("BackupTypeDescription"), ["Database", "Transaction Log"]);
+    assert_eq!(headers.column("BackupName"), ["one", "NULL"]);
+    assert_eq!(headers.column("Position"), ["1", "2"]);
+    let files = machine.done("restore filelistonly from disk = 'c:\\b.bak' with file = 1");
+    assert_eq!(files.column("LogicalName"), ["vlf", "vlf_log"]);
+    assert_eq!(files.column("Type"), ["D", "L"]);
+    machine.done("restore labelonly from disk = 'c:\\b.bak'");
+    assert!(
+        machine
+            .done("restore verifyonly from disk = 'c:\\b.bak'")
+            .numbers()
+            .contains(&3262)
+    );
+    let restore = "restore database copy from disk = 'c:\\b.bak' with file = 1, norecovery, \
+                   move 'vlf' to 'c:\\copy.mdf', move 'vlf_log' to 'c:\\copy.ldf'";
+    machine.done(restore);
+    assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[5], "RESTORING");
+    machine.done("restore log copy from disk = 'c:\\b.bak' with file = 2, recovery");
+    assert_eq!(machine.view("sys.databases", &[]).column("state_desc")[5], "ONLINE");
+    assert_eq!(machine.view("msdb.dbo.backupset", &[]).column("type")[..2], ["D", "L"]);
+}
+
+#[test]
+fn backups_fail_with_sql_servers_numbers() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    for (batch, numbers) in [
+        ("backup log vlf to disk = 'c:\\b.bak'", &[4214, 3013][..]),
+        ("backup database nothing to disk = 'c:\\b.bak'", &[911, 3013]),
+        ("backup database vlf to disk = 'c:\\b.bak' with nonsense", &[155]),
+        ("backup database vlf to disk = 'c:\\b.bak' with differential", &[40517]),
+        (
+            "backup database vlf to disk = 'c:\\b.bak', disk = 'c:\\c.bak'",
+            &[40517],
+        ),
+        ("backup database vlf to device", &[3206]),
+        ("restore database vlf from disk = 'c:\\nothing.bak'", &[3201, 3013]),
+        ("restore headeronly from disk = 'c:\\nothing.bak'", &[3201, 3013]),
+        (
+            "restore database vlf from disk = 'c:\\b.bak' with standby = 'c:\\u.und'",
+            &[40517],
+        ),
+    ] {
+        assert_eq!(machine.failed(batch), numbers, "{batch}");
+    }
+}
+
+#[test]
+fn settings_are_configured_then_installed() {
+    let machine = Machine::start(ServerVersion::V2022);
+    let parallelism = [Value::from("max degree"), Value::Int(2)];
+    assert_eq!(
+        machine.try_call("sp_configure", &parallelism).err().unwrap().number,
+        15123,
+        "it is an advanced one"
+    );
+    machine.call("sp_configure", &["show advanced options".into(), Value::Int(1)]);
+    machine.done("reconfigure with override");
+    assert_eq!(machine.call("sp_configure", &parallelism).numbers(), [15457]);
+    let shown = machine.call("sp_configure", &[parallelism[0].clone()]);
+    assert_eq!(
+        (shown.column("config_value"), shown.column("run_value")),
+        (vec!["2".into()], vec!["0".into()])
+    );
+    machine.done("reconfigure");
+    assert_eq!(
+        machine
+            .call("sp_configure", &[parallelism[0].clone()])
+            .column("run_value"),
+        ["2"]
+    );
+    let rows = machine.view("sys.configurations", &[]);
+    let place = rows
+        .column("name")
+        .iter()
+        .position(|name| name == "max degree of parallelism")
+        .unwrap();
+    assert_eq!(rows.column("value_in_use")[place], "2");
+}
+
+#[test]
+fn procedures_about_databases_answer() {
+    let mut machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    assert_eq!(
+        machine.call("sp_helpdb", &["vlf".into()]).column("usage"),
+        ["data only", "log only"]
+    );
+    assert_eq!(
+        machine.try_call("sp_helpdb", &["nothing".into()]).err().unwrap().number,
+        15010
+    );
+    assert_eq!(machine.call("sp_databases", &[]).rows.len(), 5);
+    machine.call("sp_renamedb", &["vlf".into(), "other".into()]);
+    machine.database = "other".into();
+    assert_eq!(machine.call("sp_helpfile", &[]).column("name"), ["vlf", "vlf_log"]);
+    assert_eq!(machine.call("sp_spaceused", &[]).column("reserved"), ["0 KB"]);
+    assert_eq!(
+        machine
+            .try_call("sp_spaceused", &["nothing".into()])
+            .err()
+            .unwrap()
+            .number,
+        15009
+    );
+    let option = machine.call("sp_dboption", &["other".into(), "single user".into(), "true".into()]);
+    assert_eq!(option.batches, ["ALTER DATABASE [other] SET SINGLE_USER"]);
+    assert_eq!(machine.call("sp_msforeachdb", &["use [?]".into()]).batches.len(), 5);
+    assert_eq!(machine.call("sp_who", &[]).column("spid"), ["51"]);
+    assert_eq!(machine.call("sp_who2", &[]).rows.len(), 1);
+}
+
+/// What drivers read at connect: codes of ODBC 3 for varchar, nvarchar, binary types and datetime2.
+#[test]
+fn drivers_find_the_types_they_ask_for() {
+    let machine = Machine::start(ServerVersion::V2022);
+    for (code, name) in [
+        (12, "varchar"),
+        (-9, "nvarchar"),
+        (-3, "varbinary"),
+        (93, "datetime2"),
+        (2, "numeric"),
+        (4, "int"),
+    ] {
+        let types = machine.call("sp_datatype_info_100", &[Value::Int(code), Value::TinyInt(3)]);
+        assert_eq!(types.column("TYPE_NAME")[0], name, "{code}");
+        assert!(types.column("DATA_TYPE").iter().all(|found| *found == code.to_string()));
+    }
+    assert_eq!(machine.call("sp_datatype_info", &[]).rows.len(), 28);
+    assert_eq!(
+        machine
+            .call("sp_server_info", &[Value::Int(1)])
+            .column("attribute_value"),
+        ["Microsoft SQL Server"]
+    );
+}

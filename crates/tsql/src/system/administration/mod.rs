@@ -1,9 +1,15 @@
 //! Statements that act on databases and on the server as a whole.
 
 mod alter;
+mod backup;
 mod create;
 mod file;
+mod media;
 mod options;
+mod restore;
+mod with_options;
+
+pub(super) use alter::rename_database;
 
 use engine::error::{Error, Result};
 
@@ -23,6 +29,8 @@ pub(super) fn execute(
         StatementKind::Drop(statement) if statement.kind == ObjectKind::Database => {
             create::drop(context, host, statement)
         }
+        StatementKind::Backup(statement) => backup::backup(context, host, statement),
+        StatementKind::Restore(statement) => restore::restore(context, host, statement),
         StatementKind::Checkpoint(_) => checkpoint(context, host),
         StatementKind::Kill(session) => kill(context, host, session),
         StatementKind::Reconfigure { .. } => reconfigure(context, host),

@@ -2,7 +2,14 @@
 //!
 //! Parameters are matched and converted before a procedure runs; one that is left out is NULL.
 
+mod catalog;
+mod configuration;
+mod database;
 mod errorlog;
+mod help;
+mod rename;
+mod sessions;
+mod space;
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -27,7 +34,16 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 1] = [errorlog::PROCEDURES];
+const TABLES: [&[SystemProcedure]; 8] = [
+    errorlog::PROCEDURES,
+    configuration::PROCEDURES,
+    database::PROCEDURES,
+    space::PROCEDURES,
+    sessions::PROCEDURES,
+    catalog::PROCEDURES,
+    help::PROCEDURES,
+    rename::PROCEDURES,
+];
 
 /// The procedure of that name, without its schema.
 pub fn find(name: &str) -> Option<&'static SystemProcedure> {

@@ -37,7 +37,6 @@ pub(super) fn is_old_name(name: &str) -> bool {
         "sysprocesses",
         "sysperfinfo",
         "sysindexes",
-        "syscolumns",
     ]
     .iter()
     .any(|old| old.eq_ignore_ascii_case(name))

@@ -4,17 +4,29 @@
 //! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
 //! come in the same order.
 
+mod backup_history;
 mod columns;
 mod compatibility;
+mod configuration;
+mod counters;
 mod databases;
 mod facts;
 mod files;
+mod indexes;
+mod information_schema;
 mod log;
 mod objects;
+mod server;
+mod sessions;
+mod transactions;
 mod types;
 
+pub(crate) use databases::COLLATION;
 pub use facts::used_pages;
-pub(crate) use facts::{DatabaseFacts, file_bytes, parse_time};
+pub(crate) use facts::{DatabaseFacts, FileFacts, datetime, file_bytes, lsn_number, parse_time};
+pub(crate) use indexes::storage_of;
+pub(crate) use objects::{ObjectRow, objects as object_rows, table_of, tables};
+pub(crate) use sessions::{Facts as SessionFacts, facts as session_facts};
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -45,7 +57,7 @@ pub struct SystemView {
 }
 
 /// One row of a view, with the view's columns: what they are called, of which type they are and how they are read.
-trait SystemRow {
+pub(crate) trait SystemRow {
     const COLUMNS: &'static [(&'static str, SqlType)];
     fn values(&self) -> Vec<Value>;
 }
@@ -65,7 +77,7 @@ macro_rules! system_row {
         }
     };
 }
-use system_row;
+pub(crate) use system_row;
 
 const fn view<R: SystemRow>(schema: &'static str, name: &'static str, rows: Producer) -> SystemView {
     SystemView {
@@ -122,14 +134,22 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 7] = [
+const TABLES: [&[SystemView]; 15] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     columns::VIEWS,
+    indexes::VIEWS,
     types::VIEWS,
     compatibility::VIEWS,
+    information_schema::VIEWS,
+    server::VIEWS,
+    counters::VIEWS,
+    sessions::VIEWS,
+    transactions::VIEWS,
+    configuration::VIEWS,
+    backup_history::VIEWS,
 ];
 
 /// Every view and function.

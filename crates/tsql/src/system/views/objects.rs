@@ -39,15 +39,15 @@ const SYSTEM_OBJECT_FIRST: i32 = -1_000;
 
 /// One object as `sys.objects` shows it.
 #[derive(Clone)]
-pub(super) struct ObjectRow {
-    pub(super) name: String,
-    pub(super) object_id: i32,
-    pub(super) schema: String,
-    pub(super) schema_id: i32,
-    pub(super) parent: i32,
-    pub(super) kind: (&'static str, &'static str),
-    pub(super) created: (i32, u32),
-    pub(super) shipped: bool,
+pub(crate) struct ObjectRow {
+    pub(crate) name: String,
+    pub(crate) object_id: i32,
+    pub(crate) schema: String,
+    pub(crate) schema_id: i32,
+    pub(crate) parent: i32,
+    pub(crate) kind: (&'static str, &'static str),
+    pub(crate) created: (i32, u32),
+    pub(crate) shipped: bool,
 }
 
 /// The id of a schema by its name: the fixed ones of every database, then those of the catalog.
@@ -101,7 +101,7 @@ const CHECKS: u32 = 3;
 const FOREIGN_KEYS: u32 = 4;
 
 /// Every object of the database, constraints included.
-pub(super) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
+pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
     let database = &context.database;
     let mut rows = Vec::new();
     for object in database.catalog.objects(context.session_id) {
@@ -192,7 +192,7 @@ fn of_type(context: &SystemContext<'_>, code: &'static str) -> impl Iterator<Ite
 }
 
 /// Every table with its definition.
-pub(super) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
+pub(crate) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
     let rows = objects(context).into_iter().filter(|row| row.kind.0 == "U");
     let catalog = &context.database.catalog;
     rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
@@ -200,7 +200,7 @@ pub(super) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<Catalog
 }
 
 /// The definition of a table's object.
-pub(super) fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
+pub(crate) fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
     match &object.definition {
         ObjectDefinition::Table(table) => Some(table),
         _ => None,

@@ -1,0 +1,109 @@
+//! BACKUP DATABASE and BACKUP LOG.
+
+use engine::backup::{BackupEvent, BackupKind, BackupRequest, LogTail};
+use engine::error::{Error, Result};
+
+use super::super::{Host, SystemContext};
+use super::refuse_in_transaction;
+use super::with_options::{Options, path_of, reference, sent, unsupported};
+use crate::ast::Backup;
+
+/// Options that change nothing here: tapes, buffers, expiry, encryption hints of none.
+const WITHOUT_EFFECT: [&str; 14] = [
+    "NOFORMAT",
+    "NOINIT",
+    "SKIP",
+    "NOSKIP",
+    "NOREWIND",
+    "REWIND",
+    "NOUNLOAD",
+    "UNLOAD",
+    "BUFFERCOUNT",
+    "MAXTRANSFERSIZE",
+    "BLOCKSIZE",
+    "RETAINDAYS",
+    "EXPIREDATE",
+    "MEDIADESCRIPTION",
+];
+
+/// Runs BACKUP. Every error of a failed one is told, 3013 last.
+pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Backup) -> Result<()> {
+    let kind = if statement.log {
+        BackupKind::Log
+    } else {
+        BackupKind::Database
+    };
+    refuse_in_transaction(host, if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" })?;
+    if !statement.files.is_empty() {
+        return Err(unsupported("FILE"));
+    }
+    if !statement.mirrors.is_empty() {
+        return Err(unsupported("MIRROR TO"));
+    }
+    let database = reference(host, &statement.database)?;
+    let mut request = request_of(host, statement)?;
+    request.kind = kind;
+    request.path = path_of(host, &statement.devices)?;
+    request.user = context.login.to_owned();
+    let command = if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+    let instance = context.instance;
+    instance.describe_session(context.session_id, |session| session.command = command.to_owned());
+    let outcome = {
+        let mut report = |event| report(context, host, event);
+        instance.backup(&database, &request, &context.engine.borrow(), &mut report)
+    };
+    instance.describe_session(context.session_id, |session| session.percent_complete = 0.0);
+    outcome.map(|_| ()).map_err(|errors| sent(host, errors))
+}
+
+/// Sends what a backup or restore says, and keeps `percent_complete` for those who watch it.
+pub(super) fn report(context: &SystemContext<'_>, host: &mut dyn Host, event: BackupEvent) -> Result<()> {
+    match event {
+        BackupEvent::Message(message) => host.message(&message),
+        BackupEvent::Progress {
+            processed_bytes,
+            total_bytes,
+        } => {
+            let percent = processed_bytes as f32 * 100.0 / total_bytes.max(1) as f32;
+            context
+                .instance
+                .describe_session(context.session_id, |session| session.percent_complete = percent);
+            context.engine.borrow().check_cancelled()
+        }
+    }
+}
+
+fn request_of(host: &mut dyn Host, statement: &Backup) -> Result<BackupRequest> {
+    let mut request = BackupRequest::default();
+    let mut options = Options::new(host, &statement.options);
+    while let Some(option) = options.next() {
+        match option.name.as_str() {
+            "INIT" => request.init = true,
+            "FORMAT" => request.format = true,
+            "COPY_ONLY" => request.copy_only = true,
+            "COMPRESSION" => request.compression = true,
+            "NO_COMPRESSION" => request.compression = false,
+            "CHECKSUM" => request.checksum = true,
+            "NO_CHECKSUM" | "STOP_ON_ERROR" | "CONTINUE_AFTER_ERROR" | "RESTART" | "NORESTART" => {}
+            "NAME" => request.name = Some(options.text(option)?),
+            "DESCRIPTION" => request.description = Some(options.text(option)?),
+            "MEDIANAME" => request.media_name = Some(options.text(option)?),
+            "STATS" => request.stats_percent = Some(options.percent(option)?),
+            "NORECOVERY" if statement.log => request.tail = LogTail::NoRecovery,
+            "NO_TRUNCATE" if statement.log => request.tail = LogTail::NoTruncate,
+            name if WITHOUT_EFFECT.contains(&name) => {}
+            name @ ("DIFFERENTIAL" | "ENCRYPTION" | "STANDBY" | "PASSWORD" | "MEDIAPASSWORD" | "CREDENTIAL") => {
+                return Err(unsupported(name));
+            }
+            name => {
+                return Err(Error::new(
+                    155,
+                    15,
+                    1,
+                    format!("'{name}' is not a recognized BACKUP option."),
+                ));
+            }
+        }
+    }
+    Ok(request)
+}

@@ -1,0 +1,126 @@
+//! RESTORE DATABASE and RESTORE LOG.
+
+use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest};
+use engine::error::{Error, Result};
+use engine::seams::DateTimeTicks;
+use engine::types::{Length, SqlType, Value};
+
+use super::super::{Host, SystemContext};
+use super::backup::report;
+use super::with_options::{Options, path_of, reference, sent, unsupported};
+use super::{media, refuse_in_transaction, required_text};
+use crate::ast::{Restore, RestoreKind};
+use crate::scalar::convert::convert;
+
+/// Options that change nothing here.
+const WITHOUT_EFFECT: [&str; 13] = [
+    "NOUNLOAD",
+    "UNLOAD",
+    "NOREWIND",
+    "REWIND",
+    "BUFFERCOUNT",
+    "MAXTRANSFERSIZE",
+    "BLOCKSIZE",
+    "NO_CHECKSUM",
+    "STOP_ON_ERROR",
+    "CONTINUE_AFTER_ERROR",
+    "RESTART",
+    "KEEP_CDC",
+    "NEW_BROKER",
+];
+
+/// Runs RESTORE, all kinds.
+pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
+    let kind = match statement.kind {
+        RestoreKind::Database => Kind::Database,
+        RestoreKind::Log => Kind::Log,
+        _ => return media::show(context, host, statement),
+    };
+    let command = if kind == Kind::Log {
+        "RESTORE LOG"
+    } else {
+        "RESTORE DATABASE"
+    };
+    refuse_in_transaction(host, command)?;
+    if !statement.files.is_empty() {
+        return Err(unsupported("FILE"));
+    }
+    let name = statement
+        .database
+        .as_ref()
+        .ok_or_else(|| crate::messages::incorrect_syntax_near_keyword("RESTORE"))?;
+    let database = reference(host, name)?;
+    let mut request = request_of(host, statement)?;
+    request.kind = kind;
+    if !statement.devices.is_empty() {
+        request.path = Some(path_of(host, &statement.devices)?);
+    }
+    for (logical, path) in &statement.moves {
+        request
+            .moves
+            .push((required_text(host, logical)?, required_text(host, path)?));
+    }
+    let instance = context.instance;
+    instance.describe_session(context.session_id, |session| session.command = command.to_owned());
+    let outcome = {
+        let mut report = |event| report(context, host, event);
+        instance.restore(&database, &request, &context.engine.borrow(), &mut report)
+    };
+    instance.describe_session(context.session_id, |session| session.percent_complete = 0.0);
+    outcome.map(|_| ()).map_err(|errors| sent(host, errors))
+}
+
+fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest> {
+    let mut request = RestoreRequest::default();
+    let mut options = Options::new(host, &statement.options);
+    while let Some(option) = options.next() {
+        match option.name.as_str() {
+            "FILE" => request.file = options.number(option)?,
+            "REPLACE" => request.replace = true,
+            "RECOVERY" => request.after = AfterRestore::Recovery,
+            "NORECOVERY" => request.after = AfterRestore::NoRecovery,
+            "CHECKSUM" => request.checksum = true,
+            "STATS" => request.stats_percent = Some(options.percent(option)?),
+            "STOPAT" => request.stop_at = Some(time_of(&options.value(option)?)?),
+            name if WITHOUT_EFFECT.contains(&name) => {}
+            name @ ("STANDBY"
+            | "STOPATMARK"
+            | "STOPBEFOREMARK"
+            | "PARTIAL"
+            | "RESTRICTED_USER"
+            | "KEEP_REPLICATION"
+            | "ENABLE_BROKER"
+            | "ERROR_BROKER_CONVERSATIONS"
+            | "CREDENTIAL"
+            | "PASSWORD"
+            | "MEDIAPASSWORD"
+            | "MEDIANAME") => {
+                return Err(unsupported(name));
+            }
+            name => {
+                return Err(Error::new(
+                    155,
+                    15,
+                    1,
+                    format!("'{name}' is not a recognized RESTORE option."),
+                ));
+            }
+        }
+    }
+    Ok(request)
+}
+
+/// STOPAT: a datetime, or text that is one.
+fn time_of(value: &Value) -> Result<DateTimeTicks> {
+    let from = match value {
+        Value::DateTime2 { .. } => SqlType::DateTime2 { scale: 7 },
+        Value::Date(_) => SqlType::Date,
+        Value::SmallDateTime { .. } => SqlType::SmallDateTime,
+        Value::DateTime { .. } => SqlType::DateTime,
+        _ => SqlType::NVarChar(Length::Limited(4000)),
+    };
+    match convert(value, from, SqlType::DateTime, None)? {
+        Value::DateTime { days, ticks } => Ok(DateTimeTicks { days, ticks }),
+        _ => Err(crate::messages::text_to_date()),
+    }
+}

@@ -1,0 +1,107 @@
+//! What BACKUP and RESTORE have in common: devices, the options behind WITH, and several errors for one failure.
+
+use engine::error::{Error, Result};
+
+use super::super::{Host, text_of};
+use super::required_text;
+use crate::ast::{BackupDevice, DatabaseReference, OptionValue};
+
+/// 40517 for what this engine knows of but does not do.
+pub(super) fn unsupported(what: &str) -> Error {
+    let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
+    Error::new(40517, 16, 1, text)
+}
+
+/// The database's name.
+pub(super) fn reference(host: &mut dyn Host, reference: &DatabaseReference) -> Result<String> {
+    match reference {
+        DatabaseReference::Name(name) => Ok(name.text.clone()),
+        DatabaseReference::Variable(name) => {
+            let kind = crate::ast::ExpressionKind::Variable(name.clone());
+            required_text(host, &crate::ast::Expression { line: 1, kind })
+        }
+    }
+}
+
+/// The path of the one device.
+pub(super) fn path_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<String> {
+    let [device] = devices else {
+        return Err(unsupported("several backup devices"));
+    };
+    match device.kind.as_str() {
+        "DISK" => required_text(host, &device.path),
+        "" => {
+            let name = required_text(host, &device.path)?;
+            let text =
+                format!("No entry in sysdevices for backup device '{name}'. Update sysdevices and rerun statement.");
+            Err(Error::new(3206, 16, 1, text))
+        }
+        kind => Err(unsupported(kind)),
+    }
+}
+
+/// Sends all errors but the last, which is the answer.
+pub(super) fn sent(host: &mut dyn Host, errors: Vec<Error>) -> Error {
+    let mut errors = errors;
+    let last = errors
+        .pop()
+        .unwrap_or_else(|| Error::assertion("a failure without an error"));
+    for error in &errors {
+        if let Err(gone) = host.message(error) {
+            return gone;
+        }
+    }
+    last
+}
+
+/// The options behind WITH, one after the other.
+pub(super) struct Options<'h, 'o> {
+    host: &'h mut dyn Host,
+    options: std::slice::Iter<'o, OptionValue>,
+}
+
+impl<'h, 'o> Options<'h, 'o> {
+    pub(super) fn new(host: &'h mut dyn Host, options: &'o [OptionValue]) -> Options<'h, 'o> {
+        Options {
+            host,
+            options: options.iter(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<&'o OptionValue> {
+        self.options.next()
+    }
+
+    /// An option's value.
+    pub(super) fn value(&mut self, option: &OptionValue) -> Result<engine::types::Value> {
+        let value = option
+            .value
+            .as_ref()
+            .ok_or_else(|| crate::messages::incorrect_syntax_near_keyword(&option.name))?;
+        self.host.evaluate(value)
+    }
+
+    /// Its value as text.
+    pub(super) fn text(&mut self, option: &OptionValue) -> Result<String> {
+        let value = self.value(option)?;
+        text_of(&value).ok_or_else(|| crate::messages::incorrect_syntax_near_keyword(&option.name))
+    }
+
+    /// STATS: its value, 1 to 100; 10 when none is written.
+    pub(super) fn percent(&mut self, option: &OptionValue) -> Result<u8> {
+        if option.value.is_none() {
+            return Ok(10);
+        }
+        let value = self.value(option)?.as_i64().unwrap_or(10);
+        Ok(u8::try_from(value.clamp(1, 100)).unwrap_or(100))
+    }
+
+    /// A whole number.
+    pub(super) fn number(&mut self, option: &OptionValue) -> Result<u32> {
+        let value = self
+            .value(option)?
+            .as_i64()
+            .and_then(|number| u32::try_from(number).ok());
+        value.ok_or_else(|| crate::messages::incorrect_syntax_near_keyword(&option.name))
+    }
+}

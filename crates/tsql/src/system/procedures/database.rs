@@ -1,0 +1,273 @@
+//! Procedures about databases and their files: `sp_helpdb`, `sp_helpfile`, `sp_databases`, `sp_renamedb`, `sp_dboption`,
+//! `sp_MSforeachdb`.
+
+use engine::catalog::{FileEntry, GrowthEntry};
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::super::administration::rename_database;
+use super::super::views::{DatabaseFacts, FileFacts};
+use super::super::{Host, SystemContext, Table};
+use super::{NAME, SystemProcedure, TEXT, text};
+use crate::scalar::moment::Moment;
+use crate::scalar::moment_format;
+
+pub(super) const PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure {
+        name: "sp_helpdb",
+        parameters: &[("@dbname", NAME, false)],
+        run: help_database,
+    },
+    SystemProcedure {
+        name: "sp_helpfile",
+        parameters: &[("@filename", NAME, false)],
+        run: help_file,
+    },
+    SystemProcedure {
+        name: "sp_databases",
+        parameters: &[],
+        run: databases,
+    },
+    SystemProcedure {
+        name: "sp_renamedb",
+        parameters: &[("@dbname", NAME, true), ("@newname", NAME, true)],
+        run: rename,
+    },
+    SystemProcedure {
+        name: "sp_dboption",
+        parameters: &[
+            ("@dbname", NAME, false),
+            ("@optname", NAME, false),
+            ("@optvalue", NAME, false),
+        ],
+        run: option,
+    },
+    SystemProcedure {
+        name: "sp_msforeachdb",
+        parameters: &[("@command1", TEXT, true), ("@replacechar", SqlType::NChar(1), false)],
+        run: for_each,
+    },
+];
+
+/// 15010: no such database.
+fn no_database(name: &str) -> Error {
+    let text = format!(
+        "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases."
+    );
+    Error::new(15010, 16, 1, text)
+}
+
+fn short_text(length: u16) -> SqlType {
+    SqlType::NVarChar(Length::Limited(length))
+}
+
+/// All databases, or one with its files.
+fn help_database(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let wanted = text(arguments, 0);
+    let mut databases = DatabaseFacts::every(context);
+    if let Some(name) = wanted {
+        databases.retain(|facts| facts.entry.name.eq_ignore_ascii_case(name));
+        if databases.is_empty() {
+            return Err(no_database(name));
+        }
+    }
+    databases.sort_by_key(|facts| facts.entry.name.to_lowercase());
+    let mut table = Table::new(&[
+        ("name", SqlType::SYSNAME),
+        ("db_size", short_text(13)),
+        ("owner", SqlType::SYSNAME),
+        ("dbid", SqlType::SmallInt),
+        ("created", short_text(11)),
+        ("status", short_text(600)),
+        ("compatibility_level", SqlType::TinyInt),
+    ]);
+    for facts in &databases {
+        let bytes: u64 = FileFacts::of(facts).iter().map(|file| file.bytes).sum();
+        let size = format!("{:>10.2} MB", bytes as f64 / 1_048_576.0);
+        table.push(vec![
+            facts.entry.name.as_str().into(),
+            size.into(),
+            "sa".into(),
+            Value::SmallInt(facts.entry.database_id as i16),
+            created(facts).into(),
+            status(facts).into(),
+            Value::TinyInt(facts.compatibility_level() as u8),
+        ]);
+    }
+    table.send(host)?;
+    if let (Some(_), [facts]) = (wanted, databases.as_slice()) {
+        files(FileFacts::of(facts)).send(host)?;
+    }
+    Ok(0)
+}
+
+/// `May 16 2008`
+fn created(facts: &DatabaseFacts) -> String {
+    let (days, ticks) = facts.entry.created;
+    let moment = Moment::from_value(&Value::DateTime { days, ticks });
+    moment
+        .and_then(|moment| moment_format::format(moment, SqlType::DateTime, 100))
+        .unwrap_or_default()
+        .chars()
+        .take(11)
+        .collect()
+}
+
+fn status(facts: &DatabaseFacts) -> String {
+    format!(
+        "Status={}, Updateability=READ_WRITE, UserAccess={}, Recovery={}, Version=957, Collation=SQL_Latin1_General_CP1_CI_AS, SQLSortOrder=52, IsAutoCreateStatistics, IsAutoUpdateStatistics",
+        facts.state.number_and_name().1,
+        facts.user_access().1,
+        facts.recovery_model().name()
+    )
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{} KB", bytes >> 10)
+}
+
+fn growth_text(file: &FileEntry) -> String {
+    match file.growth {
+        GrowthEntry::Fixed => "0 KB".to_owned(),
+        GrowthEntry::Bytes(bytes) => kilobytes(bytes),
+        GrowthEntry::Percent(percent) => format!("{percent}%"),
+    }
+}
+
+fn files(facts: Vec<FileFacts>) -> Table {
+    let mut table = Table::new(&[
+        ("name", SqlType::SYSNAME),
+        ("fileid", SqlType::SmallInt),
+        ("filename", short_text(260)),
+        ("filegroup", SqlType::SYSNAME),
+        ("size", short_text(18)),
+        ("maxsize", short_text(18)),
+        ("growth", short_text(18)),
+        ("usage", SqlType::VarChar(Length::Limited(9))),
+    ]);
+    for facts in facts {
+        let maximum = match facts.pages_max() {
+            -1 => "Unlimited".to_owned(),
+            pages => kilobytes(u64::from(pages.unsigned_abs()) * 8192),
+        };
+        let file = &facts.file;
+        table.push(vec![
+            file.name.as_str().into(),
+            Value::SmallInt(file.file_id as i16),
+            file.physical_name.as_str().into(),
+            (!file.log).then_some("PRIMARY").into(),
+            kilobytes(facts.bytes).into(),
+            maximum.into(),
+            growth_text(file).into(),
+            if file.log { "log only" } else { "data only" }.into(),
+        ]);
+    }
+    table
+}
+
+fn help_file(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let mut facts = FileFacts::of(&DatabaseFacts::of(&context.database));
+    if let Some(name) = text(arguments, 0) {
+        facts.retain(|facts| facts.file.name.eq_ignore_ascii_case(name));
+        if facts.is_empty() {
+            return Err(Error::new(
+                15325,
+                16,
+                1,
+                format!("The current database does not contain a file named '{name}'."),
+            ));
+        }
+    }
+    files(facts).send(host).map(|()| 0)
+}
+
+/// Names and sizes in KB of the databases that are usable.
+fn databases(context: &SystemContext<'_>, host: &mut dyn Host, _arguments: &[Value]) -> Result<i32> {
+    let mut table = Table::new(&[
+        ("DATABASE_NAME", SqlType::SYSNAME),
+        ("DATABASE_SIZE", SqlType::Int),
+        ("REMARKS", SqlType::VarChar(Length::Limited(254))),
+    ]);
+    let mut databases = DatabaseFacts::every(context);
+    databases.sort_by_key(|facts| facts.entry.name.to_lowercase());
+    for facts in databases.iter().filter(|facts| facts.database.is_some()) {
+        let bytes: u64 = FileFacts::of(facts).iter().map(|file| file.bytes).sum();
+        let kilobytes = Value::Int(i32::try_from(bytes >> 10).unwrap_or(i32::MAX));
+        table.push(vec![facts.entry.name.as_str().into(), kilobytes, Value::Null]);
+    }
+    table.send(host).map(|()| 0)
+}
+
+fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let (Some(name), Some(new_name)) = (text(arguments, 0), text(arguments, 1)) else {
+        return Ok(1);
+    };
+    if context.slot(name).is_none() {
+        return Err(no_database(name));
+    }
+    rename_database(context, name, new_name)?;
+    host.message(&Error::new(
+        0,
+        10,
+        1,
+        format!("The database name '{new_name}' has been set."),
+    ))?;
+    Ok(0)
+}
+
+/// The options of SQL Server 2000 that ALTER DATABASE has other names for.
+fn option(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let Some(name) = text(arguments, 0) else {
+        let mut table = Table::new(&[("Settable database options:", SqlType::SYSNAME)]);
+        for option in ["offline", "single user", "trunc. log on chkpt."] {
+            table.push(vec![option.into()]);
+        }
+        return table.send(host).map(|()| 0);
+    };
+    let slot = context.slot(name).ok_or_else(|| no_database(name))?;
+    let written = text(arguments, 1).unwrap_or_default().to_lowercase();
+    let on = match text(arguments, 2).map(str::to_lowercase).as_deref() {
+        Some("true" | "on") => true,
+        Some("false" | "off") => false,
+        _ => {
+            return Err(Error::new(
+                15241,
+                16,
+                1,
+                "Usage: sp_dboption [dbname [,optname [,'true' | 'false']]]",
+            ));
+        }
+    };
+    let clause = match (written.as_str(), on) {
+        ("offline", true) => "OFFLINE",
+        ("offline", false) => "ONLINE",
+        ("single user", true) => "SINGLE_USER",
+        ("single user", false) => "MULTI_USER",
+        ("trunc. log on chkpt.", true) => "RECOVERY SIMPLE",
+        ("trunc. log on chkpt.", false) => "RECOVERY FULL",
+        _ => {
+            return Err(Error::new(
+                15242,
+                16,
+                1,
+                format!("Database option '{written}' is not unique or does not exist."),
+            ));
+        }
+    };
+    let quoted = slot.entry().name.replace(']', "]]");
+    host.execute(&format!("ALTER DATABASE [{quoted}] SET {clause}"))
+        .map(|()| 0)
+}
+
+/// Runs a command for every usable database, with its name in the place of `?`.
+fn for_each(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let command = text(arguments, 0).unwrap_or_default();
+    let mark = text(arguments, 1).and_then(|mark| mark.chars().next()).unwrap_or('?');
+    for facts in DatabaseFacts::every(context)
+        .iter()
+        .filter(|facts| facts.database.is_some())
+    {
+        host.execute(&command.replace(mark, &facts.entry.name))?;
+    }
+    Ok(0)
+}

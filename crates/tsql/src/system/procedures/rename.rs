@@ -1,0 +1,144 @@
+//! `sp_rename`: tables, modules, columns, indexes and databases get other names.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::super::administration::rename_database;
+use super::super::{Host, SystemContext, names};
+use super::{NAME, SystemProcedure, text};
+use crate::ast::Name;
+
+pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
+    name: "sp_rename",
+    parameters: &[
+        ("@objname", NAME, true),
+        ("@newname", SqlType::SYSNAME, true),
+        ("@objtype", SqlType::VarChar(Length::Limited(13)), false),
+    ],
+    run: rename,
+}];
+
+/// 15225, as for every name that means nothing.
+fn no_item(context: &SystemContext<'_>, name: &str, kind: &str) -> Error {
+    let text = format!(
+        "No item by the name of '{name}' could be found in the current database '{}', given that @itemtype was input as '{kind}'.",
+        context.database.name()
+    );
+    Error::new(15225, 11, 1, text)
+}
+
+fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let (Some(written), Some(new_name)) = (text(arguments, 0), text(arguments, 1)) else {
+        return Ok(1);
+    };
+    let kind = text(arguments, 2).map(str::to_uppercase);
+    let shown = kind.as_deref().unwrap_or("(null)");
+    let name = names::parse(written).ok_or_else(|| no_item(context, written, shown))?;
+    if new_name.is_empty() {
+        return Err(Error::new(
+            15223,
+            11,
+            1,
+            "Error: The input parameter '@newname' is not allowed to be null.",
+        ));
+    }
+    match kind.as_deref() {
+        Some("DATABASE") => rename_database(context, name.object(), new_name)?,
+        Some("COLUMN" | "INDEX") => rename_part(context, &name, new_name, shown == "COLUMN", written)?,
+        None | Some("OBJECT") => rename_object(context, &name, new_name, written, shown)?,
+        Some(_) => {
+            return Err(Error::new(
+                15249,
+                11,
+                1,
+                format!("Error: Explicit @objtype '{shown}' is unrecognized."),
+            ));
+        }
+    }
+    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    host.message(&Error::new(15477, 10, 1, text))?;
+    Ok(0)
+}
+
+fn rename_object(context: &SystemContext<'_>, name: &Name, new_name: &str, written: &str, kind: &str) -> Result<()> {
+    let schema = name.schema().unwrap_or("dbo");
+    let catalog = &context.database.catalog;
+    let object = catalog
+        .find(schema, name.object(), context.session_id)
+        .ok_or_else(|| no_item(context, written, kind))?;
+    if catalog
+        .find(schema, new_name, context.session_id)
+        .is_some_and(|other| !Arc::ptr_eq(&other, &object))
+    {
+        let text = format!(
+            "Error: The new name '{new_name}' is already in use as a object name and would cause a duplicate that is not permitted."
+        );
+        return Err(Error::new(15335, 11, 1, text));
+    }
+    let mut definition = object.definition.clone();
+    match &mut definition {
+        ObjectDefinition::Table(table) => new_name.clone_into(&mut table.name),
+        ObjectDefinition::Module(module) => new_name.clone_into(&mut module.name),
+        _ => return Err(no_item(context, written, kind)),
+    }
+    replace(context, &object, definition)
+}
+
+/// `table.column` or `table.index`, with a schema before it or not.
+fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column: bool, written: &str) -> Result<()> {
+    let missing = || no_item(context, written, if column { "COLUMN" } else { "INDEX" });
+    let table = name.schema().ok_or_else(missing)?;
+    let schema = name.database().unwrap_or("dbo");
+    let object = context
+        .database
+        .catalog
+        .find(schema, table, context.session_id)
+        .ok_or_else(missing)?;
+    let ObjectDefinition::Table(definition) = &object.definition else {
+        return Err(missing());
+    };
+    let mut definition: TableDefinition = definition.clone();
+    let names: Vec<&mut String> = if column {
+        definition.columns.iter_mut().map(|column| &mut column.name).collect()
+    } else {
+        definition.indexes.iter_mut().map(|index| &mut index.name).collect()
+    };
+    if names
+        .iter()
+        .any(|other| other.eq_ignore_ascii_case(new_name) && !other.eq_ignore_ascii_case(name.object()))
+    {
+        let kind = if column { "COLUMN" } else { "INDEX" };
+        let text = format!(
+            "Error: The new name '{new_name}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
+        );
+        return Err(Error::new(15335, 11, 1, text));
+    }
+    let found = names
+        .into_iter()
+        .find(|other| other.eq_ignore_ascii_case(name.object()))
+        .ok_or_else(missing)?;
+    new_name.clone_into(found);
+    replace(context, &object, ObjectDefinition::Table(definition))
+}
+
+/// Replaces a definition in the session's transaction, or in one of its own when there is none.
+fn replace(context: &SystemContext<'_>, object: &Arc<CatalogObject>, definition: ObjectDefinition) -> Result<()> {
+    let mut session = context.engine.borrow_mut();
+    let own = !session.in_transaction();
+    let outcome = session
+        .replace_object(&context.database, object, definition)
+        .map(|_| ());
+    if !own {
+        return outcome;
+    }
+    match outcome {
+        Ok(()) => session.commit(),
+        Err(error) => {
+            session.roll_back()?;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! `sp_who`, `sp_who2` and `sp_lock`.
+
+use engine::error::{Error, Result};
+use engine::lock::Resource;
+use engine::types::{Length, SqlType, Value};
+
+use super::super::views::{SessionFacts, session_facts};
+use super::super::{Host, SystemContext, Table};
+use super::{INT, NAME, SystemProcedure, integer, text};
+use crate::scalar::moment::Moment;
+use crate::scalar::moment_format;
+
+pub(super) const PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure {
+        name: "sp_who",
+        parameters: &[("@loginame", NAME, false)],
+        run: who,
+    },
+    SystemProcedure {
+        name: "sp_who2",
+        parameters: &[("@loginame", NAME, false)],
+        run: who2,
+    },
+    SystemProcedure {
+        name: "sp_lock",
+        parameters: &[("@spid1", INT, false), ("@spid2", INT, false)],
+        run: locks,
+    },
+];
+
+/// The sessions that the argument means: a login, a number, `active`; all for none. 15007 for a login that does not exist.
+fn meant(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Vec<SessionFacts>> {
+    let mut facts = session_facts(context);
+    let Some(wanted) = text(arguments, 0) else {
+        return Ok(facts);
+    };
+    if let Ok(id) = wanted.trim().parse::<u16>() {
+        facts.retain(|facts| facts.session.id == id);
+    } else if wanted.eq_ignore_ascii_case("active") {
+        facts.retain(|facts| facts.session.running);
+    } else {
+        facts.retain(|facts| facts.session.login.eq_ignore_ascii_case(wanted));
+        if facts.is_empty() && !wanted.eq_ignore_ascii_case("sa") {
+            let text = format!("'{wanted}' is not a valid login or you do not have permission.");
+            return Err(Error::new(15007, 16, 1, text));
+        }
+    }
+    Ok(facts)
+}
+
+fn database_name(context: &SystemContext<'_>, id: u16) -> Value {
+    context.slot_by_id(i64::from(id)).map(|slot| slot.entry().name).into()
+}
+
+fn command(facts: &SessionFacts) -> Value {
+    if facts.session.command.is_empty() || !facts.session.running {
+        return "AWAITING COMMAND".into();
+    }
+    facts.session.command.as_str().into()
+}
+
+fn who(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let mut table = Table::new(&[
+        ("spid", SqlType::SmallInt),
+        ("ecid", SqlType::SmallInt),
+        ("status", SqlType::NVarChar(Length::Limited(30))),
+        ("loginame", SqlType::SYSNAME),
+        ("hostname", SqlType::SYSNAME),
+        ("blk", SqlType::Char(5)),
+        ("dbname", SqlType::SYSNAME),
+        ("cmd", SqlType::NVarChar(Length::Limited(32))),
+        ("request_id", SqlType::Int),
+    ]);
+    for facts in meant(context, arguments)? {
+        table.push(vec![
+            Value::SmallInt(facts.session.id as i16),
+            Value::SmallInt(0),
+            facts.status().into(),
+            facts.session.login.as_str().into(),
+            facts.session.host.as_str().into(),
+            format!("{:<5}", facts.blocked_by).into(),
+            database_name(context, facts.session.database_id),
+            command(&facts),
+            Value::Int(0),
+        ]);
+    }
+    table.send(host).map(|()| 0)
+}
+
+fn who2(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let text = SqlType::VarChar(Length::Limited(128));
+    let mut table = Table::new(&[
+        ("SPID", SqlType::Char(5)),
+        ("Status", text),
+        ("Login", SqlType::SYSNAME),
+        ("HostName", SqlType::SYSNAME),
+        ("BlkBy", SqlType::Char(5)),
+        ("DBName", SqlType::SYSNAME),
+        ("Command", text),
+        ("CPUTime", text),
+        ("DiskIO", text),
+        ("LastBatch", text),
+        ("ProgramName", SqlType::SYSNAME),
+        ("SPID", SqlType::Char(5)),
+        ("REQUESTID", SqlType::Char(5)),
+    ]);
+    for facts in meant(context, arguments)? {
+        let session = &facts.session;
+        let begun = session.request_started;
+        let begun = Moment::from_value(&Value::DateTime {
+            days: begun.days,
+            ticks: begun.ticks,
+        });
+        let begun = begun
+            .and_then(|moment| moment_format::format(moment, SqlType::DateTime, 120))
+            .unwrap_or_default();
+        let blocked_by = if facts.blocked_by == 0 {
+            "  .".to_owned()
+        } else {
+            facts.blocked_by.to_string()
+        };
+        table.push(vec![
+            format!("{:<5}", session.id).into(),
+            facts.status().to_uppercase().into(),
+            session.login.as_str().into(),
+            session.host.as_str().into(),
+            format!("{blocked_by:<5}").into(),
+            database_name(context, session.database_id),
+            command(&facts),
+            "0".into(),
+            "0".into(),
+            begun.get(5..).unwrap_or_default().replace('-', "/").into(),
+            session.application.as_str().into(),
+            format!("{:<5}", session.id).into(),
+            format!("{:<5}", 0).into(),
+        ]);
+    }
+    table.send(host).map(|()| 0)
+}
+
+fn locks(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let wanted: Vec<i64> = [0, 1].iter().filter_map(|place| integer(arguments, *place)).collect();
+    let mut table = Table::new(&[
+        ("spid", SqlType::SmallInt),
+        ("dbid", SqlType::SmallInt),
+        ("ObjId", SqlType::Int),
+        ("IndId", SqlType::SmallInt),
+        ("Type", SqlType::NChar(4)),
+        ("Resource", SqlType::NChar(32)),
+        ("Mode", SqlType::NVarChar(Length::Limited(8))),
+        ("Status", SqlType::NVarChar(Length::Limited(5))),
+    ]);
+    let sessions = context.instance.sessions();
+    for row in context.instance.locks.rows() {
+        let session = sessions
+            .iter()
+            .find(|session| session.lock_owner == row.owner)
+            .map_or(0, |session| session.id);
+        if !wanted.is_empty() && !wanted.contains(&i64::from(session)) {
+            continue;
+        }
+        let (database, object, kind) = match row.resource {
+            Resource::Database(database) => (database, 0, "DB"),
+            Resource::Object(database, object) => (database, object, "TAB"),
+            Resource::Name(database, _) => (database, 0, "MD"),
+            Resource::Row(database, object, _) => (database, object, "RID"),
+        };
+        table.push(vec![
+            Value::SmallInt(session as i16),
+            Value::SmallInt(database as i16),
+            Value::Int(object as i32),
+            Value::SmallInt(0),
+            format!("{kind:<4}").into(),
+            format!("{:<32}", "").into(),
+            row.mode.name().into(),
+            if row.granted { "GRANT" } else { "WAIT" }.into(),
+        ]);
+    }
+    table.send(host).map(|()| 0)
+}
