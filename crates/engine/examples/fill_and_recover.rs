@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::catalog::{ColumnDefinition, GrowthEntry, TableDefinition};
+use engine::database::Database;
 use engine::errorlog::ErrorLog;
 use engine::instance::{CreateDatabase, FileSpec, Instance, InstanceOptions, Size};
 use engine::lock::Mode;
@@ -71,6 +72,73 @@ fn update(session: &mut Session, table: &Table, value: &Value, number: i32) -> e
     session.commit()
 }
 
+fn options(folder: &str, policy: LogPolicy) -> InstanceOptions {
+    InstanceOptions {
+        folder: PathBuf::from(folder),
+        server_name: "BENCH".into(),
+        version: vlf::ServerVersion::V2005,
+        policy,
+        max_server_memory_bytes: 1 << 30,
+        instant_file_initialization: true,
+    }
+}
+
+fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Arc<Database> {
+    let log = FileSpec {
+        size_bytes: Some(log_bytes),
+        maximum: Some(Size::Bytes(log_bytes_max)),
+        growth: Some(GrowthEntry::Bytes(1 << 20)),
+        ..FileSpec::default()
+    };
+    let started = Instant::now();
+    let statement = CreateDatabase {
+        name: "vlf".into(),
+        data: vec![],
+        log: vec![log],
+    };
+    let database = instance.create_database(&statement).unwrap();
+    println!("created in {:?}", started.elapsed());
+    database
+}
+
+/// Updates one row, each time in a transaction of its own, until the log is full.
+fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) {
+    let object = session.create_table(database, table("vlf_test")).unwrap();
+    let rows = Table::open(database, &object).unwrap();
+    let first = [Value::Int(1), Value::text("vlftest"), Value::Int(0)];
+    rows.insert(session, &first, Placement::Anywhere).unwrap();
+    session.commit().unwrap();
+    let mut other = instance.open_session().unwrap();
+    other.create_table(database, table("opentran")).unwrap();
+    let letters = [Value::text("a".repeat(8000)), Value::text("b".repeat(8000))];
+    let started = Instant::now();
+    let mut updates = 0;
+    let error = loop {
+        match update(session, &rows, &letters[updates % 2], updates as i32) {
+            Ok(()) => updates += 1,
+            Err(error) => break error,
+        }
+    };
+    let elapsed = started.elapsed();
+    let each = elapsed.as_micros() as f64 / updates as f64;
+    println!("{error}\n{updates} updates in {elapsed:?}, {each:.1} us each");
+    println!(
+        "{} VLFs, {:?}",
+        database.storage.log.vlfs().len(),
+        database.storage.log.counters()
+    );
+    for row in instance.env.waits.rows().iter().filter(|row| row.wait_micros > 0) {
+        println!(
+            "  {} {} times, {} ms",
+            row.wait_type.name(),
+            row.waiting_tasks,
+            row.wait_micros / 1000
+        );
+    }
+    // The transaction stays open, as a crash would find it.
+    std::mem::forget(other);
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let (megabytes, initial): (u64, u64) = (arguments[2].parse().unwrap(), arguments[3].parse().unwrap());
@@ -79,74 +147,14 @@ fn main() {
     } else {
         LogPolicy::native()
     };
-    let options = InstanceOptions {
-        folder: PathBuf::from(&arguments[1]),
-        server_name: "BENCH".into(),
-        version: vlf::ServerVersion::V2005,
-        policy,
-        max_server_memory_bytes: 1 << 30,
-        instant_file_initialization: true,
-    };
+    let options = options(&arguments[1], policy);
     let instance = Instance::start(options.clone(), environment()).unwrap();
-    let log = FileSpec {
-        size_bytes: Some(initial << 20),
-        maximum: Some(Size::Bytes(megabytes << 20)),
-        growth: Some(GrowthEntry::Bytes(1 << 20)),
-        ..FileSpec::default()
-    };
-    let started = Instant::now();
-    let database = instance
-        .create_database(&CreateDatabase {
-            name: "vlf".into(),
-            data: vec![],
-            log: vec![log],
-        })
-        .unwrap();
-    println!("create {:?}", started.elapsed());
+    let database = create(&instance, initial << 20, megabytes << 20);
     let mut session = instance.open_session().unwrap();
-    let object = session.create_table(&database, table("vlf_test")).unwrap();
-    let rows = Table::open(&database, &object).unwrap();
-    rows.insert(
-        &mut session,
-        &[Value::Int(1), Value::text("vlftest"), Value::Int(0)],
-        Placement::Anywhere,
-    )
-    .unwrap();
-    session.commit().unwrap();
-    let mut other = instance.open_session().unwrap();
-    other.create_table(&database, table("opentran")).unwrap();
-    let letters = [Value::text("a".repeat(8000)), Value::text("b".repeat(8000))];
-    let started = Instant::now();
-    let mut updates = 0;
-    let error = loop {
-        match update(&mut session, &rows, &letters[updates % 2], updates as i32) {
-            Ok(()) => updates += 1,
-            Err(error) => break error,
-        }
-    };
-    let elapsed = started.elapsed();
-    println!("{error}");
-    println!(
-        "{updates} updates in {elapsed:?}: {:.0}/s, {:.1} us each",
-        updates as f64 / elapsed.as_secs_f64(),
-        elapsed.as_micros() as f64 / updates as f64
-    );
-    println!(
-        "{} VLFs, {:?}",
-        database.storage.log.vlfs().len(),
-        database.storage.log.counters()
-    );
-    for row in instance.env.waits.rows().iter().filter(|row| row.wait_micros > 0) {
-        println!(
-            "  {} {} {} ms",
-            row.wait_type.name(),
-            row.waiting_tasks,
-            row.wait_micros / 1000
-        );
-    }
+    fill(&instance, &database, &mut session);
     instance.shutdown(true).unwrap();
-    std::mem::forget((session, other));
-    drop((rows, database, instance));
+    std::mem::forget(session);
+    drop((database, instance));
     let started = Instant::now();
     let instance = loop {
         match Instance::start(options.clone(), environment()) {
@@ -166,10 +174,4 @@ fn main() {
         started.elapsed(),
         instance.database("vlf").unwrap().recovery
     );
-    instance
-        .env
-        .errorlog
-        .lines()
-        .iter()
-        .for_each(|line| println!("{}", line.file_text()));
 }
