@@ -1,5 +1,8 @@
 //! The command line.
 
+use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
+use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
+use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -32,6 +35,18 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
+    /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL to a wished layout.
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanOptions),
+    /// Reads a log file without a server: VLFs, growth history, blocks and records, damage.
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectOptions),
+    /// Prints the completion script of a shell.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsOptions),
+    /// Prints a manual page.
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManOptions),
 }
 
 const RUN_EXAMPLES: &str = "Examples:

@@ -1,10 +1,13 @@
-//! `vlflab`: the database engine's server, its SQL prompt, and the lab, in one program.
+//! `vlflab`: the database engine's server, its SQL prompt, the lab and the DBA's tools, in one program.
 //!
 //! This file parses the command line, hands over to the subcommand and turns its outcome into the exit code.
 
 mod arguments;
 mod exit;
+mod generate;
+mod inspect;
 mod instance;
+mod plan;
 mod progress;
 mod run;
 mod serve;
@@ -20,6 +23,10 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::serve(&options),
         Command::Sql(options) => sql::sql(&options),
         Command::Run(options) => run::run(&options),
+        Command::Plan(options) => plan::plan(&options),
+        Command::Inspect(options) => inspect::inspect(&options),
+        Command::Completions(options) => generate::completions(&options),
+        Command::Man(options) => generate::man(&options),
     };
     exit::code(outcome)
 }

@@ -1,0 +1,226 @@
+//! `vlflab inspect`: the command line of [`advisor::inspection`], and log files as its source of bytes.
+
+use crate::exit::Failure;
+use advisor::html::inspection_html;
+use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
+use advisor::{Depth, Format, Inspection, inspect as read_log};
+use clap::Args;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use vlf::{ReadAt, ReadFault};
+
+/// Shown under `vlflab inspect --help`.
+pub const INSPECT_EXAMPLES: &str = "Examples:
+  Why does this database start so slowly? How many VLFs, and how did they come about:
+    vlflab inspect /var/opt/mssql/data/Sales_log.ldf --map
+
+  A copy of a log from a server that will not start: is it damaged, and where?
+    vlflab inspect Sales_log.ldf --format json | jq '.damage, .log_end'
+
+  A page for the ticket, and every VLF for a spreadsheet:
+    vlflab inspect Sales_log.ldf --html sales-log.html
+    vlflab inspect Sales_log.ldf --format csv > vlfs.csv
+
+The file is opened read-only; no server is needed. Files of SQL Server 7.0 to 2022 and of vlflab are understood.
+Stop the database or use a copy: a log that is being written while it is read can look damaged.
+The exit code is 4 when damage was found.";
+
+/// Options of `vlflab inspect`.
+#[derive(Debug, Args)]
+pub struct InspectOptions {
+    /// The log file.
+    #[arg(value_name = "FILE.ldf")]
+    pub file: PathBuf,
+    /// Draw the ring of VLFs.
+    #[arg(long)]
+    pub map: bool,
+    /// Read the VLF headers only, not the log blocks: at once, whatever the size.
+    #[arg(long)]
+    pub headers: bool,
+    /// Also write a page to look at in a browser.
+    #[arg(long, value_name = "OUT")]
+    pub html: Option<PathBuf>,
+    /// table, json, csv (the VLFs) or md.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// Runs `vlflab inspect`.
+pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
+    let source = open(&options.file)?;
+    let depth = if options.headers { Depth::Headers } else { Depth::Blocks };
+    let failed = |fault: ReadFault| Failure::Failed(format!("{}: {fault}", options.file.display()));
+    let inspection = read_log(&source, depth).map_err(failed)?;
+    let name = options
+        .file
+        .file_name()
+        .unwrap_or(options.file.as_os_str())
+        .to_string_lossy();
+    if let Some(page) = &options.html {
+        std::fs::write(page, inspection_html(&inspection, &name))
+            .map_err(|error| Failure::Failed(format!("{}: {error}", page.display())))?;
+    }
+    show(&inspection, &name, options)?;
+    if inspection.damage_count > 0 {
+        Err(Failure::Corruption)
+    } else {
+        Ok(())
+    }
+}
+
+fn show(inspection: &Inspection, name: &str, options: &InspectOptions) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match options.format {
+        Format::Table => out.write_all(inspection_table(inspection, name, options.map).as_bytes())?,
+        Format::Markdown => out.write_all(inspection_markdown(inspection, name, options.map).as_bytes())?,
+        Format::Csv => inspection_csv(inspection, &mut out)?,
+        Format::Json => inspection_json(inspection, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Headers asked for ahead of the walk: enough to keep a disk's queue full.
+const HEADERS_AHEAD: u64 = 64;
+/// Bytes asked for ahead at each: a VLF's header and its first log blocks.
+const AHEAD_BYTES: u64 = 16 * 1024;
+
+/// A file opened for reading, read at given positions.
+///
+/// The VLFs of most logs come in long runs of one size. Small reads at a steady distance are taken for a walk over their
+/// headers, and the system is told which ones come next: a hundred thousand reads one after the other would wait for the
+/// disk each time.
+pub struct FileSource {
+    file: File,
+    bytes: u64,
+    /// Offset of the last header read, and its distance from the one before.
+    walk: Cell<(u64, u64)>,
+}
+
+/// Opens `path` read-only.
+pub fn open(path: &Path) -> Result<FileSource, Failure> {
+    let unusable = |error: io::Error| Failure::Usage(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(unusable)?;
+    let metadata = file.metadata().map_err(unusable)?;
+    if !metadata.is_file() {
+        return Err(Failure::Usage(format!("{}: not a file", path.display())));
+    }
+    Ok(FileSource {
+        file,
+        bytes: metadata.len(),
+        walk: Cell::new((0, 0)),
+    })
+}
+
+impl FileSource {
+    /// Notes a header read at `offset` and asks for those to come.
+    fn look_ahead(&self, offset: u64) {
+        let (last, distance) = self.walk.get();
+        let now = offset.saturating_sub(last);
+        self.walk.set((offset, now));
+        if now < vlf::growth::VLF_BYTES_MIN || now != distance {
+            return;
+        }
+        let ahead = offset.saturating_add(now.saturating_mul(HEADERS_AHEAD));
+        if let Some(length) = NonZeroU64::new(AHEAD_BYTES.min(self.bytes.saturating_sub(ahead))) {
+            // Advice only: without it the reads are slower, not wrong.
+            let _ = rustix::fs::fadvise(&self.file, ahead, Some(length), rustix::fs::Advice::WillNeed);
+        }
+    }
+
+    /// The first bytes are those of a file header page, so this is a database's file and no text.
+    pub fn begins_with_page_zero(&self) -> bool {
+        let mut first = [0; 2];
+        self.read_at(0, &mut first).is_ok() && first == [1, 15]
+    }
+
+    /// The whole file as text.
+    pub fn text(&self, bytes_max: u64) -> Result<String, String> {
+        if self.bytes > bytes_max {
+            return Err(format!("more than {bytes_max} bytes of text"));
+        }
+        let mut bytes = vec![0; usize::try_from(self.bytes).map_err(|error| error.to_string())?];
+        self.read_at(0, &mut bytes).map_err(|fault| fault.to_string())?;
+        text_of(bytes)
+    }
+}
+
+/// UTF-8, or the UTF-16 that PowerShell and Management Studio save.
+fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    if let Some(utf16) = bytes.strip_prefix(&[0xFF, 0xFE]) {
+        let units: Vec<u16> = utf16
+            .chunks_exact(2)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect();
+        return String::from_utf16(&units).map_err(|error| error.to_string());
+    }
+    String::from_utf8(bytes).map_err(|_| "neither a log file nor text".to_owned())
+}
+
+impl ReadAt for FileSource {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadFault> {
+        if buffer.len() == vlf::SECTOR_BYTES {
+            self.look_ahead(offset);
+        }
+        self.file.read_exact_at(buffer, offset).map_err(|error| ReadFault {
+            offset,
+            reason: error.to_string(),
+        })
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    #[cfg(target_os = "linux")]
+    fn next_data(&self, offset: u64) -> u64 {
+        use rustix::fs::{SeekFrom, seek};
+        match seek(&self.file, SeekFrom::Data(offset)) {
+            Ok(data) => data.max(offset),
+            // No data from here to the end.
+            Err(rustix::io::Errno::NXIO) => self.bytes.max(offset),
+            // A file system that does not know its holes.
+            Err(_) => offset,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn pasted_text_may_be_utf_16() {
+        let utf16: Vec<u8> = [0xFEFFu16]
+            .into_iter()
+            .chain("2,\u{e9}".encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(text_of(utf16), Ok("2,\u{e9}".to_owned()));
+        assert_eq!(text_of(b"2,3".to_vec()), Ok("2,3".to_owned()));
+        assert!(text_of(vec![0xC3, 0x28]).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn holes_are_stepped_over() {
+        let path = std::env::temp_dir().join(format!("vlflab-holes-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        file.write_all_at(&[1; 4096], 8 << 20).unwrap();
+        file.set_len(16 << 20).unwrap();
+        let source = open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let next = source.next_data(0);
+        // 0 where the file system does not know its holes.
+        assert!(next == 8 << 20 || next == 0, "{next}");
+        assert_eq!(source.next_data(8 << 20), 8 << 20);
+        let mut byte = [0];
+        source.read_at(8 << 20, &mut byte).unwrap();
+        assert_eq!(byte, [1]);
+        assert!(source.read_at(16 << 20, &mut byte).is_err());
+    }
+}

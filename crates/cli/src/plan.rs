@@ -1,0 +1,162 @@
+//! `vlflab plan`: the command line of [`advisor::plan`] and [`advisor::search`]. Reads at most one file, writes none.
+
+use crate::exit::Failure;
+use crate::inspect::{FileSource, open};
+use advisor::pasted::{layout_from_text, layout_of_vlfs};
+use advisor::render::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
+use advisor::script::{ScriptNames, of_search};
+use advisor::size::{Growth, parse_bytes};
+use advisor::{Depth, Format, Found, Plan, PlanRequest, SearchRequest, Start, inspect, search};
+use clap::Args;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use vlf::{LogLayout, ServerVersion};
+
+/// Shown under `vlflab plan --help`.
+pub const PLAN_EXAMPLES: &str = "Examples:
+  What 64 MB autogrowth makes of a default log, on the way to 64 GB:
+    vlflab plan --sql-version 2019 --initial 8MB --growth 64MB --to 64GB
+
+  Pre-grow in steps of 8000 MB:
+    vlflab plan --sql-version 2016 --initial 8000MB --grow 8000MB,8000MB,8000MB
+
+  The log of today, pasted from DBCC LOGINFO: which script turns it into 64 GB with few VLFs?
+    vlflab plan --sql-version 2022 --from loginfo.csv --target-size 64GB --database Sales
+
+Sizes: 504KB, 8MB, 1.5GB, 2TB; a bare number counts MB, as SIZE does in T-SQL.
+Nothing is changed anywhere: the script is printed for you to read and run.";
+
+/// The longest text `--from` reads; a hundred thousand VLFs as JSON have a quarter of it.
+const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Options of `vlflab plan`.
+#[derive(Debug, Args)]
+pub struct PlanOptions {
+    /// Version whose rules apply: 2005, 2008, 2008R2, 2012 ... 2025, or a product version such as 16.0.
+    #[arg(long, value_name = "VERSION", default_value = "2022")]
+    pub sql_version: ServerVersion,
+    /// Size the log is created with.
+    #[arg(long, value_name = "SIZE", default_value = "8MB", value_parser = parse_bytes, conflicts_with = "from")]
+    pub initial: u64,
+    /// Begin with an existing log: an .ldf file, JSON, or rows pasted from DBCC LOGINFO or sys.dm_db_log_info; - reads
+    /// standard input.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Which log file, where --from has rows of several.
+    #[arg(long, value_name = "ID", requires = "from")]
+    pub file_id: Option<u64>,
+    /// Growths to do one after the other: sizes or percentages.
+    #[arg(long, value_name = "STEP,...", value_delimiter = ',')]
+    pub grow: Vec<Growth>,
+    /// Automatic growth (FILEGROWTH), a size or a percentage, repeated until the log has the size of --to.
+    #[arg(long, value_name = "GROWTH")]
+    pub growth: Option<Growth>,
+    /// Size to reach.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub to: Option<u64>,
+    /// Search for the steps that end with this many VLFs, and print the T-SQL.
+    #[arg(long, value_name = "N", conflicts_with_all = ["grow", "growth"])]
+    pub target_vlfs: Option<u64>,
+    /// Search for the steps that end with this size, and print the T-SQL.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, conflicts_with_all = ["grow", "growth"])]
+    pub target_size: Option<u64>,
+    /// Database the T-SQL is written for.
+    #[arg(long, value_name = "NAME", default_value = "YourDatabase")]
+    pub database: String,
+    /// Logical name of its log file; the database's name and _log if not given.
+    #[arg(long, value_name = "NAME")]
+    pub log_name: Option<String>,
+    /// table, json, csv (the steps) or md.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+/// Runs `vlflab plan`.
+pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
+    let start = match &options.from {
+        Some(path) => Start::Existing(existing(path, options)?),
+        None => Start::Create(options.initial),
+    };
+    if options.target_vlfs.is_none() && options.target_size.is_none() {
+        let plan = Plan::of(&PlanRequest {
+            version: options.sql_version,
+            start,
+            growths: options.grow.clone(),
+            autogrowth: options.growth,
+            to_bytes: options.to,
+        })
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+        return show(&plan, None, None, options.format);
+    }
+    let found = find(start, options)?;
+    let mut names = ScriptNames::usual(&options.database);
+    if let Some(log_name) = &options.log_name {
+        names.log_file.clone_from(log_name);
+    }
+    let tsql = of_search(&found, &names);
+    show(&found.plan, Some(&found), Some(&tsql), options.format)
+}
+
+fn find(start: Start, options: &PlanOptions) -> Result<Found, Failure> {
+    let existing_bytes = match &start {
+        Start::Existing(layout) => Some(layout.file_bytes()),
+        Start::Create(_) => None,
+    };
+    let target_file_bytes = options
+        .target_size
+        .or(options.to)
+        .or(existing_bytes)
+        .ok_or_else(|| Failure::Usage(advisor::PlanError::NoTargetSize.to_string()))?;
+    let request = SearchRequest {
+        version: options.sql_version,
+        start,
+        target_file_bytes,
+        target_vlfs: options.target_vlfs,
+    };
+    search(&request).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn show(plan: &Plan, found: Option<&Found>, tsql: Option<&str>, format: Format) -> Result<(), Failure> {
+    let text = PlanText {
+        plan,
+        found,
+        tsql,
+        map: true,
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Table => out.write_all(plan_table(text).as_bytes())?,
+        Format::Markdown => out.write_all(plan_markdown(text).as_bytes())?,
+        Format::Csv => out.write_all(plan_csv(plan).as_bytes())?,
+        Format::Json => plan_json(text, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// The layout that `--from` names.
+fn existing(path: &Path, options: &PlanOptions) -> Result<LogLayout, Failure> {
+    let unusable = |reason: String| Failure::Usage(format!("{}: {reason}", path.display()));
+    if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().lock().take(TEXT_BYTES_MAX).read_to_string(&mut text)?;
+        return layout_from_text(&text, options.sql_version, options.file_id)
+            .map_err(|error| unusable(error.to_string()));
+    }
+    let source = open(path)?;
+    if source.begins_with_page_zero() {
+        return from_log_file(&source, options.sql_version).map_err(unusable);
+    }
+    let text = source.text(TEXT_BYTES_MAX).map_err(unusable)?;
+    layout_from_text(&text, options.sql_version, options.file_id).map_err(|error| unusable(error.to_string()))
+}
+
+fn from_log_file(source: &FileSource, version: ServerVersion) -> Result<LogLayout, String> {
+    let found = inspect(source, Depth::Headers).map_err(|fault| fault.to_string())?;
+    if let Some(damage) = found.damage.iter().find(|damage| damage.bytes > 0) {
+        return Err(format!(
+            "damaged at offset {}: {}; vlflab inspect tells more",
+            damage.offset, damage.what
+        ));
+    }
+    layout_of_vlfs(found.spans(), version).map_err(|error| error.to_string())
+}

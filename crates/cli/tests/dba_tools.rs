@@ -1,0 +1,199 @@
+//! `vlflab plan`, `inspect`, `completions` and `man` as a DBA and a program meet them: the binary, its output, its exit code.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use vlf::{FormatVersion, LogLayout, Lsn, ServerVersion, VlfHeader, VlfSequence};
+
+fn vlflab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vlflab"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = vlflab(arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(arguments)).unwrap()
+}
+
+/// A log file of SQL Server 2012's format with headers only: created with 1 MB, grown by 1 MB.
+fn log_file(name: &str) -> PathBuf {
+    let mut layout = LogLayout::create(ServerVersion::V2012, 1 << 20).unwrap();
+    layout.grow(1 << 20).unwrap();
+    let mut bytes = vec![0; layout.file_bytes() as usize];
+    bytes[..2].copy_from_slice(&[1, 15]);
+    for (index, vlf) in layout.vlfs().iter().enumerate() {
+        let create_lsn = if vlf.growth_step == 0 {
+            Lsn::ZERO
+        } else {
+            Lsn::new(20, 217, 747)
+        };
+        let mut header = VlfHeader::unused(vlf.span, create_lsn);
+        header.format = FormatVersion::SqlServer2012;
+        if index < 2 {
+            header = header.entered(VlfSequence(20 + index as u32));
+        }
+        let start = vlf.span.offset as usize;
+        bytes[start..start + 512].copy_from_slice(&header.encode());
+    }
+    let path = std::env::temp_dir().join(format!("vlflab-{}-{name}.ldf", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn plan_keeps_its_json_contract() {
+    let plan = json(&[
+        "plan",
+        "--sql-version",
+        "2019",
+        "--initial",
+        "8MB",
+        "--growth",
+        "64MB",
+        "--to",
+        "64GB",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(plan["sql_version"], "2019");
+    assert_eq!(plan["vlf_count"], 1052);
+    assert_eq!(plan["steps"].as_array().unwrap().len(), 1025);
+    assert_eq!(plan["steps"][1]["file_bytes"], 72 << 20);
+    assert_eq!(plan["steps"][1]["vlfs_added"], 4);
+    assert_eq!(plan["vlfs"][0]["offset"], 8192);
+    assert_eq!(plan["vlfs"][0]["size"], 2_031_616);
+    let on_2022 = plan["totals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|total| total["sql_version"] == "2022")
+        .unwrap();
+    assert_eq!(on_2022["vlf_count"], 1028);
+}
+
+#[test]
+fn plan_searches_and_prints_the_script() {
+    let arguments = [
+        "plan",
+        "--sql-version",
+        "2016",
+        "--target-size",
+        "64GB",
+        "--target-vlfs",
+        "128",
+        "--database",
+        "Sales",
+    ];
+    let plan = text(&arguments);
+    assert!(plan.contains("exactly") || plan.contains("nearest"), "{plan}");
+    assert!(
+        plan.contains("ALTER DATABASE [Sales] MODIFY FILE (NAME = N'Sales_log', SIZE = 65536MB)"),
+        "{plan}"
+    );
+    let csv = text(&["plan", "--grow", "1024MB,10%", "--format", "csv"]);
+    assert_eq!(csv.lines().count(), 4);
+    assert!(text(&["plan", "--format", "md"]).contains("|---:|"));
+}
+
+#[test]
+fn inspect_keeps_its_json_contract_and_feeds_plan() {
+    let file = log_file("contract");
+    let path = file.to_str().unwrap();
+    let found = json(&["inspect", path, "--format", "json"]);
+    assert_eq!(found["file_bytes"], 2 << 20);
+    assert_eq!(found["format_version"], 5);
+    assert_eq!(found["damage"], Value::Array(vec![]));
+    assert_eq!(
+        (&found["blocks"], &found["records"]),
+        (&Value::from(0), &Value::from(0))
+    );
+    let vlfs = found["vlfs"].as_array().unwrap();
+    assert_eq!(vlfs.len(), 8);
+    assert_eq!(vlfs[1]["sequence"], 21);
+    assert_eq!(vlfs[1]["parity"], 64);
+    assert_eq!(vlfs[1]["uses"], 1);
+    assert_eq!(vlfs[1]["create_lsn"], "0");
+    assert_eq!(vlfs[4]["create_lsn"], "00000014:000000d9:02eb");
+    assert_eq!(found["growth_history"][1]["vlfs_added"], 4);
+    // A file, its JSON and its CSV are the same layout to plan from.
+    let page = std::env::temp_dir().join(format!("vlflab-{}.html", std::process::id()));
+    let table = text(&["inspect", path, "--map", "--html", page.to_str().unwrap()]);
+    assert!(
+        table.contains("00000014:000000d9:02eb") && table.contains("╭──▶"),
+        "{table}"
+    );
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<svg"));
+    let mut layouts = vec![json(&["plan", "--from", path, "--format", "json"])["vlfs"].clone()];
+    for format in ["json", "csv"] {
+        let pasted = file.with_extension(format);
+        std::fs::write(&pasted, text(&["inspect", path, "--format", format])).unwrap();
+        layouts.push(json(&["plan", "--from", pasted.to_str().unwrap(), "--format", "json"])["vlfs"].clone());
+        std::fs::remove_file(pasted).unwrap();
+    }
+    assert_eq!(layouts[0].as_array().unwrap().len(), 8);
+    assert!(layouts.iter().all(|layout| *layout == layouts[0]));
+    std::fs::remove_file(page).unwrap();
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn damage_is_reported_and_told_by_the_exit_code() {
+    let file = log_file("damage");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[262_144] = 0;
+    std::fs::write(&file, &bytes).unwrap();
+    let output = vlflab(&["inspect", file.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(output.status.code(), Some(4));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["damage"][0]["offset"], 262_144);
+    assert_eq!(found["vlfs"].as_array().unwrap().len(), 7);
+    let output = vlflab(&["plan", "--from", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("262144"));
+    // Reading leaves the file as it was.
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn wrong_usage_says_what_is_expected() {
+    for (arguments, expected) in [
+        (vec!["plan", "--sql-version", "2010"], "2008 R2"),
+        (vec!["plan", "--initial", "8QB"], "504KB"),
+        (vec!["plan", "--to", "1GB"], "--growth"),
+        (vec!["plan", "--format", "xml"], "table, json, csv, md"),
+        (vec!["inspect", "/no/such/file.ldf"], "No such file"),
+        (vec!["man", "nothing"], "no subcommand"),
+    ] {
+        let output = vlflab(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn help_completions_and_man_come_from_the_same_definitions() {
+    for command in ["plan", "inspect"] {
+        let help = text(&[command, "--help"]);
+        assert!(help.matches(&format!("vlflab {command} ")).count() >= 3, "{help}");
+        assert!(text(&["man", command]).contains("format"));
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = text(&["completions", shell]);
+        assert!(script.contains("target-vlfs") && script.contains("inspect"), "{shell}");
+    }
+    assert!(text(&["man"]).contains(".TH vlflab"));
+}
