@@ -186,6 +186,9 @@ pub struct Finding {
     pub fast: String,
     /// Subject of the sentence: "Filling the log".
     pub what: String,
+    /// What to know when reading it.
+    #[serde(default)]
+    pub note: String,
 }
 
 /// How a chart shows its measurements.

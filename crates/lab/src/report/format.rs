@@ -58,10 +58,11 @@ pub(super) fn thousands(value: f64) -> String {
 
 /// A value in the unit its name ends with.
 pub(super) fn value(name: &str, value_: f64) -> String {
-    if name.ends_with("_s") {
-        seconds(value_)
-    } else {
-        thousands(value_)
+    match (name.ends_with("_s"), value_) {
+        // Phases are logged in whole milliseconds.
+        (true, 0.0) => "<1 ms".into(),
+        (true, _) => seconds(value_),
+        (false, _) => thousands(value_),
     }
 }
 

@@ -11,7 +11,11 @@ use std::collections::BTreeMap;
 pub(super) fn verdict(experiment: &Experiment, results: &Results) -> String {
     let mut html = String::from("<section>\n<h2>What came out</h2>\n");
     for finding in &experiment.finding {
-        html.push_str(&format!("<h3>{}</h3>\n<div class=\"cards\">\n", escape(&finding.what)));
+        html.push_str(&format!("<h3>{}</h3>\n", escape(&finding.what)));
+        if !finding.note.is_empty() {
+            html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&finding.note)));
+        }
+        html.push_str("<div class=\"cards\">\n");
         for compared in verdict::compare(finding, results) {
             html.push_str(&card("", &compared.variant, &compared.figure, &compared.sentence));
         }

@@ -91,8 +91,8 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> (String, String) 
     }
     if fast.median == 0.0 {
         return (
-            "–".into(),
-            format!("{what} took {against}, {runs}; the second is below what the log shows."),
+            format!("+{}", seconds(slow.median)),
+            format!("{what} took {against}, {runs}."),
         );
     }
     (
@@ -105,7 +105,12 @@ fn side_text((configuration, measurement): Side<'_>) -> String {
     let vlfs = configuration
         .measurement("vlf_count")
         .map(|count| format!(" with {} VLFs", thousands(count.median)));
-    format!("{}{}", seconds(measurement.median), vlfs.unwrap_or_default())
+    let time = if measurement.median == 0.0 {
+        "less than 1 ms".into()
+    } else {
+        seconds(measurement.median)
+    };
+    format!("{time}{}", vlfs.unwrap_or_default())
 }
 
 fn range_text(measurement: &Measurement) -> String {
@@ -210,6 +215,7 @@ mod tests {
             slow: "bad".into(),
             fast: "good".into(),
             what: "Filling the log".into(),
+            note: String::new(),
         }
     }
 
@@ -229,6 +235,12 @@ mod tests {
             (&[0.015], &[0.001], "–", "less than 50.0 ms"),
             (&[0.023, 0.024], &[0.0, 0.001], "47×", "47 times as long"),
             (&[1.0], &[4.0], "0.25×", "0.25 times as long"),
+            (
+                &[0.033, 0.034],
+                &[0.0, 0.0],
+                "+33.5 ms",
+                "33.5 ms with 20,480 VLFs against less than 1 ms with 16",
+            ),
             (&[1.0], &[], "–", "not measured"),
         ] {
             let compared = compare(&finding(), &results(slow, fast));
