@@ -66,12 +66,27 @@ fn main() {
         instant_file_initialization: true,
     };
     let instance = Instance::start(options, env).unwrap();
-    let login = Login { login: "sa".to_owned(), ..Login::default() };
+    let login = Login {
+        login: "sa".to_owned(),
+        ..Login::default()
+    };
     let mut session = Session::new(instance.clone(), login).unwrap();
-    timed(&mut session, "create database bench log on (name = l, filename = 'c:\\bench.ldf', size = 512MB)");
-    timed(&mut session, "use bench create table heap (a int, b int not null) insert heap values (1, 0)");
-    timed(&mut session, "create table tree (a int not null primary key, b int not null) insert tree values (1, 0), (2, 0), (3, 0)");
-    timed(&mut session, "create table wide (a int identity, b char(8000) not null, c int not null) insert wide values ('x', 0)");
+    timed(
+        &mut session,
+        "create database bench log on (name = l, filename = 'c:\\bench.ldf', size = 512MB)",
+    );
+    timed(
+        &mut session,
+        "use bench create table heap (a int, b int not null) insert heap values (1, 0)",
+    );
+    timed(
+        &mut session,
+        "create table tree (a int not null primary key, b int not null) insert tree values (1, 0), (2, 0), (3, 0)",
+    );
+    timed(
+        &mut session,
+        "create table wide (a int identity, b char(8000) not null, c int not null) insert wide values ('x', 0)",
+    );
     let count = 50_000;
     let loops = [
         ("heap, scan", "update heap set b = @i where a = 1"),

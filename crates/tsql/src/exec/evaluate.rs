@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use engine::error::Result;
-use engine::types::Value;
+use engine::types::{SqlType, Value};
 
 use super::{Context, subquery};
 use crate::ast::ComparisonOperator;
-use crate::functions::Call;
+use crate::functions::{Call, Implementation};
 use crate::messages;
 use crate::plan::{Condition, Expr, ExprKind};
 use crate::scalar::arithmetic;
@@ -76,21 +76,29 @@ pub fn evaluate<'v>(expression: &'v Expr, row: &'v [Value], context: &Context<'_
         ExprKind::Function {
             implementation,
             arguments,
-        } => {
-            let values = arguments
-                .iter()
-                .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()))
-                .collect::<Result<Vec<_>>>()?;
-            let call = Call {
-                context,
-                values: &values,
-                expressions: arguments,
-                result: expression.sql_type,
-            };
-            Cow::Owned(implementation(&call)?)
-        }
+        } => Cow::Owned(call(*implementation, arguments, expression.sql_type, row, context)?),
         ExprKind::Subquery(query) => Cow::Owned(subquery::scalar(query, row, context)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
+    })
+}
+
+/// Calls a function with the values of its arguments.
+fn call(
+    implementation: Implementation,
+    arguments: &[Expr],
+    result: SqlType,
+    row: &[Value],
+    context: &Context<'_>,
+) -> Result<Value> {
+    let values = arguments
+        .iter()
+        .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
+    let values = values.collect::<Result<Vec<_>>>()?;
+    implementation(&Call {
+        context,
+        values: &values,
+        expressions: arguments,
+        result,
     })
 }
 

@@ -32,17 +32,15 @@ pub(super) struct Loop<'p> {
 }
 
 impl<'p> Loop<'p> {
-    pub(super) fn open(
-        left: &'p Node,
+    pub(super) fn new(
+        left: Box<dyn Operator + 'p>,
         right_node: &'p Node,
         right_range: (usize, usize),
         kind: JoinKind,
         condition: &'p Condition,
         locks: &'p LockOwner,
-        context: &Context<'_>,
-    ) -> Result<Loop<'p>> {
-        let left = open(left, locks, context)?;
-        Ok(Loop {
+    ) -> Loop<'p> {
+        Loop {
             left,
             right_node,
             right: None,
@@ -51,7 +49,7 @@ impl<'p> Loop<'p> {
             condition,
             locks,
             matched: false,
-        })
+        }
     }
 }
 
@@ -107,16 +105,16 @@ pub(super) struct Hash<'p> {
 
 impl<'p> Hash<'p> {
     pub(super) fn open(
-        (left, right): (&'p Node, &'p Node),
+        left: Box<dyn Operator + 'p>,
+        right: &Node,
         (left_range, right_range): ((usize, usize), (usize, usize)),
         kind: JoinKind,
         keys: &'p [(Expr, Expr)],
         residual: &'p Condition,
-        locks: &'p LockOwner,
         context: &Context<'_>,
     ) -> Result<Hash<'p>> {
         let mut hash = Hash {
-            left: open(left, locks, context)?,
+            left,
             left_range,
             right_range,
             kind,
@@ -133,7 +131,7 @@ impl<'p> Hash<'p> {
         Ok(hash)
     }
 
-    fn build(&mut self, right: &'p Node, context: &Context<'_>) -> Result<()> {
+    fn build(&mut self, right: &Node, context: &Context<'_>) -> Result<()> {
         let (offset, width) = self.right_range;
         let mut row = vec![Value::Null; offset + width];
         let mut operator = open(right, context.locks(), context)?;

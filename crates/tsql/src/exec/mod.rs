@@ -41,9 +41,103 @@ pub trait Operator {
 /// # Errors
 /// When a source cannot be opened.
 pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    let input = |input: &'p Node| open(input, locks, context);
+    Ok(match node {
+        Node::Filter { input: rows, condition } => Box::new(derived::Filter {
+            input: input(rows)?,
+            condition,
+        }),
+        Node::Project {
+            input: rows,
+            input_width,
+            expressions,
+        } => Box::new(derived::Project {
+            input: input(rows)?,
+            buffer: vec![Value::Null; *input_width],
+            expressions,
+        }),
+        Node::Distinct {
+            input: rows, columns, ..
+        } => Box::new(set_operation::Distinct::new(input(rows)?, *columns)),
+        Node::Sort {
+            input: rows,
+            width,
+            keys,
+        } => Box::new(sort::Sort::new(input(rows)?, *width, keys)),
+        Node::Top {
+            input: rows,
+            top,
+            width,
+        } => Box::new(top::Top::open(input(rows)?, top, *width, context)?),
+        Node::Slice {
+            input: rows,
+            offset,
+            fetch,
+        } => Box::new(top::Slice::open(input(rows)?, offset, fetch.as_ref(), context)?),
+        Node::Aggregate {
+            input,
+            input_width,
+            keys,
+            sets,
+            aggregates,
+        } => {
+            let grouped = aggregate::Aggregate::open(input, *input_width, keys, sets, aggregates, context)?;
+            Box::new(grouped)
+        }
+        Node::Window {
+            input,
+            input_width,
+            calls,
+        } => Box::new(window::Window::open(input, *input_width, calls, context)?),
+        Node::Loop { .. } | Node::Hash { .. } | Node::SetOperation { .. } => return open_pair(node, locks, context),
+        source => return open_source(source, locks, context),
+    })
+}
+
+/// Builds the operators that have two others below them.
+fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    let input = |input: &'p Node| open(input, locks, context);
+    Ok(match node {
+        Node::Loop {
+            left,
+            right,
+            right_range,
+            kind,
+            condition,
+        } => {
+            let left = input(left)?;
+            Box::new(join::Loop::new(left, right, *right_range, *kind, condition, locks))
+        }
+        Node::Hash {
+            left,
+            right,
+            left_range,
+            right_range,
+            kind,
+            keys,
+            residual,
+        } => {
+            let (left, ranges) = (input(left)?, (*left_range, *right_range));
+            let joined = join::Hash::open(left, right, ranges, *kind, keys, residual, context)?;
+            Box::new(joined)
+        }
+        Node::SetOperation {
+            kind,
+            left,
+            right,
+            width,
+        } => {
+            let (left, right) = (input(left)?, input(right)?);
+            Box::new(set_operation::SetOperation::new(*kind, left, right, *width))
+        }
+        _ => Box::new(derived::Empty),
+    })
+}
+
+/// Builds the operators that have no other below them.
+fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
     Ok(match node {
         Node::Single => Box::new(derived::Single::default()),
-        Node::Empty => Box::new(derived::Empty),
         Node::Scan(scan) => scan::open(scan, locks, context)?,
         Node::View {
             view,
@@ -59,89 +153,7 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
             locator,
         } => Box::new(derived::VariableRows::new(*slot, *width, *offset, *locator)),
         Node::Derived { plan, captures, offset } => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
-        Node::Loop {
-            left,
-            right,
-            right_range,
-            kind,
-            condition,
-        } => Box::new(join::Loop::open(
-            left,
-            right,
-            *right_range,
-            *kind,
-            condition,
-            locks,
-            context,
-        )?),
-        Node::Hash {
-            left,
-            right,
-            left_range,
-            right_range,
-            kind,
-            keys,
-            residual,
-        } => {
-            let ranges = (*left_range, *right_range);
-            Box::new(join::Hash::open(
-                (left, right),
-                ranges,
-                *kind,
-                keys,
-                residual,
-                locks,
-                context,
-            )?)
-        }
-        Node::Filter { input, condition } => Box::new(derived::Filter {
-            input: open(input, locks, context)?,
-            condition,
-        }),
-        Node::Aggregate {
-            input,
-            input_width,
-            keys,
-            sets,
-            aggregates,
-        } => Box::new(aggregate::Aggregate::open(
-            input,
-            *input_width,
-            keys,
-            sets,
-            aggregates,
-            context,
-        )?),
-        Node::Window {
-            input,
-            input_width,
-            calls,
-        } => Box::new(window::Window::open(input, *input_width, calls, context)?),
-        Node::Project {
-            input,
-            input_width,
-            expressions,
-        } => Box::new(derived::Project {
-            input: open(input, locks, context)?,
-            buffer: vec![Value::Null; *input_width],
-            expressions,
-        }),
-        Node::Distinct { input, columns, .. } => {
-            Box::new(set_operation::Distinct::new(open(input, locks, context)?, *columns))
-        }
-        Node::Sort { input, width, keys } => Box::new(sort::Sort::new(open(input, locks, context)?, *width, keys)),
-        Node::Top { input, top, width } => Box::new(top::Top::open(input, top, *width, locks, context)?),
-        Node::Slice { input, offset, fetch } => {
-            Box::new(top::Slice::open(input, offset, fetch.as_ref(), locks, context)?)
-        }
-        Node::SetOperation {
-            kind,
-            left,
-            right,
-            width,
-        } => Box::new(set_operation::SetOperation::open(
-            *kind, left, right, *width, locks, context,
-        )?),
+        _ => Box::new(derived::Empty),
     })
 }
 

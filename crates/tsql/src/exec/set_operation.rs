@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 
 use engine::error::Result;
-use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::{Context, Operator, open};
-use crate::plan::{Node, SetKind};
+use super::{Context, Operator};
+use crate::plan::SetKind;
 use crate::scalar::compare::GroupKey;
 
 /// The first of rows that are the same in their first columns.
@@ -54,23 +53,21 @@ pub(super) struct SetOperation<'p> {
 }
 
 impl<'p> SetOperation<'p> {
-    pub(super) fn open(
+    pub(super) fn new(
         kind: SetKind,
-        left: &'p Node,
-        right: &'p Node,
+        left: Box<dyn Operator + 'p>,
+        right: Box<dyn Operator + 'p>,
         width: usize,
-        locks: &'p LockOwner,
-        context: &Context<'_>,
-    ) -> Result<SetOperation<'p>> {
-        Ok(SetOperation {
+    ) -> SetOperation<'p> {
+        SetOperation {
             kind,
-            left: open(left, locks, context)?,
-            right: open(right, locks, context)?,
+            left,
+            right,
             width,
             left_done: false,
             other: None,
             seen: HashSet::new(),
-        })
+        }
     }
 
     fn key(&self, row: &[Value]) -> GroupKey {

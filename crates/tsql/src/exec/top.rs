@@ -3,13 +3,12 @@
 use std::cmp::Ordering;
 
 use engine::error::{Error, Result};
-use engine::lock::LockOwner;
 use engine::types::Value;
 
 use super::sort::{collect, compare_rows};
-use super::{Context, Operator, evaluate, open};
+use super::{Context, Operator, evaluate};
 use crate::messages;
-use crate::plan::{Expr, Node, TopCount};
+use crate::plan::{Expr, TopCount};
 
 /// The first rows.
 pub(super) struct Top<'p> {
@@ -32,13 +31,11 @@ impl Operator for Collected {
 
 impl<'p> Top<'p> {
     pub(super) fn open(
-        input: &'p Node,
+        input: Box<dyn Operator + 'p>,
         top: &'p TopCount,
         width: usize,
-        locks: &'p LockOwner,
         context: &Context<'_>,
     ) -> Result<Top<'p>> {
-        let input = open(input, locks, context)?;
         let count = evaluate(&top.count, &[], context)?.into_owned();
         if !top.percent {
             let left = row_count(&count)?;
@@ -102,10 +99,9 @@ pub(super) struct Slice<'p> {
 
 impl<'p> Slice<'p> {
     pub(super) fn open(
-        input: &'p Node,
+        input: Box<dyn Operator + 'p>,
         offset: &'p Expr,
         fetch: Option<&'p Expr>,
-        locks: &'p LockOwner,
         context: &Context<'_>,
     ) -> Result<Slice<'p>> {
         let skip = row_count(&*evaluate(offset, &[], context)?)?;
@@ -113,11 +109,7 @@ impl<'p> Slice<'p> {
             Some(fetch) => row_count(&*evaluate(fetch, &[], context)?)?,
             None => u64::MAX,
         };
-        Ok(Slice {
-            input: open(input, locks, context)?,
-            skip,
-            left,
-        })
+        Ok(Slice { input, skip, left })
     }
 }
 

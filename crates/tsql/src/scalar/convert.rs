@@ -632,7 +632,21 @@ mod tests {
                 "*".into(),
             ),
             ("abcdef".into(), VARCHAR, SqlType::Char(3), "abc".into()),
-            ("aя".into(), SqlType::NVarChar(Length::Limited(9)), VARCHAR, "a?".into()),
+        ];
+        for (value, from, to, expected) in cases {
+            assert_eq!(convert(&value, from, to, None), Ok(expected), "{value:?} as {to}");
+        }
+    }
+
+    #[test]
+    fn values_of_other_kinds_convert_as_sql_server_converts() {
+        let cases = [
+            (
+                Value::from("aя"),
+                SqlType::NVarChar(Length::Limited(9)),
+                VARCHAR,
+                "a?".into(),
+            ),
             (
                 Value::Int(2),
                 SqlType::Int,

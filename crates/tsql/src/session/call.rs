@@ -48,7 +48,9 @@ impl Session {
         parameters: &[Parameter],
         sink: &mut dyn ResultSink,
     ) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request(sql) {
+            return outcome;
+        }
         self.run_parametrised(sql, declarations, parameters, sink)
     }
 
@@ -110,7 +112,9 @@ impl Session {
         parameters: &[Parameter],
         sink: &mut dyn ResultSink,
     ) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request(name) {
+            return outcome;
+        }
         let Some(parsed) = parse_name(name) else {
             let failure = Failure::new(messages::procedure_not_found(name), 1, "");
             return tell(&self.state, sink, &failure);

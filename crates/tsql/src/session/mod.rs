@@ -6,6 +6,7 @@
 mod cache;
 mod call;
 mod options;
+mod request;
 mod sink;
 mod state;
 
@@ -16,13 +17,13 @@ pub(crate) use state::parse_name;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use engine::error::{Error, Result};
 use engine::instance::Instance;
 
 use crate::bind::VariableScope;
-use crate::statements::{CompiledBatch, Executor, Failure, Flow, Reach, compile, transaction};
+use crate::statements::{CompiledBatch, Executor, Failure, Reach, compile, transaction};
 use cache::BatchCache;
 use call::PreparedStatements;
 
@@ -44,6 +45,8 @@ pub struct Session {
     state: Box<SessionState>,
     batches: BatchCache,
     prepared: PreparedStatements,
+    /// Set when another session has ended this one.
+    ended: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -64,11 +67,20 @@ impl Session {
             instance.close_session(id);
             return Err(error);
         }
+        let ended = instance.ended_flag(engine.id);
         let state = Box::new(SessionState::new(instance, login, engine, database));
+        state.instance.describe_session(state.id, |session| {
+            session.login.clone_from(&state.login.login);
+            session.host.clone_from(&state.login.host);
+            session.application.clone_from(&state.login.application);
+            session.lock_owner = state.locks.id();
+            session.database_id = state.database().id;
+        });
         Ok(Session {
             state,
             batches: BatchCache::default(),
             prepared: PreparedStatements::default(),
+            ended,
         })
     }
 
@@ -94,11 +106,17 @@ impl Session {
 
     /// Executes a batch.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request(batch) {
+            return outcome;
+        }
         let batch = match self.compiled(batch) {
             Ok(batch) => batch,
-            Err(failure) => return tell(&self.state, sink, &failure),
+            Err(failure) => {
+                self.describe_end();
+                return tell(&self.state, sink, &failure);
+            }
         };
+        self.describe_command(&batch.statements);
         if self.state.options().parseonly || self.state.options().noexec {
             return self.turned_off(&batch, sink);
         }
@@ -123,45 +141,14 @@ impl Session {
         Ok(batch)
     }
 
-    fn begin_request(&mut self) {
-        self.state.cancel_flag().store(false, Ordering::Relaxed);
-    }
-
-    /// Ends a request: a transaction that can only be rolled back does not outlive its batch.
-    fn end_request(
-        &mut self,
-        sink: &mut dyn ResultSink,
-        outcome: std::result::Result<Flow, Box<Failure>>,
-    ) -> BatchOutcome {
-        let mut result = match outcome {
-            Ok(Flow::Shutdown(no_wait)) => BatchOutcome::Shutdown(no_wait),
-            Ok(_) => BatchOutcome::Completed,
-            Err(failure) if failure.reach == Reach::Session => BatchOutcome::Disconnected,
-            Err(failure) if failure.silent => BatchOutcome::Cancelled,
-            Err(_) => BatchOutcome::Failed,
-        };
-        if result == BatchOutcome::Cancelled && self.state.options().xact_abort && self.state.transaction_count() > 0 {
-            self.transaction_request(sink, transaction::roll_back);
-        }
-        if self.state.is_doomed() {
-            let failure = Failure::new(crate::messages::doomed_transaction_rolled_back(), 1, "");
-            self.transaction_request(sink, transaction::roll_back);
-            tell(&self.state, sink, &failure);
-            result = if result == BatchOutcome::Completed {
-                BatchOutcome::Failed
-            } else {
-                result
-            };
-        }
-        result
-    }
-
     fn transaction_request(
         &mut self,
         sink: &mut dyn ResultSink,
         work: impl FnOnce(&SessionState) -> Result<Option<TransactionEvent>>,
     ) -> BatchOutcome {
-        match work(&self.state) {
+        let result = work(&self.state);
+        self.describe_end();
+        match result {
             Ok(event) => {
                 if let Some(event) = event {
                     sink.transaction_changed(event);
@@ -174,19 +161,25 @@ impl Session {
 
     /// Begins a transaction for the client's protocol.
     pub fn begin(&mut self, _name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request("") {
+            return outcome;
+        }
         self.transaction_request(sink, |state| Ok(transaction::begin(state)))
     }
 
     /// Commits for the client's protocol.
     pub fn commit(&mut self, sink: &mut dyn ResultSink) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request("") {
+            return outcome;
+        }
         self.transaction_request(sink, transaction::commit)
     }
 
     /// Rolls back for the client's protocol, to a savepoint if the name is one's.
     pub fn rollback(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request("") {
+            return outcome;
+        }
         self.transaction_request(sink, |state| {
             if !name.is_empty() && transaction::roll_back_to(state, name)? {
                 return Ok(None);
@@ -197,16 +190,21 @@ impl Session {
 
     /// Sets a savepoint for the client's protocol.
     pub fn save(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request("") {
+            return outcome;
+        }
         self.transaction_request(sink, |state| transaction::save(state, name).map(|()| None))
     }
 
     /// Makes the session as it was after login: no transaction, no temporary tables, default options, its first database.
     /// The session is over when that database can no longer be used.
     pub fn reset(&mut self) -> BatchOutcome {
-        self.begin_request();
+        if let Some(outcome) = self.begin_request("") {
+            return outcome;
+        }
         self.prepared = PreparedStatements::default();
         let result = self.state.reset();
+        self.describe_end();
         match result {
             Ok(()) => BatchOutcome::Completed,
             Err(_) => BatchOutcome::Disconnected,

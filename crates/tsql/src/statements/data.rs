@@ -22,6 +22,7 @@ pub(super) type OutputRows = Vec<Vec<Value>>;
 pub(super) enum Verb {
     Insert,
     Update,
+    AlterTable,
 }
 
 impl Verb {
@@ -29,6 +30,7 @@ impl Verb {
         match self {
             Verb::Insert => "INSERT",
             Verb::Update => "UPDATE",
+            Verb::AlterTable => "ALTER TABLE",
         }
     }
 }

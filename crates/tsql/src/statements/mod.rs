@@ -11,6 +11,7 @@
 //!   otherwise           -> message, the next statement
 //! ```
 
+mod alter_table;
 mod batch;
 mod callable;
 mod cursor;

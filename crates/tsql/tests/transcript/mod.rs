@@ -65,6 +65,12 @@ impl ResultSink for Transcript {
             procedure,
             text,
         } = message;
+        // How long a backup took is no part of what it says.
+        let text = if *number == 3014 {
+            text.split(" in ").next().unwrap_or(text)
+        } else {
+            text
+        };
         let procedure = if procedure.is_empty() {
             String::new()
         } else {

@@ -1,0 +1,128 @@
+//! The begin and end of a client's request: what other sessions see of it, and what it leaves behind.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::session::Isolation;
+
+use super::{BatchOutcome, Failure, ResultSink, Session, tell};
+use crate::ast::{Statement, StatementKind};
+use crate::statements::{Flow, Reach, transaction};
+
+impl Session {
+    /// Begins a request. A session that was ended by KILL answers nothing any more.
+    pub(super) fn begin_request(&mut self, text: &str) -> Option<BatchOutcome> {
+        self.state.cancel_flag().store(false, Ordering::Relaxed);
+        if self.ended.load(Ordering::Relaxed) {
+            return Some(BatchOutcome::Disconnected);
+        }
+        let clock = &self.state.instance.env.clock;
+        let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
+        let database_id = self.state.database().id;
+        self.state.instance.describe_session(self.state.id, |session| {
+            session.running = true;
+            session.database_id = database_id;
+            if *session.text != *text {
+                session.text = Arc::from(text);
+            }
+            session.request_started = started;
+            session.request_started_micros = started_micros;
+            session.percent_complete = 0.0;
+        });
+        None
+    }
+
+    /// Tells others what kind of statement the request begins with.
+    pub(super) fn describe_command(&self, statements: &[Statement]) {
+        let command = statements
+            .first()
+            .map_or("AWAITING COMMAND", |statement| command_of(&statement.kind));
+        self.state.instance.describe_session(self.state.id, |session| {
+            if session.command != command {
+                command.clone_into(&mut session.command);
+            }
+        });
+    }
+
+    /// Ends a request: a transaction that can only be rolled back does not outlive its batch.
+    pub(super) fn end_request(
+        &mut self,
+        sink: &mut dyn ResultSink,
+        outcome: std::result::Result<Flow, Box<Failure>>,
+    ) -> BatchOutcome {
+        let mut result = match outcome {
+            Ok(Flow::Shutdown(no_wait)) => BatchOutcome::Shutdown(no_wait),
+            Ok(_) => BatchOutcome::Completed,
+            Err(failure) if failure.reach == Reach::Session => BatchOutcome::Disconnected,
+            Err(failure) if failure.silent => BatchOutcome::Cancelled,
+            Err(_) => BatchOutcome::Failed,
+        };
+        let was_cancelled = result == BatchOutcome::Cancelled;
+        if was_cancelled && self.state.options().xact_abort && self.state.transaction_count() > 0 {
+            self.transaction_request(sink, transaction::roll_back);
+        }
+        if self.state.is_doomed() {
+            let failure = Failure::new(crate::messages::doomed_transaction_rolled_back(), 1, "");
+            self.transaction_request(sink, transaction::roll_back);
+            tell(&self.state, sink, &failure);
+            result = if result == BatchOutcome::Completed {
+                BatchOutcome::Failed
+            } else {
+                result
+            };
+        }
+        self.describe_end();
+        if self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_)) {
+            return BatchOutcome::Disconnected;
+        }
+        result
+    }
+
+    /// Tells others that the request is over.
+    pub(super) fn describe_end(&self) {
+        let state = &self.state;
+        let ended = state.instance.env.clock.wall_ticks();
+        let (database_id, row_count) = (state.database().id, state.row_count());
+        let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);
+        state.instance.describe_session(state.id, |session| {
+            session.running = false;
+            session.request_ended = ended;
+            session.database_id = database_id;
+            session.open_transactions = open_transactions;
+            session.row_count = row_count;
+            session.isolation_level = match isolation {
+                Isolation::ReadUncommitted => 1,
+                Isolation::ReadCommitted => 2,
+                Isolation::RepeatableRead => 3,
+                Isolation::Serializable => 4,
+            };
+        });
+    }
+}
+
+/// `sys.dm_exec_requests.command` (SQL Server docs).
+fn command_of(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Select(_) => "SELECT",
+        StatementKind::Insert(_) => "INSERT",
+        StatementKind::Update(_) => "UPDATE",
+        StatementKind::Delete(_) => "DELETE",
+        StatementKind::Backup(backup) if backup.log => "BACKUP LOG",
+        StatementKind::Backup(_) => "BACKUP DATABASE",
+        StatementKind::Restore(_) => "RESTORE DATABASE",
+        StatementKind::Dbcc(_) => "DBCC",
+        StatementKind::CreateDatabase(_) => "CREATE DATABASE",
+        StatementKind::AlterDatabase(_) => "ALTER DATABASE",
+        StatementKind::CreateTable(_) => "CREATE TABLE",
+        StatementKind::CreateIndex(_) => "CREATE INDEX",
+        StatementKind::AlterTable(_) => "ALTER TABLE",
+        StatementKind::Drop(_) => "DROP OBJECT",
+        StatementKind::Execute(_) => "EXECUTE",
+        StatementKind::While(_) => "WHILE",
+        StatementKind::If(_) => "CONDITIONAL",
+        StatementKind::WaitFor { .. } => "WAITFOR",
+        StatementKind::Use(_) => "USE DATABASE",
+        StatementKind::Checkpoint(_) => "CHECKPOINT",
+        _ => "BATCH",
+    }
+}

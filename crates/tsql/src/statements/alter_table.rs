@@ -1,0 +1,333 @@
+//! ALTER TABLE. What changes the rows rewrites the table; what only changes what is known of it replaces its definition.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::lock::Mode;
+use engine::session::Table;
+use engine::store::ReadMode;
+
+use super::data::Verb;
+use super::executor::Executor;
+use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, Name, TableConstraint, TableElement};
+use crate::bind::Target;
+use crate::messages;
+use crate::plan::BoundTable;
+
+impl Executor<'_> {
+    /// ALTER TABLE.
+    pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(&alter.name)?;
+        match &alter.action {
+            AlterTableAction::Add { elements, check } => {
+                let check = check.unwrap_or(true);
+                self.atomically(true, |executor| executor.add_elements(&alter.name, elements, check))
+            }
+            AlterTableAction::Drop(dropped) => {
+                for one in dropped {
+                    if one.column {
+                        self.drop_column(&alter.name, &one.name.text, one.if_exists)?;
+                    } else {
+                        self.drop_constraint(&alter.name, &one.name.text, one.if_exists)?;
+                    }
+                }
+                Ok(())
+            }
+            AlterTableAction::AlterColumn {
+                name,
+                data_type,
+                nullable,
+                ..
+            } => {
+                let ordinal = definition
+                    .column(&name.text)
+                    .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
+                let place = crate::scalar::data_type::TypePlace::Declaration;
+                definition.columns[ordinal].sql_type =
+                    crate::scalar::data_type::resolve(data_type, place, ordinal + 1)?;
+                definition.columns[ordinal].nullable = nullable.unwrap_or(true);
+                let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
+                self.atomically(true, |executor| {
+                    executor.rebuild(&database, &object, definition, Some(&moved))
+                })
+            }
+            AlterTableAction::Rebuild(_) => {
+                self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
+            }
+            AlterTableAction::CheckConstraint { .. } | AlterTableAction::Set(_) => Ok(()),
+        }
+    }
+
+    fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
+        for element in elements {
+            match element {
+                TableElement::Column(column) => self.add_column(name, column)?,
+                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, check)?,
+                TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(name)?;
+        let added = self.column_definition(column, &definition)?;
+        let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
+        moved.push(None);
+        let is_plain = added.nullable && added.default.is_none() && added.identity.is_none();
+        definition.columns.push(added);
+        if is_plain {
+            // Old rows read as NULL in the new column; nothing has to be written.
+            return self.replace_definition(&database, &object, definition);
+        }
+        self.rebuild(&database, &object, definition, Some(&moved))
+    }
+
+    fn replace_definition(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: TableDefinition,
+    ) -> Result<()> {
+        let changed = ObjectDefinition::Table(definition);
+        self.session
+            .engine
+            .borrow_mut()
+            .replace_object(database, object, changed)
+            .map(|_| ())
+    }
+
+    fn add_constraint_to(&mut self, name: &Name, constraint: &TableConstraint, check: bool) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(name)?;
+        match &constraint.kind {
+            ConstraintKind::Default {
+                definition: default,
+                column,
+            } => {
+                let ordinal = definition
+                    .column(&column.text)
+                    .ok_or_else(|| messages::invalid_column_name(&column.text))?;
+                let name = constraint
+                    .name
+                    .as_ref()
+                    .or(default.name.as_ref())
+                    .map(|name| name.text.clone());
+                let name = name.unwrap_or_else(|| self.constraint_name("DF", &definition));
+                definition.columns[ordinal].default = Some(NamedText {
+                    name,
+                    text: default.text.clone(),
+                });
+                self.replace_definition(&database, &object, definition)
+            }
+            ConstraintKind::Key(key) => {
+                let extended = self.definition_with(&definition, constraint)?;
+                let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
+                let index = extended.indexes.iter().find(is_new).cloned();
+                let index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
+                let is_nullable = index
+                    .keys
+                    .iter()
+                    .any(|(column, _)| definition.columns[*column].nullable);
+                if key.primary && is_nullable {
+                    return Err(messages::primary_key_nullable(&definition.name));
+                }
+                self.add_index(&database, &object, &definition, index)
+            }
+            _ => {
+                let extended = self.definition_with(&definition, constraint)?;
+                self.replace_definition(&database, &object, extended)?;
+                if check { self.check_existing_rows(name) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// 547 when a row that is there already violates a constraint.
+    fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
+        let (database, object, _) = self.find_table(name)?;
+        let table = Table::open(&database, &object)?;
+        let full_name = format!(
+            "{}.{}.{}",
+            database.name(),
+            table.definition().schema,
+            table.definition().name
+        );
+        let target = Target::Table(Arc::new(BoundTable { table, full_name }));
+        let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
+        let Target::Table(table) = &target else { return Ok(()) };
+        let locks = self.session.locks.clone();
+        let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
+        let mut row = Vec::new();
+        while scan.next_batch()? {
+            self.session.check_cancelled()?;
+            for position in 0..scan.len() {
+                table
+                    .table
+                    .layout()
+                    .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
+                self.check_row(&columns, &row, Verb::AlterTable)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_column(&mut self, name: &Name, column: &str, if_exists: bool) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(name)?;
+        let Some(ordinal) = definition.column(column) else {
+            return if if_exists {
+                Ok(())
+            } else {
+                Err(messages::column_not_in_table(column, &definition.name))
+            };
+        };
+        let is_used = definition
+            .indexes
+            .iter()
+            .any(|index| index.keys.iter().any(|(key, _)| *key == ordinal) || index.included.contains(&ordinal));
+        if is_used {
+            let text =
+                format!("ALTER TABLE DROP COLUMN {column} failed because one or more objects access this column.");
+            return Err(Error::new(4922, 16, 9, text));
+        }
+        let moved: Vec<Option<usize>> = (0..definition.columns.len())
+            .filter(|other| *other != ordinal)
+            .map(Some)
+            .collect();
+        definition.columns.remove(ordinal);
+        let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
+        for index in &mut definition.indexes {
+            index.keys.iter_mut().for_each(|(key, _)| shift(key));
+            index.included.iter_mut().for_each(shift);
+        }
+        definition
+            .foreign_keys
+            .iter_mut()
+            .for_each(|key| key.columns.iter_mut().for_each(shift));
+        self.atomically(true, |executor| {
+            executor.rebuild(&database, &object, definition, Some(&moved))
+        })
+    }
+
+    fn drop_constraint(&mut self, name: &Name, constraint: &str, if_exists: bool) -> Result<()> {
+        let (database, object, mut definition) = self.find_table(name)?;
+        let same = |other: &str| other.eq_ignore_ascii_case(constraint);
+        if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
+            return self.remove_index(&database, &object, &mut definition, place);
+        }
+        let before = (definition.checks.len(), definition.foreign_keys.len());
+        definition.checks.retain(|check| !same(&check.name));
+        definition.foreign_keys.retain(|key| !same(&key.name));
+        let mut changed = before != (definition.checks.len(), definition.foreign_keys.len());
+        for column in &mut definition.columns {
+            if column.default.as_ref().is_some_and(|default| same(&default.name)) {
+                column.default = None;
+                changed = true;
+            }
+        }
+        if !changed {
+            let text = format!("'{constraint}' is not a constraint.");
+            return if if_exists {
+                Ok(())
+            } else {
+                Err(Error::new(3728, 16, 1, text))
+            };
+        }
+        let changed = ObjectDefinition::Table(definition);
+        self.atomically(true, |executor| {
+            executor
+                .session
+                .engine
+                .borrow_mut()
+                .replace_object(&database, &object, changed)
+                .map(|_| ())
+        })
+    }
+
+    /// Rewrites a table under a new definition. `moved` says, for every new column, which old one it was.
+    pub(super) fn rebuild(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: TableDefinition,
+        moved: Option<&[Option<usize>]>,
+    ) -> Result<()> {
+        let locks = self.session.locks.clone();
+        let old = Table::open(database, object)?;
+        old.lock(&locks, Mode::SchM)?;
+        let identity = old.definition().identity().map(|(_, identity)| identity);
+        let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
+        self.session.engine.borrow_mut().drop_object(database, object)?;
+        let created = self.session.engine.borrow_mut().create_table(database, definition)?;
+        let new = Table::open(database, &created)?;
+        let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
+        let (mut values, mut row) = (Vec::new(), Vec::new());
+        while scan.next_batch()? {
+            self.session.check_cancelled()?;
+            for position in 0..scan.len() {
+                old.layout()
+                    .decode_into(scan.row(position).unwrap_or_default(), &mut values)?;
+                row.clear();
+                match moved {
+                    None => row.append(&mut values),
+                    Some(moved) => {
+                        for (place, column) in moved.iter().zip(&new.definition().columns) {
+                            row.push(self.moved_value(
+                                place.and_then(|place| values.get(place)),
+                                place,
+                                column,
+                                &old,
+                            )?);
+                        }
+                    }
+                }
+                new.insert(
+                    &mut self.session.engine.borrow_mut(),
+                    &row,
+                    engine::store::Placement::AtEnd,
+                )?;
+            }
+        }
+        if let (Some(current), Some((_, identity))) = (current, new.definition().identity()) {
+            database.identity_used(new.definition(), identity, current, &locks)?;
+        }
+        Ok(())
+    }
+
+    /// A value of a rebuilt table: converted from the old column, or the new column's default.
+    fn moved_value(
+        &self,
+        old: Option<&engine::types::Value>,
+        place: &Option<usize>,
+        column: &engine::catalog::ColumnDefinition,
+        table: &Table,
+    ) -> Result<engine::types::Value> {
+        use engine::types::Value;
+        let name = &table.definition().name;
+        let value = match (old, place.and_then(|place| table.layout().column_type(place))) {
+            (Some(value), Some(from)) => {
+                crate::scalar::convert::store(value, from, column.sql_type, name, &column.name)?
+            }
+            _ => match &column.default {
+                Some(default) => self.stored_default(&default.text, column.sql_type)?,
+                None => Value::Null,
+            },
+        };
+        if value.is_null() && !column.nullable {
+            return Err(match old {
+                Some(_) => messages::null_not_allowed(&column.name, name, "UPDATE"),
+                None => messages::added_column_needs_default(&column.name, name),
+            });
+        }
+        Ok(value)
+    }
+
+    /// The value of a default's text.
+    fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
+        let parsed = crate::parser::parse_expression(text)
+            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
+        let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
+        let bound = binder.scalar_as(&parsed, sql_type)?;
+        Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())
+    }
+}
