@@ -1,0 +1,233 @@
+import java.math.BigDecimal;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Timestamp;
+import java.sql.Types;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** Microsoft's JDBC driver against the server; reports as harness.py says. */
+public class Jdbc {
+    private static final String URL = "jdbc:sqlserver://127.0.0.1:" + System.getenv("VLFLAB_PORT")
+            + ";databaseName=clients;encrypt=false;trustServerCertificate=true";
+    private static int failed;
+
+    private interface Check {
+        void run() throws Exception;
+    }
+
+    private static void check(String name, Check check) {
+        try {
+            check.run();
+            System.out.println("ok mssql-jdbc " + name);
+        } catch (Throwable failure) {
+            failed++;
+            System.out.println("FAIL mssql-jdbc " + name + ": " + failure.toString().replace('\n', ' '));
+        }
+    }
+
+    private static void equal(Object found, Object expected, String what) {
+        if (!Objects.deepEquals(found, expected)) {
+            throw new AssertionError(what + ": expected " + show(expected) + ", found " + show(found));
+        }
+    }
+
+    private static String show(Object value) {
+        return value instanceof byte[] bytes ? Arrays.toString(bytes) : String.valueOf(value);
+    }
+
+    private static Connection connect(String password) throws SQLException {
+        return DriverManager.getConnection(URL, "sa", password);
+    }
+
+    private static Connection connect() throws SQLException {
+        return connect(System.getenv("VLFLAB_PASSWORD"));
+    }
+
+    private static Object value(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getObject(1);
+        }
+    }
+
+    private static SQLException failure(Check check) throws Exception {
+        try {
+            check.run();
+        } catch (SQLException failure) {
+            return failure;
+        }
+        throw new AssertionError("no error");
+    }
+
+    private static void connects() throws Exception {
+        try (Connection connection = connect()) {
+            equal(value(connection, "select db_name()"), "clients", "database");
+            equal(connection.getMetaData().getDatabaseProductName(), "Microsoft SQL Server", "product");
+            equal(connection.getMetaData().getDatabaseMajorVersion(), 16, "version");
+        }
+        equal(failure(() -> connect("wrong")).getErrorCode(), 18456, "wrong password");
+    }
+
+    private static void types() throws Exception {
+        Object[][] cases = {
+            {"cast(1 as bit)", true}, {"cast(255 as tinyint)", (short) 255}, {"cast(-5 as smallint)", (short) -5},
+            {"cast(2147483647 as int)", 2147483647}, {"cast(-9223372036854775808 as bigint)", Long.MIN_VALUE},
+            {"cast(-123.4500 as decimal(9, 4))", new BigDecimal("-123.4500")},
+            {"cast(1.5e300 as float)", 1.5e300}, {"cast(-0.25 as real)", -0.25f},
+            {"cast('ab' as char(4))", "ab  "}, {"cast(N'\u4e2d' as nvarchar(9))", "\u4e2d"},
+            {"replicate(cast('m' as varchar(max)), 20000)", "m".repeat(20000)},
+            {"cast(0x0102 as varbinary(9))", new byte[] {1, 2}},
+            {"cast('2026-02-28 12:34:56.790' as datetime)", Timestamp.valueOf("2026-02-28 12:34:56.79")},
+            {"cast('2026-02-28 12:34:56.1234567' as datetime2)", Timestamp.valueOf("2026-02-28 12:34:56.1234567")},
+            {"cast('2026-02-28' as date)", java.sql.Date.valueOf("2026-02-28")},
+            {"cast('6F9619FF-8B86-D011-B42D-00C04FC964FF' as uniqueidentifier)", "6F9619FF-8B86-D011-B42D-00C04FC964FF"},
+            {"cast(null as int)", null}, {"cast(null as varchar(max))", null},
+        };
+        try (Connection connection = connect()) {
+            for (Object[] each : cases) {
+                equal(value(connection, "select " + each[0]), each[1], (String) each[0]);
+            }
+        }
+    }
+
+    private static void parameters() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("if object_id('jdbc') is not null drop table jdbc");
+            statement.execute("create table jdbc (i int, n nvarchar(20), d decimal(9, 3), t datetime2(3), v varbinary(9), z int)");
+            String insert = "insert jdbc values (?, ?, ?, ?, ?, ?)";
+            try (PreparedStatement prepared = connection.prepareStatement(insert)) {
+                for (int round = 0; round < 4; round++) { // Prepared in earnest from the second execution on.
+                    prepared.setInt(1, round);
+                    prepared.setString(2, "te\u4e2dxt");
+                    prepared.setBigDecimal(3, new BigDecimal("12.340"));
+                    prepared.setTimestamp(4, Timestamp.valueOf("2026-01-02 03:04:05.123"));
+                    prepared.setBytes(5, new byte[] {1, 2});
+                    prepared.setNull(6, Types.INTEGER);
+                    equal(prepared.executeUpdate(), 1, "rows inserted");
+                }
+            }
+            String select = "select i, n, d, t, v, z from jdbc where n = ? and i >= ? order by i";
+            try (PreparedStatement prepared = connection.prepareStatement(select)) {
+                prepared.setString(1, "te\u4e2dxt");
+                prepared.setInt(2, 3);
+                try (ResultSet rows = prepared.executeQuery()) {
+                    equal(rows.next(), true, "a row");
+                    equal(rows.getBigDecimal(3), new BigDecimal("12.340"), "decimal");
+                    equal(rows.getTimestamp(4), Timestamp.valueOf("2026-01-02 03:04:05.123"), "datetime2");
+                    equal(rows.getBytes(5), new byte[] {1, 2}, "varbinary");
+                    equal(rows.getObject(6), null, "null");
+                    equal(rows.next(), false, "one row only");
+                }
+            }
+        }
+    }
+
+    private static void transactions() throws Exception {
+        try (Connection connection = connect(); Connection other = connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("if object_id('jdbc_account') is not null drop table jdbc_account");
+            statement.execute("create table jdbc_account (id int not null primary key, amount int)");
+            connection.setAutoCommit(false);
+            statement.executeUpdate("insert jdbc_account values (1, 10)");
+            connection.commit();
+            statement.executeUpdate("update jdbc_account set amount = 99");
+            connection.rollback();
+            equal(value(other, "select amount from jdbc_account"), 10, "rolled back");
+            statement.executeUpdate("update jdbc_account set amount = 11");
+            connection.commit();
+            equal(value(other, "select amount from jdbc_account"), 11, "committed");
+        }
+    }
+
+    private static void errors() throws Exception {
+        errorAfterAResultSet();
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            equal(failure(() -> statement.executeUpdate("insert jdbc_account values (1, 1)")).getErrorCode(), 2627, "key");
+            equal(failure(() -> statement.execute("raiserror('mine', 16, 3)")).getErrorCode(), 50000, "raiserror");
+            statement.execute("print 'said'");
+            equal(statement.getWarnings().getMessage().contains("said"), true, "print");
+        }
+    }
+
+    private static void errorAfterAResultSet() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            equal(statement.execute("select 1\n\nselect * from absent"), true, "a result set first");
+            SQLException absent = failure(statement::getMoreResults);
+            equal(absent.getErrorCode(), 208, "number");
+            var detail = ((com.microsoft.sqlserver.jdbc.SQLServerException) absent).getSQLServerError();
+            equal((int) detail.getErrorSeverity(), 16, "severity");
+            equal((int) detail.getLineNumber(), 3, "line");
+        }
+    }
+
+    private static void resultSets() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            equal(statement.execute("select 1 update jdbc_account set amount = 12 select 'x', 3"), true, "first");
+            equal(statement.getMoreResults(), false, "an update count");
+            equal(statement.getUpdateCount(), 1, "rows updated");
+            equal(statement.getMoreResults(), true, "second");
+            try (ResultSet rows = statement.getResultSet()) {
+                rows.next();
+                equal(rows.getInt(2), 3, "value");
+            }
+        }
+    }
+
+    private static void cancels() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.setQueryTimeout(1);
+            long begin = System.nanoTime();
+            String said = failure(() -> statement.execute("waitfor delay '00:00:30'")).getMessage();
+            equal(said.contains("timed out"), true, said);
+            equal(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(15), true, "in time");
+            equal(value(connection, "select 7"), 7, "usable afterwards");
+        }
+    }
+
+    private static void lockWait() throws Exception {
+        try (Connection first = connect(); Connection second = connect();
+                Statement holder = first.createStatement(); Statement waiter = second.createStatement()) {
+            first.setAutoCommit(false);
+            holder.executeUpdate("update jdbc_account set amount = 20");
+            waiter.execute("set lock_timeout 50");
+            String add = "update jdbc_account set amount = amount + 1";
+            equal(failure(() -> waiter.executeUpdate(add)).getErrorCode(), 1222, "lock timeout");
+            waiter.execute("set lock_timeout -1");
+            CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> {
+                try {
+                    waiter.executeUpdate(add);
+                } catch (SQLException failure) {
+                    throw new IllegalStateException(failure);
+                }
+            });
+            try {
+                waiting.get(300, TimeUnit.MILLISECONDS);
+                throw new AssertionError("the second writer did not wait");
+            } catch (java.util.concurrent.TimeoutException expected) {
+                first.commit();
+            }
+            waiting.get(20, TimeUnit.SECONDS);
+            first.setAutoCommit(true);
+            equal(value(first, "select amount from jdbc_account"), 21, "both updates");
+        }
+    }
+
+    public static void main(String[] arguments) {
+        check("connects", Jdbc::connects);
+        check("reads every type", Jdbc::types);
+        check("sends parameters", Jdbc::parameters);
+        check("commits and rolls back", Jdbc::transactions);
+        check("is told errors", Jdbc::errors);
+        check("reads several result sets", Jdbc::resultSets);
+        check("cancels", Jdbc::cancels);
+        check("waits for locks", Jdbc::lockWait);
+        System.exit(failed == 0 ? 0 : 1);
+    }
+}

@@ -1,0 +1,335 @@
+"""Python's three clients of SQL Server, through the interface they share (PEP 249)."""
+
+import datetime
+import decimal
+import os
+import sys
+import threading
+import time
+import uuid
+
+from harness import Report, equal
+
+PORT = int(os.environ["VLFLAB_PORT"])
+PASSWORD = os.environ["VLFLAB_PASSWORD"]
+
+
+class MssqlPython:
+    """Microsoft's own, on the ODBC driver's core."""
+
+    name, mark, keeps_unicode = "mssql-python", "?", True
+
+    def connect(self, autocommit=False, password=PASSWORD):
+        import mssql_python
+
+        text = f"Server=127.0.0.1,{PORT};Database=clients;UID=sa;PWD={{{password}}};Encrypt=no;TrustServerCertificate=yes;"
+        return mssql_python.connect(text, autocommit=autocommit)
+
+    def cancel(self, connection):
+        connection.timeout = 1
+        cursor = connection.cursor()
+        failure = raised(cursor.execute, "waitfor delay '00:00:20'")
+        assert "imeout" in str(failure), failure
+        connection.timeout = 0
+
+    def number(self, failure):
+        return None  # The driver gives SQLSTATE and text only.
+
+
+class Pymssql:
+    """FreeTDS underneath; parameters are put into the text by the client."""
+
+    name, mark, keeps_unicode = "pymssql", "%s", True
+
+    def connect(self, autocommit=False, password=PASSWORD):
+        import pymssql
+
+        return pymssql.connect(
+            server="127.0.0.1", port=PORT, user="sa", password=password, database="clients", autocommit=autocommit
+        )
+
+    def cancel(self, connection):
+        from pymssql import _mssql
+
+        low = _mssql.connect(server="127.0.0.1", port=str(PORT), user="sa", password=PASSWORD, database="clients")
+        low.execute_query("select top 200000 a.object_id from sys.all_columns a cross join sys.all_columns b")
+        low.cancel()
+        equal(low.execute_scalar("select 7"), 7)
+        low.close()
+
+    def number(self, failure):
+        return failure.args[0][0] if isinstance(failure.args[0], tuple) else failure.args[0]
+
+
+class PythonTds:
+    """Written in Python alone."""
+
+    name, mark, keeps_unicode = "python-tds", "%s", True
+
+    def connect(self, autocommit=False, password=PASSWORD):
+        import pytds
+
+        return pytds.connect(
+            dsn="127.0.0.1", port=PORT, user="sa", password=password, database="clients", autocommit=autocommit
+        )
+
+    def cancel(self, connection):
+        cursor = connection.cursor()
+        cursor.execute("select top 200000 a.object_id from sys.all_columns a cross join sys.all_columns b")
+        cursor.fetchone()
+        cursor.cancel()
+        cursor.close()
+        equal(rows(connection, "select 7"), [(7,)])
+
+    def number(self, failure):
+        return failure.number
+
+
+def raised(call, *arguments):
+    """The exception a call raises, which it must."""
+    try:
+        call(*arguments)
+    except Exception as failure:  # noqa: BLE001: each client has its own classes
+        return failure
+    raise AssertionError(f"no error from {arguments}")
+
+
+def rows(connection, query, *parameters):
+    cursor = connection.cursor()
+    cursor.execute(query, tuple(parameters)) if parameters else cursor.execute(query)
+    found = [tuple(row) for row in cursor.fetchall()]
+    cursor.close()
+    return found
+
+
+def run(connection, statement, *parameters):
+    cursor = connection.cursor()
+    cursor.execute(statement, tuple(parameters)) if parameters else cursor.execute(statement)
+    cursor.close()
+
+
+# SQL, and what Python must make of it.
+TYPES = [
+    ("cast(1 as bit)", True),
+    ("cast(255 as tinyint)", 255),
+    ("cast(-32768 as smallint)", -32768),
+    ("cast(2147483647 as int)", 2147483647),
+    ("cast(-9223372036854775808 as bigint)", -9223372036854775808),
+    ("cast(-12345678901234.5678 as decimal(18, 4))", decimal.Decimal("-12345678901234.5678")),
+    ("cast(0.00000000000000000000000000000000000001 as decimal(38, 38))", decimal.Decimal("1E-38")),
+    ("cast(-922337203685477.5808 as money)", decimal.Decimal("-922337203685477.5808")),
+    ("cast(214748.3647 as smallmoney)", decimal.Decimal("214748.3647")),
+    ("cast(1.5e300 as float)", 1.5e300),
+    ("cast(-0.25 as real)", -0.25),
+    ("cast('ab' as char(4))", "ab  "),
+    ("cast('h\u00e9llo' as varchar(20))", "h\u00e9llo"),
+    ("cast(N'\u4e2d\u6587 \U0001f600' as nvarchar(20))", "\u4e2d\u6587 \U0001f600"),
+    ("cast(N'x' as nchar(3))", "x  "),
+    ("cast(replicate(cast('m' as varchar(max)), 20000) as varchar(max))", "m" * 20000),
+    ("cast(replicate(cast(N'\u00fc' as nvarchar(max)), 9000) as nvarchar(max))", "\u00fc" * 9000),
+    ("cast(0x0102 as binary(4))", b"\x01\x02\x00\x00"),
+    ("cast(0xDEADBEEF as varbinary(20))", b"\xde\xad\xbe\xef"),
+    ("cast('2026-02-28' as date)", datetime.date(2026, 2, 28)),
+    ("cast('23:59:58.123456' as time(6))", datetime.time(23, 59, 58, 123456)),
+    ("cast('2026-02-28 12:34:56.790' as datetime)", datetime.datetime(2026, 2, 28, 12, 34, 56, 790000)),
+    ("cast('2026-02-28 12:34:56.789012' as datetime2(6))", datetime.datetime(2026, 2, 28, 12, 34, 56, 789012)),
+    ("cast('2026-02-28 12:34' as smalldatetime)", datetime.datetime(2026, 2, 28, 12, 34)),
+    (
+        "cast('2026-02-28 12:34:56.5 +02:00' as datetimeoffset(3))",
+        datetime.datetime(2026, 2, 28, 12, 34, 56, 500000, datetime.timezone(datetime.timedelta(hours=2))),
+    ),
+    (
+        "cast('6F9619FF-8B86-D011-B42D-00C04FC964FF' as uniqueidentifier)",
+        uuid.UUID("6F9619FF-8B86-D011-B42D-00C04FC964FF"),
+    ),
+]
+
+
+def normal(value):
+    """Some clients give driver types or UUIDs as text; the value counts."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return value
+
+
+def types(client):
+    connection = client.connect()
+    for sql, expected in TYPES:
+        found = normal(rows(connection, f"select {sql}, nullif({sql}, {sql})")[0][0])
+        if isinstance(expected, uuid.UUID) and isinstance(found, str):
+            found = uuid.UUID(found)
+        equal(found, expected, sql)
+        equal(rows(connection, f"declare @v sql_variant select cast(null as {sql_type(sql)})"), [(None,)], sql)
+    connection.close()
+
+
+def sql_type(cast):
+    return cast.rsplit(" as ", 1)[1][:-1]
+
+
+def connect(client):
+    connection = client.connect()
+    equal(rows(connection, "select db_name(), suser_sname(), @@trancount * 0 + 1"), [("clients", "sa", 1)])
+    version = rows(connection, "select cast(serverproperty('ProductVersion') as varchar(30))")[0][0]
+    assert version.startswith("16.0."), version
+    connection.close()
+
+
+def wrong_password(client):
+    failure = raised(client.connect, False, "wrong")
+    assert "Login failed for user 'sa'" in str(failure), failure
+
+
+PARAMETERS = [
+    7,
+    2**40,
+    "text \u4e2d",
+    1.5,
+    decimal.Decimal("12.340"),
+    datetime.datetime(2026, 1, 2, 3, 4, 5, 123000),
+    datetime.date(2026, 1, 2),
+    b"bin\x00",
+    None,
+    True,
+    "x" * 9000,
+]
+
+
+def parameters(client):
+    connection = client.connect(autocommit=True)
+    run(connection, "if object_id('parameters') is not null drop table parameters")
+    run(
+        connection,
+        "create table parameters (i int, b bigint, n nvarchar(20), f float, d decimal(9, 3), t datetime, day date, "
+        "v varbinary(10), nothing int, flag bit, long nvarchar(max))",
+    )
+    marks = ", ".join([client.mark] * len(PARAMETERS))
+    for _ in range(3):  # Clients prepare at the first, second or third execution.
+        run(connection, f"insert parameters values ({marks})", *PARAMETERS)
+    found = rows(connection, f"select * from parameters where i = {client.mark} and n = {client.mark}", 7, "text \u4e2d")
+    equal(len(found), 3)
+    equal([normal(value) for value in found[0]], PARAMETERS)
+    connection.close()
+
+
+def transactions(client):
+    connection, other = client.connect(), client.connect(autocommit=True)
+    run(other, "if object_id('account') is not null drop table account")
+    run(other, "create table account (id int not null primary key, amount int not null)")
+    run(connection, "insert account values (1, 10)")
+    connection.commit()
+    run(connection, "update account set amount = 99")
+    connection.rollback()
+    equal(rows(connection, "select id, amount from account"), [(1, 10)])
+    connection.rollback()
+    run(connection, "update account set amount = 11")
+    connection.commit()
+    equal(rows(other, "select id, amount from account"), [(1, 11)])
+    connection.close()
+    other.close()
+
+
+def errors(client):
+    connection = client.connect(autocommit=True)
+    for statement, number, text in [
+        ("select * from absent", 208, "Invalid object name 'absent'"),
+        ("select 1 / 0", 8134, "Divide by zero"),
+        ("selekt 1", None, "selekt"),
+        ("raiserror('my %d message', 16, 3, 5)", 50000, "my 5 message"),
+        ("insert account values (1, 1)", 2627, "PRIMARY KEY"),
+    ]:
+        failure = raised(rows, connection, statement)
+        assert text in str(failure), f"{statement}: {failure!r}"
+        if number and client.number(failure):
+            equal(client.number(failure), number, statement)
+    equal(rows(connection, "select 5"), [(5,)])
+    caught = "begin try select 1 / 0 end try begin catch select error_number(), error_severity(), error_line() end catch"
+    cursor = connection.cursor()
+    cursor.execute(f"\n\n{caught}")
+    found = cursor.fetchall()
+    while not found and cursor.nextset():
+        found = cursor.fetchall()
+    equal(tuple(found[0]), (8134, 16, 3))
+    connection.close()
+
+
+def result_sets(client):
+    connection = client.connect()
+    cursor = connection.cursor()
+    cursor.execute("select 1 as a select 2, 'x' select 3 where 1 = 0 select 4")
+    found = []
+    while True:
+        found.append([tuple(row) for row in cursor.fetchall()])
+        if not cursor.nextset():
+            break
+    equal(found, [[(1,)], [(2, "x")], [], [(4,)]])
+    connection.close()
+
+
+def many_rows(client):
+    connection = client.connect()
+    run(connection, "if object_id('many') is not null drop table many create table many (a int not null, b varchar(50))")
+    run(connection, "insert many values (1, 'row 1')")
+    for _ in range(14):
+        run(connection, "insert many select a + (select max(a) from many), b from many")
+    connection.commit()
+    found = rows(connection, "select a, b from many order by a")
+    equal(len(found), 16384)
+    equal(found[-1], (16384, "row 1"))
+    connection.close()
+
+
+def cancel(client):
+    connection = client.connect(autocommit=True)
+    begin = time.monotonic()
+    client.cancel(connection)
+    assert time.monotonic() - begin < 15, "the cancel waited for the end of the statement"
+    equal(rows(connection, "select 8"), [(8,)])
+    connection.close()
+
+
+def lock_wait(client):
+    first, second = client.connect(), client.connect()
+    run(first, "update account set amount = 20 where id = 1")
+    run(second, "set lock_timeout 100")
+    failure = raised(run, second, "update account set amount = amount + 1 where id = 1")
+    assert "Lock request time out period exceeded" in str(failure), failure
+    second.rollback()
+    run(second, "set lock_timeout -1")
+    waiter = threading.Thread(target=run, args=(second, "update account set amount = amount + 1 where id = 1"))
+    waiter.start()
+    waiter.join(0.3)
+    assert waiter.is_alive(), "the second writer did not wait"
+    first.commit()
+    waiter.join(20)
+    assert not waiter.is_alive(), "the second writer waits for ever"
+    second.commit()
+    equal(rows(first, "select amount from account"), [(21,)])
+    first.close()
+    second.close()
+
+
+CHECKS = [
+    ("connects", connect),
+    ("is refused with a wrong password", wrong_password),
+    ("reads every type", types),
+    ("sends parameters", parameters),
+    ("commits and rolls back", transactions),
+    ("is told errors", errors),
+    ("reads several result sets", result_sets),
+    ("reads many rows", many_rows),
+    ("cancels", cancel),
+    ("waits for locks", lock_wait),
+]
+
+
+def main():
+    client = {each.name: each for each in (MssqlPython(), Pymssql(), PythonTds())}[sys.argv[1]]
+    report = Report(client.name)
+    for name, check in CHECKS:
+        report.check(name, check, client)
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""FreeTDS's command line clients, `bsqldb` and `tsql`, in every protocol version they speak."""
+
+import os
+import subprocess
+import sys
+import time
+
+from harness import Report, equal
+
+PORT = os.environ["VLFLAB_PORT"]
+PASSWORD = os.environ["VLFLAB_PASSWORD"]
+
+
+def bsqldb(script, database="clients"):
+    """Runs a script; its output, its messages and its exit code."""
+    environment = {**os.environ, "TDSPORT": PORT, "TDSVER": "7.4"}
+    command = ["bsqldb", "-S", "127.0.0.1", "-U", "sa", "-P", PASSWORD, "-D", database, "-t", "|", "-h"]
+    done = subprocess.run(command, input=script, env=environment, capture_output=True, text=True, timeout=60)
+    return done.stdout, done.stderr, done.returncode
+
+
+def tsql(lines, version="7.4", password=PASSWORD):
+    """Feeds lines to tsql; all of its output."""
+    command = ["tsql", "-H", "127.0.0.1", "-p", PORT, "-U", "sa", "-P", password, "-D", "clients", "-o", "fq"]
+    environment = {**os.environ, "TDSVER": version}
+    done = subprocess.run(command, input=lines, env=environment, capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
+
+
+def connects():
+    for version in ("7.1", "7.2", "7.3", "7.4"):
+        assert "six times seven|42" in tsql("select 'six times seven|' + cast(6 * 7 as varchar(10))\ngo\n", version), version
+
+
+def wrong_password():
+    assert "Msg 18456" in tsql("select 1\ngo\n", password="wrong")
+
+
+def batches():
+    out, err, code = bsqldb(
+        "if object_id('freetds') is not null drop table freetds\ngo\n"
+        "create table freetds (a int identity not null, b char(10) not null, c decimal(9, 2) null)\ngo\n"
+        "insert freetds values ('one', 1.5)\ninsert freetds values ('two', null)\ngo\n"
+        "select a, b, c from freetds order by a\nselect count(*) from freetds\ngo\n"
+    )
+    equal(code, 0, err)
+    cells = [[cell.strip() for cell in line.split("|")] for line in out.splitlines() if line.strip()]
+    for expected in (["1", "one", "1.50"], ["2", "two", "NULL"], ["2"]):
+        assert expected in cells, (expected, out, err)
+
+
+def errors():
+    out = tsql("select 1\n\nselect * from absent\ngo\nraiserror('mine', 16, 5)\ngo\nprint 'said'\ngo\nselect 1/0\ngo\n")
+    for expected in ("Msg 208 (severity 16, state 1)", "Line 3", "Msg 50000 (severity 16, state 5)", "said", "Msg 8134"):
+        assert expected in out, (expected, out)
+
+
+def dies():
+    """The client is killed in mid-statement: its transaction is rolled back and its locks released."""
+    bsqldb("if object_id('held') is not null drop table held\ngo\ncreate table held (a int)\ngo\n")
+    command = ["tsql", "-H", "127.0.0.1", "-p", PORT, "-U", "sa", "-P", PASSWORD, "-D", "clients", "-o", "fq"]
+    client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    client.stdin.write("begin tran insert held values (1) waitfor delay '00:01:00' commit\ngo\n")
+    client.stdin.flush()
+    waiting = "set nocount on set lock_timeout 0 select 'rows', count(*) from held"
+    begin = time.monotonic()
+    while "1222" not in bsqldb(waiting + "\ngo\n")[1]:
+        assert time.monotonic() - begin < 20, "the first client holds no lock"
+    client.kill()
+    client.wait()
+    begin = time.monotonic()
+    while "1222" in bsqldb(waiting + "\ngo\n")[1]:
+        assert time.monotonic() - begin < 20, "the lock of a client that is gone is still held"
+    out, err, _ = bsqldb(waiting + "\ngo\n")
+    equal([cell.strip() for cell in out.strip().split("|")], ["rows", "0"], err)
+
+
+def main():
+    report = Report("freetds")
+    report.check("connects in 7.1 to 7.4", connects)
+    report.check("is refused with a wrong password", wrong_password)
+    report.check("runs batches", batches)
+    report.check("is told errors with line and state", errors)
+    report.check("dies and its locks are released", dies)
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+// Microsoft's Go driver against the server; reports as ../harness.py says.
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+const client = "go-mssqldb"
+
+func open(password string) *sql.DB {
+	address := url.URL{
+		Scheme:   "sqlserver",
+		User:     url.UserPassword("sa", password),
+		Host:     "127.0.0.1:" + os.Getenv("VLFLAB_PORT"),
+		RawQuery: "database=clients&encrypt=disable",
+	}
+	db, err := sql.Open("sqlserver", address.String())
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+// fails returns an error if the number of the server's error is not the one expected.
+func fails(err error, number int32) error {
+	var server mssql.Error
+	if !errors.As(err, &server) {
+		return fmt.Errorf("expected error %d, found %v", number, err)
+	}
+	if server.Number != number {
+		return fmt.Errorf("expected error %d, found %d: %w", number, server.Number, err)
+	}
+	return nil
+}
+
+func runAll(db *sql.DB, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := db.Exec(statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+func connects(db *sql.DB) error {
+	var name string
+	if err := db.QueryRow("select db_name()").Scan(&name); err != nil || name != "clients" {
+		return fmt.Errorf("database %q: %v", name, err)
+	}
+	wrong := open("wrong")
+	defer wrong.Close()
+	return fails(wrong.Ping(), 18456)
+}
+
+func readsTypes(db *sql.DB) error {
+	day := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
+	moment := time.Date(2026, 2, 28, 12, 34, 56, 790_000_000, time.UTC)
+	for query, expected := range map[string]any{
+		"cast(1 as bit)":                                 true,
+		"cast(255 as tinyint)":                           int64(255),
+		"cast(-9223372036854775808 as bigint)":           int64(-9223372036854775808),
+		"cast(-123.45 as decimal(9, 2))":                 []byte("-123.45"),
+		"cast(-922337203685477.5808 as money)":           []byte("-922337203685477.5808"),
+		"cast(1.5e300 as float)":                         1.5e300,
+		"cast('ab' as char(4))":                          "ab  ",
+		"cast(N'\u4e2d' as nvarchar(9))":                 "\u4e2d",
+		"replicate(cast('m' as varchar(max)), 20000)":    strings.Repeat("m", 20000),
+		"cast(0x0102 as varbinary(9))":                   []byte{1, 2},
+		"cast('2026-02-28' as date)":                     day,
+		"cast('2026-02-28 12:34:56.790' as datetime)":    moment,
+		"cast('2026-02-28 12:34:56.79' as datetime2(7))": moment,
+		"cast(null as int)":                              nil,
+		"cast(null as nvarchar(max))":                    nil,
+	} {
+		var found any
+		if err := db.QueryRow("select " + query).Scan(&found); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		if fmt.Sprint(found) != fmt.Sprint(expected) {
+			return fmt.Errorf("%s: expected %v, found %v", query, expected, found)
+		}
+	}
+	return nil
+}
+
+func sendsParameters(db *sql.DB) error {
+	if err := runAll(db, "if object_id('go') is not null drop table [go]",
+		"create table [go] (i int, n nvarchar(20), f float, t datetime2(3), v varbinary(9), z int)"); err != nil {
+		return err
+	}
+	moment := time.Date(2026, 1, 2, 3, 4, 5, 123_000_000, time.UTC)
+	result, err := db.Exec("insert [go] values (@p1, @p2, @p3, @p4, @p5, @p6)", 7, "te\u4e2dxt", 1.5, moment, []byte{1, 2}, nil)
+	if err != nil {
+		return err
+	}
+	if count, _ := result.RowsAffected(); count != 1 {
+		return fmt.Errorf("%d rows inserted", count)
+	}
+	var number int
+	var text string
+	var bytesFound []byte
+	var nothing sql.NullInt64
+	var momentFound time.Time
+	row := db.QueryRow("select i, n, t, v, z from [go] where n = @text and i = @number",
+		sql.Named("text", "te\u4e2dxt"), sql.Named("number", 7))
+	if err := row.Scan(&number, &text, &momentFound, &bytesFound, &nothing); err != nil {
+		return err
+	}
+	if number != 7 || text != "te\u4e2dxt" || !momentFound.Equal(moment) || !bytes.Equal(bytesFound, []byte{1, 2}) || nothing.Valid {
+		return fmt.Errorf("found %v %v %v %v %v", number, text, momentFound, bytesFound, nothing)
+	}
+	return nil
+}
+
+func commitsAndRollsBack(db *sql.DB) error {
+	if err := runAll(db, "if object_id('go_account') is not null drop table go_account",
+		"create table go_account (id int not null primary key, amount int)"); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		statement string
+		end       func(*sql.Tx) error
+		amount    int
+	}{
+		{"insert go_account values (1, 10)", (*sql.Tx).Commit, 10},
+		{"update go_account set amount = 99", (*sql.Tx).Rollback, 10},
+		{"update go_account set amount = 11", (*sql.Tx).Commit, 11},
+	} {
+		transaction, err := db.Begin()
+		if err != nil {
+			return err
+		}
+		if _, err := transaction.Exec(step.statement); err != nil {
+			return err
+		}
+		if err := step.end(transaction); err != nil {
+			return err
+		}
+		var amount int
+		if err := db.QueryRow("select amount from go_account").Scan(&amount); err != nil || amount != step.amount {
+			return fmt.Errorf("after %s: %d, %v", step.statement, amount, err)
+		}
+	}
+	return nil
+}
+
+func isToldErrors(db *sql.DB) error {
+	_, err := db.Exec("declare @a int\n\nselect * from absent")
+	if problem := fails(err, 208); problem != nil {
+		return problem
+	}
+	var server mssql.Error
+	errors.As(err, &server)
+	if server.Class != 16 || server.State != 1 || server.LineNo != 3 {
+		return fmt.Errorf("class %d, state %d, line %d", server.Class, server.State, server.LineNo)
+	}
+	_, err = db.Exec("insert go_account values (1, 1)")
+	return fails(err, 2627)
+}
+
+func readsResultSets(db *sql.DB) error {
+	rows, err := db.Query("select 1 select 2 select 3 where 1 = 0 select 4")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var found []int
+	sets := 0
+	for more := true; more; more = rows.NextResultSet() {
+		sets++
+		for rows.Next() {
+			var number int
+			if err := rows.Scan(&number); err != nil {
+				return err
+			}
+			found = append(found, number)
+		}
+	}
+	if sets != 4 || fmt.Sprint(found) != "[1 2 4]" {
+		return fmt.Errorf("%d sets, %v", sets, found)
+	}
+	return rows.Err()
+}
+
+func cancels(db *sql.DB) error {
+	deadline, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer stop()
+	begin := time.Now()
+	if _, err := db.ExecContext(deadline, "waitfor delay '00:00:30'"); err == nil {
+		return errors.New("no error")
+	}
+	if time.Since(begin) > 15*time.Second {
+		return errors.New("the cancel waited for the end of the statement")
+	}
+	var seven int
+	return db.QueryRow("select 7").Scan(&seven)
+}
+
+func waitsForLocks(db *sql.DB) error {
+	holder, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer holder.Rollback()
+	if _, err := holder.Exec("update go_account set amount = 20"); err != nil {
+		return err
+	}
+	_, err = db.Exec("set lock_timeout 50 update go_account set amount = amount + 1")
+	if problem := fails(err, 1222); problem != nil {
+		return problem
+	}
+	waited := make(chan error, 1)
+	go func() {
+		_, err := db.Exec("set lock_timeout -1 update go_account set amount = amount + 1")
+		waited <- err
+	}()
+	select {
+	case err := <-waited:
+		return fmt.Errorf("the second writer did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := holder.Commit(); err != nil {
+		return err
+	}
+	if err := <-waited; err != nil {
+		return err
+	}
+	var amount int
+	if err := db.QueryRow("select amount from go_account").Scan(&amount); err != nil || amount != 21 {
+		return fmt.Errorf("amount %d, %v", amount, err)
+	}
+	return nil
+}
+
+func main() {
+	db := open(os.Getenv("VLFLAB_PASSWORD"))
+	defer db.Close()
+	failed := false
+	for _, check := range []struct {
+		name string
+		test func(*sql.DB) error
+	}{
+		{"connects", connects},
+		{"reads every type", readsTypes},
+		{"sends parameters", sendsParameters},
+		{"commits and rolls back", commitsAndRollsBack},
+		{"is told errors", isToldErrors},
+		{"reads several result sets", readsResultSets},
+		{"cancels", cancels},
+		{"waits for locks", waitsForLocks},
+	} {
+		if err := check.test(db); err != nil {
+			failed = true
+			fmt.Printf("FAIL %s %s: %s\n", client, check.name, strings.ReplaceAll(err.Error(), "\n", " "))
+		} else {
+			fmt.Printf("ok %s %s\n", client, check.name)
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}

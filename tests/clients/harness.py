@@ -1,0 +1,100 @@
+"""A vlflab server for tests, and how tests report.
+
+A line of a report begins with `ok `, `FAIL ` or `skip `, followed by the client, the check, and for the latter two the reason.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / ".clients"
+PASSWORD = "Client tests 1"
+PROGRAM = Path(os.environ.get("VLFLAB", ROOT / "target" / "debug" / "vlflab"))
+
+
+class Server:
+    """The real program on a folder of its own; use it in a `with` statement."""
+
+    def __init__(self, sql_version="2022", log_policy="native"):
+        self.sql_version = sql_version
+        self.log_policy = log_policy
+        (ROOT / "target").mkdir(exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="clients-", dir=ROOT / "target"))
+        self.process = None
+        self.port = None
+
+    def start(self):
+        command = [PROGRAM, "serve", "--data", self.folder, "--port", "0", "--until-stdin-closes"]
+        command += ["--sql-version", self.sql_version, "--log-policy", self.log_policy]
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, "MSSQL_SA_PASSWORD": PASSWORD},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for line in self.process.stdout:
+            ready = re.search(r"Server=127\.0\.0\.1,(\d+);", line)
+            if ready:
+                self.port = int(ready.group(1))
+                return self
+        raise RuntimeError(f"the server ended with {self.process.wait()}")
+
+    def is_up(self):
+        return self.process.poll() is None
+
+    def wait_for_end(self, seconds=30):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait(seconds)
+
+    def error_log(self):
+        return (self.folder / "log" / "ERRORLOG").read_text()
+
+    def sql(self, query, database="master"):
+        """Runs a query with the project's own client and gives its output."""
+        command = [PROGRAM, "sql", "-S", f"127.0.0.1,{self.port}", "-P", PASSWORD, "-d", database]
+        done = subprocess.run(command + ["-W", "-h", "-1", "-Q", query], capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+        return done.stdout
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.is_up():
+            self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Report:
+    """Runs checks and prints a line for each."""
+
+    def __init__(self, client):
+        self.client = client
+        self.failed = 0
+
+    def check(self, name, test, *arguments):
+        try:
+            test(*arguments)
+        except Exception as error:  # noqa: BLE001: whatever a client raises is a failed check
+            self.failed += 1
+            place = traceback.extract_tb(error.__traceback__)
+            ours = [frame for frame in place if Path(frame.filename).parent == Path(__file__).parent]
+            line = f"line {ours[-1].lineno}" if ours else "?"
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            print(f"FAIL {self.client} {name}: {line}: {text[:700]}", flush=True)
+        else:
+            print(f"ok {self.client} {name}", flush=True)
+
+
+def equal(found, expected, what=""):
+    """Asserts equality and shows both sides."""
+    assert found == expected, f"{what} expected {expected!r}, found {found!r}"

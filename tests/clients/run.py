@@ -1,0 +1,116 @@
+"""Runs every client that is installed against the real server; see TESTING.md."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import PASSWORD, PROGRAM, TOOLS, Server
+
+HERE = Path(__file__).resolve().parent
+SECONDS_MAX = 300
+PUBLISHED_SECONDS_MAX = 3600
+PYTHON = TOOLS / "venv" / "bin" / "python"
+
+
+def python_client(client):
+    return client, python_missing, [PYTHON, HERE / "database_api.py", client]
+
+
+def python_missing():
+    return None if PYTHON.exists() else "its Python environment is not installed"
+
+
+def freetds_missing():
+    missing = [name for name in ("tsql", "bsqldb") if not shutil.which(name)]
+    return f"{' and '.join(missing)} not installed" if missing else None
+
+
+def jdbc_missing():
+    if not shutil.which("java"):
+        return "there is no java"
+    return None if (TOOLS / "mssql-jdbc.jar").exists() else "mssql-jdbc is not installed"
+
+
+def tedious_missing():
+    if not shutil.which("node"):
+        return "there is no node"
+    return None if (TOOLS / "node_modules" / "tedious").exists() else "tedious is not installed"
+
+
+def go_missing():
+    return None if (TOOLS / "gomssqldb").exists() else "it is not built (needs go)"
+
+
+def nothing_missing():
+    return None
+
+
+CLIENTS = [
+    ("freetds", freetds_missing, [sys.executable, HERE / "freetds.py"]),
+    python_client("mssql-python"),
+    python_client("pymssql"),
+    python_client("python-tds"),
+    ("mssql-jdbc", jdbc_missing, ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Jdbc.java"]),
+    ("tedious", tedious_missing, ["node", HERE / "tedious.js"]),
+    ("go-mssqldb", go_missing, [TOOLS / "gomssqldb"]),
+]
+# Start servers of their own.
+ACCEPTANCE = [
+    ("recovery by FreeTDS", freetds_missing, [sys.executable, HERE / "recovery.py", "freetds"]),
+    ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
+    ("published scripts", freetds_missing, [PYTHON if PYTHON.exists() else sys.executable, HERE / "published.py"]),
+]
+
+
+def run(name, missing, command, environment):
+    """Runs one client's program; true if nothing failed."""
+    reason = missing()
+    if reason:
+        print(f"skip {name}: {reason}", flush=True)
+        return True
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PUBLISHED_SECONDS_MAX if os.environ.get("VLFLAB_PUBLISHED") == "1" else SECONDS_MAX,
+        )
+    except subprocess.TimeoutExpired as expired:
+        print((expired.stdout or b"").decode(errors="replace"), end="")
+        print(f"FAIL {name}: no end after {expired.timeout:.0f} s", flush=True)
+        return False
+    print(done.stdout, end="", flush=True)
+    if done.returncode and "FAIL " not in done.stdout:
+        print(f"FAIL {name}: ended with {done.returncode}", flush=True)
+    return done.returncode == 0
+
+
+def main():
+    only = sys.argv[1:]
+    if not PROGRAM.exists():
+        sys.exit(f"FAIL the server: build {PROGRAM} first")
+    chosen = lambda entries: [entry for entry in entries if not only or entry[0] in only]  # noqa: E731
+    succeeded = True
+    with Server() as server:
+        server.sql("create database clients")
+        environment = {
+            "VLFLAB_PORT": str(server.port),
+            "VLFLAB_PASSWORD": PASSWORD,
+            "NODE_PATH": str(TOOLS / "node_modules"),
+        }
+        for entry in chosen(CLIENTS):
+            succeeded &= run(*entry, environment)
+            if not server.is_up():
+                print(f"FAIL {entry[0]}: the server has ended", flush=True)
+                return 1
+    for entry in chosen(ACCEPTANCE):
+        succeeded &= run(*entry, {"VLFLAB": str(PROGRAM)})
+    return 0 if succeeded else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

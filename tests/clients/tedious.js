@@ -1,0 +1,153 @@
+// tedious, the client of Node.js, against the server; reports as harness.py says.
+'use strict';
+const { Connection, Request, TYPES } = require('tedious');
+
+const NAME = 'tedious';
+let failed = 0;
+
+function connect(password = process.env.VLFLAB_PASSWORD) {
+  return new Promise((resolve, reject) => {
+    const connection = new Connection({
+      server: '127.0.0.1',
+      authentication: { type: 'default', options: { userName: 'sa', password } },
+      options: {
+        port: Number(process.env.VLFLAB_PORT), database: 'clients', encrypt: false, trustServerCertificate: true,
+      },
+    });
+    connection.on('error', () => {});
+    connection.connect((error) => (error ? reject(error) : resolve(connection)));
+  });
+}
+
+// Runs a batch (or, with parameters, sp_executesql); the result sets, the messages, the first error thrown.
+function run(connection, sql, parameters, onRequest) {
+  return new Promise((resolve, reject) => {
+    const sets = [];
+    const request = new Request(sql, (error, count) => (error ? reject(error) : resolve({ sets, count })));
+    request.on('columnMetadata', () => sets.push([]));
+    request.on('row', (columns) => sets[sets.length - 1].push(columns.map((column) => column.value)));
+    for (const [name, type, value, options] of parameters || []) request.addParameter(name, type, value, options);
+    if (parameters) connection.execSql(request); else connection.execSqlBatch(request);
+    if (onRequest) onRequest(request);
+  });
+}
+
+async function value(connection, sql, parameters) {
+  return (await run(connection, sql, parameters)).sets[0][0][0];
+}
+
+async function failure(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('no error');
+}
+
+function equal(found, expected, what) {
+  const text = (item) => JSON.stringify(item, (_, part) => (typeof part === 'bigint' ? String(part) : part));
+  if (text(found) !== text(expected)) throw new Error(`${what}: expected ${text(expected)}, found ${text(found)}`);
+}
+
+async function withConnection(count, test) {
+  const connections = [];
+  for (let i = 0; i < count; i++) connections.push(await connect());
+  try {
+    await test(...connections);
+  } finally {
+    connections.forEach((connection) => connection.close());
+  }
+}
+
+const checks = {
+  connects: () => withConnection(1, async (c) => {
+    equal(await value(c, 'select db_name()'), 'clients', 'database');
+    const refused = await failure(connect('wrong'));
+    equal(/Login failed for user 'sa'/.test(refused.message), true, refused.message);
+  }),
+  'reads every type': () => withConnection(1, async (c) => {
+    for (const [sql, expected] of [
+      ['cast(1 as bit)', true], ['cast(255 as tinyint)', 255], ['cast(-5 as smallint)', -5],
+      ['cast(2147483647 as int)', 2147483647], ['cast(-9223372036854775808 as bigint)', '-9223372036854775808'],
+      ['cast(-123.45 as decimal(9, 2))', -123.45], ['cast(1.5e300 as float)', 1.5e300], ['cast(-0.25 as real)', -0.25],
+      ["cast('ab' as char(4))", 'ab  '], ["cast(N'\u4e2d' as nvarchar(9))", '\u4e2d'],
+      ["replicate(cast('m' as varchar(max)), 20000)", 'm'.repeat(20000)], ['cast(0x0102 as varbinary(9))', Buffer.from([1, 2])],
+      ["cast('2026-02-28 12:34:56.790' as datetime)", new Date('2026-02-28T12:34:56.790Z')],
+      ["cast('2026-02-28 12:34:56.123' as datetime2(3))", new Date('2026-02-28T12:34:56.123Z')],
+      ["cast('2026-02-28' as date)", new Date('2026-02-28T00:00:00Z')],
+      ["cast('6F9619FF-8B86-D011-B42D-00C04FC964FF' as uniqueidentifier)", '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
+      ['cast(null as int)', null], ['cast(null as nvarchar(max))', null], ['cast(12.5 as money)', 12.5],
+    ]) equal(await value(c, `select ${sql}`), expected, sql);
+  }),
+  'sends parameters': () => withConnection(1, async (c) => {
+    await run(c, "if object_id('tedious') is not null drop table tedious");
+    await run(c, 'create table tedious (i int, n nvarchar(20), d decimal(9, 3), t datetime2(3), v varbinary(9), z int)');
+    const parameters = [
+      ['i', TYPES.Int, 7], ['n', TYPES.NVarChar, 'te\u4e2dxt'], ['d', TYPES.Decimal, 12.34, { precision: 9, scale: 3 }],
+      ['t', TYPES.DateTime2, new Date('2026-01-02T03:04:05.123Z'), { scale: 3 }],
+      ['v', TYPES.VarBinary, Buffer.from([1, 2])], ['z', TYPES.Int, null],
+    ];
+    const done = await run(c, 'insert tedious values (@i, @n, @d, @t, @v, @z)', parameters);
+    equal(done.count, 1, 'rows inserted');
+    const { sets } = await run(c, 'select * from tedious where n = @n', [['n', TYPES.NVarChar, 'te\u4e2dxt']]);
+    equal(sets[0], [[7, 'te\u4e2dxt', 12.34, new Date('2026-01-02T03:04:05.123Z'), Buffer.from([1, 2]), null]], 'row');
+  }),
+  'commits and rolls back': () => withConnection(2, async (c, other) => {
+    const call = (method) => new Promise((resolve, reject) => c[method]((error) => (error ? reject(error) : resolve())));
+    await run(c, "if object_id('tedious_account') is not null drop table tedious_account");
+    await run(c, 'create table tedious_account (id int not null primary key, amount int)');
+    await call('beginTransaction');
+    await run(c, 'insert tedious_account values (1, 10)');
+    await call('commitTransaction');
+    await call('beginTransaction');
+    await run(c, 'update tedious_account set amount = 99');
+    await call('rollbackTransaction');
+    equal(await value(other, 'select amount from tedious_account'), 10, 'amount');
+  }),
+  'is told errors': () => withConnection(1, async (c) => {
+    const absent = await failure(run(c, 'select 1\n\nselect * from absent'));
+    equal([absent.number, absent.class, absent.state, absent.lineNumber], [208, 16, 1, 3], absent.message);
+    const key = await failure(run(c, 'insert tedious_account values (1, 1)'));
+    equal([key.number, key.class], [2627, 14], key.message);
+    const mine = await failure(run(c, "raiserror('mine', 16, 3)"));
+    equal([mine.number, mine.state, mine.message], [50000, 3, 'mine'], 'raiserror');
+  }),
+  'reads several result sets': () => withConnection(1, async (c) => {
+    const { sets } = await run(c, "select 1 select 2, 'x' select 3 where 1 = 0 select 4");
+    equal(sets, [[[1]], [[2, 'x']], [], [[4]]], 'sets');
+  }),
+  cancels: () => withConnection(1, async (c) => {
+    const begin = Date.now();
+    const stopped = await failure(run(c, "waitfor delay '00:00:30'", null, () => setTimeout(() => c.cancel(), 200)));
+    equal([stopped.code, Date.now() - begin < 15000], ['ECANCEL', true], stopped.message);
+    equal(await value(c, 'select 7'), 7, 'usable afterwards');
+  }),
+  'waits for locks': () => withConnection(2, async (first, second) => {
+    await run(first, 'begin tran update tedious_account set amount = 20');
+    await run(second, 'set lock_timeout 50');
+    const add = 'update tedious_account set amount = amount + 1';
+    equal((await failure(run(second, add))).number, 1222, 'lock timeout');
+    await run(second, 'set lock_timeout -1');
+    let waits = true;
+    const waiting = run(second, add).then(() => { waits = false; });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    equal(waits, true, 'the second writer waits');
+    await run(first, 'commit');
+    await waiting;
+    equal(await value(first, 'select amount from tedious_account'), 21, 'both updates');
+  }),
+};
+
+(async () => {
+  for (const [name, test] of Object.entries(checks)) {
+    try {
+      await test();
+      console.log(`ok ${NAME} ${name}`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAIL ${NAME} ${name}: ${String(error.stack || error).split('\n').slice(0, 2).join(' ')}`);
+    }
+  }
+  process.exit(failed ? 1 : 0);
+})();
