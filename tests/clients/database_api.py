@@ -17,7 +17,7 @@ PASSWORD = os.environ["VLFLAB_PASSWORD"]
 class MssqlPython:
     """Microsoft's own, on the ODBC driver's core."""
 
-    name, mark, keeps_unicode = "mssql-python", "?", True
+    name, mark = "mssql-python", "?"
 
     def connect(self, autocommit=False, password=PASSWORD):
         import mssql_python
@@ -35,11 +35,14 @@ class MssqlPython:
     def number(self, failure):
         return None  # The driver gives SQLSTATE and text only.
 
+    def binary(self, value):
+        return value
+
 
 class Pymssql:
     """FreeTDS underneath; parameters are put into the text by the client."""
 
-    name, mark, keeps_unicode = "pymssql", "%s", True
+    name, mark = "pymssql", "%s"
 
     def connect(self, autocommit=False, password=PASSWORD):
         import pymssql
@@ -60,11 +63,14 @@ class Pymssql:
     def number(self, failure):
         return failure.args[0][0] if isinstance(failure.args[0], tuple) else failure.args[0]
 
+    def binary(self, value):
+        return value
+
 
 class PythonTds:
     """Written in Python alone."""
 
-    name, mark, keeps_unicode = "python-tds", "%s", True
+    name, mark = "python-tds", "%s"
 
     def connect(self, autocommit=False, password=PASSWORD):
         import pytds
@@ -83,6 +89,11 @@ class PythonTds:
 
     def number(self, failure):
         return failure.number
+
+    def binary(self, value):
+        from pytds import Binary
+
+        return Binary(value) if isinstance(value, bytes) else value
 
 
 def raised(call, *arguments):
@@ -191,7 +202,7 @@ PARAMETERS = [
     b"bin\x00",
     None,
     True,
-    "x" * 9000,
+    "x" * 3000,
 ]
 
 
@@ -205,10 +216,11 @@ def parameters(client):
     )
     marks = ", ".join([client.mark] * len(PARAMETERS))
     for _ in range(3):  # Clients prepare at the first, second or third execution.
-        run(connection, f"insert parameters values ({marks})", *PARAMETERS)
+        run(connection, f"insert parameters values ({marks})", *(client.binary(value) for value in PARAMETERS))
     found = rows(connection, f"select * from parameters where i = {client.mark} and n = {client.mark}", 7, "text \u4e2d")
     equal(len(found), 3)
     equal([normal(value) for value in found[0]], PARAMETERS)
+    equal(rows(connection, f"select len({client.mark})", "\u00fc" * 9000), [(9000,)])
     connection.close()
 
 
