@@ -31,7 +31,7 @@ def recovery(kind, setup, vlf_count):
         begin = time.monotonic()
         number, text = client.error(read("003-3-fill-the-log.sql"))
         filled = time.monotonic() - begin
-        assert number == 9002 or "9002" in text or "is full due to 'ACTIVE_TRANSACTION'" in text, text
+        assert number == 9002 or "9002" in text or "is full due to 'LOG_BACKUP'" in text, text
         equal(len(client.rows("DBCC LOGINFO (vlf)", "master")), vlf_count, "VLFs")
         before = client.rows("select a, c, left(b, 1) from vlf_test", "vlf")
         try:

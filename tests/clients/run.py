@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import PASSWORD, PROGRAM, TOOLS, Server
 
 HERE = Path(__file__).resolve().parent
-SECONDS_MAX = 300
+SECONDS_MAX = 120
 PUBLISHED_SECONDS_MAX = 3600
 PYTHON = TOOLS / "venv" / "bin" / "python"
 

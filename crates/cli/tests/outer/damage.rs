@@ -1,6 +1,6 @@
 //! Damaged and missing files: the one database says so with SQL Server's numbers, the others go on.
 
-use crate::support::{Answer, Served, ask, assert_sound, run, value};
+use crate::support::{Answer, Folder, Served, ask, assert_sound, run, value};
 use lab::client::Connection;
 use std::fs;
 use std::path::Path;
@@ -12,26 +12,29 @@ const MARK: &str = "find-me-";
 
 /// An instance with the databases `victim` and `healthy`, each with committed rows, some only in the log.
 fn two_databases(name: &str) -> Served {
-    let served = Served::new(name);
+    let mut served = Served::unstarted(Folder::new(name));
+    // VLFs of 256 KB, so that the log enters several.
+    served.launch.sql_version = "2005".into();
+    served.start();
     let mut connection = served.connect();
     for database in ["victim", "healthy"] {
         run(
             &mut connection,
             &format!(
                 "create database {database} on (name = {database}, filename = 'd:\\{database}.mdf', size = 4MB)
-                 log on (name = {database}_log, filename = 'd:\\{database}.ldf', size = 2MB, filegrowth = 1MB)"
+                 log on (name = {database}_log, filename = 'd:\\{database}.ldf', size = 1MB, filegrowth = 1MB)"
             ),
         );
         run(
             &mut connection,
-            &format!("use {database} create table t (id int not null primary key, text varchar(200) not null)"),
+            &format!("use {database} create table t (id int not null primary key, text varchar(4000) not null)"),
         );
         run(
             &mut connection,
             &format!(
                 "declare @i int = 1
                  while @i <= 400 begin
-                   insert t values (@i, '{MARK}' + cast(@i as varchar(10)) + replicate('.', 100))
+                   insert t values (@i, '{MARK}' + cast(@i as varchar(10)) + replicate('.', 3000))
                    set @i = @i + 1
                    if @i = 300 checkpoint
                  end"
@@ -50,10 +53,7 @@ fn assert_healthy(served: &mut Served) {
 }
 
 fn state_of_victim(connection: &mut Connection) -> String {
-    value(
-        connection,
-        "select state_desc from sys.databases where name = 'victim'",
-    )
+    value(connection, "select state_desc from sys.databases where name = 'victim'")
 }
 
 /// The victim cannot be used, in words of SQL Server, and is in one of `states`.
@@ -80,8 +80,13 @@ fn a_log_file_cut_in_half_makes_its_database_unusable() {
     served.kill();
     let log = served.file("d/victim.ldf");
     let bytes = fs::metadata(&log).unwrap().len();
-    assert!(bytes >= 2 << 20, "{bytes}");
-    fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(bytes / 2).unwrap();
+    assert!(bytes >= 1 << 20, "{bytes}");
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&log)
+        .unwrap()
+        .set_len(bytes / 2)
+        .unwrap();
     served.start();
     assert_not_usable(&mut served, &["RECOVERY_PENDING", "SUSPECT"]);
     assert_logged(&served, &[9004, 9003, 5172, 17207, 824]);
@@ -119,7 +124,10 @@ fn flip_a_byte(path: &Path, mark: &str) -> usize {
 }
 
 fn all_rows(served: &Served) -> Answer {
-    ask(&mut served.connect(), "use victim select max(text) from t where id between 1 and 400")
+    ask(
+        &mut served.connect(),
+        "use victim select max(text) from t where id between 1 and 400",
+    )
 }
 
 #[test]
@@ -140,7 +148,10 @@ fn a_flipped_byte_in_a_data_page_is_824_and_found_by_checkdb() {
     let answer = ask(&mut served.connect(), "dbcc checkdb ('victim') with no_infomsgs");
     assert!(answer.has_any(&[8928, 8939, 8978, 824]), "{answer:?}");
     // The rest of the database still answers.
-    assert_eq!(value(&mut served.connect(), "use victim select count(*) from sound"), "1");
+    assert_eq!(
+        value(&mut served.connect(), "use victim select count(*) from sound"),
+        "1"
+    );
     assert_healthy(&mut served);
 }
 
@@ -148,8 +159,15 @@ fn a_flipped_byte_in_a_data_page_is_824_and_found_by_checkdb() {
 fn a_flipped_byte_in_a_log_block_stops_recovery_of_its_database() {
     let mut served = two_databases("flip-log");
     served.kill();
-    // A row logged after the checkpoint, with blocks written behind it.
-    flip_a_byte(&served.file("d/victim.ldf"), &format!("{MARK}350"));
+    // A row logged after the checkpoint, in a VLF that the log has left since.
+    let position = flip_a_byte(&served.file("d/victim.ldf"), &format!("{MARK}301"));
+    let last = fs::read(served.file("d/victim.ldf")).unwrap();
+    let mark = format!("{MARK}400");
+    let end = last
+        .windows(mark.len())
+        .rposition(|window| window == mark.as_bytes())
+        .unwrap();
+    assert!(end.abs_diff(position) > 256 << 10, "one VLF holds both");
     served.start();
     assert_not_usable(&mut served, &["RECOVERY_PENDING", "SUSPECT"]);
     assert_logged(&served, &[9004, 9003, 824]);

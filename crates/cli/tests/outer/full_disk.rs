@@ -52,7 +52,11 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg("--lazy").arg(&self.0).status();
-        assert!(unmounted.is_ok_and(|status| status.success()), "{} stays mounted", self.0.display());
+        assert!(
+            unmounted.is_ok_and(|status| status.success()),
+            "{} stays mounted",
+            self.0.display()
+        );
     }
 }
 
@@ -91,15 +95,24 @@ fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
     assert!(numbers.contains(&9002), "{numbers:?} after {done} updates");
     let log_bytes = fs::metadata(served.file("f/victim.ldf")).unwrap().len();
     println!("full disk: 9002 after {done} updates, log file {log_bytes} bytes");
-    assert!(log_bytes > 10 << 20 && log_bytes + BALLAST_BYTES as u64 > DISK_BYTES - (2 << 20), "{log_bytes}");
+    assert!(
+        log_bytes > 10 << 20 && log_bytes + BALLAST_BYTES as u64 > DISK_BYTES - (2 << 20),
+        "{log_bytes}"
+    );
     let error_log = served.error_log();
     assert!(error_log.contains("Error: 9002,"), "{error_log}");
-    assert!(error_log.contains("112(") && error_log.contains("victim.ldf"), "{error_log}");
+    assert!(
+        error_log.contains("112(") && error_log.contains("victim.ldf"),
+        "{error_log}"
+    );
     assert!(served.is_up());
     // Reading goes on, and so do other databases; nothing acknowledged is gone.
     let mut other = served.connect();
     assert_eq!(value(&mut other, "use victim select id from t"), done.to_string());
-    run(&mut other, "use tempdb create table elsewhere (a int) insert elsewhere values (1)");
+    run(
+        &mut other,
+        "use tempdb create table elsewhere (a int) insert elsewhere values (1)",
+    );
     // A restart on the full disk, and then space again.
     served.kill();
     served.start();
@@ -142,7 +155,10 @@ fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
     served.kill();
     served.start();
     let mut connection = served.connect();
-    assert_eq!(value(&mut connection, "use victim select count(*) from t"), done.to_string());
+    assert_eq!(
+        value(&mut connection, "use victim select count(*) from t"),
+        done.to_string()
+    );
     disk.remove_ballast();
     run(&mut connection, &insert(done + 1));
     assert_eq!(value(&mut connection, "select max(id) from t"), (done + 1).to_string());

@@ -156,10 +156,7 @@ impl Promise {
             statements += &self.change(&mut content, client, number, random);
         }
         if random.below(10) == 0 {
-            return (
-                format!("begin tran\n{statements}rollback tran"),
-                self.settled.clone(),
-            );
+            return (format!("begin tran\n{statements}rollback tran"), self.settled.clone());
         }
         if random.below(40) == 0 {
             statements += "checkpoint\n";
