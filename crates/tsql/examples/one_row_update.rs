@@ -47,8 +47,7 @@ fn timed(session: &mut Session, batch: &str) -> f64 {
     started.elapsed().as_secs_f64() * 1e6
 }
 
-fn main() {
-    let folder = std::env::temp_dir().join(format!("one_row_update_{}", std::process::id()));
+fn start(folder: &std::path::Path) -> Arc<Instance> {
     let clock = Arc::new(SystemClock::new());
     let env = Environment {
         disk: Arc::new(OsDisk),
@@ -58,14 +57,19 @@ fn main() {
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let options = InstanceOptions {
-        folder: folder.clone(),
+        folder: folder.to_owned(),
         server_name: "BENCH".to_owned(),
         version: ServerVersion::V2022,
         policy: LogPolicy::native(),
         max_server_memory_bytes: 256 << 20,
         instant_file_initialization: true,
     };
-    let instance = Instance::start(options, env).unwrap();
+    Instance::start(options, env).unwrap()
+}
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("one_row_update_{}", std::process::id()));
+    let instance = start(&folder);
     let login = Login {
         login: "sa".to_owned(),
         ..Login::default()

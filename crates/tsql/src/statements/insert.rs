@@ -12,7 +12,7 @@ use super::batch::Bound;
 use super::data::{OutputRows, Verb, goes_to_client};
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
-use crate::bind::{BoundInsert, InsertRows, Target};
+use crate::bind::{Assignment, BoundInsert, InsertRows, Target};
 use crate::exec::{Context, evaluate, open};
 use crate::plan::{Node, QueryPlan};
 use crate::session::DoneKind;
@@ -182,7 +182,7 @@ impl Executor<'_> {
         let listed = bound
             .assignments
             .iter()
-            .filter(|one| matches!(one, crate::bind::Assignment::Source(_)))
+            .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
         let mut count = 0;
         for values in rows {
@@ -208,13 +208,24 @@ impl Executor<'_> {
     }
 }
 
-/// Whether a query reads a clustered table that its rows go into. Heaps are read up to their end at the start.
+/// Whether a query may meet rows that it has inserted itself. Heaps and trees are read up to what was their end at the start:
+/// only rows that go between those still to be read are a danger, and identity values never do.
 fn reads_what_it_fills(bound: &BoundInsert, plan: &QueryPlan) -> bool {
     let Target::Table(target) = &bound.target else {
         return false;
     };
     let definition = target.table.definition();
-    definition.clustered().is_some() && reads(&plan.root, definition.object_id)
+    let Some(clustered) = definition.clustered() else {
+        return false;
+    };
+    let grows_at_end = clustered.keys.first().is_some_and(|(column, descending)| {
+        let takes_identity = matches!(bound.assignments.get(*column), Some(Assignment::Identity));
+        let rises = definition
+            .identity()
+            .is_some_and(|(_, identity)| (identity.increment > 0) != *descending);
+        takes_identity && rises
+    });
+    !grows_at_end && reads(&plan.root, definition.object_id)
 }
 
 fn reads(node: &Node, object_id: u32) -> bool {
