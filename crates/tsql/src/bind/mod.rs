@@ -10,6 +10,7 @@ mod aggregate;
 mod case;
 mod condition;
 mod constant;
+mod cte;
 mod expression;
 mod from;
 mod function;
@@ -45,6 +46,8 @@ struct VisibleCte<'a> {
     definition: &'a ast::CommonTableExpression,
     /// How many others it can see itself: those before it.
     sees: usize,
+    /// While its own recursive part is bound: the number of its rounds, and its columns.
+    round: Option<(usize, Vec<(String, SqlType)>)>,
 }
 
 /// Binds the statements of a batch.
@@ -57,6 +60,10 @@ pub struct Binder<'a> {
     view_depth: usize,
     /// Line of the statement part being bound, for errors.
     line: u32,
+    /// Recursive common table expressions bound so far.
+    recursions: usize,
+    /// MAXRECURSION of the statement.
+    rounds_max: u32,
 }
 
 impl<'a> Binder<'a> {
@@ -69,6 +76,8 @@ impl<'a> Binder<'a> {
             ctes: Vec::new(),
             view_depth: 0,
             line: 0,
+            recursions: 0,
+            rounds_max: 100,
         }
     }
 

@@ -76,10 +76,21 @@ impl<'a> Binder<'a> {
         if let Some(words) = &query.for_clause {
             return Err(not_supported(&format!("FOR {words}")));
         }
+        if let Some(hint) = query.hints.iter().find(|hint| hint.name == "MAXRECURSION") {
+            self.rounds_max = hint
+                .value
+                .as_ref()
+                .and_then(|value| value.trim().parse().ok())
+                .unwrap_or(100);
+        }
         let visible = self.ctes.len();
         for definition in &query.common_table_expressions {
             let sees = self.ctes.len();
-            self.ctes.push(VisibleCte { definition, sees });
+            self.ctes.push(VisibleCte {
+                definition,
+                sees,
+                round: None,
+            });
         }
         let result = self.query_body(query);
         self.ctes.truncate(visible);
@@ -95,7 +106,11 @@ impl<'a> Binder<'a> {
         let visible = self.ctes.len();
         for definition in definitions {
             let sees = self.ctes.len();
-            self.ctes.push(VisibleCte { definition, sees });
+            self.ctes.push(VisibleCte {
+                definition,
+                sees,
+                round: None,
+            });
         }
         let result = work(self);
         self.ctes.truncate(visible);
@@ -129,7 +144,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn body(&mut self, body: &'a QueryBody) -> Result<BoundRows> {
+    pub(super) fn body(&mut self, body: &'a QueryBody) -> Result<BoundRows> {
         let (operator, left, right) = match body {
             QueryBody::Select(select) => return self.select(select, &[]),
             QueryBody::SetOperation { operator, left, right } => (*operator, left, right),

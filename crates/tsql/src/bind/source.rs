@@ -136,17 +136,6 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn cte(&mut self, position: usize, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
-        let (definition, sees) = (self.ctes[position].definition, self.ctes[position].sees);
-        // The expression sees those before it, and no columns around it.
-        let hidden = self.ctes.split_off(sees);
-        let bound = self.within(Level::Opaque, |binder| binder.nested_query(&definition.query));
-        self.ctes.truncate(sees);
-        self.ctes.extend(hidden);
-        let (plan, _) = bound?;
-        self.derived_columns(plan, &definition.columns, &definition.name.text, exposed, from)
-    }
-
     fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
         if self.view_depth >= 32 {
             return Err(messages::nesting_level_exceeded());
@@ -190,7 +179,7 @@ impl<'a> Binder<'a> {
         Ok(source)
     }
 
-    fn derived_columns(
+    pub(super) fn derived_columns(
         &mut self,
         plan: QueryPlan,
         names: &[Identifier],

@@ -40,6 +40,9 @@ impl TableVariable {
     }
 }
 
+/// Rows of one round of a recursive query.
+pub(super) type Round = Rc<Vec<Vec<Value>>>;
+
 /// The variables of a running batch or procedure.
 #[derive(Debug, Default)]
 pub struct Variables {
@@ -56,6 +59,8 @@ pub struct Context<'s> {
     /// The variables.
     pub variables: &'s Variables,
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
+    /// The rows of the last round of each recursive query under way.
+    rounds: RefCell<HashMap<usize, Round>>,
     pub(super) cache: RefCell<HashMap<usize, Rc<CachedResult>>>,
 }
 
@@ -66,6 +71,7 @@ impl<'s> Context<'s> {
             session,
             variables,
             parameters: RefCell::default(),
+            rounds: RefCell::default(),
             cache: RefCell::default(),
         }
     }
@@ -95,6 +101,16 @@ impl<'s> Context<'s> {
             .and_then(|values| values.get(index))
             .cloned()
             .unwrap_or(Value::Null)
+    }
+
+    /// The rows of the last round of a recursive query.
+    pub(super) fn round(&self, id: usize) -> Round {
+        self.rounds.borrow().get(&id).cloned().unwrap_or_default()
+    }
+
+    /// Sets the rows of a round.
+    pub(super) fn set_round(&self, id: usize, rows: Round) {
+        self.rounds.borrow_mut().insert(id, rows);
     }
 
     /// Runs `work` with captured values in place.

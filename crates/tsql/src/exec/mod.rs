@@ -9,6 +9,7 @@ mod context;
 mod derived;
 mod evaluate;
 mod join;
+mod recursive;
 mod scan;
 mod set_operation;
 mod sort;
@@ -153,6 +154,26 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             locator,
         } => Box::new(derived::VariableRows::new(*slot, *width, *offset, *locator)),
         Node::Derived { plan, captures, offset } => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
+        Node::Round { id, offset } => Box::new(recursive::RoundRows::new(*id, *offset)),
+        Node::Recursive {
+            anchor,
+            step,
+            width,
+            id,
+            offset,
+            rounds_max,
+        } => {
+            let (width, id, offset, rounds_max) = (*width, *id, *offset, *rounds_max);
+            let parts = recursive::RecursiveParts {
+                anchor,
+                step,
+                width,
+                id,
+                offset,
+                rounds_max,
+            };
+            Box::new(recursive::Recursive::new(parts, locks))
+        }
         _ => Box::new(derived::Empty),
     })
 }

@@ -18,7 +18,7 @@ pub(super) fn format(value: &Value, sql_type: SqlType, pattern: &str) -> Option<
 fn format_number(value: &Value, pattern: &str) -> Option<String> {
     let mut characters = pattern.chars();
     let kind = characters.next()?;
-    let digits: Option<usize> = characters.as_str().parse().ok();
+    let digits: Option<usize> = characters.as_str().parse().ok().filter(|digits| *digits <= 99);
     let is_standard = kind.is_ascii_alphabetic() && (characters.as_str().is_empty() || digits.is_some());
     if !is_standard {
         return custom_number(value, pattern);

@@ -276,6 +276,28 @@ pub enum Node {
         /// Where its columns begin.
         offset: usize,
     },
+    /// A common table expression that refers to itself.
+    Recursive {
+        /// The rows it begins with.
+        anchor: Arc<QueryPlan>,
+        /// The rows that follow from the rows of the round before; columns in the anchor's types.
+        step: Box<Node>,
+        /// Number of columns.
+        width: usize,
+        /// Tells its rounds from those of others.
+        id: usize,
+        /// Where its columns begin.
+        offset: usize,
+        /// MAXRECURSION; 0 is without limit.
+        rounds_max: u32,
+    },
+    /// The rows of the round before, inside of a recursive common table expression.
+    Round {
+        /// Of which.
+        id: usize,
+        /// Where its columns begin.
+        offset: usize,
+    },
     /// For every left row all right rows.
     Loop {
         /// Left side.

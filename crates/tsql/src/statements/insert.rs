@@ -243,7 +243,13 @@ fn reads(node: &Node, object_id: u32) -> bool {
         | Node::Sort { input, .. }
         | Node::Top { input, .. }
         | Node::Slice { input, .. } => reads(input, object_id),
-        Node::Single | Node::Empty | Node::View { .. } | Node::Values { .. } | Node::Variable { .. } => false,
+        Node::Recursive { anchor, step, .. } => reads(&anchor.root, object_id) || reads(step, object_id),
+        Node::Round { .. }
+        | Node::Single
+        | Node::Empty
+        | Node::View { .. }
+        | Node::Values { .. }
+        | Node::Variable { .. } => false,
     }
 }
 

@@ -165,3 +165,8 @@ select @@rowcount
 set nocount on
 select 1
 go
+create procedure again @depth int as if @depth < 40 begin set @depth += 1 exec again @depth end
+go
+exec again 1
+print 'after'
+go

@@ -61,3 +61,11 @@ go
 select 1 / 0
 select 'after division'
 go
+with n(i) as (select 1 union all select i + 1 from n where i < 150) select count(*), sum(i) from n option (maxrecursion 200)
+;with n as (select 1 i union all select i + 1 from n) select count(*) from n
+go
+with t as (select 1 id, cast('root' as varchar(50)) path union all select e.id, cast(t.path + '/' + e.name as varchar(50)) from e join t on e.dept = t.id and e.id > t.id) select id, path from t order by path
+go
+with l0 as (select 1 c union all select 1), l1 as (select a.c from l0 a cross join l0 b), l2 as (select a.c from l1 a cross join l1 b), l3 as (select a.c from l2 a cross join l2 b)
+select top 3 row_number() over (order by (select null)) n from l3 order by n desc
+go

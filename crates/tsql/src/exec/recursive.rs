@@ -1,0 +1,133 @@
+//! Recursive common table expressions: rounds of rows, each computed from the one before, until a round is empty.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::error::{Error, Result};
+use engine::lock::LockOwner;
+use engine::types::Value;
+
+use super::context::Round;
+use super::derived::place;
+use super::{Context, Operator, open};
+use crate::plan::{Node, QueryPlan};
+
+/// The whole query.
+pub(super) struct Recursive<'p> {
+    anchor: &'p Arc<QueryPlan>,
+    step: &'p Node,
+    width: usize,
+    id: usize,
+    offset: usize,
+    rounds_max: u32,
+    locks: &'p LockOwner,
+    rounds: u32,
+    rows: Round,
+    next: usize,
+}
+
+/// The parts of a recursive query that its plan has.
+pub(super) struct RecursiveParts<'p> {
+    pub(super) anchor: &'p Arc<QueryPlan>,
+    pub(super) step: &'p Node,
+    pub(super) width: usize,
+    pub(super) id: usize,
+    pub(super) offset: usize,
+    pub(super) rounds_max: u32,
+}
+
+impl<'p> Recursive<'p> {
+    pub(super) fn new(parts: RecursiveParts<'p>, locks: &'p LockOwner) -> Recursive<'p> {
+        let RecursiveParts {
+            anchor,
+            step,
+            width,
+            id,
+            offset,
+            rounds_max,
+        } = parts;
+        Recursive {
+            anchor,
+            step,
+            width,
+            id,
+            offset,
+            rounds_max,
+            locks,
+            rounds: 0,
+            rows: Round::default(),
+            next: 0,
+        }
+    }
+
+    /// Computes the next round; false when it is empty.
+    fn advance(&mut self, context: &Context<'_>) -> Result<bool> {
+        context.check_cancelled()?;
+        let (node, width) = if self.rounds == 0 {
+            (&self.anchor.root, self.anchor.width)
+        } else {
+            (self.step, self.width)
+        };
+        if self.rounds > self.rounds_max && self.rounds_max > 0 {
+            let text = format!(
+                "The statement terminated. The maximum recursion {} has been exhausted before statement completion.",
+                self.rounds_max
+            );
+            return Err(Error::new(530, 16, 1, text));
+        }
+        context.set_round(self.id, self.rows.clone());
+        let mut operator = open(node, self.locks, context)?;
+        let mut row = vec![Value::Null; width];
+        let mut rows = Vec::new();
+        while operator.next(context, &mut row)? {
+            rows.push(row.get(..self.width).unwrap_or_default().to_vec());
+        }
+        self.rounds += 1;
+        self.rows = Rc::new(rows);
+        self.next = 0;
+        Ok(!self.rows.is_empty())
+    }
+}
+
+impl Operator for Recursive<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if self.next >= self.rows.len() && (self.rounds > 0 && self.rows.is_empty() || !self.advance(context)?) {
+            return Ok(false);
+        }
+        let values = self.rows.get(self.next).cloned().unwrap_or_default();
+        self.next += 1;
+        place(row, self.offset, values);
+        Ok(true)
+    }
+}
+
+/// The rows of the round before.
+pub(super) struct RoundRows {
+    id: usize,
+    offset: usize,
+    rows: Option<Round>,
+    next: usize,
+}
+
+impl RoundRows {
+    pub(super) fn new(id: usize, offset: usize) -> RoundRows {
+        RoundRows {
+            id,
+            offset,
+            rows: None,
+            next: 0,
+        }
+    }
+}
+
+impl Operator for RoundRows {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let rows = self.rows.get_or_insert_with(|| context.round(self.id));
+        let Some(values) = rows.get(self.next) else {
+            return Ok(false);
+        };
+        self.next += 1;
+        place(row, self.offset, values.iter().cloned());
+        Ok(true)
+    }
+}
