@@ -148,6 +148,12 @@ pub trait BackendSession {
     /// True once the session must not go on: KILL, or SHUTDOWN. The connection is closed after the running request.
     fn has_ended(&self) -> bool;
 
+    /// Keeps `hook`, to be called on any thread once something else ends the session (KILL), so that an idle connection is
+    /// closed. Sessions that nothing else ends have no use for it.
+    fn on_end(&self, hook: Box<dyn Fn() + Send + Sync>) {
+        drop(hook);
+    }
+
     /// Runs a batch.
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
 

@@ -129,6 +129,11 @@ impl<B: Backend> Connection<'_, B> {
         let spid = inner.id();
         tokens.packets().set_spid(spid);
         self.signals.watch(inner.cancel_flag());
+        if let Ok(socket) = self.stream.try_clone() {
+            // The reader then sees the end of the stream and the session leaves, as when the client goes. A socket that is
+            // closed already needs nothing more.
+            inner.on_end(Box::new(move || drop(socket.shutdown(std::net::Shutdown::Read))));
+        }
         let database = inner.database();
         let mut stream = &self.stream;
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);

@@ -50,8 +50,12 @@ pub struct SessionInformation {
 pub(super) struct OpenSession {
     pub(super) cancel: Arc<AtomicBool>,
     ended: Arc<AtomicBool>,
+    on_end: Option<Arc<SessionEndHook>>,
     information: SessionInformation,
 }
+
+/// Called when another session ends a session.
+type SessionEndHook = dyn Fn() + Send + Sync;
 
 impl OpenSession {
     pub(super) fn new(id: u16, lock_owner: u64, cancel: Arc<AtomicBool>, login_time: DateTimeTicks) -> OpenSession {
@@ -67,6 +71,7 @@ impl OpenSession {
         OpenSession {
             cancel,
             ended: Arc::default(),
+            on_end: None,
             information,
         }
     }
@@ -92,11 +97,24 @@ impl Instance {
     /// Ends a session for good (KILL, ROLLBACK IMMEDIATE): what it is doing is cancelled, and it must close its connection.
     /// False when there is no such session.
     pub fn end_session(&self, id: u16) -> bool {
-        let sessions = self.sessions.lock();
-        let Some(session) = sessions.get(&id) else { return false };
-        session.ended.store(true, Ordering::Relaxed);
-        session.cancel.store(true, Ordering::Relaxed);
+        let hook = {
+            let sessions = self.sessions.lock();
+            let Some(session) = sessions.get(&id) else { return false };
+            session.ended.store(true, Ordering::Relaxed);
+            session.cancel.store(true, Ordering::Relaxed);
+            session.on_end.clone()
+        };
+        if let Some(hook) = hook {
+            hook();
+        }
         true
+    }
+
+    /// `hook` is called when another session ends this one, so that its connection can be closed while it is idle.
+    pub fn on_session_end(&self, id: u16, hook: Box<dyn Fn() + Send + Sync>) {
+        if let Some(session) = self.sessions.lock().get_mut(&id) {
+            session.on_end = Some(Arc::from(hook));
+        }
     }
 
     /// The flag that is set once a session has been ended by another one.

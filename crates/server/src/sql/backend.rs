@@ -135,7 +135,11 @@ impl BackendSession for SqlSession {
     }
 
     fn has_ended(&self) -> bool {
-        self.ended
+        self.ended || self.session.has_ended()
+    }
+
+    fn on_end(&self, hook: Box<dyn Fn() + Send + Sync>) {
+        self.session.on_end(hook);
     }
 
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {

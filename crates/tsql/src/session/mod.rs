@@ -17,7 +17,7 @@ pub(crate) use state::parse_name;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::error::{Error, Result};
 use engine::instance::Instance;
@@ -61,7 +61,8 @@ impl Session {
             Error::new(4060, 11, 1, text)
         })?;
         let mut engine = instance.open_session()?;
-        if let Err(error) = engine.use_database(&database) {
+        let admitted = crate::system::administration::admit(&instance, engine.id, &database);
+        if let Err(error) = admitted.and_then(|()| engine.use_database(&database)) {
             let id = engine.id;
             drop(engine);
             instance.close_session(id);
@@ -87,6 +88,16 @@ impl Session {
     /// `@@SPID`
     pub fn id(&self) -> u16 {
         self.state.id
+    }
+
+    /// Whether another session has ended this one (KILL, ROLLBACK IMMEDIATE): its connection must be closed.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// `hook` is called once another session ends this one, on that one's thread: it must not wait.
+    pub fn on_end(&self, hook: Box<dyn Fn() + Send + Sync>) {
+        self.state.instance.on_session_end(self.state.id, hook);
     }
 
     /// The name of the current database.

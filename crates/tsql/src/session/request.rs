@@ -14,6 +14,7 @@ impl Session {
     pub(super) fn begin_request(&mut self, text: &str) -> Option<BatchOutcome> {
         self.state.cancel_flag().store(false, Ordering::Relaxed);
         if self.ended.load(Ordering::Relaxed) {
+            self.roll_back_ended();
             return Some(BatchOutcome::Disconnected);
         }
         let clock = &self.state.instance.env.clock;
@@ -73,9 +74,18 @@ impl Session {
         }
         self.describe_end();
         if self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_)) {
+            self.roll_back_ended();
             return BatchOutcome::Disconnected;
         }
         result
+    }
+
+    /// What a session ended from outside has open is rolled back at once: others may be waiting for its locks.
+    fn roll_back_ended(&self) {
+        if let Err(error) = self.state.reset_transaction() {
+            let source = format!("spid{}", self.state.id);
+            self.state.instance.env.errorlog.write_error(&source, &error);
+        }
     }
 
     /// Tells others that the request is over.

@@ -112,6 +112,7 @@ impl SessionState {
     /// 911 and others when it cannot be used.
     pub fn use_database(&self, name: &str) -> Result<()> {
         let database = self.open_database(name)?;
+        crate::system::administration::admit(&self.instance, self.id, &database)?;
         self.engine.borrow_mut().use_database(&database)?;
         *self.database.borrow_mut() = database;
         Ok(())

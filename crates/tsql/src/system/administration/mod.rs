@@ -10,6 +10,7 @@ mod restore;
 mod with_options;
 
 pub(super) use alter::rename_database;
+pub(crate) use options::admit;
 
 use engine::error::{Error, Result};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseState, MSDB};
+use engine::instance::{DatabaseState, Instance, MSDB};
 use engine::lock::{LockRow, Mode, Resource};
 use engine::recovery::RecoveryModel;
 
@@ -141,18 +141,38 @@ fn set_access(
 
 /// Sessions other than this one that use a database: those with a lock on it.
 fn others_in(context: &SystemContext<'_>, database: &Database) -> Vec<u16> {
+    users_of(context.instance, database, context.session_id)
+}
+
+fn users_of(instance: &Instance, database: &Database, but: u16) -> Vec<u16> {
     let using = |row: &LockRow| row.resource == Resource::Database(database.id) && row.granted;
-    let owners: Vec<u64> = context
-        .instance
+    let owners: Vec<u64> = instance
         .locks
         .rows()
         .iter()
         .filter(|row| using(row))
         .map(|row| row.owner)
         .collect();
-    let sessions = context.instance.sessions().into_iter();
-    let others = sessions.filter(|session| session.id != context.session_id && owners.contains(&session.lock_owner));
+    let sessions = instance.sessions().into_iter();
+    let others = sessions.filter(|session| session.id != but && owners.contains(&session.lock_owner));
     others.map(|session| session.id).collect()
+}
+
+/// Lets a session into a database, as far as SINGLE_USER allows: whoever comes first has it until he leaves.
+///
+/// # Errors
+/// 924 when somebody else is in it.
+pub(crate) fn admit(instance: &Instance, session_id: u16, database: &Database) -> Result<()> {
+    match database.access() {
+        AccessMode::Single(owner) if owner != session_id => {
+            if !users_of(instance, database, session_id).is_empty() {
+                return Err(Error::single_user(&database.name()));
+            }
+            database.set_access(AccessMode::Single(session_id));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Ends or waits for the sessions that use a database.

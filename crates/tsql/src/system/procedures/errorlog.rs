@@ -155,7 +155,7 @@ mod tests {
             source: "spid14s".into(),
             text: text.into(),
         };
-        let lines = vec![line("Starting up database 'vlf'."), line("two\nlines")];
+        let lines = [line("Starting up database 'vlf'."), line("two\nlines")];
         let text: Vec<String> = lines.iter().map(|line| line.file_text()).collect();
         let read = lines_of(&text.join("\n"));
         assert_eq!(read.len(), 2);
