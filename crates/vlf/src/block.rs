@@ -5,7 +5,7 @@
 //! 0x02  u16  slot count: number of records; 0 in a filler that ends a VLF
 //! 0x04  u16  used bytes: header, records and slot array
 //! 0x06  u16  block length, a multiple of 512
-//! 0x08  u16  flags: 1, and 2 when 0x18 holds a checksum
+//! 0x08  u16  flags: 1, 2 when 0x18 holds a checksum, ours 4 when a write of the log began with this block
 //! 0x0A  u16  length of the block before it, across the border of VLFs too
 //! 0x0C  LSN  (10 bytes) of the first record: VLF sequence, block number, 1
 //! 0x18  u32  XOR checksum
@@ -45,6 +45,8 @@ pub const BLOCK_HEADER_BYTES: usize = 72;
 pub const FLAG_BLOCK: u16 = 1;
 /// The XOR checksum is present.
 pub const FLAG_CHECKSUM: u16 = 2;
+/// Ours: a write of the log began with this block, so everything before it was durable already.
+pub const FLAG_WRITE_START: u16 = 4;
 
 pub(crate) const STAMP_FIRST: u8 = 0x10;
 pub(crate) const STAMP_LAST: u8 = 0x08;
@@ -66,7 +68,7 @@ pub struct BlockHeader {
     pub used_bytes: u16,
     /// Length of the block.
     pub block_bytes: u16,
-    /// [`FLAG_BLOCK`], [`FLAG_CHECKSUM`].
+    /// [`FLAG_BLOCK`], [`FLAG_CHECKSUM`], [`FLAG_WRITE_START`].
     pub flags: u16,
     /// Length of the block before it.
     pub previous_block_bytes: u16,

@@ -5,7 +5,7 @@
 
 use std::ops::DerefMut;
 
-use crate::block::{BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, stamp_of};
+use crate::block::{BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, FLAG_WRITE_START, stamp_of};
 use crate::bytes::{put, u16_at};
 use crate::checksum::{CRC_OFFSET, XOR_OFFSET, block_crc, block_xor};
 use crate::lsn::Lsn;
@@ -39,6 +39,7 @@ pub struct BlockBuilder<B> {
     used_max: usize,
     records_end: usize,
     slot_count: u16,
+    flags: u16,
 }
 
 /// A sealed block: the first `bytes` bytes of `buffer` are what goes to disk.
@@ -76,6 +77,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
             used_max: capacity - capacity / SECTOR_BYTES,
             records_end: BLOCK_HEADER_BYTES,
             slot_count: 0,
+            flags: FLAG_BLOCK | FLAG_CHECKSUM,
         })
     }
 
@@ -147,6 +149,11 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         u16_at(&self.buffer, position).map(usize::from)
     }
 
+    /// A write of the log begins with this block: [`FLAG_WRITE_START`].
+    pub fn mark_write_start(&mut self) {
+        self.flags |= FLAG_WRITE_START;
+    }
+
     /// Seals the block: `previous_crc` is that of the block before it (0 for the first of a log), `write_ticks` is stored
     /// as given. A block without records is a valid filler.
     pub fn finish(mut self, previous_crc: u32, write_ticks: u64) -> SealedBlock<B> {
@@ -163,7 +170,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         put(block, 0x02, &self.slot_count.to_le_bytes());
         put(block, 0x04, &(used as u16).to_le_bytes());
         put(block, 0x06, &(length as u16).to_le_bytes());
-        put(block, 0x08, &(FLAG_BLOCK | FLAG_CHECKSUM).to_le_bytes());
+        put(block, 0x08, &self.flags.to_le_bytes());
         put(block, 0x0A, &self.origin.previous_block_bytes.to_le_bytes());
         put(block, 0x0C, &lsn.to_bytes());
         put(block, 0x20, &previous_crc.to_le_bytes());

@@ -175,6 +175,18 @@ fn a_flipped_byte_in_a_log_block_stops_recovery_of_its_database() {
 }
 
 #[test]
+fn a_flipped_byte_among_the_last_commits_is_not_taken_for_the_end_of_the_log() {
+    let mut served = two_databases("flip-last");
+    served.kill();
+    // Blocks behind it are in the same VLF: only their own writes tell that this one was durable.
+    flip_a_byte(&served.file("d/victim.ldf"), &format!("{MARK}399"));
+    served.start();
+    assert_not_usable(&mut served, &["RECOVERY_PENDING", "SUSPECT"]);
+    assert_logged(&served, &[9004]);
+    assert_healthy(&mut served);
+}
+
+#[test]
 fn a_missing_data_file_leaves_its_database_waiting_for_it() {
     let mut served = two_databases("missing-data");
     served.kill();

@@ -88,7 +88,7 @@ fn a_log_that_cannot_grow_is_9002_and_works_again_with_space() {
         "use victim create table t (id int not null, filler char(7000) not null) insert t values (0, 'x')",
     );
     let update = |done: usize| {
-        let filler = if done % 2 == 0 { "y" } else { "z" };
+        let filler = if done.is_multiple_of(2) { "y" } else { "z" };
         format!("update t set id = {done}, filler = replicate('{filler}', 7000)")
     };
     let (done, numbers) = until_it_fails(&mut connection, update);

@@ -137,10 +137,11 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn take(&mut self, block: QueuedBlock) -> std::result::Result<(), DiskError> {
+    fn take(&mut self, mut block: QueuedBlock) -> std::result::Result<(), DiskError> {
         let joins = self.policy.commit_flush == CommitFlush::Joined && self.run.continues_with(&block);
         if !joins {
             self.write_run()?;
+            block.builder.mark_write_start();
         }
         let ticks = self.log.env.clock.unix_micros();
         let finished = block.builder.finish(self.link, ticks);

@@ -10,6 +10,7 @@
 //!
 //! | at the reader's place in `s` | `s + 1` entered | first block of `s + 1` | `s + 2` entered | then |
 //! |---|---|---|---|---|
+//! | no block, or torn, and a later write's block behind it | no | - | - | damage: 9004 |
 //! | no block, or torn | no | - | - | the log ends here |
 //! | torn | yes | - | - | damage: 9004 |
 //! | no block, where reading began | yes | - | - | damage: 9004 |
@@ -18,9 +19,14 @@
 //! | no block | yes | none, or torn | yes | damage: 9004 |
 //! | no block | yes | none, or torn | no | the log ends at the start of `s + 1` |
 //!
+//! A later write's block: sound, of the same use, at its own place, and the first of its write
+//! ([`vlf::block::FLAG_WRITE_START`]). Such a write began only when everything before it was durable. What an interrupted
+//! write leaves behind its torn block is never first of a write.
+//!
 //! Online, whatever lies before the durable end must fit; anything else is damage.
 
 use super::LogManager;
+use super::flush::WRITE_BYTES_MAX;
 use super::policy::ScanMode;
 use super::record::LogRecord;
 use super::state::LogPosition;
@@ -28,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
 use std::sync::Arc;
-use vlf::block::BlockHeader;
+use vlf::block::{BlockHeader, FLAG_WRITE_START};
 use vlf::{
     BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VlfHeader, VlfSequence,
     parse_block_in_place,
@@ -36,6 +42,8 @@ use vlf::{
 
 /// One read of a native scan.
 const LARGE_READ_BYTES: u64 = 1 << 20;
+/// Where the write behind the one at some place begins at the latest, from that place on.
+const REACH_OF_A_WRITE: u64 = (WRITE_BYTES_MAX + BLOCK_BYTES_MAX) as u64;
 /// Reads are aligned to this: the unit of direct reads.
 const READ_UNIT: u64 = 4096;
 
@@ -149,6 +157,20 @@ impl LogManager {
             first_slot: from.slot.max(1),
             end: None,
         })
+    }
+
+    /// One read of the log, with its wait; 9001 when it fails.
+    fn read_for_scan(&self, file: &dyn File, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let env = &self.env;
+        let read = || file.read_at(offset, buffer);
+        env.waits
+            .time(&*env.clock, WaitType::IoCompletion, read)
+            .map_err(|error| {
+                let what = format!("LogReader: read of '{}'", error.path.display());
+                env.errorlog
+                    .write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
+                Error::log_not_available(&self.database)
+            })
     }
 
     fn route(&self, sequence: u32) -> Option<Route> {
@@ -306,16 +328,7 @@ impl LogScan {
         }
         window.durable = self.log.durable();
         (window.file_id, window.start, window.len) = (route.file_id, start, 0);
-        let env = &self.log.env;
-        let read = || route.file.read_at(start, &mut window.buffer[..len]);
-        env.waits
-            .time(&*env.clock, WaitType::IoCompletion, read)
-            .map_err(|error| {
-                let what = format!("LogReader: read of '{}'", error.path.display());
-                env.errorlog
-                    .write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
-                Error::log_not_available(&self.log.database)
-            })?;
+        self.log.read_for_scan(&*route.file, start, &mut window.buffer[..len])?;
         window.len = len;
         Ok(())
     }
@@ -325,6 +338,11 @@ impl LogScan {
         let sequence = self.expected.sequence.0;
         let next = sequence.checked_add(1).and_then(|next| self.log.route(next));
         if let Some(fault) = fault.filter(|fault| self.is_damage(*fault, next.is_some())) {
+            return Err(self.damage(fault));
+        }
+        if let (Some(fault), None, false) = (fault, &next, self.online)
+            && self.is_before_a_later_write()?
+        {
             return Err(self.damage(fault));
         }
         let Some(route) = next else {
@@ -352,6 +370,22 @@ impl LogScan {
             false if entered_here => next || fault.is_link_fault(),
             false => next && (torn || began_here),
         }
+    }
+
+    /// Whether a block behind the reader's place, within reach of the write that lies here, is the first of a later write.
+    fn is_before_a_later_write(&self) -> Result<bool> {
+        let (place, route) = (self.file_offset(), &self.route);
+        let start = place / READ_UNIT * READ_UNIT;
+        let end = (place + REACH_OF_A_WRITE).next_multiple_of(READ_UNIT);
+        let len = usize::try_from(end.min(route.header.span().end()).saturating_sub(start)).unwrap_or(0);
+        let mut buffer = AlignedBuffer::with_len(len);
+        self.log.read_for_scan(&*route.file, start, &mut buffer)?;
+        let first = usize::try_from(place - start).unwrap_or(len) + SECTOR_BYTES;
+        Ok((first..len).step_by(SECTOR_BYTES).any(|offset| {
+            let expected = self.expected.skip((start + offset as u64) - place);
+            parse_block_in_place(&mut buffer[offset..], &expected)
+                .is_ok_and(|block| block.header().flags & FLAG_WRITE_START != 0)
+        }))
     }
 
     fn damage(&self, fault: BlockFault) -> Error {

@@ -128,7 +128,7 @@ fn a_stale_block_behind_the_end_is_not_resurrected() {
 }
 
 /// One flipped bit anywhere in the file: either nothing is lost, or the log says that it is damaged, or what is lost is the
-/// end of the VLF being written, where damage cannot be told from a torn write.
+/// very last write, where damage cannot be told from a torn write.
 #[test]
 fn damage_inside_the_log_is_told_from_its_end() {
     let bench = Bench::new(file(MB, 0, MB), LogPolicy::native());
@@ -144,7 +144,6 @@ fn damage_inside_the_log_is_told_from_its_end() {
     }
     let last = lsns[99];
     assert!(last.vlf >= 42, "three VLFs are needed");
-    let in_last_vlf = lsns.iter().filter(|lsn| lsn.vlf == last.vlf).count();
     let last_vlf = log.vlfs()[(last.vlf - 40) as usize];
     drop(log);
     let read = |at: u64, bit: u32| {
@@ -170,16 +169,13 @@ fn damage_inside_the_log_is_told_from_its_end() {
             }
             Ok((100, _)) => whole += 1,
             Ok((count, _)) => {
-                assert!(
-                    at >= last_vlf.offset && count >= 100 - in_last_vlf,
-                    "byte {at}: {count} records"
-                );
+                assert!(at >= last_vlf.offset && count == 99, "byte {at}: {count} records");
                 shorter += 1;
             }
         }
     }
     assert!(
-        damaged > 900 && whole > 200 && shorter > 50,
+        damaged > 900 && whole > 200 && shorter > 5,
         "{damaged} {whole} {shorter}"
     );
     assert_eq!(
