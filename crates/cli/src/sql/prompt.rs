@@ -42,14 +42,11 @@ pub(super) fn prompt(session: &mut SqlSession) -> Result<(), Failure> {
     loop {
         let number = typed.lines().count() + 1;
         match editor.readline(&format!("{number}> ")) {
-            Ok(line) => match classify(&mut typed, &line) {
-                Line::Exit => break,
-                Line::Reset => typed.clear(),
-                Line::Run => {
-                    run(session, &std::mem::take(&mut typed))?;
+            Ok(pasted) => {
+                if take_lines(session, &mut typed, &pasted)? {
+                    break;
                 }
-                Line::More => {}
-            },
+            }
             Err(ReadlineError::Interrupted) => typed.clear(),
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(failure(error)),
@@ -60,6 +57,22 @@ pub(super) fn prompt(session: &mut SqlSession) -> Result<(), Failure> {
         let _ = editor.save_history(path);
     }
     Ok(())
+}
+
+/// Takes what was typed, or several lines pasted at once; true when it is time to leave.
+fn take_lines(session: &mut SqlSession, typed: &mut String, pasted: &str) -> Result<bool, Failure> {
+    for line in pasted.split('\n') {
+        if typed.is_empty() && line.trim().is_empty() {
+            continue;
+        }
+        match classify(typed, line) {
+            Line::Exit => return Ok(true),
+            Line::Reset => typed.clear(),
+            Line::Run => run(session, &std::mem::take(typed))?,
+            Line::More => {}
+        }
+    }
+    Ok(false)
 }
 
 /// A batch stopped by Ctrl-C, or a variable without a value, is no reason to end the prompt.

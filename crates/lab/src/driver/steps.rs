@@ -64,14 +64,17 @@ impl<'a> OneRun<'a> {
     ) -> Result<(), LabError> {
         self.server = Some(self.start_server()?);
         let steps = &self.experiment.step;
-        for (position, step) in steps.iter().enumerate() {
+        let weights: u64 = steps.iter().map(Step::weight).sum();
+        let mut weights_before = 0;
+        for step in steps {
             if is_stopped(self.options) {
                 return Err(LabError::Interrupted);
             }
             observer.step(&self.setup.name, self.run, step.label());
-            let share = |position: usize| UNITS_PER_RUN * position as u64 / steps.len() as u64;
-            let from = self.units_before + share(position);
-            let to = self.units_before + share(position + 1);
+            let units_at = |weight: u64| self.units_before + UNITS_PER_RUN * weight / weights;
+            let from = units_at(weights_before);
+            weights_before += step.weight();
+            let to = units_at(weights_before);
             let Some(found) = results.configurations.get_mut(index) else {
                 break;
             };
@@ -334,6 +337,16 @@ impl<'a> OneRun<'a> {
 }
 
 impl Step {
+    /// Share of a run's time, roughly: what the time left is reckoned by.
+    fn weight(&self) -> u64 {
+        match self {
+            Step::Sql { watch_log: true, .. } => 80,
+            Step::Restart {} => 8,
+            Step::Sql { .. } => 4,
+            _ => 1,
+        }
+    }
+
     fn label(&self) -> &str {
         match self {
             Step::Sql { label, .. } | Step::Query { label, .. } | Step::Check { label, .. } => label,
