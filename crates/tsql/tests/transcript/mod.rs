@@ -9,7 +9,7 @@ use disk::sim::SimDisk;
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
-use engine::seams::{Background, Environment, ManualClock};
+use engine::seams::{Background, Clock, Environment, ManualClock};
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitStatistics;
 use tsql::scalar::convert::convert;
@@ -111,7 +111,11 @@ fn cell(value: &Value, sql_type: SqlType) -> String {
 
 /// A new instance on a simulated disk whose clock moves only when read.
 pub fn instance() -> Arc<Instance> {
-    let clock = Arc::new(ManualClock::starting_at(1_700_000_000_000_000));
+    instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)))
+}
+
+/// A new instance on a simulated disk.
+pub fn instance_with(clock: Arc<dyn Clock>) -> Arc<Instance> {
     let env = Environment {
         disk: Arc::new(SimDisk::new(7)),
         clock: clock.clone(),

@@ -1,0 +1,87 @@
+//! Sessions that wait for each other, on the machine's own clock.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod transcript;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::seams::SystemClock;
+use transcript::{Transcript, instance_with, session};
+use tsql::session::{BatchOutcome, Session};
+
+fn run(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    let outcome = session.execute(batch, &mut transcript);
+    format!("{}{outcome:?}", transcript.text)
+}
+
+#[test]
+fn writers_block_readers_until_they_commit() {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let (mut writer, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut writer,
+        "set nocount on create table t (a int, b int) insert t values (1, 0), (2, 0)",
+    );
+    run(&mut writer, "begin tran update t set b = 1 where a = 1");
+    run(&mut other, "set nocount on set lock_timeout 30");
+    for waits in ["update t set b = 2 where a = 1", "select sum(b) from t", "delete t"] {
+        assert!(run(&mut other, waits).contains("Msg 1222"), "{waits}");
+    }
+    assert!(run(&mut other, "select sum(b) from t with (nolock)").contains("\n  1\n"));
+    assert!(run(&mut other, "insert t values (3, 5) select @@rowcount").contains("\n  1\n"));
+    run(&mut writer, "commit");
+    assert!(run(&mut other, "select sum(b) from t").contains("\n  6\n"));
+}
+
+#[test]
+fn a_cancelled_batch_ends_and_the_session_goes_on() {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let mut session = session(&instance);
+    let cancel = session.cancel_flag();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        cancel.store(true, Ordering::Relaxed);
+    });
+    let mut transcript = Transcript::default();
+    let outcome = session.execute("declare @i int = 0 while 1 = 1 set @i = 1", &mut transcript);
+    assert_eq!((outcome, transcript.text.as_str()), (BatchOutcome::Cancelled, ""));
+    stopper.join().unwrap();
+    assert!(run(&mut session, "select 1").ends_with("Completed"));
+}
+
+#[test]
+fn a_killed_session_is_disconnected() {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let (mut victim, mut killer) = (session(&instance), session(&instance));
+    assert!(run(&mut killer, &format!("kill {}", victim.id())).ends_with("Completed"));
+    assert_eq!(run(&mut victim, "select 1"), "Disconnected");
+}
+
+#[test]
+fn a_deadlock_has_one_victim() {
+    let instance = instance_with(Arc::new(SystemClock::new()));
+    let mut first = session(&instance);
+    run(
+        &mut first,
+        "create table x (a int) insert x values (1) create table y (a int) insert y values (1)",
+    );
+    run(&mut first, "begin tran update x set a = 2");
+    let other_instance = instance.clone();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let other = std::thread::spawn(move || {
+        let mut second = session(&other_instance);
+        run(&mut second, "begin tran update y set a = 3");
+        ready.send(()).unwrap();
+        run(&mut second, "update x set a = 3 select @@trancount t")
+    });
+    is_ready.recv().unwrap();
+    let found = run(&mut first, "update y set a = 2 commit");
+    let other = other.join().unwrap();
+    let victims = [&found, &other]
+        .iter()
+        .filter(|answer| answer.contains("Msg 1205"))
+        .count();
+    assert_eq!(victims, 1, "{found}\n{other}");
+}
