@@ -110,8 +110,10 @@ messages! {
     explicit_conversion(from: &str, to: &str) = 529, 16, 2, "Explicit conversion from data type {from} to {to} is not allowed.";
     /// 535: DATEDIFF does not fit into int.
     date_difference_overflow(function: &str) = 535, 16, 0, "The {function} function resulted in an overflow. The number of dateparts separating two date/time instances is too large. Try to use {function} with a less precise datepart.";
-    /// 536, 537: a negative length.
-    invalid_length(function: &str) = 537, 16, 3, "Invalid length parameter passed to the {function} function.";
+    /// 536: a negative length for RIGHT.
+    invalid_length_of_right() = 536, 16, 4, "Invalid length parameter passed to the right function.";
+    /// 537: a negative length for LEFT or SUBSTRING.
+    invalid_length() = 537, 16, 3, "Invalid length parameter passed to the LEFT or SUBSTRING function.";
     /// 544: a value for an identity column.
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::error::Result;
-use engine::types::{Length, SqlType};
+use engine::types::{Length, SqlType, Value};
 
 use super::constant::constant;
 use super::scope::Level;
@@ -162,6 +162,8 @@ pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Resul
         (false, true) => (left.sql_type, left.sql_type),
         _ => (left.sql_type, right.sql_type),
     };
+    let left_type = literal_type(&left, left_type, right_type);
+    let right_type = literal_type(&right, right_type, left_type);
     let types = operation(operator, left_type, right_type)?;
     for (own, target) in [(left_type, types.left), (right_type, types.right)] {
         check_conversion(own, target, own.is_temporal()).map_err(|_| {
@@ -178,6 +180,20 @@ pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Resul
         sql_type: types.result,
         nullable,
     })
+}
+
+/// A whole number written beside a decimal has just the digits it is written with: `7.0 / 2` is numeric(7,6).
+fn literal_type(expression: &Expr, own: SqlType, other: SqlType) -> SqlType {
+    match (&expression.kind, other) {
+        (ExprKind::Constant(Value::Int(number)), SqlType::Decimal { .. }) => {
+            let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+            SqlType::Decimal {
+                precision: digits as u8,
+                scale: 0,
+            }
+        }
+        _ => own,
+    }
 }
 
 /// CAST and CONVERT.

@@ -216,17 +216,16 @@ fn upper(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// A count of characters that must not be negative.
-fn count(call: &Call<'_>, index: usize, function: &str) -> Result<usize> {
-    let number = call.integer(index).unwrap_or(0);
-    usize::try_from(number).map_err(|_| messages::invalid_length(function))
+/// A count of characters; `None` when it is negative.
+fn count(call: &Call<'_>, index: usize) -> Option<usize> {
+    usize::try_from(call.integer(index).unwrap_or(0)).ok()
 }
 
 fn left(call: &Call<'_>) -> Result<Value> {
     if call.any_null() {
         return Ok(Value::Null);
     }
-    let count = count(call, 1, "left")?;
+    let count = count(call, 1).ok_or_else(messages::invalid_length)?;
     on_text(call, |text| text.chars().take(count).collect())
 }
 
@@ -234,7 +233,7 @@ fn right(call: &Call<'_>) -> Result<Value> {
     if call.any_null() {
         return Ok(Value::Null);
     }
-    let count = count(call, 1, "right")?;
+    let count = count(call, 1).ok_or_else(messages::invalid_length_of_right)?;
     on_text(call, |text| {
         let length = text.chars().count();
         text.chars().skip(length.saturating_sub(count)).collect()
@@ -382,7 +381,7 @@ fn substring(call: &Call<'_>) -> Result<Value> {
     }
     let (start, length) = (call.integer(1).unwrap_or(0), call.integer(2).unwrap_or(0));
     if length < 0 {
-        return Err(messages::invalid_length("substring"));
+        return Err(messages::invalid_length());
     }
     // Positions before the first character use up length.
     let end = usize::try_from((start - 1).saturating_add(length)).unwrap_or(0);
