@@ -31,7 +31,8 @@ impl ResultSink for Taker {
         self.tokens.done(DoneKind::Done, &Done::default());
         Ok(())
     }
-    fn notice(&mut self, _: &Notice) -> Result<(), Stop> {
+    fn notice(&mut self, notice: &Notice) -> Result<(), Stop> {
+        self.changes.push(format!("{} {}", notice.number, notice.severity));
         Ok(())
     }
     fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop> {
@@ -172,4 +173,23 @@ fn output_parameters_find_their_arguments() {
     assert_eq!(outcome.return_status, -6);
     assert_eq!(outcome.outputs, [(2, WireValue::Int(2)), (1, WireValue::Int(1))]);
     assert_eq!(taker.changes, ["Database(\"vlf\", \"master\")"]);
+}
+
+/// Severity 10 goes out as 0, and the message of USE is the server's own.
+#[test]
+fn informational_messages_are_no_errors_to_drivers() {
+    let mut taker = taker();
+    let mut bridge = Bridge::new(&mut taker, &[]);
+    for (number, severity) in [(5701, 10), (2528, 10), (50_000, 5), (911, 16)] {
+        let message = tsql::session::Message {
+            number,
+            severity,
+            state: 1,
+            line: 1,
+            procedure: String::new(),
+            text: String::new(),
+        };
+        bridge.message(&message).unwrap();
+    }
+    assert_eq!(taker.changes, ["2528 0", "50000 5", "911 16"]);
 }

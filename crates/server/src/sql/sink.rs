@@ -7,6 +7,15 @@ use tsql::session::{DoneKind, Message, ResultColumn, ResultSink as SessionSink, 
 use super::values;
 use crate::backend::{Notice, Outcome, ResultSink, SessionChange, StatementKind, Stop};
 
+/// The message of USE.
+const CONTEXT_CHANGED: i32 = 5701;
+
+/// The severity that clients are told: 10 is sent as 0 (SQL Server docs, "Database Engine error severities": "for
+/// compatibility reasons"). Drivers take anything above for an error.
+fn wire_severity(severity: u8) -> u8 {
+    if severity == 10 { 0 } else { severity }
+}
+
 /// Stands between a T-SQL session and the protocol for one request.
 pub struct Bridge<'a> {
     sink: &'a mut dyn ResultSink,
@@ -84,9 +93,13 @@ impl SessionSink for Bridge<'_> {
     }
 
     fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        if message.number == CONTEXT_CHANGED {
+            // The server says so itself when the database changes.
+            return Ok(());
+        }
         let notice = Notice {
             number: message.number,
-            severity: message.severity,
+            severity: wire_severity(message.severity),
             state: message.state,
             text: message.text.clone(),
             procedure: message.procedure.clone(),
