@@ -36,6 +36,11 @@ def device_flushes(folder):
         return None
 
 
+def number_in(output):
+    """The one line of an output that is a number; clients print messages around it."""
+    return next(int(line) for line in output.splitlines() if line.strip().isdigit())
+
+
 def measure(workload, peers, runs, folder):
     """Rounds of one timed run per peer; the seconds and flushes of each."""
     results = {peer.name: {"seconds": [], "flushes": []} for peer in peers}
@@ -45,9 +50,9 @@ def measure(workload, peers, runs, folder):
     for turn in range(runs + 1):
         for peer in peers:
             before = device_flushes(folder)
-            seconds = int(peer.run(workload.scripts[peer.name].timed).split()[0]) / 1e6
+            seconds = number_in(peer.run(workload.scripts[peer.name].timed)) / 1e6
             after = device_flushes(folder)
-            done = peer.run(workload.scripts[peer.name].check).split()[0]
+            done = number_in(peer.run(workload.scripts[peer.name].check))
             if done != workload.expected(turn + 1):
                 sys.exit(f"{peer.name}: {done} of {workload.expected(turn + 1)} done")
             if turn == 0:

@@ -33,7 +33,7 @@ class Workload:
 UPDATE_LOOP = Workload(
     title=f"{UPDATES:,} one-row updates by primary key, each committed, in a loop on the server",
     commits=UPDATES,
-    expected=lambda runs: str(UPDATES * runs),
+    expected=lambda runs: UPDATES * runs,
     scripts={
         "vlflab": Scripts(
             prepare=[
