@@ -413,88 +413,88 @@ struct Spelling(
     Option<&'static str>,
 );
 
+/// The quote around constants.
+const QUOTE: Option<&str> = Some("'");
+
 /// Every type in the order of their ODBC codes, as `sp_datatype_info` lists them.
-fn spellings() -> Vec<Spelling> {
-    let quote = Some("'");
-    vec![
-        Spelling(
-            "datetimeoffset",
-            SqlType::DateTimeOffset { scale: 7 },
-            quote,
-            quote,
-            Some("scale"),
-        ),
-        Spelling("time", SqlType::Time { scale: 7 }, quote, quote, Some("scale")),
-        Spelling("uniqueidentifier", SqlType::UniqueIdentifier, quote, quote, None),
-        Spelling("ntext", SqlType::NVarChar(Length::Max), Some("N'"), quote, None),
-        Spelling(
-            "nvarchar",
-            SqlType::NVarChar(Length::Limited(4000)),
-            Some("N'"),
-            quote,
-            Some("max length"),
-        ),
-        Spelling("sysname", SqlType::SYSNAME, Some("N'"), quote, None),
-        Spelling("nchar", SqlType::NChar(4000), Some("N'"), quote, Some("length")),
-        Spelling("bit", SqlType::Bit, None, None, None),
-        Spelling("tinyint", SqlType::TinyInt, None, None, None),
-        Spelling("bigint", SqlType::BigInt, None, None, None),
-        Spelling("image", SqlType::VarBinary(Length::Max), Some("0x"), None, None),
-        Spelling(
-            "varbinary",
-            SqlType::VarBinary(Length::Limited(8000)),
-            Some("0x"),
-            None,
-            Some("max length"),
-        ),
-        Spelling("binary", SqlType::Binary(8000), Some("0x"), None, Some("length")),
-        Spelling("text", SqlType::VarChar(Length::Max), quote, quote, None),
-        Spelling("char", SqlType::Char(8000), quote, quote, Some("length")),
-        Spelling(
-            "numeric",
-            SqlType::Decimal {
-                precision: 38,
-                scale: 0,
-            },
-            None,
-            None,
-            Some("precision,scale"),
-        ),
-        Spelling(
-            "decimal",
-            SqlType::Decimal {
-                precision: 38,
-                scale: 0,
-            },
-            None,
-            None,
-            Some("precision,scale"),
-        ),
-        Spelling("money", SqlType::Money, Some("$"), None, None),
-        Spelling("smallmoney", SqlType::SmallMoney, Some("$"), None, None),
-        Spelling("int", SqlType::Int, None, None, None),
-        Spelling("smallint", SqlType::SmallInt, None, None, None),
-        Spelling("float", SqlType::Float, None, None, None),
-        Spelling("real", SqlType::Real, None, None, None),
-        Spelling(
-            "varchar",
-            SqlType::VarChar(Length::Limited(8000)),
-            quote,
-            quote,
-            Some("max length"),
-        ),
-        Spelling("date", SqlType::Date, quote, quote, None),
-        Spelling(
-            "datetime2",
-            SqlType::DateTime2 { scale: 7 },
-            quote,
-            quote,
-            Some("scale"),
-        ),
-        Spelling("datetime", SqlType::DateTime, quote, quote, None),
-        Spelling("smalldatetime", SqlType::SmallDateTime, quote, quote, None),
-    ]
-}
+const SPELLINGS: [Spelling; 28] = [
+    Spelling(
+        "datetimeoffset",
+        SqlType::DateTimeOffset { scale: 7 },
+        QUOTE,
+        QUOTE,
+        Some("scale"),
+    ),
+    Spelling("time", SqlType::Time { scale: 7 }, QUOTE, QUOTE, Some("scale")),
+    Spelling("uniqueidentifier", SqlType::UniqueIdentifier, QUOTE, QUOTE, None),
+    Spelling("ntext", SqlType::NVarChar(Length::Max), Some("N'"), QUOTE, None),
+    Spelling(
+        "nvarchar",
+        SqlType::NVarChar(Length::Limited(4000)),
+        Some("N'"),
+        QUOTE,
+        Some("max length"),
+    ),
+    Spelling("sysname", SqlType::SYSNAME, Some("N'"), QUOTE, None),
+    Spelling("nchar", SqlType::NChar(4000), Some("N'"), QUOTE, Some("length")),
+    Spelling("bit", SqlType::Bit, None, None, None),
+    Spelling("tinyint", SqlType::TinyInt, None, None, None),
+    Spelling("bigint", SqlType::BigInt, None, None, None),
+    Spelling("image", SqlType::VarBinary(Length::Max), Some("0x"), None, None),
+    Spelling(
+        "varbinary",
+        SqlType::VarBinary(Length::Limited(8000)),
+        Some("0x"),
+        None,
+        Some("max length"),
+    ),
+    Spelling("binary", SqlType::Binary(8000), Some("0x"), None, Some("length")),
+    Spelling("text", SqlType::VarChar(Length::Max), QUOTE, QUOTE, None),
+    Spelling("char", SqlType::Char(8000), QUOTE, QUOTE, Some("length")),
+    Spelling(
+        "numeric",
+        SqlType::Decimal {
+            precision: 38,
+            scale: 0,
+        },
+        None,
+        None,
+        Some("precision,scale"),
+    ),
+    Spelling(
+        "decimal",
+        SqlType::Decimal {
+            precision: 38,
+            scale: 0,
+        },
+        None,
+        None,
+        Some("precision,scale"),
+    ),
+    Spelling("money", SqlType::Money, Some("$"), None, None),
+    Spelling("smallmoney", SqlType::SmallMoney, Some("$"), None, None),
+    Spelling("int", SqlType::Int, None, None, None),
+    Spelling("smallint", SqlType::SmallInt, None, None, None),
+    Spelling("float", SqlType::Float, None, None, None),
+    Spelling("real", SqlType::Real, None, None, None),
+    Spelling(
+        "varchar",
+        SqlType::VarChar(Length::Limited(8000)),
+        QUOTE,
+        QUOTE,
+        Some("max length"),
+    ),
+    Spelling("date", SqlType::Date, QUOTE, QUOTE, None),
+    Spelling(
+        "datetime2",
+        SqlType::DateTime2 { scale: 7 },
+        QUOTE,
+        QUOTE,
+        Some("scale"),
+    ),
+    Spelling("datetime", SqlType::DateTime, QUOTE, QUOTE, None),
+    Spelling("smalldatetime", SqlType::SmallDateTime, QUOTE, QUOTE, None),
+];
 
 /// Codes of ODBC 2, which `@ODBCVer = 2` (the default) asks for: dates and times were numbered apart.
 fn code_of_version(name: &str, code: i16, version: i64) -> i16 {
@@ -532,10 +532,10 @@ fn data_types(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Va
     ]);
     let wanted = integer(arguments, 0).unwrap_or(0);
     let version = integer(arguments, 1).unwrap_or(2);
-    for spelling in spellings() {
+    for spelling in &SPELLINGS {
         let code = code_of_version(spelling.0, odbc(spelling.1).code, version);
         if wanted == 0 || wanted == i64::from(code) {
-            answer.push(type_row(&spelling, code));
+            answer.push(type_row(spelling, code));
         }
     }
     answer.send(host).map(|()| 0)
