@@ -514,6 +514,46 @@ fn a_power_cut_during_a_backup_leaves_whole_sets_only() {
     println!("{points} points");
 }
 
+/// After a cut: the database is not there, whole, or in the middle of its restore, which then goes on. Answers its state.
+fn finish_cut_restore(instance: &Arc<Instance>, cut: u64, failed: bool) -> Option<(u8, &'static str)> {
+    let state = instance
+        .slots()
+        .into_iter()
+        .find(|slot| slot.entry().name == "copy")
+        .map(|slot| slot.state().number_and_name());
+    match state {
+        None => assert!(failed),
+        Some((0, _)) => {}
+        Some((1, _)) => {
+            let session = instance.open_session().unwrap();
+            let again = |file, after| {
+                restore(
+                    instance,
+                    &session,
+                    "copy",
+                    &restore_request(RestoreKind::Log, file, after),
+                )
+            };
+            // What was restored already says so with 4326.
+            for file in 2..=3 {
+                let outcome = again(file, AfterRestore::NoRecovery);
+                assert!(
+                    outcome.is_ok() || outcome == Err(vec![4326, 3013]),
+                    "cut {cut}: {outcome:?}"
+                );
+            }
+            let mut recover = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
+            recover.path = None;
+            restore(instance, &session, "copy", &recover).unwrap();
+        }
+        other => panic!(
+            "cut {cut}: {other:?} {:#?}",
+            instance.env.errorlog.lines().iter().rev().take(8).collect::<Vec<_>>()
+        ),
+    }
+    state
+}
+
 /// The power goes at changes of the disk while a chain is restored: afterwards the restore can be begun again.
 #[test]
 fn a_power_cut_during_a_restore_never_leaves_half_a_database() {
@@ -558,41 +598,7 @@ fn a_power_cut_during_a_restore_never_leaves_half_a_database() {
         std::mem::forget(instance);
         let after = cut_disk.after_power_cut(CutPolicy::RandomSectors, cut);
         let (instance, _) = clocked(&after, LogPolicy::native());
-        let state = instance
-            .slots()
-            .into_iter()
-            .find(|slot| slot.entry().name == "copy")
-            .map(|slot| slot.state().number_and_name());
-        match state {
-            None => assert!(outcome.is_err()),
-            Some((0, _)) => {}
-            Some((1, _)) => {
-                let session = instance.open_session().unwrap();
-                let again = |file, after| {
-                    restore(
-                        &instance,
-                        &session,
-                        "copy",
-                        &restore_request(RestoreKind::Log, file, after),
-                    )
-                };
-                // What was restored already says so with 4326.
-                for file in 2..=3 {
-                    let outcome = again(file, AfterRestore::NoRecovery);
-                    assert!(
-                        outcome.is_ok() || outcome == Err(vec![4326, 3013]),
-                        "cut {cut}: {outcome:?}"
-                    );
-                }
-                let mut recover = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
-                recover.path = None;
-                restore(&instance, &session, "copy", &recover).unwrap();
-            }
-            other => panic!(
-                "cut {cut}: {other:?} {:#?}",
-                instance.env.errorlog.lines().iter().rev().take(8).collect::<Vec<_>>()
-            ),
-        }
+        let state = finish_cut_restore(&instance, cut, outcome.is_err());
         if state.is_some() {
             assert_eq!(
                 content(&instance, "copy"),

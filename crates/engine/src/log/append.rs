@@ -190,13 +190,14 @@ impl LogManager {
     fn look_ahead(&self, mut state: MutexGuard<'_, LogState>) {
         let growth_due = std::mem::take(&mut state.growth_due);
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
+        let warming_due = std::mem::take(&mut state.warming_due);
         match self.env.background {
             Background::Inline if growth_due => self.grow_ahead(&mut state),
             Background::Inline => {}
             Background::Threads => {
                 let blocks = state.queue.len();
                 let write_due = blocks >= BACKGROUND_WRITE_BLOCKS && blocks.is_multiple_of(BACKGROUND_WRITE_BLOCKS);
-                if growth_due || (write_due && !state.writer_busy) {
+                if growth_due || warming_due || (write_due && !state.writer_busy) {
                     self.worker.ask(growth_due);
                 }
             }

@@ -26,6 +26,9 @@ use vlf::{
     BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader,
 };
 
+/// How often the background is asked to warm the space ahead, in bytes of log. A good part at a time: every zero written makes
+/// the next durable write pay for an update of the file system's own journal.
+const WARM_EVERY_BYTES: u64 = 16 << 20;
 /// Log blocks in memory at most: open, sealed or being written.
 const BUFFERS_MAX: usize = 64;
 /// Kept free of transactions' records for checkpoints and for blocks that are flushed before they are full.
@@ -167,6 +170,9 @@ pub(crate) struct LogState {
     pub(crate) resizing: bool,
     /// The last free VLF was entered: grow before it is full.
     pub(crate) growth_due: bool,
+    /// The log has moved on by [`WARM_EVERY_BYTES`] since the background last looked for cold space.
+    pub(crate) warming_due: bool,
+    sealed_since_warming: u64,
     pub(crate) warming: Option<WarmChunk>,
     /// No VLF was entered since the log was opened.
     pub(crate) restarted: bool,
@@ -193,6 +199,8 @@ impl LogState {
             staging: None,
             resizing: false,
             growth_due: false,
+            warming_due: false,
+            sealed_since_warming: 0,
             warming: None,
             restarted: true,
             reserved_bytes: 0,
@@ -318,6 +326,11 @@ impl LogState {
         let file_offset = tail.vlf_offset + tail.block_offset;
         tail.block_offset += bytes as u64;
         tail.previous_block_bytes = bytes as u16; // at most 60 KB
+        self.sealed_since_warming += bytes as u64;
+        if self.sealed_since_warming >= WARM_EVERY_BYTES {
+            self.sealed_since_warming = 0;
+            self.warming_due = true;
+        }
         self.queue.push_back(QueuedBlock {
             builder,
             bytes,

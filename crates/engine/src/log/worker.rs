@@ -171,7 +171,8 @@ impl LogState {
             } else {
                 0
             };
-            if let Some(range) = self.cold_range(place, entered_at) {
+            let enough = entered_at + (WARM_AHEAD_BYTES - ahead);
+            if let Some(range) = self.cold_range(place, entered_at).filter(|range| range.start < enough) {
                 let file = self.table.files.get(&place.file)?.handle.clone();
                 let file_offset = vlf.header.start_offset + range.start;
                 return Some((WarmChunk { place, range }, file, file_offset));
