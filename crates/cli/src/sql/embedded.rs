@@ -8,7 +8,7 @@ use engine::instance::Instance;
 use engine::types::{Length, SqlType, Value};
 use lab::client::{Alignment, ClientError, Event, Heading, ServerMessage};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tsql::scalar::convert;
 use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
@@ -48,6 +48,7 @@ impl Channel for Embedded {
             types: Vec::new(),
             server: self.instance.options.server_name.clone(),
         };
+        self.session.cancel_flag().store(false, Ordering::Relaxed);
         match self.session.execute(batch, &mut adapter) {
             BatchOutcome::Disconnected => Err(ClientError::Lost("the session was ended".into())),
             BatchOutcome::Shutdown(_) => Err(ClientError::Lost("the instance was shut down".into())),

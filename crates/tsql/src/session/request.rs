@@ -10,9 +10,9 @@ use crate::ast::{Statement, StatementKind};
 use crate::statements::{Flow, Reach, transaction};
 
 impl Session {
-    /// Begins a request. A session that was ended by KILL answers nothing any more.
+    /// Begins a request. A session that was ended by KILL answers nothing any more. The cancel flag is cleared by whoever
+    /// hands requests over, before each of them: clearing it here would lose a cancellation that came just before.
     pub(super) fn begin_request(&mut self, text: &str) -> Option<BatchOutcome> {
-        self.state.cancel_flag().store(false, Ordering::Relaxed);
         if self.ended.load(Ordering::Relaxed) {
             self.roll_back_ended();
             return Some(BatchOutcome::Disconnected);
