@@ -1,0 +1,81 @@
+//! What the examples share: an instance in a folder of its own, a session, and a clock around a batch.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use disk::OsDisk;
+use engine::errorlog::ErrorLog;
+use engine::instance::{Instance, InstanceOptions};
+use engine::log::LogPolicy;
+use engine::seams::{Background, Environment, SystemClock};
+use engine::types::Value;
+use engine::waits::WaitStatistics;
+use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
+use vlf::ServerVersion;
+
+/// Prints messages, drops everything else.
+struct Quiet;
+
+impl ResultSink for Quiet {
+    fn columns(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, _row: &[Value]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        if message.severity > 10 {
+            println!("Msg {}: {}", message.number, message.text);
+        }
+        Ok(())
+    }
+}
+
+/// Runs a batch that must complete; microseconds.
+pub fn timed(session: &mut Session, batch: &str) -> f64 {
+    let started = Instant::now();
+    assert_eq!(session.execute(batch, &mut Quiet), BatchOutcome::Completed, "{batch}");
+    started.elapsed().as_secs_f64() * 1e6
+}
+
+fn start(folder: &std::path::Path) -> Arc<Instance> {
+    let clock = Arc::new(SystemClock::new());
+    let env = Environment {
+        disk: Arc::new(OsDisk),
+        clock: clock.clone(),
+        background: Background::Threads,
+        waits: Arc::new(WaitStatistics::new()),
+        errorlog: Arc::new(ErrorLog::new(clock)),
+    };
+    let options = InstanceOptions {
+        folder: folder.to_owned(),
+        server_name: "BENCH".to_owned(),
+        version: ServerVersion::V2022,
+        policy: LogPolicy::native(),
+        max_server_memory_bytes: 256 << 20,
+        instant_file_initialization: true,
+    };
+    Instance::start(options, env).unwrap()
+}
+
+/// Runs `work` with a session on a new instance in a temporary folder, which is gone afterwards.
+pub fn with_session(name: &str, work: impl FnOnce(&mut Session)) {
+    let folder = std::env::temp_dir().join(format!("{name}_{}", std::process::id()));
+    let instance = start(&folder);
+    let login = Login {
+        login: "sa".to_owned(),
+        ..Login::default()
+    };
+    let mut session = Session::new(instance.clone(), login).unwrap();
+    work(&mut session);
+    drop(session);
+    instance.shutdown(false).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+}
