@@ -1,9 +1,9 @@
 //! Fills a log as the published recovery experiment does, without SQL in between, forgets the instance as a crash would, and
 //! starts it again: what the engine alone costs. `fill_and_recover FOLDER LOG_MB INITIAL_MB [classic]`
-#![allow(clippy::unwrap_used)]
 
 use engine::catalog::{ColumnDefinition, GrowthEntry, TableDefinition};
 use engine::database::Database;
+use engine::error::{Error, Result};
 use engine::errorlog::ErrorLog;
 use engine::instance::{CreateDatabase, FileSpec, Instance, InstanceOptions, Size};
 use engine::lock::Mode;
@@ -58,15 +58,20 @@ fn table(name: &str) -> TableDefinition {
     }
 }
 
-fn update(session: &mut Session, table: &Table, value: &Value, number: i32) -> engine::error::Result<()> {
+fn update(session: &mut Session, table: &Table, value: &Value, number: i32) -> Result<()> {
     let locks = session.locks().clone();
     let mut scan = table.scan(&locks, ReadMode::Locked(Mode::U))?;
     let mut old = Vec::new();
     while scan.next_batch()? {
         for index in 0..scan.len() {
-            table.layout().decode_into(scan.row(index).unwrap(), &mut old)?;
+            table
+                .layout()
+                .decode_into(scan.row(index).unwrap_or_default(), &mut old)?;
             let new = [old[0].clone(), value.clone(), Value::Int(number)];
-            table.update(session, &scan.locator(index).unwrap(), &old, &new)?;
+            let place = scan
+                .locator(index)
+                .ok_or_else(|| Error::assertion("a row without a place"))?;
+            table.update(session, &place, &old, &new)?;
         }
     }
     session.commit()
@@ -83,7 +88,7 @@ fn options(folder: &str, policy: LogPolicy) -> InstanceOptions {
     }
 }
 
-fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Arc<Database> {
+fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Result<Arc<Database>> {
     let log = FileSpec {
         size_bytes: Some(log_bytes),
         maximum: Some(Size::Bytes(log_bytes_max)),
@@ -96,20 +101,20 @@ fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Arc<Databa
         data: vec![],
         log: vec![log],
     };
-    let database = instance.create_database(&statement).unwrap();
+    let database = instance.create_database(&statement)?;
     println!("created in {:?}", started.elapsed());
-    database
+    Ok(database)
 }
 
 /// Updates one row, each time in a transaction of its own, until the log is full.
-fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) {
-    let object = session.create_table(database, table("vlf_test")).unwrap();
-    let rows = Table::open(database, &object).unwrap();
+fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) -> Result<()> {
+    let object = session.create_table(database, table("vlf_test"))?;
+    let rows = Table::open(database, &object)?;
     let first = [Value::Int(1), Value::text("vlftest"), Value::Int(0)];
-    rows.insert(session, &first, Placement::Anywhere).unwrap();
-    session.commit().unwrap();
-    let mut other = instance.open_session().unwrap();
-    other.create_table(database, table("opentran")).unwrap();
+    rows.insert(session, &first, Placement::Anywhere)?;
+    session.commit()?;
+    let mut other = instance.open_session()?;
+    other.create_table(database, table("opentran"))?;
     let letters = [Value::text("a".repeat(8000)), Value::text("b".repeat(8000))];
     let started = Instant::now();
     let mut updates = 0;
@@ -137,29 +142,33 @@ fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) {
     }
     // The transaction stays open, as a crash would find it.
     std::mem::forget(other);
+    Ok(())
 }
 
-fn main() {
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let (megabytes, initial): (u64, u64) = (arguments[2].parse().unwrap(), arguments[3].parse().unwrap());
+    if arguments.len() < 4 {
+        return Err("usage: fill_and_recover FOLDER LOG_MB INITIAL_MB [classic]".into());
+    }
+    let (megabytes, initial): (u64, u64) = (arguments[2].parse()?, arguments[3].parse()?);
     let policy = if arguments.len() > 4 {
         LogPolicy::classic()
     } else {
         LogPolicy::native()
     };
     let options = options(&arguments[1], policy);
-    let instance = Instance::start(options.clone(), environment()).unwrap();
-    let database = create(&instance, initial << 20, megabytes << 20);
-    let mut session = instance.open_session().unwrap();
-    fill(&instance, &database, &mut session);
-    instance.shutdown(true).unwrap();
+    let instance = Instance::start(options.clone(), environment())?;
+    let database = create(&instance, initial << 20, megabytes << 20)?;
+    let mut session = instance.open_session()?;
+    fill(&instance, &database, &mut session)?;
+    instance.shutdown(true)?;
     std::mem::forget(session);
     drop((database, instance));
     let started = Instant::now();
     let instance = loop {
         match Instance::start(options.clone(), environment()) {
             Ok(instance) => break instance,
-            Err(error) if started.elapsed().as_secs() > 2 => panic!("{error}"),
+            Err(error) if started.elapsed().as_secs() > 2 => return Err(error.into()),
             Err(_) => std::thread::yield_now(),
         }
     };
@@ -172,6 +181,7 @@ fn main() {
     println!(
         "restart {:?}, {:?}",
         started.elapsed(),
-        instance.database("vlf").unwrap().recovery
+        instance.database("vlf")?.recovery
     );
+    Ok(())
 }

@@ -1,5 +1,4 @@
 //! What the examples share: an instance in a folder of its own, a session, and a clock around a batch.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,7 +61,7 @@ fn start(folder: &std::path::Path) -> Arc<Instance> {
         max_server_memory_bytes: 256 << 20,
         instant_file_initialization: true,
     };
-    Instance::start(options, env).unwrap()
+    Instance::start(options, env).expect("an example may stop at the first error")
 }
 
 /// Runs `work` with a session on a new instance in a temporary folder, which is gone afterwards.
@@ -73,9 +72,11 @@ pub fn with_session(name: &str, work: impl FnOnce(&mut Session)) {
         login: "sa".to_owned(),
         ..Login::default()
     };
-    let mut session = Session::new(instance.clone(), login).unwrap();
+    let mut session = Session::new(instance.clone(), login).expect("an example may stop at the first error");
     work(&mut session);
     drop(session);
-    instance.shutdown(false).unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
+    instance
+        .shutdown(false)
+        .expect("an example may stop at the first error");
+    std::fs::remove_dir_all(folder).expect("an example may stop at the first error");
 }
