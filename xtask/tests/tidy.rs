@@ -9,7 +9,9 @@ const FILE_LINES_MAX: usize = 1_000;
 const FUNCTION_LINES_MAX: usize = 70;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+    // Asked when the test runs, not when it was built: a build folder may be shared by several checkouts.
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo tells its tests where their package is");
+    Path::new(&folder).parent().unwrap().to_path_buf()
 }
 
 fn sources() -> Vec<(PathBuf, String)> {

@@ -32,7 +32,7 @@ use crate::txn::TransactionTable;
 use identity::Identities;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use truncation::BackupHolds;
 use vlf::Lsn;
 
@@ -56,6 +56,8 @@ pub struct Database {
     checkpointing: Mutex<()>,
     /// Log bytes flushed when the last checkpoint began.
     flushed_at_checkpoint: AtomicU64,
+    /// The last automatic checkpoint failed, and the error log says so.
+    pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
     internal_locks: LockOwner,
     holds: BackupHolds,

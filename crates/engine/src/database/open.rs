@@ -26,7 +26,7 @@ use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use vlf::{Lsn, ServerVersion};
 
 /// Seconds between two progress lines of one phase.
@@ -306,6 +306,7 @@ impl Parts {
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
             flushed_at_checkpoint: AtomicU64::new(0),
+            checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             internal_locks,
             holds: BackupHolds::default(),

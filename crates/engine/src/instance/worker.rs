@@ -7,7 +7,7 @@
 use super::Instance;
 use crate::database::Database;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -56,8 +56,9 @@ pub fn run_due_checkpoints(instance: &Instance) {
         if !is_due(&database, minutes * 60 * REDO_BYTES_PER_SECOND) {
             continue;
         }
-        if let Err(error) = database.checkpoint() {
-            report_once(instance, &database, &error);
+        match database.checkpoint() {
+            Ok(()) => database.checkpoint_failing.store(false, Ordering::Relaxed),
+            Err(error) => report_once(instance, &database, &error),
         }
     }
 }
@@ -74,10 +75,9 @@ fn is_due(database: &Database, log_bytes_between: u64) -> bool {
     !database.keeps_log_for_backup() && is_nearly_full && has_moved_on
 }
 
-static REPORTED: AtomicBool = AtomicBool::new(false);
-
+/// Says so at the first failure in a row of a database; the next look, a moment later, would fail for the same reason.
 fn report_once(instance: &Instance, database: &Database, error: &crate::error::Error) {
-    if !REPORTED.swap(true, Ordering::Relaxed) {
+    if !database.checkpoint_failing.swap(true, Ordering::Relaxed) {
         let text = format!("Automatic checkpointing is failing in database '{}'.", database.name());
         instance.env.errorlog.write("spid1s", text);
         instance.env.errorlog.write_error("spid1s", error);

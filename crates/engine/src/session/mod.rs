@@ -18,7 +18,7 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
-use crate::store::{ReadMode, StoreContext};
+use crate::store::StoreContext;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::Lsn;
@@ -34,16 +34,6 @@ pub enum Isolation {
     RepeatableRead,
     /// As REPEATABLE READ, with the whole table locked against new rows.
     Serializable,
-}
-
-impl Isolation {
-    /// How the store reads rows at this level.
-    pub fn read_mode(self) -> ReadMode {
-        match self {
-            Isolation::ReadUncommitted => ReadMode::Uncommitted,
-            Isolation::ReadCommitted | Isolation::RepeatableRead | Isolation::Serializable => ReadMode::Committed,
-        }
-    }
 }
 
 /// The session's transaction in one database.
