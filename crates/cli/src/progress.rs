@@ -11,6 +11,8 @@ pub struct Progress {
     begin: Instant,
     units: u64,
     done: u64,
+    /// `growth (1 of 4)`.
+    experiment: String,
 }
 
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
@@ -26,6 +28,7 @@ impl Progress {
             begin: Instant::now(),
             units: 0,
             done: 0,
+            experiment: String::new(),
         }
     }
 
@@ -59,8 +62,16 @@ impl Observer for Progress {
         }
     }
 
+    fn experiment(&mut self, name: &str, ordinal: usize, count: usize) {
+        self.experiment = if count == 1 {
+            name.to_string()
+        } else {
+            format!("{name} ({ordinal} of {count})")
+        };
+    }
+
     fn step(&mut self, configuration: &str, run: usize, label: &str) {
-        let text = format!("{configuration}, run {run}: {label}");
+        let text = format!("{}, {configuration}, run {run}: {label}", self.experiment);
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => {

@@ -18,6 +18,7 @@ const REPORT_FILE: &str = "report.html";
 /// Runs it.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let experiment = catalogue::load(&options.experiment).map_err(|error| Failure::Usage(error.to_string()))?;
+    let experiments = [experiment];
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupt))?;
@@ -31,32 +32,37 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         interrupt,
     };
     let mut progress = Progress::new();
-    let outcome = driver::run(&experiment, &options_of_run, &mut progress);
+    let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
-    conclude(&experiment, options, outcome?)
+    conclude(&experiments, options, outcome?)
 }
 
-fn conclude(experiment: &Experiment, options: &RunOptions, outcome: Outcome) -> Result<(), Failure> {
+fn conclude(experiments: &[Experiment], options: &RunOptions, outcome: Outcome) -> Result<(), Failure> {
     let report_path = options.out.join(REPORT_FILE);
-    std::fs::write(&report_path, report::render(experiment, &outcome.results))?;
+    std::fs::write(&report_path, report::render(&outcome.file))?;
     let mut out = io::stdout().lock();
-    for line in report::summary(experiment, &outcome.results) {
-        writeln!(out, "{line}")?;
+    for (experiment, results) in experiments.iter().zip(&outcome.file.experiments) {
+        for line in report::summary(experiment, results) {
+            writeln!(out, "{line}")?;
+        }
     }
     writeln!(out, "\nreport   {}", report_path.display())?;
     writeln!(out, "results  {}", options.out.join(RESULTS_FILE).display())?;
-    if let Some(error) = outcome.failure {
-        let kept = format!("{error}; what was measured until then is kept");
+    if let Some((name, error)) = outcome.failures.first() {
+        let kept = format!("{name}: {error}; what was measured until then is kept");
         return Err(if outcome.interrupted {
             Failure::Interrupted(kept)
         } else {
             Failure::Failed(kept)
         });
     }
-    if !outcome.results.all_checks_passed() {
+    if !outcome.file.experiments.iter().all(Results::all_checks_passed) {
         return Err(Failure::Failed("a check failed; see the report".into()));
     }
-    let missed = missed_thresholds(experiment, &outcome.results);
+    let all = experiments.iter().zip(&outcome.file.experiments);
+    let missed: Vec<String> = all
+        .flat_map(|(experiment, results)| missed_thresholds(experiment, results))
+        .collect();
     if missed.is_empty() {
         Ok(())
     } else {
@@ -105,6 +111,7 @@ mod tests {
         let threshold = |min, max| Threshold {
             measure: "fill_s".into(),
             configuration: "bad".into(),
+            ratio_to: None,
             min,
             max,
         };

@@ -55,7 +55,7 @@ fn the_recovery_experiment_runs_to_its_report() {
     let json: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
     assert_eq!(json["complete"], true);
-    let configurations = json["configurations"].as_array().unwrap();
+    let configurations = json["experiments"][0]["configurations"].as_array().unwrap();
     let vlfs: Vec<(&str, f64)> = configurations
         .iter()
         .map(|each| {

@@ -1,6 +1,7 @@
 //! The experiments that come with the program, and those a user brings along.
 
 use crate::experiment::{Experiment, ExperimentError};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where an experiment's scripts are.
@@ -11,6 +12,8 @@ pub enum Scripts {
     BuiltIn,
     /// In a folder: the one the TOML file is in.
     Folder(PathBuf),
+    /// Their texts by name, as a results file keeps them.
+    Texts(BTreeMap<String, String>),
 }
 
 /// One experiment of the program: name, TOML, and its scripts by name.
@@ -53,6 +56,10 @@ impl Scripts {
                     .map(|(_, text)| text.to_string())
                     .ok_or_else(|| "no such script in the program".to_string())
             }
+            Scripts::Texts(texts) => texts
+                .get(file)
+                .cloned()
+                .ok_or_else(|| "no such script in the results".to_string()),
             Scripts::Folder(folder) => {
                 let path = folder.join(file);
                 std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))

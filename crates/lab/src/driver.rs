@@ -1,4 +1,5 @@
-//! Runs an experiment: for each run, for each configuration, a fresh server, the steps in order, results saved after each.
+//! Runs experiments one after the other: for each run, for each configuration, a fresh server, the steps in order, results
+//! saved after each. An experiment that fails is told and the next one begins; a wish to stop ends them all.
 //!
 //! Runs alternate between the configurations (a b c, a b c) rather than finishing one first, so that a machine that grows
 //! slower or faster meanwhile does so for all of them.
@@ -9,7 +10,7 @@ use crate::client::ClientError;
 use crate::environment;
 use crate::experiment::{Experiment, ExperimentError};
 use crate::plan::{self, Setup};
-use crate::results::{ConfigurationResults, Results};
+use crate::results::{ConfigurationResults, Results, RunFile};
 use crate::server_process::StartError;
 use std::fmt;
 use std::fs;
@@ -17,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// What the caller chooses.
 #[derive(Debug, Clone)]
@@ -37,16 +39,18 @@ pub struct RunOptions {
 
 /// Sees a run go on.
 pub trait Observer {
-    /// The run has this many units of work.
+    /// All experiments together have this many units of work, each about a millisecond of an ordinary machine.
     fn begin(&mut self, units: u64);
+    /// An experiment begins: the `ordinal`-th of `count`.
+    fn experiment(&mut self, name: &str, ordinal: usize, count: usize);
     /// A step begins.
     fn step(&mut self, configuration: &str, run: usize, label: &str);
     /// So many units are done.
     fn advance(&mut self, units: u64);
 }
 
-/// Units of work of one run of one configuration.
-pub const UNITS_PER_RUN: u64 = 1000;
+/// Units of work in a second that was expected.
+const UNITS_PER_SECOND: f64 = 1000.0;
 
 /// Why a run stopped, or did not begin.
 #[derive(Debug)]
@@ -104,78 +108,183 @@ impl LabError {
 #[derive(Debug)]
 pub struct Outcome {
     /// As in `results.json`.
-    pub results: Results,
-    /// The failure that ended it.
-    pub failure: Option<LabError>,
-    /// Whether the failure was the caller's wish to stop.
+    pub file: RunFile,
+    /// The experiments that failed, by name.
+    pub failures: Vec<(String, LabError)>,
+    /// Whether the caller wished to stop.
     pub interrupted: bool,
+}
+
+/// An experiment and what is to be run of it.
+struct Job<'a> {
+    experiment: &'a Experiment,
+    setups: Vec<Setup>,
+    runs: usize,
+    /// Units of one run of one configuration.
+    units: u64,
+}
+
+/// Where a run stands among all of them.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Index of the configuration.
+    configuration: usize,
+    /// Number of the run, from 1.
+    run: usize,
+    /// Units of work done before it.
+    units_before: u64,
+    /// Units of work of this run.
+    units: u64,
+}
+
+/// The results file in the making, open at one experiment.
+struct Ledger<'a> {
+    file: &'a mut RunFile,
+    experiment: usize,
+    begin: Instant,
+    path: &'a Path,
+}
+
+impl Ledger<'_> {
+    fn results(&mut self) -> Option<&mut Results> {
+        self.file.experiments.get_mut(self.experiment)
+    }
+
+    fn configuration(&mut self, index: usize) -> Option<&mut ConfigurationResults> {
+        self.results()?.configurations.get_mut(index)
+    }
+
+    fn save(&mut self) -> Result<(), LabError> {
+        self.file.elapsed_s = self.begin.elapsed().as_secs_f64();
+        let saved = self.file.save(self.path);
+        saved.map_err(|error| LabError::Io(self.path.to_path_buf(), error))
+    }
 }
 
 /// Name of the results file in the output folder.
 pub const RESULTS_FILE: &str = "results.json";
 const DATA_FOLDER: &str = "data";
 
-/// Runs the experiment.
+/// Runs the experiments.
 ///
 /// # Errors
-/// What keeps it from beginning; everything later is in the [`Outcome`].
-pub fn run(experiment: &Experiment, options: &RunOptions, observer: &mut dyn Observer) -> Result<Outcome, LabError> {
-    let setups = chosen_setups(experiment, options)?;
-    let runs = match options.runs {
-        Some(runs) => runs,
-        None => scale(experiment, &options.scale)?.runs,
-    };
+/// What keeps the first from beginning; everything later is in the [`Outcome`].
+pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn Observer) -> Result<Outcome, LabError> {
+    let begin = Instant::now();
+    let jobs: Vec<Job<'_>> = experiments
+        .iter()
+        .map(|experiment| job(experiment, options))
+        .collect::<Result<_, _>>()?;
     let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
-    let mut results = Results {
-        experiment: experiment.name.clone(),
-        scale: options.scale.clone(),
+    let mut file = RunFile {
+        product_version: env!("CARGO_PKG_VERSION").into(),
         started: now_iso8601(),
-        complete: false,
-        stopped: None,
+        scale: options.scale.clone(),
         environment,
-        configurations: setups.iter().map(empty_results).collect(),
+        ..RunFile::default()
     };
-    observer.begin(UNITS_PER_RUN * (runs * setups.len()) as u64);
-    let failure = run_all(experiment, options, &setups, runs, &mut results, observer).err();
-    results.complete = failure.is_none();
-    results.stopped = failure.as_ref().map(ToString::to_string);
-    save(&results, &options.out)?;
-    let interrupted = failure.as_ref().is_some_and(LabError::is_interrupt);
+    observer.begin(jobs.iter().map(Job::units_in_all).sum());
+    let path = options.out.join(RESULTS_FILE);
+    let mut failures = Vec::new();
+    let mut units_before = 0;
+    for (index, job) in jobs.iter().enumerate() {
+        observer.experiment(&job.experiment.name, index + 1, jobs.len());
+        file.experiments.push(empty_results(job, options));
+        let mut ledger = Ledger {
+            file: &mut file,
+            experiment: index,
+            begin,
+            path: &path,
+        };
+        let failure = run_job(job, options, units_before, &mut ledger, observer).err();
+        ledger.save()?;
+        units_before += job.units_in_all();
+        observer.advance(units_before);
+        if let Some(error) = failure {
+            failures.push((job.experiment.name.clone(), error));
+        }
+        if is_stopped(options) {
+            break;
+        }
+    }
+    let interrupted = failures.iter().any(|(_, error)| error.is_interrupt());
+    file.complete = failures.is_empty() && file.experiments.len() == jobs.len();
+    file.stopped = failures.first().map(|(name, error)| format!("{name}: {error}"));
+    file.elapsed_s = begin.elapsed().as_secs_f64();
+    file.save(&path).map_err(|error| LabError::Io(path, error))?;
     Ok(Outcome {
-        results,
-        failure,
+        file,
+        failures,
         interrupted,
     })
 }
 
-fn run_all(
-    experiment: &Experiment,
+fn job<'a>(experiment: &'a Experiment, options: &RunOptions) -> Result<Job<'a>, LabError> {
+    let scale = scale(experiment, &options.scale)?;
+    let runs = options.runs.unwrap_or(scale.runs);
+    let all = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
+    let of_one_run = scale.expected_s * UNITS_PER_SECOND / (all.len() * scale.runs).max(1) as f64;
+    Ok(Job {
+        experiment,
+        setups: chosen_setups(all, options)?,
+        runs,
+        units: (of_one_run as u64).max(1),
+    })
+}
+
+impl Job<'_> {
+    fn units_in_all(&self) -> u64 {
+        self.units * (self.runs * self.setups.len()) as u64
+    }
+}
+
+/// Runs one experiment and notes how it ended.
+fn run_job(
+    job: &Job<'_>,
     options: &RunOptions,
-    setups: &[Setup],
-    runs: usize,
-    results: &mut Results,
+    units_before: u64,
+    ledger: &mut Ledger<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), LabError> {
+    let begin = Instant::now();
+    let outcome = run_all(job, options, units_before, ledger, observer);
+    if let Some(results) = ledger.results() {
+        results.elapsed_s = begin.elapsed().as_secs_f64();
+        results.complete = outcome.is_ok();
+        results.stopped = outcome.as_ref().err().map(ToString::to_string);
+    }
+    outcome
+}
+
+fn run_all(
+    job: &Job<'_>,
+    options: &RunOptions,
+    units_before: u64,
+    ledger: &mut Ledger<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(), LabError> {
     let data = options.out.join(DATA_FOLDER);
-    let mut done = 0;
-    for run in 1..=runs {
-        for (index, setup) in setups.iter().enumerate() {
+    let mut place = Place {
+        configuration: 0,
+        run: 1,
+        units_before,
+        units: job.units,
+    };
+    for run in 1..=job.runs {
+        for (index, setup) in job.setups.iter().enumerate() {
+            (place.run, place.configuration) = (run, index);
             remove_folder(&data)?;
-            let finished =
-                steps::OneRun::new(experiment, setup, options, &data, (run, done)).run(results, index, observer);
             // The databases of a failed run are kept for a look at them.
-            finished?;
+            steps::OneRun::new(job.experiment, setup, options, &data, place).run(ledger, observer)?;
             remove_folder(&data)?;
-            done += UNITS_PER_RUN;
-            observer.advance(done);
+            place.units_before += place.units;
+            observer.advance(place.units_before);
         }
     }
     Ok(())
 }
 
-fn chosen_setups(experiment: &Experiment, options: &RunOptions) -> Result<Vec<Setup>, LabError> {
-    let scale = scale(experiment, &options.scale)?;
-    let mut setups = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
+fn chosen_setups(mut setups: Vec<Setup>, options: &RunOptions) -> Result<Vec<Setup>, LabError> {
     let known: Vec<String> = setups.iter().map(|setup| setup.name.clone()).collect();
     if !options.only.is_empty() {
         setups.retain(|setup| options.only.iter().any(|wanted| setup.is_named(wanted)));
@@ -202,7 +311,20 @@ fn scale<'a>(experiment: &'a Experiment, name: &str) -> Result<&'a crate::experi
     })
 }
 
-fn empty_results(setup: &Setup) -> ConfigurationResults {
+fn empty_results(job: &Job<'_>, options: &RunOptions) -> Results {
+    Results {
+        experiment: job.experiment.name.clone(),
+        title: job.experiment.title.clone(),
+        scale: options.scale.clone(),
+        started: now_iso8601(),
+        toml: job.experiment.text.clone(),
+        scripts: job.experiment.script_texts(),
+        configurations: job.setups.iter().map(empty_configuration).collect(),
+        ..Results::default()
+    }
+}
+
+fn empty_configuration(setup: &Setup) -> ConfigurationResults {
     ConfigurationResults {
         name: setup.name.clone(),
         base: setup.base.clone(),
@@ -210,11 +332,6 @@ fn empty_results(setup: &Setup) -> ConfigurationResults {
         settings: setup.settings(),
         ..ConfigurationResults::default()
     }
-}
-
-fn save(results: &Results, out: &Path) -> Result<(), LabError> {
-    let path = out.join(RESULTS_FILE);
-    results.save(&path).map_err(|error| LabError::Io(path, error))
 }
 
 fn remove_folder(folder: &Path) -> Result<(), LabError> {

@@ -53,6 +53,9 @@ pub struct Experiment {
     /// The scripts the steps name.
     #[serde(skip)]
     pub scripts: Scripts,
+    /// The text this was read from.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// One size of the experiment.
@@ -63,12 +66,19 @@ pub struct Scale {
     pub description: String,
     /// Runs of each configuration unless the command line says otherwise.
     pub runs: usize,
+    /// Seconds that all its runs take together on an ordinary machine: what the time left is reckoned by at first.
+    #[serde(default = "expected_seconds")]
+    pub expected_s: f64,
     /// Whether it is left out of help texts.
     #[serde(default)]
     pub hidden: bool,
     /// Values for `$(name)`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
+}
+
+fn expected_seconds() -> f64 {
+    20.0
 }
 
 /// Settings of the server that the matrix does not vary.
@@ -170,6 +180,16 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The script the step names, if it names one.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Step::Sql { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+}
+
 fn main_connection() -> String {
     "main".into()
 }
@@ -252,7 +272,7 @@ pub struct Doubt {
     pub text: String,
 }
 
-/// A limit on a measurement's median.
+/// A limit on a measurement's median, or on its ratio to another configuration's.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threshold {
@@ -260,6 +280,9 @@ pub struct Threshold {
     pub measure: String,
     /// The configuration, as `bad` (under every matrix value) or `bad-classic`.
     pub configuration: String,
+    /// Divide the median by the one of this configuration (under the same matrix value) first.
+    #[serde(default)]
+    pub ratio_to: Option<String>,
     /// The most it may be.
     pub max: Option<f64>,
     /// The least it may be.
@@ -289,6 +312,7 @@ impl Experiment {
     pub fn parse(text: &str, scripts: Scripts) -> Result<Experiment, ExperimentError> {
         let mut experiment: Experiment = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
         experiment.scripts = scripts;
+        experiment.text = text.to_string();
         let faults = experiment.faults();
         if faults.is_empty() {
             return Ok(experiment);
@@ -301,6 +325,14 @@ impl Experiment {
         let published = self.published.as_ref()?;
         let found = published.configuration.iter().find(|each| each.name == base)?;
         Some(&found.measurements)
+    }
+
+    /// The texts of the scripts the steps name.
+    pub fn script_texts(&self) -> BTreeMap<String, String> {
+        let named = self.step.iter().filter_map(Step::file);
+        named
+            .filter_map(|file| Some((file.to_string(), self.scripts.read(file).ok()?)))
+            .collect()
     }
 
     /// Every measurement the steps make, in their order.
@@ -343,7 +375,7 @@ impl Experiment {
 
     fn add_script_faults(&self, faults: &mut Vec<String>) {
         for step in &self.step {
-            if let Step::Sql { file, .. } = step
+            if let Some(file) = step.file()
                 && let Err(error) = self.scripts.read(file)
             {
                 faults.push(format!("[[step]] file = {file:?}: {error}"));

@@ -1,24 +1,73 @@
 //! The results of a run as one JSON file, rewritten after every step so that an interrupted run keeps what it measured.
 //!
 //! ```text
-//! { "experiment": "recovery", "scale": "quick", "environment": { ... }, "configurations": [
-//!     { "name": "bad-classic", "settings": { ... }, "checks": [ ... ],
-//!       "measurements": { "fill_s": { "median": 1.2, "min": 1.1, "max": 1.4, "runs": 3, "values": [ ... ] } } } ] }
+//! { "product_version": "0.1.0", "scale": "quick", "environment": { ... }, "experiments": [
+//!     { "experiment": "recovery", "toml": "...", "scripts": { ... }, "configurations": [
+//!         { "name": "bad-classic", "settings": { ... }, "checks": [ ... ],
+//!           "measurements": { "fill_s": { "median": 1.2, "min": 1.1, "max": 1.4, "runs": 3, "values": [ ... ] } },
+//!           "waits": [ ... ], "vlf_map": [ ... ], "growth_events": [ ... ], "latencies": { ... } } ] } ] }
 //! ```
-//! Names of measurements end with their unit: `_s` seconds, `_count` or none a count.
+//! Names of measurements end with their unit: `_s` seconds, `_bytes` bytes, `_count` or none a count. Fields are only ever
+//! added; a file of an older version is read with the new ones empty.
+//!
+//! Invariant: a report needs nothing but this file: each experiment's own text and scripts are in it.
 
+use crate::catalogue::Scripts;
 use crate::environment::Environment;
+use crate::experiment::{Experiment, ExperimentError};
 use crate::statistics::Measurement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Everything one run found out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Everything one call of `vlflab run` found out: what `results.json` holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunFile {
+    /// Version of this program.
+    pub product_version: String,
+    /// When it began: UTC, ISO 8601.
+    pub started: String,
+    /// Seconds it took, as far as it got.
+    #[serde(default)]
+    pub elapsed_s: f64,
+    /// Whether every experiment ran to its end.
+    pub complete: bool,
+    /// Why it stopped early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// Name of the scale.
+    pub scale: String,
+    /// The machine this program ran on.
+    pub environment: Environment,
+    /// The server measured, when it is not this program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetServer>,
+    /// One entry per experiment, in the order they ran.
+    pub experiments: Vec<Results>,
+}
+
+/// A server that was there before: `--target`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TargetServer {
+    /// `host:port`.
+    pub address: String,
+    /// `SERVERPROPERTY('ProductVersion')`: `16.0.4135.4`.
+    pub product_version: String,
+    /// `SERVERPROPERTY('Edition')`.
+    pub edition: String,
+    /// The version whose VLF rules predict for it.
+    pub rules_of: String,
+}
+
+/// Everything one experiment found out.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Name of the experiment.
     pub experiment: String,
+    /// Its headline.
+    #[serde(default)]
+    pub title: String,
     /// Name of the scale.
     pub scale: String,
     /// When it began: UTC, ISO 8601.
@@ -28,10 +77,47 @@ pub struct Results {
     /// Why it stopped early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
-    /// The machine.
-    pub environment: Environment,
+    /// Seconds it took, as far as it got.
+    #[serde(default)]
+    pub elapsed_s: f64,
+    /// The experiment's file.
+    #[serde(default)]
+    pub toml: String,
+    /// The scripts it names.
+    #[serde(default)]
+    pub scripts: BTreeMap<String, String>,
+    /// What was left out or done in another way, and why.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Every limit that was looked at, kept or missed.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdResult>,
     /// What was measured, in the order of the experiment.
     pub configurations: Vec<ConfigurationResults>,
+}
+
+/// A limit of the experiment's file and what became of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ThresholdResult {
+    /// `bad-classic`.
+    pub configuration: String,
+    /// The measurement's name.
+    pub measure: String,
+    /// For a limit on a ratio: the configuration the median was divided by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_to: Option<String>,
+    /// The median, or the ratio of two medians; none when it was not measured.
+    pub value: Option<f64>,
+    /// The least it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The most it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Whether the limit was missed.
+    pub missed: bool,
+    /// The same in a sentence.
+    pub text: String,
 }
 
 /// The results of one configuration.
@@ -52,6 +138,81 @@ pub struct ConfigurationResults {
     /// The server's error log of the last run's recovery, as far as it concerns the database.
     #[serde(default)]
     pub error_log: Vec<String>,
+    /// Waits of the last run between the steps `clear_waits` and `read_waits`, longest first, harmless ones left out.
+    #[serde(default)]
+    pub waits: Vec<Wait>,
+    /// The log's VLFs when they were last counted.
+    #[serde(default)]
+    pub vlf_map: Vec<VlfMapFile>,
+    /// How the log grew during the last run's steps with `watch_log`.
+    #[serde(default)]
+    pub growth_events: Vec<GrowthEvent>,
+    /// Latencies of the last run's `clients` steps, by the step's name.
+    #[serde(default)]
+    pub latencies: BTreeMap<String, Latencies>,
+}
+
+/// One row of `sys.dm_os_wait_stats`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Wait {
+    /// `WRITELOG`.
+    pub wait_type: String,
+    /// How often somebody waited.
+    pub waiting_tasks_count: u64,
+    /// All waits together, milliseconds.
+    pub wait_time_ms: u64,
+    /// The longest, milliseconds.
+    pub max_wait_time_ms: u64,
+    /// Part of the time spent waiting for a processor after the wait was over, milliseconds.
+    pub signal_wait_time_ms: u64,
+}
+
+/// The VLFs of one log file, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct VlfMapFile {
+    /// As in `sys.database_files`; a log file is usually 2.
+    pub file_id: u32,
+    /// Neighbours of the same size and status, joined.
+    pub runs: Vec<VlfRun>,
+}
+
+/// Neighbouring VLFs that look alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct VlfRun {
+    /// How many.
+    pub vlf_count: u64,
+    /// Size of each, bytes.
+    pub vlf_bytes: u64,
+    /// 0 never used, 1 reusable, 2 active.
+    pub status: u8,
+}
+
+/// The log at a moment while it grew.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GrowthEvent {
+    /// Seconds since the step began.
+    pub at_s: f64,
+    /// Size of the log, bytes.
+    pub log_bytes: u64,
+    /// Its VLFs.
+    pub vlf_count: u64,
+}
+
+/// How long single transactions took, microseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Latencies {
+    /// How many were timed.
+    pub count: u64,
+    /// Half took at most this long.
+    pub p50_us: f64,
+    /// 95 % took at most this long.
+    pub p95_us: f64,
+    /// 99 % took at most this long.
+    pub p99_us: f64,
+    /// 99.9 % took at most this long.
+    pub p999_us: f64,
+    /// The slowest.
+    pub max_us: f64,
 }
 
 /// One thing verified, over all runs.
@@ -131,9 +292,34 @@ impl Results {
             .find(|each| each.base == base && each.variant() == variant)
     }
 
+    /// The experiment as it was run, read back from its text.
+    ///
+    /// # Errors
+    /// The text is not an experiment this version understands.
+    pub fn experiment(&self) -> Result<Experiment, ExperimentError> {
+        Experiment::parse(&self.toml, Scripts::Texts(self.scripts.clone()))
+    }
+}
+
+impl RunFile {
+    /// Every limit that was missed, in words.
+    pub fn missed_thresholds(&self) -> Vec<&str> {
+        let all = self.experiments.iter().flat_map(|each| &each.thresholds);
+        all.filter(|each| each.missed).map(|each| each.text.as_str()).collect()
+    }
+
     /// As JSON text.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("maps with text keys, text and numbers always have a JSON form")
+    }
+
+    /// Reads a results file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not one.
+    pub fn load(path: &Path) -> io::Result<RunFile> {
+        let text = std::fs::read(path)?;
+        serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
     /// Writes the file so that a reader sees the old text or the new, never half of one.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lab::environment::Environment;
-use lab::results::{ConfigurationResults, Results};
+use lab::results::{ConfigurationResults, Results, RunFile};
 use lab::{catalogue, plan, report};
 
 /// Figures of a full-scale run as it might come out: name, then `fill`, discovery, analysis, redo, undo of each run.
@@ -41,7 +41,7 @@ const FIGURES: [(&str, &[[f64; 5]]); 4] = [
     ),
 ];
 
-fn results() -> Results {
+fn results() -> RunFile {
     let experiment = catalogue::load("recovery").unwrap();
     let setups = plan::setups(&experiment, &experiment.scale["full"]).unwrap();
     let configurations = setups.iter().map(|setup| {
@@ -76,28 +76,39 @@ fn results() -> Results {
         found.error_log = vec!["2026-11-20 21:00:00.02 spid18s     Starting up database 'vlf'.".into()];
         found
     });
-    Results {
+    let recovery = Results {
         experiment: "recovery".into(),
+        title: experiment.title.clone(),
         scale: "full".into(),
         started: "2026-11-20T21:00:00Z".into(),
         complete: true,
-        stopped: None,
+        toml: experiment.text.clone(),
+        scripts: experiment.script_texts(),
+        configurations: configurations.collect(),
+        ..Results::default()
+    };
+    RunFile {
+        product_version: "0.1.0".into(),
+        started: "2026-11-20T21:00:00Z".into(),
+        complete: true,
+        scale: "full".into(),
         environment: Environment {
             cpu: "A <fast> processor & more".into(),
             optimized_build: true,
             ..Environment::default()
         },
-        configurations: configurations.collect(),
+        experiments: vec![recovery],
+        ..RunFile::default()
     }
 }
 
 #[test]
 fn the_results_file_keeps_its_contract() {
     let json: serde_json::Value = serde_json::from_str(&results().to_json()).unwrap();
-    assert_eq!(json["experiment"], "recovery");
+    assert_eq!(json["experiments"][0]["experiment"], "recovery");
     assert_eq!(json["scale"], "full");
     assert!(json["environment"]["cpu"].is_string());
-    let bad = &json["configurations"][0];
+    let bad = &json["experiments"][0]["configurations"][0];
     assert_eq!(bad["name"], "bad-classic");
     assert_eq!(bad["settings"]["log_policy"], "classic");
     assert_eq!(bad["settings"]["sql_version"], "2005");
@@ -127,7 +138,7 @@ fn results_survive_the_file() {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("results.json");
     results().save(&path).unwrap();
-    let read: Results = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let read = RunFile::load(&path).unwrap();
     assert_eq!(read, results());
     assert_eq!(
         std::fs::read_dir(&folder).unwrap().count(),
@@ -139,8 +150,7 @@ fn results_survive_the_file() {
 
 #[test]
 fn the_report_says_what_was_measured_and_needs_nothing_else() {
-    let experiment = catalogue::load("recovery").unwrap();
-    let html = report::render(&experiment, &results());
+    let html = report::render(&results());
     for part in [
         "The silent wait before recovery begins took 1,000 times as long",
         "Filling the log took 1.39 times as long: 61.2 s with 20,480 VLFs against 44.0 s with 16 VLFs, medians of 3 runs.",
@@ -177,14 +187,14 @@ fn the_report_says_what_was_measured_and_needs_nothing_else() {
 
 #[test]
 fn a_run_that_was_cut_short_says_so() {
-    let experiment = catalogue::load("recovery").unwrap();
-    let mut results = results();
+    let mut file = results();
+    let results = &mut file.experiments[0];
     results.stopped = Some("interrupted".into());
     results
         .configurations
         .iter_mut()
         .for_each(|each| each.measurements.clear());
-    let html = report::render(&experiment, &results);
+    let html = report::render(&file);
     assert!(html.contains("stopped early (interrupted)"));
     assert!(html.contains("was not measured for both logs"));
 }

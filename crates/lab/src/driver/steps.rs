@@ -1,11 +1,11 @@
 //! One run of one configuration: its server, its connections, and the steps.
 
-use super::{LabError, Observer, RunOptions, UNITS_PER_RUN, is_stopped, save};
+use super::{LabError, Ledger, Observer, Place, RunOptions, is_stopped};
 use crate::client::{ClientError, Connection, Event, ServerMessage, Target};
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
-use crate::results::{ConfigurationResults, Results};
+use crate::results::ConfigurationResults;
 use crate::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ pub(super) struct OneRun<'a> {
     options: &'a RunOptions,
     data: PathBuf,
     password: String,
-    run: usize,
-    units_before: u64,
+    place: Place,
     server: Option<ServerProcess>,
     connections: HashMap<String, Connection>,
     /// What this run measured so far.
@@ -33,13 +32,12 @@ pub(super) struct OneRun<'a> {
 }
 
 impl<'a> OneRun<'a> {
-    /// `(run, units)`: the number of the run, and the units of work done before it.
     pub(super) fn new(
         experiment: &'a Experiment,
         setup: &'a Setup,
         options: &'a RunOptions,
         data: &Path,
-        (run, units_before): (usize, u64),
+        place: Place,
     ) -> OneRun<'a> {
         OneRun {
             experiment,
@@ -47,21 +45,15 @@ impl<'a> OneRun<'a> {
             options,
             data: data.to_path_buf(),
             password: random_password(),
-            run,
-            units_before,
+            place,
             server: None,
             connections: HashMap::new(),
             values: BTreeMap::new(),
         }
     }
 
-    /// Runs every step; what it finds goes to the configuration `index` of `results`, saved after each step.
-    pub(super) fn run(
-        mut self,
-        results: &mut Results,
-        index: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<(), LabError> {
+    /// Runs every step; what it finds goes to the ledger, saved after each step.
+    pub(super) fn run(mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
         self.server = Some(self.start_server()?);
         let steps = &self.experiment.step;
         let weights: u64 = steps.iter().map(Step::weight).sum();
@@ -70,19 +62,19 @@ impl<'a> OneRun<'a> {
             if is_stopped(self.options) {
                 return Err(LabError::Interrupted);
             }
-            observer.step(&self.setup.name, self.run, step.label());
-            let units_at = |weight: u64| self.units_before + UNITS_PER_RUN * weight / weights;
+            observer.step(&self.setup.name, self.place.run, step.label());
+            let units_at = |weight: u64| self.place.units_before + self.place.units * weight / weights;
             let from = units_at(weights_before);
             weights_before += step.weight();
             let to = units_at(weights_before);
-            let Some(found) = results.configurations.get_mut(index) else {
+            let Some(found) = ledger.configuration(self.place.configuration) else {
                 break;
             };
             self.step(step, found, &mut |fraction| {
                 observer.advance(from + ((to - from) as f64 * fraction) as u64);
             })?;
             observer.advance(to);
-            save(results, &self.options.out)?;
+            ledger.save()?;
         }
         Ok(())
     }

@@ -9,22 +9,40 @@ mod sections;
 mod verdict;
 
 use crate::experiment::Experiment;
-use crate::results::Results;
+use crate::results::{Results, RunFile};
 use format::escape;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The report as HTML text.
-pub fn render(experiment: &Experiment, results: &Results) -> String {
+/// The report as HTML text. An experiment whose own text this version no longer understands is told with its raw results.
+pub fn render(file: &RunFile) -> String {
     let mut html = String::with_capacity(64 * 1024);
     html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    let titles: Vec<String> = file.experiments.iter().map(|each| escape(&each.title)).collect();
     html.push_str(&format!(
-        "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(&experiment.title)
+        "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        titles.join(" · ")
     ));
-    html.push_str(&header(experiment, results));
+    for results in &file.experiments {
+        match results.experiment() {
+            Ok(experiment) => html.push_str(&one(&experiment, results, file)),
+            Err(error) => html.push_str(&format!(
+                "<section><h1>{}</h1><p class=\"warning\">{}</p></section>\n",
+                escape(&results.title),
+                escape(&error.to_string())
+            )),
+        }
+    }
+    html.push_str(&sections::machine(&file.environment));
+    html.push_str(&sections::raw(file));
+    html.push_str("</main>\n</body>\n</html>\n");
+    html
+}
+
+fn one(experiment: &Experiment, results: &Results, file: &RunFile) -> String {
+    let mut html = header(experiment, results, file);
     for part in [
         sections::verdict(experiment, results),
         sections::charts(experiment, results),
@@ -32,12 +50,9 @@ pub fn render(experiment: &Experiment, results: &Results) -> String {
         sections::doubts(experiment),
         sections::checks(results),
         sections::method(experiment, results),
-        sections::machine(results),
-        sections::raw(results),
     ] {
         html.push_str(&part);
     }
-    html.push_str("</main>\n</body>\n</html>\n");
     html
 }
 
@@ -62,13 +77,13 @@ pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
     lines
 }
 
-fn header(experiment: &Experiment, results: &Results) -> String {
+fn header(experiment: &Experiment, results: &Results, file: &RunFile) -> String {
     let description = experiment
         .scale
         .get(&results.scale)
         .map_or("", |scale| scale.description.as_str());
     let mut html = format!(
-        "<main>\n<header>\n<p class=\"kicker\">vlflab · experiment {} · scale {} · {}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
+        "<header>\n<p class=\"kicker\">vlflab · experiment {} · scale {} · {}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
         escape(&results.experiment),
         escape(&results.scale),
         escape(&results.started),
@@ -89,7 +104,7 @@ fn header(experiment: &Experiment, results: &Results) -> String {
             escape(&results.experiment)
         ));
     }
-    if !results.environment.optimized_build {
+    if !file.environment.optimized_build {
         html.push_str(
             "<p class=\"warning\">Measured with a build without optimisation: do not quote these times.</p>\n",
         );

@@ -3,8 +3,9 @@
 use super::chart::{self, Bar};
 use super::format::{escape, label, range, ratio, thousands, value};
 use super::verdict;
+use crate::environment::Environment;
 use crate::experiment::{Chart, ChartKind, Experiment, Step};
-use crate::results::{ConfigurationResults, Results};
+use crate::results::{ConfigurationResults, Results, RunFile};
 use crate::statistics::Measurement;
 use std::collections::BTreeMap;
 
@@ -358,8 +359,7 @@ fn step_item(experiment: &Experiment, step: &Step) -> String {
     format!("<li>{}{}</li>\n", escape(&text), details.unwrap_or_default())
 }
 
-pub(super) fn machine(results: &Results) -> String {
-    let machine = &results.environment;
+pub(super) fn machine(machine: &Environment) -> String {
     let rows = [
         ("machine", machine.machine.clone()),
         ("processor", format!("{}, {} in use", machine.cpu, machine.cores)),
@@ -387,9 +387,9 @@ pub(super) fn machine(results: &Results) -> String {
     )
 }
 
-pub(super) fn raw(results: &Results) -> String {
+pub(super) fn raw(file: &RunFile) -> String {
     format!(
         "<section>\n<h2>Raw results</h2>\n<details><summary>results.json</summary><pre id=\"results-json\">{}</pre></details>\n</section>\n",
-        escape(&results.to_json())
+        escape(&file.to_json())
     )
 }

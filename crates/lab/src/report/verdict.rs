@@ -183,7 +183,6 @@ pub(super) fn published_sentence(finding: &Finding, experiment: &Experiment, who
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
 
     fn results(slow: &[f64], fast: &[f64]) -> Results {
         let configuration = |base: &str, values: &[f64], vlfs: f64| {
@@ -201,11 +200,9 @@ mod tests {
         Results {
             experiment: "recovery".into(),
             scale: "quick".into(),
-            started: String::new(),
             complete: true,
-            stopped: None,
-            environment: Environment::default(),
             configurations: vec![configuration("bad", slow, 20_480.0), configuration("good", fast, 16.0)],
+            ..Results::default()
         }
     }
 
