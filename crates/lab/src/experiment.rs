@@ -217,8 +217,10 @@ pub struct Finding {
 pub enum ChartKind {
     /// One stacked bar per configuration.
     Stack,
-    /// One bar per configuration with the spread of its runs.
+    /// One bar per configuration with the spread of its runs; a panel for each measurement.
     Bars,
+    /// Cost over the number of VLFs on logarithmic axes: one line per value of the matrix, a point per configuration.
+    Curve,
 }
 
 /// A chart of the report.
@@ -231,7 +233,7 @@ pub struct Chart {
     pub title: String,
     /// What to know when reading it.
     pub caption: String,
-    /// The measurements, in seconds.
+    /// The measurements; those of a stack are times.
     pub measures: Vec<String>,
 }
 
@@ -262,6 +264,9 @@ pub struct PublishedConfiguration {
     pub name: String,
     /// Figures by measurement name.
     pub measurements: BTreeMap<String, f64>,
+    /// Shares of the waits by wait type, percent.
+    #[serde(default)]
+    pub waits: BTreeMap<String, f64>,
 }
 
 /// Something in the source that does not add up.
