@@ -3,7 +3,8 @@
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+use engine::log::LogPolicy;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use vlf::ServerVersion;
@@ -75,15 +76,6 @@ Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
 /// Folder of the instance when none is named.
 pub const DEFAULT_DATA: &str = "vlflab-data";
 
-/// How the log does its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogPolicyName {
-    /// This engine's own way.
-    Native,
-    /// The way SQL Server of 2005 to 2012 did.
-    Classic,
-}
-
 /// Options of `vlflab serve`.
 #[derive(Debug, Args)]
 pub struct ServeOptions {
@@ -99,9 +91,13 @@ pub struct ServeOptions {
     /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025.
     #[arg(long, value_name = "VERSION", default_value = "2022")]
     pub sql_version: ServerVersion,
-    /// How the log does its work.
-    #[arg(long, value_enum, default_value = "native")]
-    pub log_policy: LogPolicyName,
+    /// How the log does its work: native, classic, or one of them and the mechanisms that differ from it, such as
+    /// native,discovery=classic.
+    #[arg(long, value_name = "POLICY", default_value = "native")]
+    pub log_policy: LogPolicy,
+    /// Whether data files may grow without zeros being written over the new space.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub instant_file_initialization: bool,
     /// Password of sa; without it, the stored one stays, or a random one is made and printed once.
     #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
     pub sa_password: Option<String>,
@@ -126,8 +122,8 @@ pub struct SqlOptions {
     #[arg(long, value_name = "VERSION", default_value = "2022", conflicts_with = "server")]
     pub sql_version: ServerVersion,
     /// For an embedded instance: how the log does its work.
-    #[arg(long, value_enum, default_value = "native", conflicts_with = "server")]
-    pub log_policy: LogPolicyName,
+    #[arg(long, value_name = "POLICY", default_value = "native", conflicts_with = "server")]
+    pub log_policy: LogPolicy,
     /// Server to connect to.
     #[arg(short = 'S', value_name = "HOST[,PORT]")]
     pub server: Option<String>,

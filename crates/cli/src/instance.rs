@@ -1,6 +1,5 @@
 //! Opens the engine on a folder, for the server and for embedded use.
 
-use crate::arguments::LogPolicyName;
 use crate::exit::Failure;
 use disk::OsDisk;
 use engine::errorlog::ErrorLog;
@@ -19,9 +18,11 @@ pub struct Choices {
     /// Version whose rules apply.
     pub version: ServerVersion,
     /// How the log does its work.
-    pub policy: LogPolicyName,
+    pub policy: LogPolicy,
     /// Memory for pages, MB.
     pub memory_mb: Option<u32>,
+    /// Whether data files grow without zeros being written.
+    pub instant_file_initialization: bool,
 }
 
 const MEGABYTE: u64 = 1 << 20;
@@ -49,12 +50,9 @@ pub fn open(choices: Choices, env: Environment) -> Result<Arc<Instance>, Failure
         folder,
         server_name: server_name(),
         version: choices.version,
-        policy: match choices.policy {
-            LogPolicyName::Native => LogPolicy::native(),
-            LogPolicyName::Classic => LogPolicy::classic(),
-        },
+        policy: choices.policy,
         max_server_memory_bytes: u64::from(choices.memory_mb.unwrap_or_else(default_memory_mb)) * MEGABYTE,
-        instant_file_initialization: true,
+        instant_file_initialization: choices.instant_file_initialization,
     };
     Instance::start(options, env).map_err(|error| Failure::Failed(error.message))
 }

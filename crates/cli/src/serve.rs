@@ -44,6 +44,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         version: options.sql_version,
         policy: options.log_policy,
         memory_mb: options.max_server_memory,
+        instant_file_initialization: options.instant_file_initialization,
     };
     let instance = instance::open(choices, env)?;
     let disk = instance.env.disk.as_ref();

@@ -25,6 +25,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         version: options.sql_version,
         policy: options.log_policy,
         memory_mb: None,
+        instant_file_initialization: true,
     };
     let instance = instance::open(choices, instance::environment())?;
     let login = Login {

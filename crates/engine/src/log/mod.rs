@@ -50,7 +50,10 @@ mod tests;
 pub use counters::LogCounters;
 pub use discover::Discovery;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
-pub use policy::{CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, ScanMode, VlfSwitch};
+pub use policy::{
+    CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS, PolicyError, ScanMode,
+    VlfSwitch,
+};
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,

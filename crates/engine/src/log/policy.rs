@@ -13,6 +13,12 @@
 //! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
 //! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk) | adjacent blocks joined into one write |
 //! | volume | whole row images, one record per row (S: public parsers of .ldf files) | changed bytes, one record per filled page |
+//!
+//! As text, a policy is one of the two and the mechanisms that differ from it: `native`, `classic`,
+//! `native,discovery=classic`, `classic,growth=native,scan=native`.
+
+use std::fmt;
+use std::str::FromStr;
 
 /// Who grows a full log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,8 +130,139 @@ impl LogPolicy {
     }
 }
 
+impl LogPolicy {
+    /// Sets one mechanism of [`MECHANISMS`] to what `source` has; false when there is no such mechanism.
+    fn take(&mut self, mechanism: &str, source: &LogPolicy) -> bool {
+        match mechanism {
+            "growth" => self.growth = source.growth,
+            "initialization" => self.initialization = source.initialization,
+            "vlf_switch" => self.vlf_switch = source.vlf_switch,
+            "discovery" => self.discovery = source.discovery,
+            "scan" => self.scan = source.scan,
+            "commit_flush" => self.commit_flush = source.commit_flush,
+            "volume" => self.volume = source.volume,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether `mechanism` is set to what `other` has.
+    fn agrees(&self, mechanism: &str, other: &LogPolicy) -> bool {
+        let mut changed = *self;
+        changed.take(mechanism, other) && changed == *self
+    }
+}
+
 impl Default for LogPolicy {
     fn default() -> LogPolicy {
         LogPolicy::native()
+    }
+}
+
+/// Names of the mechanisms, as [`LogPolicy`]'s text form has them.
+pub const MECHANISMS: [&str; 7] = [
+    "growth",
+    "initialization",
+    "vlf_switch",
+    "discovery",
+    "scan",
+    "commit_flush",
+    "volume",
+];
+
+/// A text that names no policy; says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError(String);
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl FromStr for LogPolicy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<LogPolicy, PolicyError> {
+        let mut parts = text.split(',').map(str::trim);
+        let mut policy = named(parts.next().unwrap_or_default())?;
+        for part in parts {
+            let (mechanism, setting) = part
+                .split_once('=')
+                .ok_or_else(|| PolicyError(format!("{part:?}: write MECHANISM=native or MECHANISM=classic")))?;
+            let source = named(setting.trim())?;
+            if !policy.take(mechanism.trim(), &source) {
+                let known = MECHANISMS.join(", ");
+                return Err(PolicyError(format!(
+                    "{mechanism:?} is no mechanism of the log; there are {known}"
+                )));
+            }
+        }
+        Ok(policy)
+    }
+}
+
+fn named(name: &str) -> Result<LogPolicy, PolicyError> {
+    match name {
+        "native" => Ok(LogPolicy::native()),
+        "classic" => Ok(LogPolicy::classic()),
+        _ => Err(PolicyError(format!(
+            "log policy {name:?}: use native or classic, and mechanisms that differ, as in native,discovery=classic"
+        ))),
+    }
+}
+
+impl fmt::Display for LogPolicy {
+    /// The shortest text that [`FromStr`] reads back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (native, classic) = (LogPolicy::native(), LogPolicy::classic());
+        let classic_count = MECHANISMS.iter().filter(|name| self.agrees(name, &classic)).count();
+        let (base, base_name, other_name) = if 2 * classic_count > MECHANISMS.len() {
+            (classic, "classic", "native")
+        } else {
+            (native, "native", "classic")
+        };
+        f.write_str(base_name)?;
+        for mechanism in MECHANISMS.iter().filter(|name| !self.agrees(name, &base)) {
+            write!(f, ",{mechanism}={other_name}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mechanism_can_be_set_alone_and_is_told_back() {
+        for mechanism in MECHANISMS {
+            let text = format!("native,{mechanism}=classic");
+            let policy: LogPolicy = text.parse().unwrap();
+            assert_ne!(policy, LogPolicy::native(), "{mechanism}");
+            assert_eq!(policy.to_string(), text);
+            let back: LogPolicy = format!("{text}, {mechanism} = native").parse().unwrap();
+            assert_eq!(back, LogPolicy::native(), "{mechanism}");
+        }
+        let all: Vec<String> = MECHANISMS.iter().map(|name| format!("{name}=classic")).collect();
+        let all: LogPolicy = format!("native,{}", all.join(",")).parse().unwrap();
+        assert_eq!((all, all.to_string()), (LogPolicy::classic(), "classic".to_string()));
+    }
+
+    #[test]
+    fn wrong_texts_are_told_what_to_write() {
+        for (text, remedy) in [
+            ("", "use native or classic"),
+            ("modern", "use native or classic"),
+            ("native,discovery", "MECHANISM=native"),
+            ("native,discovery=slow", "use native or classic"),
+            ("classic,discover=native", "there are growth, initialization"),
+        ] {
+            let error = text.parse::<LogPolicy>().unwrap_err().to_string();
+            assert!(error.contains(remedy), "{text}: {error}");
+        }
     }
 }
