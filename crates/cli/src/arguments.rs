@@ -16,7 +16,7 @@ use vlf::ServerVersion;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run recovery"
+    after_help = "Exit codes: 0 done, 1 a batch or run failed, 2 wrong usage, 3 cannot connect, 4 damaged data found,\n99 a threshold was missed, 130 interrupted.\n\nStart here:  vlflab run"
 )]
 pub struct Arguments {
     /// What to do.
@@ -27,7 +27,7 @@ pub struct Arguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Runs an experiment and writes results.json and report.html.
+    /// Runs experiments and writes results.json and a report.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
@@ -51,10 +51,13 @@ pub enum Command {
 }
 
 const RUN_EXAMPLES: &str = "Examples:
-  vlflab run recovery                        quick: under two minutes
+  vlflab run                                 the four published experiments in small: under two minutes
+  vlflab run --list                          what there is
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
-  vlflab run recovery --only bad --runs 5
-  vlflab run my-experiment.toml --out results";
+  vlflab run recovery dml --only bad --runs 5
+  vlflab run my-experiment.toml --out results
+
+Ctrl-C ends a run early: what was measured by then is kept, and its report is written.";
 
 const SQL_EXAMPLES: &str = "Without -S, the databases lie in the folder --data; no server is needed.
 
@@ -171,13 +174,16 @@ pub struct SqlOptions {
 /// Options of `vlflab run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Experiment of the program, or a file of your own ending in .toml.
-    #[arg(value_name = "EXPERIMENT", default_value = "recovery")]
-    pub experiment: String,
+    /// Experiments of the program, or files of your own ending in .toml; the four published ones without.
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+    /// List the experiments of the program, with their scales and configurations, and end.
+    #[arg(long)]
+    pub list: bool,
     /// Size: quick, full, or what the experiment's file defines.
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     pub scale: String,
-    /// Folder for results.json, report.html and, meanwhile, the databases.
+    /// Folder for the results, the report and, meanwhile, the databases.
     #[arg(long, value_name = "DIR", default_value = "vlflab-results")]
     pub out: PathBuf,
     /// Runs of each configuration, instead of the scale's own count.

@@ -67,9 +67,21 @@ impl From<ClientError> for Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
+        let text = error.to_string();
+        Failure::of_run(error, text)
+    }
+}
+
+impl Failure {
+    /// The kind of failure that ended a run, with the words for it.
+    pub fn of_run(error: LabError, text: String) -> Failure {
         match error {
-            LabError::Experiment(_) => Failure::Usage(error.to_string()),
-            _ => Failure::Failed(error.to_string()),
+            LabError::Experiment(_) => Failure::Usage(text),
+            LabError::Step {
+                error: ClientError::Unreachable { .. } | ClientError::LoginFailed(_),
+                ..
+            } => Failure::CannotConnect(text),
+            _ => Failure::Failed(text),
         }
     }
 }

@@ -13,9 +13,20 @@ pub struct Progress {
     done: u64,
     /// `growth (1 of 4)`.
     experiment: String,
+    /// What is being done.
+    doing: String,
+    /// When the last line was written, without a terminal.
+    told: Instant,
 }
 
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
+/// Without a terminal, the steps of a run are told no more often than this.
+const STEP_INTERVAL: Duration = Duration::from_secs(2);
+/// Without a terminal, a step that takes long is heard of this often.
+const TELL_INTERVAL: Duration = Duration::from_secs(10);
+/// A unit is about a millisecond of an ordinary machine; so much of that expectation goes into the time left, which
+/// otherwise would jump about while little is done.
+const EXPECTED_UNITS: f64 = 5000.0;
 
 impl Progress {
     /// A bar when standard error is a terminal.
@@ -29,6 +40,8 @@ impl Progress {
             units: 0,
             done: 0,
             experiment: String::new(),
+            doing: String::new(),
+            told: Instant::now(),
         }
     }
 
@@ -39,11 +52,34 @@ impl Progress {
         }
     }
 
-    /// Seconds left, if the rest goes on like the part done.
-    fn seconds_left(&self) -> Option<u64> {
-        let done = self.done as f64;
-        let left = self.units.saturating_sub(self.done) as f64;
-        (done > 0.0).then(|| (self.begin.elapsed().as_secs_f64() * left / done).round() as u64)
+    fn tell(&mut self) {
+        let left = time_text(seconds_left(self.begin.elapsed(), self.done, self.units));
+        let text = format!("{left} left  {}, {}", self.experiment, self.doing);
+        match &self.bar {
+            Some(bar) => bar.set_message(text),
+            None => {
+                self.told = Instant::now();
+                let percent = self.done * 100 / self.units.max(1);
+                // Progress nobody can read is no reason to stop.
+                let _ = writeln!(io::stderr(), "[{percent:>3}%] {text}");
+            }
+        }
+    }
+}
+
+/// Seconds left, if the rest goes on like the part done; at the beginning, if it goes as expected.
+fn seconds_left(elapsed: Duration, done: u64, units: u64) -> u64 {
+    let left = units.saturating_sub(done) as f64;
+    let milliseconds_per_unit = (elapsed.as_secs_f64() * 1000.0 + EXPECTED_UNITS) / (done as f64 + EXPECTED_UNITS);
+    (left * milliseconds_per_unit / 1000.0).round() as u64
+}
+
+/// `45 s`, `3 min 05 s`, `1 h 12 min`.
+fn time_text(seconds: u64) -> String {
+    match seconds {
+        0..=99 => format!("{seconds} s"),
+        100..=5999 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
@@ -52,7 +88,7 @@ impl Observer for Progress {
         self.units = units;
         self.begin = Instant::now();
         if let Some(bar) = &self.bar {
-            let template = "{bar:30} {percent:>3}%  {elapsed} gone, {eta} left  {msg}";
+            let template = "{bar:30} {percent:>3}%  {elapsed} gone, {msg}";
             // The template is fixed text; should it ever be refused, the default style shows the same figures.
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
@@ -71,18 +107,11 @@ impl Observer for Progress {
     }
 
     fn step(&mut self, configuration: &str, run: usize, label: &str) {
-        let text = format!("{}, {configuration}, run {run}: {label}", self.experiment);
-        match &self.bar {
-            Some(bar) => bar.set_message(text),
-            None => {
-                let percent = self.done * 100 / self.units.max(1);
-                let left = self
-                    .seconds_left()
-                    .map(|seconds| format!(", {seconds} s left"))
-                    .unwrap_or_default();
-                // Progress nobody can read is no reason to stop.
-                let _ = writeln!(io::stderr(), "[{percent:>3}%{left}] {text}");
-            }
+        let of_run = format!("{configuration}, run {run}: ");
+        let is_new_run = !self.doing.starts_with(&of_run);
+        self.doing = of_run + label;
+        if self.bar.is_some() || is_new_run || self.told.elapsed() >= STEP_INTERVAL {
+            self.tell();
         }
     }
 
@@ -90,6 +119,34 @@ impl Observer for Progress {
         self.done = units;
         if let Some(bar) = &self.bar {
             bar.set_position(units);
+            self.tell();
+        } else if self.told.elapsed() >= TELL_INTERVAL {
+            self.tell();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_begins_with_what_was_expected_and_ends_with_what_was_measured() {
+        let left = |elapsed_s, done| seconds_left(Duration::from_secs(elapsed_s), done, 100_000);
+        assert_eq!(left(0, 0), 100);
+        assert_eq!(
+            left(20, 10_000),
+            150,
+            "twice as slow as expected, part of which is believed"
+        );
+        assert!((95..=100).contains(&left(100, 50_000)));
+        assert_eq!(left(200, 100_000), 0);
+    }
+
+    #[test]
+    fn times_are_written_as_people_say_them() {
+        for (seconds, text) in [(0, "0 s"), (99, "99 s"), (185, "3 min 05 s"), (7320, "2 h 02 min")] {
+            assert_eq!(time_text(seconds), text);
         }
     }
 }

@@ -1,123 +1,173 @@
-//! `vlflab run`: runs an experiment, writes results and report, says what came out.
+//! `vlflab run`: runs experiments, writes results and report, says what came out.
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use lab::driver::{self, Outcome, RESULTS_FILE};
-use lab::experiment::{Experiment, Threshold};
-use lab::results::Results;
+use lab::experiment::Experiment;
+use lab::results::{Results, RunFile};
 use lab::{catalogue, report};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Name of the report in the output folder.
 const REPORT_FILE: &str = "report.html";
+const INTERRUPTED: i32 = 130;
 
-/// Runs it.
+/// Runs them.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
-    let experiment = catalogue::load(&options.experiment).map_err(|error| Failure::Usage(error.to_string()))?;
-    let experiments = [experiment];
-    let interrupt = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupt))?;
+    if options.list {
+        return list();
     }
+    let experiments = experiments(&options.experiments)?;
     let options_of_run = driver::RunOptions {
         program: std::env::current_exe()?,
         out: options.out.clone(),
         scale: options.scale.clone(),
         runs: options.runs.map(usize::from),
         only: options.only.clone(),
-        interrupt,
+        interrupt: watch_signals()?,
     };
     let mut progress = Progress::new();
     let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
-    conclude(&experiments, options, outcome?)
+    conclude(&options.out, outcome?)
 }
 
-fn conclude(experiments: &[Experiment], options: &RunOptions, outcome: Outcome) -> Result<(), Failure> {
-    let report_path = options.out.join(REPORT_FILE);
-    std::fs::write(&report_path, report::render(&outcome.file))?;
-    let mut out = io::stdout().lock();
-    for (experiment, results) in experiments.iter().zip(&outcome.file.experiments) {
-        for line in report::summary(experiment, results) {
-            writeln!(out, "{line}")?;
+/// The experiments named, or the published ones; every mistake of every file at once.
+fn experiments(named: &[String]) -> Result<Vec<Experiment>, Failure> {
+    let published: Vec<String>;
+    let named = if named.is_empty() {
+        published = catalogue::published().into_iter().map(str::to_string).collect();
+        &published
+    } else {
+        named
+    };
+    let mut experiments = Vec::new();
+    let mut mistakes = Vec::new();
+    for name in named {
+        match catalogue::load(name) {
+            Ok(experiment) => experiments.push(experiment),
+            Err(error) => mistakes.push(error.to_string()),
         }
     }
-    writeln!(out, "\nreport   {}", report_path.display())?;
-    writeln!(out, "results  {}", options.out.join(RESULTS_FILE).display())?;
-    if let Some((name, error)) = outcome.failures.first() {
-        let kept = format!("{name}: {error}; what was measured until then is kept");
-        return Err(if outcome.interrupted {
-            Failure::Interrupted(kept)
-        } else {
-            Failure::Failed(kept)
-        });
+    if mistakes.is_empty() {
+        Ok(experiments)
+    } else {
+        Err(Failure::Usage(mistakes.join("\n")))
+    }
+}
+
+/// The first signal ends the run with its report written, the second one ends the program as it stands.
+fn watch_signals() -> io::Result<Arc<AtomicBool>> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&interrupt))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupt))?;
+    }
+    Ok(interrupt)
+}
+
+fn list() -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let published = catalogue::published();
+    for name in catalogue::names() {
+        let experiment = catalogue::load(name).map_err(|error| Failure::Failed(error.to_string()))?;
+        let mark = if published.contains(&name) { "*" } else { " " };
+        writeln!(out, "{mark} {name:<10} {}", experiment.title)?;
+        for (scale, about) in experiment.scale.iter().filter(|(_, scale)| !scale.hidden) {
+            writeln!(out, "    {scale:<8} {}", about.description)?;
+        }
+        let configurations: Vec<&str> = experiment.configuration.iter().map(|each| each.name.as_str()).collect();
+        let matrix = experiment
+            .matrix
+            .iter()
+            .map(|(key, values)| format!("; {key}: {}", values.join(", ")));
+        writeln!(
+            out,
+            "    --only   {}{}",
+            configurations.join(", "),
+            matrix.collect::<String>()
+        )?;
+    }
+    writeln!(out, "\n* run by 'vlflab run' when none is named")?;
+    Ok(())
+}
+
+/// Writes the report's forms beside the results; answers their names.
+fn write_reports(out: &Path, file: &RunFile) -> io::Result<Vec<&'static str>> {
+    let forms = [(REPORT_FILE, report::render(file))];
+    for (name, text) in &forms {
+        std::fs::write(out.join(name), text)?;
+    }
+    Ok(forms.iter().map(|(name, _)| *name).chain([RESULTS_FILE]).collect())
+}
+
+fn conclude(folder: &Path, outcome: Outcome) -> Result<(), Failure> {
+    let written = write_reports(folder, &outcome.file)?;
+    let mut out = io::stdout().lock();
+    for results in &outcome.file.experiments {
+        writeln!(out, "{}\n", heading(results))?;
+        if let Ok(experiment) = results.experiment() {
+            for line in report::summary(&experiment, results) {
+                writeln!(out, "  {line}")?;
+            }
+        }
+        for note in &results.notes {
+            writeln!(out, "  note      {note}")?;
+        }
+        for threshold in &results.thresholds {
+            let mark = if threshold.missed { "MISSED" } else { "limit" };
+            writeln!(out, "  {mark:<9} {}", threshold.text)?;
+        }
+        writeln!(out)?;
+    }
+    for name in written {
+        writeln!(out, "{}", folder.join(name).display())?;
+    }
+    out.flush()?;
+    verdict(outcome)
+}
+
+fn heading(results: &Results) -> String {
+    let state = if results.complete { "" } else { ", cut short" };
+    format!(
+        "{}: {} ({:.0} s{state})",
+        results.experiment, results.title, results.elapsed_s
+    )
+}
+
+/// What the exit code is to tell: a wish to stop before a failure, a failure before a failed check, that before a limit.
+fn verdict(mut outcome: Outcome) -> Result<(), Failure> {
+    if outcome.interrupted {
+        let kept = "interrupted; what was measured until then is in the report and the results";
+        return Err(Failure::Interrupted(kept.into()));
+    }
+    if !outcome.failures.is_empty() {
+        let (name, error) = outcome.failures.remove(0);
+        let others = outcome
+            .failures
+            .iter()
+            .map(|(name, error)| format!("\n        {name}: {error}"));
+        let said = format!(
+            "{name}: {error}{}\n        what was measured until then is kept",
+            others.collect::<String>()
+        );
+        return Err(Failure::of_run(error, said));
     }
     if !outcome.file.experiments.iter().all(Results::all_checks_passed) {
         return Err(Failure::Failed("a check failed; see the report".into()));
     }
-    let all = experiments.iter().zip(&outcome.file.experiments);
-    let missed: Vec<String> = all
-        .flat_map(|(experiment, results)| missed_thresholds(experiment, results))
-        .collect();
+    let missed = outcome.file.missed_thresholds();
     if missed.is_empty() {
         Ok(())
     } else {
-        Err(Failure::ThresholdMissed(missed.join("\n        ")))
-    }
-}
-
-/// Every threshold missed, in words.
-fn missed_thresholds(experiment: &Experiment, results: &Results) -> Vec<String> {
-    let mut missed = Vec::new();
-    for threshold in &experiment.threshold {
-        let matches = |name: &str, base: &str| threshold.configuration == name || threshold.configuration == base;
-        for configuration in results
-            .configurations
-            .iter()
-            .filter(|each| matches(&each.name, &each.base))
-        {
-            let Some(measured) = configuration.measurement(&threshold.measure) else {
-                continue;
-            };
-            if let Some(how) = miss(threshold, measured.median) {
-                missed.push(format!(
-                    "threshold missed: {} of {} is {how}",
-                    threshold.measure, configuration.name
-                ));
-            }
-        }
-    }
-    missed
-}
-
-fn miss(threshold: &Threshold, median: f64) -> Option<String> {
-    match (threshold.min, threshold.max) {
-        (_, Some(max)) if median > max => Some(format!("{median}, more than {max}")),
-        (Some(min), _) if median < min => Some(format!("{median}, less than {min}")),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_are_missed_from_either_side() {
-        let threshold = |min, max| Threshold {
-            measure: "fill_s".into(),
-            configuration: "bad".into(),
-            ratio_to: None,
-            min,
-            max,
-        };
-        assert_eq!(miss(&threshold(None, Some(2.0)), 2.0), None);
-        assert!(miss(&threshold(None, Some(2.0)), 2.1).is_some());
-        assert!(miss(&threshold(Some(1.0), Some(2.0)), 0.9).is_some());
-        assert_eq!(miss(&threshold(None, None), 5.0), None);
+        Err(Failure::ThresholdMissed(format!(
+            "limit missed: {}",
+            missed.join("\n        limit missed: ")
+        )))
     }
 }

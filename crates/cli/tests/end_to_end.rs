@@ -199,7 +199,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_no_server() {
         .lines()
         .map_while(Result::ok);
     for line in lines {
-        if line.contains("fill the log") {
+        if line.contains("bad-native, run 1") {
             let pid = child.id().to_string();
             assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         }
@@ -209,6 +209,9 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_no_server() {
         serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
     assert_eq!(json["complete"], false);
     assert!(json["stopped"].as_str().unwrap().contains("interrupted"));
+    let configurations = &json["experiments"][0]["configurations"];
+    assert_eq!(configurations[0]["measurements"]["fill_s"]["runs"], 1);
+    assert!(configurations[2]["measurements"].as_object().unwrap().is_empty());
     assert!(
         fs::read_to_string(out.0.join("report.html"))
             .unwrap()

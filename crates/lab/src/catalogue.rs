@@ -23,24 +23,11 @@ struct BuiltIn {
     scripts: &'static [(&'static str, &'static str)],
 }
 
-const EXPERIMENTS: &[BuiltIn] = &[BuiltIn {
-    name: "recovery",
-    toml: include_str!("../../../experiments/recovery.toml"),
-    scripts: &[
-        (
-            "recovery/setup.sql",
-            include_str!("../../../experiments/recovery/setup.sql"),
-        ),
-        (
-            "recovery/hold.sql",
-            include_str!("../../../experiments/recovery/hold.sql"),
-        ),
-        (
-            "recovery/fill.sql",
-            include_str!("../../../experiments/recovery/fill.sql"),
-        ),
-    ],
-}];
+/// Made by the build script from the folder `experiments`.
+const EXPERIMENTS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+/// The reproductions of published experiments, in the order `vlflab run` does them.
+const PUBLISHED: [&str; 4] = ["growth", "dml", "recovery", "backup"];
 
 impl Scripts {
     /// The text of a script.
@@ -68,9 +55,19 @@ impl Scripts {
     }
 }
 
-/// Names of the experiments in the program.
+/// Names of the experiments in the program, the published ones first.
 pub fn names() -> Vec<&'static str> {
-    EXPERIMENTS.iter().map(|each| each.name).collect()
+    let others = EXPERIMENTS.iter().map(|each| each.name);
+    published()
+        .into_iter()
+        .chain(others.filter(|name| !PUBLISHED.contains(name)))
+        .collect()
+}
+
+/// Names of the reproductions of published experiments: what `vlflab run` does when none is named.
+pub fn published() -> Vec<&'static str> {
+    let known = |name: &&str| EXPERIMENTS.iter().any(|each| each.name == *name);
+    PUBLISHED.into_iter().filter(known).collect()
 }
 
 /// Finds an experiment: by name in the program, or a TOML file of the user's.

@@ -12,6 +12,7 @@ use crate::experiment::{Experiment, ExperimentError};
 use crate::plan::{self, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile};
 use crate::server_process::StartError;
+use crate::threshold;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -171,10 +172,9 @@ const DATA_FOLDER: &str = "data";
 /// What keeps the first from beginning; everything later is in the [`Outcome`].
 pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn Observer) -> Result<Outcome, LabError> {
     let begin = Instant::now();
-    let jobs: Vec<Job<'_>> = experiments
-        .iter()
-        .map(|experiment| job(experiment, options))
-        .collect::<Result<_, _>>()?;
+    let planned = experiments.iter().map(|experiment| job(experiment, options));
+    let mut jobs: Vec<Job<'_>> = planned.collect::<Result<_, _>>()?;
+    keep_chosen(&mut jobs, &options.only)?;
     let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
     let mut file = RunFile {
         product_version: env!("CARGO_PKG_VERSION").into(),
@@ -222,11 +222,11 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
 fn job<'a>(experiment: &'a Experiment, options: &RunOptions) -> Result<Job<'a>, LabError> {
     let scale = scale(experiment, &options.scale)?;
     let runs = options.runs.unwrap_or(scale.runs);
-    let all = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
-    let of_one_run = scale.expected_s * UNITS_PER_SECOND / (all.len() * scale.runs).max(1) as f64;
+    let setups = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
+    let of_one_run = scale.expected_s * UNITS_PER_SECOND / (setups.len() * scale.runs).max(1) as f64;
     Ok(Job {
         experiment,
-        setups: chosen_setups(all, options)?,
+        setups,
         runs,
         units: (of_one_run as u64).max(1),
     })
@@ -252,6 +252,7 @@ fn run_job(
         results.elapsed_s = begin.elapsed().as_secs_f64();
         results.complete = outcome.is_ok();
         results.stopped = outcome.as_ref().err().map(ToString::to_string);
+        results.thresholds = threshold::judge(&job.experiment.threshold, results);
     }
     outcome
 }
@@ -284,20 +285,32 @@ fn run_all(
     Ok(())
 }
 
-fn chosen_setups(mut setups: Vec<Setup>, options: &RunOptions) -> Result<Vec<Setup>, LabError> {
-    let known: Vec<String> = setups.iter().map(|setup| setup.name.clone()).collect();
-    if !options.only.is_empty() {
-        setups.retain(|setup| options.only.iter().any(|wanted| setup.is_named(wanted)));
-    }
-    if setups.is_empty() {
+/// Of all experiments' setups those that were asked for; every name asked for has to mean at least one.
+fn keep_chosen(jobs: &mut Vec<Job<'_>>, only: &[String]) -> Result<(), LabError> {
+    let all: Vec<&Setup> = jobs.iter().flat_map(|job| &job.setups).collect();
+    let unknown: Vec<&str> = only
+        .iter()
+        .filter(|wanted| !all.iter().any(|setup| setup.is_named(wanted)))
+        .map(String::as_str)
+        .collect();
+    if !unknown.is_empty() {
+        let mut known: Vec<&str> = all.iter().map(|setup| setup.name.as_str()).collect();
+        known.dedup();
         let message = format!(
             "no configuration is named {}; there are {}",
-            options.only.join(", "),
+            unknown.join(", "),
             known.join(", ")
         );
         return Err(LabError::Experiment(ExperimentError(message)));
     }
-    Ok(setups)
+    if !only.is_empty() {
+        for job in jobs.iter_mut() {
+            job.setups
+                .retain(|setup| only.iter().any(|wanted| setup.is_named(wanted)));
+        }
+        jobs.retain(|job| !job.setups.is_empty());
+    }
+    Ok(())
 }
 
 fn scale<'a>(experiment: &'a Experiment, name: &str) -> Result<&'a crate::experiment::Scale, LabError> {

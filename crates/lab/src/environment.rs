@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What was found out about the machine. Texts are `unknown` where the system does not tell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -28,6 +28,15 @@ pub struct Environment {
     pub durable_write_us_median: f64,
     /// The slowest 1 % took at least this long, microseconds.
     pub durable_write_us_p99: f64,
+    /// Writing a file from front to back in large pieces until it is durable, MB per second.
+    #[serde(default)]
+    pub sequential_write_mb_per_s: f64,
+    /// Reading it from front to back, after the system was asked to forget it, MB per second.
+    #[serde(default)]
+    pub sequential_read_mb_per_s: f64,
+    /// Processes that wanted a processor during the last minute, on average, before the run began.
+    #[serde(default)]
+    pub load_average: f64,
     /// Version of this program.
     pub vlflab_version: String,
     /// Whether it was built for speed.
@@ -38,13 +47,26 @@ pub struct Environment {
 const WRITES: usize = 200;
 const WRITE_BYTES: usize = 8192;
 const MEGABYTE_KB: u64 = 1024;
+const MEGABYTE: usize = 1 << 20;
+/// The sequential probe writes at most so much, and no longer than [`SEQUENTIAL_TIME_MAX`].
+const SEQUENTIAL_BYTES_MAX: usize = 256 * MEGABYTE;
+/// Made durable this often, so that the time spent is known before the system has taken in more than the disk can write.
+const SYNC_BYTES: usize = 32 * MEGABYTE;
+const SEQUENTIAL_TIME_MAX: Duration = Duration::from_millis(900);
+/// Durable writes take no longer than this together, however slow the disk.
+const DURABLE_TIME_MAX: Duration = Duration::from_millis(900);
 
-/// Looks at the machine; the disk under `folder` is measured by a few durable writes.
+/// Looks at the machine; the disk under `folder` is measured by durable writes and by one file written and read, in less
+/// than 3 seconds.
 ///
 /// # Errors
 /// The folder cannot be written to.
 pub fn capture(folder: &Path) -> io::Result<Environment> {
+    let load_average = first_line("/proc/loadavg")
+        .and_then(|line| line.split(' ').next()?.parse().ok())
+        .unwrap_or_default();
     let (durable_write_us_median, durable_write_us_p99) = durable_write_us(folder)?;
+    let (sequential_write_mb_per_s, sequential_read_mb_per_s) = sequential_mb_per_s(folder)?;
     Ok(Environment {
         machine: first_line("/sys/class/dmi/id/product_name").unwrap_or_else(|| std::env::consts::ARCH.into()),
         cpu: field("/proc/cpuinfo", "model name", ':').unwrap_or_else(unknown),
@@ -56,6 +78,9 @@ pub fn capture(folder: &Path) -> io::Result<Environment> {
         filesystem: filesystem(folder).unwrap_or_else(unknown),
         durable_write_us_median,
         durable_write_us_p99,
+        sequential_write_mb_per_s,
+        sequential_read_mb_per_s,
+        load_average,
         vlflab_version: env!("CARGO_PKG_VERSION").into(),
         optimized_build: !cfg!(debug_assertions),
     })
@@ -83,7 +108,9 @@ fn field(path: &str, name: &str, separator: char) -> Option<String> {
 fn memory_mb() -> Option<u64> {
     let text = field("/proc/meminfo", "MemTotal", ':')?;
     let kilobytes: u64 = text.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes / MEGABYTE_KB)
+    let limit_bytes = first_line("/sys/fs/cgroup/memory.max").and_then(|text| text.parse::<u64>().ok());
+    let limit_kilobytes = limit_bytes.map_or(u64::MAX, |bytes| bytes / 1024);
+    Some(kilobytes.min(limit_kilobytes) / MEGABYTE_KB)
 }
 
 /// Type of the file system with the longest mount point above `folder`.
@@ -122,13 +149,61 @@ fn time_writes(path: &Path) -> io::Result<Vec<f64>> {
         file.write_all_at(&block, offset(index))?;
     }
     file.sync_all()?;
-    let timed = (0..WRITES).map(|index| {
-        let begin = Instant::now();
+    let begin = Instant::now();
+    let mut micros = Vec::with_capacity(WRITES);
+    for index in 0..WRITES {
+        let write = Instant::now();
         file.write_all_at(&block, offset(index))?;
         file.sync_data()?;
-        Ok(begin.elapsed().as_secs_f64() * 1e6)
-    });
-    timed.collect()
+        micros.push(write.elapsed().as_secs_f64() * 1e6);
+        if begin.elapsed() > DURABLE_TIME_MAX {
+            break;
+        }
+    }
+    Ok(micros)
+}
+
+/// Rates of writing and of reading one file in large pieces.
+fn sequential_mb_per_s(folder: &Path) -> io::Result<(f64, f64)> {
+    let path = folder.join("sequential-probe");
+    let measured = write_and_read(&path);
+    let removed = fs::remove_file(&path);
+    let rates = measured?;
+    removed?;
+    Ok(rates)
+}
+
+fn write_and_read(path: &Path) -> io::Result<(f64, f64)> {
+    // Not all the same byte: some disks and file systems make nothing of that.
+    let mut piece: Vec<u8> = (0..MEGABYTE).map(|index| (index * 31 % 251) as u8).collect();
+    let mut file = fs::File::create(path)?;
+    let begin = Instant::now();
+    let mut bytes = 0;
+    while bytes < SEQUENTIAL_BYTES_MAX && begin.elapsed() < SEQUENTIAL_TIME_MAX {
+        file.write_all(&piece)?;
+        bytes += piece.len();
+        if bytes % SYNC_BYTES == 0 {
+            file.sync_data()?;
+        }
+    }
+    file.sync_data()?;
+    let write_rate = rate(bytes, begin.elapsed());
+    let mut file = fs::File::open(path)?;
+    // A file system that keeps the pages all the same shows the memory's rate; the figure is the best that can be had.
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+    let begin = Instant::now();
+    let mut bytes = 0;
+    while begin.elapsed() < SEQUENTIAL_TIME_MAX {
+        match file.read(&mut piece)? {
+            0 => break,
+            read => bytes += read,
+        }
+    }
+    Ok((write_rate, rate(bytes, begin.elapsed())))
+}
+
+fn rate(bytes: usize, time: Duration) -> f64 {
+    (bytes as f64 / MEGABYTE as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE)).round()
 }
 
 #[cfg(test)]
@@ -142,6 +217,7 @@ mod tests {
         let environment = capture(&folder).unwrap();
         assert!(environment.cores > 0 && environment.memory_mb > 0);
         assert!(environment.durable_write_us_median > 0.0);
+        assert!(environment.sequential_write_mb_per_s > 0.0 && environment.sequential_read_mb_per_s > 0.0);
         assert!(environment.durable_write_us_median <= environment.durable_write_us_p99);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         fs::remove_dir_all(&folder).unwrap();

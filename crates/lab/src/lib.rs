@@ -8,7 +8,7 @@
 //! ```
 //! - [`catalogue`], [`experiment`], [`plan`]: what is run
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
-//! - [`environment`], [`statistics`], [`results`], [`report`]: what comes of it
+//! - [`environment`], [`statistics`], [`results`], [`threshold`], [`report`]: what comes of it
 
 pub mod catalogue;
 pub mod client;
@@ -21,3 +21,4 @@ pub mod report;
 pub mod results;
 pub mod server_process;
 pub mod statistics;
+pub mod threshold;
