@@ -55,6 +55,7 @@ fn run(instance: &Arc<Instance>, model: &mut Model) -> Result<usize> {
         session.commit()?;
         model.committed();
         match round % 15 {
+            2 => database.indirect_checkpoint(1)?,
             5 => database.checkpoint()?,
             9 => {
                 update(&mut session, &table, "z", -1)?;

@@ -125,8 +125,37 @@ impl BufferPool {
     /// # Errors
     /// Errors of the log's flush; 823 when a write or sync fails, which closes the database's files.
     pub fn flush_database(&self, database: DatabaseId, up_to: Option<Lsn>) -> Result<usize> {
+        let mut keys = Vec::new();
+        self.for_each_dirt(database, |key, lsn| {
+            if up_to.is_none_or(|up_to| lsn <= up_to) {
+                keys.push(key);
+            }
+        });
+        self.flush_pages(database, keys)
+    }
+
+    /// Of the dirty pages whose first change is before `first_change_before`, writes the `pages_max` with the oldest. Otherwise as
+    /// [`BufferPool::flush_database`].
+    ///
+    /// # Errors
+    /// As [`BufferPool::flush_database`].
+    pub fn flush_oldest(&self, database: DatabaseId, first_change_before: Lsn, pages_max: usize) -> Result<usize> {
+        let mut oldest = Vec::new();
+        self.for_each_dirt(database, |key, lsn| {
+            if lsn < first_change_before {
+                oldest.push((lsn, key));
+            }
+        });
+        if pages_max < oldest.len() {
+            oldest.select_nth_unstable(pages_max);
+            oldest.truncate(pages_max);
+        }
+        self.flush_pages(database, oldest.into_iter().map(|(_, key)| key).collect())
+    }
+
+    fn flush_pages(&self, database: DatabaseId, mut keys: Vec<u64>) -> Result<usize> {
         let attached = self.attached(database)?;
-        let mut keys = self.dirty_keys(database, up_to);
+        keys.sort_unstable();
         let mut pages_written = 0;
         while !keys.is_empty() {
             let mut busy = Vec::new();
@@ -151,17 +180,6 @@ impl BufferPool {
             // SAFETY: pinned and latched just now; the guard only gives both back.
             drop(unsafe { PageRead::adopt(self, index) });
         }
-    }
-
-    fn dirty_keys(&self, database: DatabaseId, up_to: Option<Lsn>) -> Vec<u64> {
-        let mut keys = Vec::new();
-        self.for_each_dirt(database, |key, lsn| {
-            if up_to.is_none_or(|up_to| lsn <= up_to) {
-                keys.push(key);
-            }
-        });
-        keys.sort_unstable();
-        keys
     }
 
     /// LSN of the oldest change that a file does not have yet: redo begins there or at the checkpoint, whichever is older.

@@ -54,8 +54,11 @@ pub struct Database {
     boot: Mutex<BootRecord>,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
-    /// Log bytes flushed when the last checkpoint began.
+    /// Log bytes flushed when the last checkpoint began that wrote every page.
     flushed_at_checkpoint: AtomicU64,
+    /// Log bytes flushed when the last checkpoint of any kind began, and when that was by the clock.
+    flushed_at_any_checkpoint: AtomicU64,
+    any_checkpoint_micros: AtomicU64,
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
@@ -146,15 +149,45 @@ impl Database {
         self.checkpoint_locked(false, Purpose::Routine)
     }
 
-    /// Bytes of log flushed since the last checkpoint began: what redo would have to read after a crash, about.
+    /// Writes an indirect checkpoint: analysis will start here, redo at the checkpoint before this one, provided that the pages
+    /// changed before that one are not more than `pages_max`. Sessions go on, and few pages are written.
+    ///
+    /// Errors: 9002 when the log is full, and whatever keeps pages from being written.
+    pub fn indirect_checkpoint(&self, pages_max: usize) -> Result<()> {
+        let _one_at_a_time = self.checkpointing.lock();
+        let first_change_before = self.boot().checkpoint;
+        let purpose = Purpose::Indirect {
+            first_change_before,
+            pages_max,
+        };
+        self.checkpoint_locked(false, purpose)
+    }
+
+    /// Bytes of log flushed since the last checkpoint began that wrote every page.
     pub fn log_bytes_since_checkpoint(&self) -> u64 {
         let flushed = self.storage.log.counters().bytes_flushed;
         flushed.saturating_sub(self.flushed_at_checkpoint.load(Ordering::Relaxed))
     }
 
+    /// Bytes of log flushed and microseconds passed since the last checkpoint of any kind began: what analysis would have to
+    /// read after a crash, about.
+    pub fn since_any_checkpoint(&self) -> (u64, u64) {
+        let flushed = self.storage.log.counters().bytes_flushed;
+        let now = self.storage.env.clock.now_micros();
+        (
+            flushed.saturating_sub(self.flushed_at_any_checkpoint.load(Ordering::Relaxed)),
+            now.saturating_sub(self.any_checkpoint_micros.load(Ordering::Relaxed)),
+        )
+    }
+
     fn checkpoint_locked(&self, clean: bool, purpose: Purpose) -> Result<()> {
-        self.flushed_at_checkpoint
-            .store(self.storage.log.counters().bytes_flushed, Ordering::Relaxed);
+        let flushed = self.storage.log.counters().bytes_flushed;
+        let now = self.storage.env.clock.now_micros();
+        self.flushed_at_any_checkpoint.store(flushed, Ordering::Relaxed);
+        self.any_checkpoint_micros.store(now, Ordering::Relaxed);
+        if !matches!(purpose, Purpose::Indirect { .. }) {
+            self.flushed_at_checkpoint.store(flushed, Ordering::Relaxed);
+        }
         let done = recovery::checkpoint(&self.storage, &self.transactions, purpose)?;
         let next_transaction = self.transactions.next_id();
         self.change_boot(|boot| {

@@ -306,6 +306,8 @@ impl Parts {
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
             flushed_at_checkpoint: AtomicU64::new(0),
+            flushed_at_any_checkpoint: AtomicU64::new(0),
+            any_checkpoint_micros: AtomicU64::new(context.env.clock.now_micros()),
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             internal_locks,

@@ -1,11 +1,27 @@
-//! The instance's one background thread: automatic checkpoints.
+//! The instance's background thread for automatic checkpoints.
 //!
 //! A checkpoint is due when recovery would take longer than `recovery interval (min)` (0 counts as one minute), estimated at
 //! [`REDO_BYTES_PER_SECOND`]; or, in a database whose log is reused after checkpoints, when the log is 70 % full (sql-docs,
-//! transaction log architecture guide).
+//! transaction log architecture guide). It writes every page that is dirty.
+//!
+//! Where the policy is by log volume and no recovery interval is configured, an indirect checkpoint is due every
+//! [`INDIRECT_EVERY_BYTES`] of log: analysis then has at most about that much to read, redo twice as much, however long ago the
+//! last full checkpoint was. It writes only pages whose first change is older than the checkpoint before, the oldest first,
+//! within a budget: as many bytes of pages as there were bytes of log (a bulk load fills just so many), and in quiet times
+//! what a disk does not notice. When random changes outrun the budget, the start of redo falls behind, until a full checkpoint.
+//!
+//! | policy | recovery interval | log reused after checkpoints, 70 % full | since full checkpoint | since any | due |
+//! |---|---|---|---|---|---|
+//! | any | any | yes | any | any | checkpoint |
+//! | any | any | no | the interval's worth | any | checkpoint |
+//! | log volume | 0 | no | less | the volume | indirect checkpoint |
+//! | log volume | set | no | less | any | nothing |
+//! | recovery interval | any | no | less | any | nothing |
+//! | log volume | 0 | no | less | less | nothing |
 
 use super::Instance;
 use crate::database::Database;
+use crate::log::CheckpointTiming;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -17,6 +33,12 @@ pub const REDO_BYTES_PER_SECOND: u64 = 100 << 20;
 /// Share of the log in use, in percent, at which a log that checkpoints can free is checkpointed.
 const LOG_FULL_PERCENT: u64 = 70;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Log between two indirect checkpoints. Reading it takes analysis about a tenth of a second.
+pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
+/// Log that pays for the writing of one page by an indirect checkpoint: as much as the page.
+const INDIRECT_BYTES_PER_PAGE: u64 = 8192;
+/// Pages that an indirect checkpoint may write for each second since the last, beside those that log pays for: 32 MB.
+const INDIRECT_PAGES_PER_SECOND: u64 = 4_000;
 
 pub(super) struct Worker {
     stop: Sender<()>,
@@ -50,29 +72,85 @@ impl Worker {
 
 /// Checkpoints every database where one is due. Background work of simulated instances calls this by hand.
 pub fn run_due_checkpoints(instance: &Instance) {
-    let minutes = instance.configuration.in_use("recovery interval (min)").max(1) as u64;
+    let interval_minutes = instance.configuration.in_use("recovery interval (min)");
     for slot in instance.slots() {
         let Ok(database) = slot.database() else { continue };
-        if !is_due(&database, minutes * 60 * REDO_BYTES_PER_SECOND) {
-            continue;
-        }
-        match database.checkpoint() {
+        let situation = Situation::of(&database, interval_minutes);
+        let outcome = match situation.due() {
+            Due::Nothing => continue,
+            Due::Checkpoint => database.checkpoint(),
+            Due::IndirectCheckpoint => match database.indirect_checkpoint(situation.pages_max()) {
+                // A full log gains nothing from it, and whoever needs the log has been told already.
+                Err(error) if error.is_log_full() => continue,
+                outcome => outcome,
+            },
+        };
+        match outcome {
             Ok(()) => database.checkpoint_failing.store(false, Ordering::Relaxed),
             Err(error) => report_once(instance, &database, &error),
         }
     }
 }
 
-fn is_due(database: &Database, log_bytes_between: u64) -> bool {
-    let since_checkpoint = database.log_bytes_since_checkpoint();
-    if since_checkpoint >= log_bytes_between {
-        return true;
+/// What is due in a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Nothing,
+    Checkpoint,
+    IndirectCheckpoint,
+}
+
+/// What decides whether a checkpoint is due; see the module's table.
+#[derive(Debug, Clone, Copy)]
+struct Situation {
+    timing: CheckpointTiming,
+    /// `recovery interval (min)`, 0 when not configured.
+    interval_minutes: i64,
+    /// Log bytes since the last checkpoint that wrote every page.
+    log_bytes: u64,
+    /// Log bytes and microseconds since the last one of any kind.
+    log_bytes_since_any: u64,
+    micros_since_any: u64,
+    /// The log is reused after checkpoints, 70 % full, and has moved on since the last.
+    wants_truncation: bool,
+}
+
+impl Situation {
+    fn of(database: &Database, interval_minutes: i64) -> Situation {
+        let space = database.storage.log.space();
+        let log_bytes = database.log_bytes_since_checkpoint();
+        let (log_bytes_since_any, micros_since_any) = database.since_any_checkpoint();
+        let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * LOG_FULL_PERCENT;
+        // A second checkpoint would free nothing that the first did not, unless the log has moved on meanwhile.
+        let has_moved_on = log_bytes * 20 >= space.total_bytes;
+        Situation {
+            timing: database.storage.log.policy().checkpoint,
+            interval_minutes,
+            log_bytes,
+            log_bytes_since_any,
+            micros_since_any,
+            wants_truncation: !database.keeps_log_for_backup() && is_nearly_full && has_moved_on,
+        }
     }
-    let space = database.storage.log.space();
-    let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * LOG_FULL_PERCENT;
-    // A second checkpoint would free nothing that the first did not, unless the log has moved on meanwhile.
-    let has_moved_on = since_checkpoint * 20 >= space.total_bytes;
-    !database.keeps_log_for_backup() && is_nearly_full && has_moved_on
+
+    fn due(&self) -> Due {
+        let minutes = self.interval_minutes.max(1) as u64;
+        let is_by_volume = self.timing == CheckpointTiming::LogVolume && self.interval_minutes == 0;
+        if self.wants_truncation || self.log_bytes >= minutes * 60 * REDO_BYTES_PER_SECOND {
+            Due::Checkpoint
+        } else if is_by_volume && self.log_bytes_since_any >= INDIRECT_EVERY_BYTES {
+            Due::IndirectCheckpoint
+        } else {
+            Due::Nothing
+        }
+    }
+
+    /// Pages an indirect checkpoint may write.
+    fn pages_max(&self) -> usize {
+        let by_volume = self.log_bytes_since_any / INDIRECT_BYTES_PER_PAGE;
+        let by_time = self.micros_since_any.saturating_mul(INDIRECT_PAGES_PER_SECOND) / 1_000_000;
+        usize::try_from(by_volume.saturating_add(by_time)).unwrap_or(usize::MAX)
+    }
 }
 
 /// Says so at the first failure in a row of a database; the next look, a moment later, would fail for the same reason.
@@ -81,5 +159,60 @@ fn report_once(instance: &Instance, database: &Database, error: &crate::error::E
         let text = format!("Automatic checkpointing is failing in database '{}'.", database.name());
         instance.env.errorlog.write("spid1s", text);
         instance.env.errorlog.write_error("spid1s", error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The module's table, every combination.
+    #[test]
+    fn what_is_due_in_every_situation() {
+        const MINUTE: u64 = 60 * REDO_BYTES_PER_SECOND;
+        let volumes = [0, INDIRECT_EVERY_BYTES, MINUTE, 3 * MINUTE];
+        for timing in [CheckpointTiming::LogVolume, CheckpointTiming::RecoveryInterval] {
+            for interval_minutes in [0, 1, 3] {
+                for wants_truncation in [false, true] {
+                    for log_bytes in volumes {
+                        for log_bytes_since_any in volumes.into_iter().filter(|bytes| *bytes <= log_bytes) {
+                            let situation = Situation {
+                                timing,
+                                interval_minutes,
+                                log_bytes,
+                                log_bytes_since_any,
+                                micros_since_any: 0,
+                                wants_truncation,
+                            };
+                            let limit = if interval_minutes == 3 { 3 * MINUTE } else { MINUTE };
+                            let expected = match (wants_truncation, log_bytes >= limit, timing, interval_minutes) {
+                                (true, ..) | (false, true, ..) => Due::Checkpoint,
+                                (false, false, CheckpointTiming::LogVolume, 0) if log_bytes_since_any > 0 => {
+                                    Due::IndirectCheckpoint
+                                }
+                                _ => Due::Nothing,
+                            };
+                            assert_eq!(situation.due(), expected, "{situation:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_budget_of_pages_follows_log_and_time() {
+        let situation = |log_bytes_since_any, micros_since_any| Situation {
+            timing: CheckpointTiming::LogVolume,
+            interval_minutes: 0,
+            log_bytes: log_bytes_since_any,
+            log_bytes_since_any,
+            micros_since_any,
+            wants_truncation: false,
+        };
+        assert_eq!(situation(0, 0).pages_max(), 0);
+        assert_eq!(situation(1 << 20, 0).pages_max(), 128);
+        assert_eq!(situation(1 << 20, 500_000).pages_max(), 128 + 2_000);
+        assert!(situation(u64::MAX, u64::MAX).pages_max() > 1 << 50, "no overflow");
     }
 }

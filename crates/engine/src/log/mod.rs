@@ -51,8 +51,8 @@ pub use counters::LogCounters;
 pub use discover::Discovery;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
 pub use policy::{
-    CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS, PolicyError, ScanMode,
-    VlfSwitch,
+    CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
+    Opening, PolicyError, ScanMode, VlfSwitch,
 };
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,

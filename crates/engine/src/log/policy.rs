@@ -13,6 +13,8 @@
 //! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
 //! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk) | adjacent blocks joined into one write |
 //! | volume | whole row images, one record per row (S: public parsers of .ldf files) | changed bytes, one record per filled page |
+//! | checkpoints | by the recovery interval: every changed page at once (S: sql-docs, "Database checkpoints", automatic) | small ones by log volume, in the manner of indirect checkpoints (S: same page, the default since 2016) |
+//! | opening | after undo (S: sql-docs, restart recovery, editions other than Enterprise) | after redo, undo in the background under its locks (S: same page, "fast recovery") |
 //!
 //! As text, a policy is one of the two and the mechanisms that differ from it: `native`, `classic`,
 //! `native,discovery=classic`, `classic,growth=native,scan=native`.
@@ -83,6 +85,24 @@ pub enum LogVolume {
     ChangedBytes,
 }
 
+/// What calls for a checkpoint. Obeyed by the instance; a `recovery interval` that was configured is obeyed under both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckpointTiming {
+    /// The recovery interval: then every changed page is written.
+    RecoveryInterval,
+    /// Every so many bytes of log; then only pages whose first change is old are written.
+    LogVolume,
+}
+
+/// When a database that was not shut down cleanly is opened at the start of its instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Opening {
+    /// When recovery is over.
+    AfterUndo,
+    /// When redo is over: transactions to be undone hold their locks until they are.
+    AfterRedo,
+}
+
 /// The choice for every mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogPolicy {
@@ -100,6 +120,10 @@ pub struct LogPolicy {
     pub commit_flush: CommitFlush,
     /// How much a change logs.
     pub volume: LogVolume,
+    /// What calls for a checkpoint.
+    pub checkpoint: CheckpointTiming,
+    /// When a database is opened.
+    pub opening: Opening,
 }
 
 impl LogPolicy {
@@ -113,6 +137,8 @@ impl LogPolicy {
             scan: ScanMode::BlockReads,
             commit_flush: CommitFlush::BlockByBlock,
             volume: LogVolume::RowImages,
+            checkpoint: CheckpointTiming::RecoveryInterval,
+            opening: Opening::AfterUndo,
         }
     }
 
@@ -126,6 +152,8 @@ impl LogPolicy {
             scan: ScanMode::LargeReads,
             commit_flush: CommitFlush::Joined,
             volume: LogVolume::ChangedBytes,
+            checkpoint: CheckpointTiming::LogVolume,
+            opening: Opening::AfterRedo,
         }
     }
 }
@@ -141,6 +169,8 @@ impl LogPolicy {
             "scan" => self.scan = source.scan,
             "commit_flush" => self.commit_flush = source.commit_flush,
             "volume" => self.volume = source.volume,
+            "checkpoint" => self.checkpoint = source.checkpoint,
+            "opening" => self.opening = source.opening,
             _ => return false,
         }
         true
@@ -160,7 +190,7 @@ impl Default for LogPolicy {
 }
 
 /// Names of the mechanisms, as [`LogPolicy`]'s text form has them.
-pub const MECHANISMS: [&str; 7] = [
+pub const MECHANISMS: [&str; 9] = [
     "growth",
     "initialization",
     "vlf_switch",
@@ -168,6 +198,8 @@ pub const MECHANISMS: [&str; 7] = [
     "scan",
     "commit_flush",
     "volume",
+    "checkpoint",
+    "opening",
 ];
 
 /// A text that names no policy; says what to write instead.

@@ -2,7 +2,7 @@
 //!
 //! 1. CheckpointBegin is logged.
 //! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive).
-//! 3. Every page dirty before step 1 is written.
+//! 3. Every page dirty before step 1 is written; by an indirect checkpoint only those whose first change is oldest.
 //! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
 //!
 //! The caller then makes the boot record point here, and only then may the log before it be reused.
@@ -38,6 +38,14 @@ pub enum Purpose {
     Routine,
     /// To end recovery. Has to find room.
     EndOfRecovery,
+    /// To keep the next start short at little cost: of the pages whose first change is before the LSN given, the oldest are
+    /// written, so many at most. Fails with 9002 when the log is full.
+    Indirect {
+        /// Where redo would ideally start.
+        first_change_before: Lsn,
+        /// The budget.
+        pages_max: usize,
+    },
 }
 
 /// Writes a checkpoint.
@@ -47,7 +55,7 @@ pub fn checkpoint(
     purpose: Purpose,
 ) -> Result<Checkpointed> {
     let append = |kind, payload: &[&[u8]]| match purpose {
-        Purpose::Routine => storage.log.append_system(kind, payload),
+        Purpose::Routine | Purpose::Indirect { .. } => storage.log.append_system(kind, payload),
         Purpose::EndOfRecovery => storage.log.append_end_of_recovery(kind, payload),
     };
     let now = storage.env.clock.wall_ticks();
@@ -70,7 +78,13 @@ pub fn checkpoint(
         let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
         append(RecordKind::CheckpointActive, &[&bytes])?;
     }
-    storage.pool.flush_database(storage.id, None)?;
+    match purpose {
+        Purpose::Routine | Purpose::EndOfRecovery => storage.pool.flush_database(storage.id, None)?,
+        Purpose::Indirect {
+            first_change_before,
+            pages_max,
+        } => storage.pool.flush_oldest(storage.id, first_change_before, pages_max)?,
+    };
     let redo_start = storage
         .pool
         .oldest_dirty(storage.id)
