@@ -9,6 +9,7 @@ mod context;
 mod derived;
 mod evaluate;
 mod join;
+mod numbering;
 mod recursive;
 mod scan;
 mod set_operation;
@@ -84,6 +85,13 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
         } => {
             let grouped = aggregate::Aggregate::open(input, *input_width, keys, sets, aggregates, context)?;
             Box::new(grouped)
+        }
+        Node::Window {
+            input,
+            input_width,
+            calls,
+        } if numbering::is_in_any_order(calls) => {
+            Box::new(numbering::Numbering::new(open(input, locks, context)?, *input_width))
         }
         Node::Window {
             input,

@@ -125,6 +125,18 @@ impl Expr {
         }
     }
 
+    /// Whether all rows of a query get the same value, as far as can be told without running it.
+    pub fn is_same_for_every_row(&self) -> bool {
+        match &self.kind {
+            ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Parameter(_) => true,
+            ExprKind::Convert { operand, style, .. } => {
+                operand.is_same_for_every_row() && style.as_ref().is_none_or(|style| style.is_same_for_every_row())
+            }
+            ExprKind::Subquery(subquery) => subquery.captures.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Converted to a type, unless it has it.
     pub fn converted(self, sql_type: SqlType) -> Expr {
         if self.sql_type == sql_type {

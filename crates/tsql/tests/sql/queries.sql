@@ -69,3 +69,14 @@ go
 with l0 as (select 1 c union all select 1), l1 as (select a.c from l0 a cross join l0 b), l2 as (select a.c from l1 a cross join l1 b), l3 as (select a.c from l2 a cross join l2 b)
 select top 3 row_number() over (order by (select null)) n from l3 order by n desc
 go
+GO
+-- Numbers in no order in particular are given as rows come: TOP ends what would be ten thousand million rows.
+create table digit (n int not null)
+insert digit values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)
+select top (3) row_number() over (order by (select null)) as number
+from digit a, digit b, digit c, digit d, digit e, digit f, digit g, digit h, digit i, digit j
+select count(*) as rows, min(n) as lowest, max(n) as highest
+from (select row_number() over (order by (select 1)) as n, row_number() over (order by (select null)) as m
+      from digit a, digit b) numbered
+where n = m
+select top (2) row_number() over (order by n) as number, n from digit order by n desc
