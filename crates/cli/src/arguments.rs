@@ -3,6 +3,7 @@
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
+use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use clap::{Args, Parser, Subcommand};
 use engine::log::LogPolicy;
 use std::net::IpAddr;
@@ -36,6 +37,9 @@ pub enum Command {
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),
+    /// Makes a sample database and backs it up for the published scripts.
+    #[command(after_help = SAMPLE_EXAMPLES)]
+    Sample(SampleOptions),
     /// Predicts the VLFs of a growth plan on every version of SQL Server; finds the steps and the T-SQL to a wished layout.
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanOptions),

@@ -10,6 +10,7 @@ mod instance;
 mod plan;
 mod progress;
 mod run;
+mod sample;
 mod serve;
 mod sql;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::serve(&options),
         Command::Sql(options) => sql::sql(&options),
         Command::Run(options) => run::run(&options),
+        Command::Sample(options) => sample::sample(&options),
         Command::Plan(options) => plan::plan(&options),
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Completions(options) => generate::completions(&options),

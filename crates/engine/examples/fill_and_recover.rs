@@ -32,6 +32,7 @@ fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
     ColumnDefinition {
         name: name.into(),
         sql_type,
+        alias_type: None,
         nullable: false,
         identity: None,
         default: None,

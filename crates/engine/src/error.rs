@@ -54,6 +54,12 @@ impl Error {
         Error::new(208, 16, 1, format!("Invalid object name '{name}'."))
     }
 
+    /// 219: the name of a type is taken.
+    pub fn type_exists(name: &str) -> Error {
+        let text = format!("The type '{name}' already exists, or you do not have permission to create it.");
+        Error::new(219, 16, 1, text)
+    }
+
     /// 511: a row is longer than a page can hold.
     pub fn row_too_long(row_bytes: usize, limit_bytes: usize) -> Error {
         let text = format!(

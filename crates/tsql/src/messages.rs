@@ -70,6 +70,8 @@ messages! {
     procedure_expects_parameter(parameter: &str, kind: &str) = 214, 16, 2, "Procedure expects parameter '{parameter}' of type '{kind}'.";
     /// 217: modules nested too deeply.
     nesting_level_exceeded() = 217, 16, 1, "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).";
+    /// 218: no such type.
+    no_such_type(name: &str) = 218, 16, 1, "Could not find the type '{name}'. Either it does not exist or you do not have the necessary permission.";
     /// 220: a number too large for a small integer type.
     overflow_of_value(name: &str, value: &str) = 220, 16, 1, "Arithmetic overflow error for data type {name}, value = {value}.";
     /// 229: an object that may not be changed.
@@ -170,6 +172,8 @@ messages! {
     cannot_drop(kind: &str, name: &str) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
     /// 3702: a database in use.
     database_in_use(name: &str) = 3702, 16, 4, "Cannot drop database \"{name}\" because it is currently in use.";
+    /// 3732: a type that a column is declared by.
+    type_in_use(name: &str, object: &str) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
     /// 3902: COMMIT outside of a transaction.
     commit_without_transaction() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     /// 3903: ROLLBACK outside of a transaction.

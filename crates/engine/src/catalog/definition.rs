@@ -22,8 +22,10 @@ pub struct Identity {
 pub struct ColumnDefinition {
     /// As declared.
     pub name: String,
-    /// As declared.
+    /// As declared; the base type where an alias type was declared.
     pub sql_type: SqlType,
+    /// `user_type_id` of the alias type it was declared with.
+    pub alias_type: Option<u32>,
     /// False for NOT NULL.
     pub nullable: bool,
     /// Set on at most one column of a table.
@@ -196,6 +198,27 @@ pub struct ModuleDefinition {
     pub created: (i32, u32),
 }
 
+/// Another name for a type (CREATE TYPE ... FROM, sp_addtype).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "StoredAliasType", try_from = "StoredAliasType")]
+pub struct AliasType {
+    /// The catalog row's id.
+    pub object_id: u32,
+    /// `user_type_id` of `sys.types`: [`USER_TYPE_ID_FIRST`] and above.
+    pub user_type_id: u32,
+    /// Schema name as declared.
+    pub schema: String,
+    /// Its name as declared.
+    pub name: String,
+    /// What it stands for.
+    pub base: SqlType,
+    /// Whether columns of it may be NULL when they do not say.
+    pub nullable: bool,
+}
+
+/// The first `user_type_id` that is not a system type's (SQL Server docs, sys.types: system types are below 257).
+pub const USER_TYPE_ID_FIRST: u32 = 257;
+
 /// Anything with an object id and a name, and what else the catalog stores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ObjectDefinition {
@@ -210,6 +233,8 @@ pub enum ObjectDefinition {
         /// Its name.
         name: String,
     },
+    /// Another name for a type.
+    AliasType(AliasType),
     /// In master only: a database of the instance.
     Database(DatabaseEntry),
     /// In master only: an instance setting of `sp_configure`.
@@ -241,6 +266,7 @@ impl ObjectDefinition {
             ObjectDefinition::Schema { object_id, .. }
             | ObjectDefinition::Setting { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
+            ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
         }
     }
@@ -305,12 +331,68 @@ pub struct DatabaseEntry {
     pub created: (i32, u32),
 }
 
+/// Type id, length in bytes (-1 for max), precision, scale.
+type StoredType = (u8, i16, u8, u8);
+
+fn stored_type(sql_type: SqlType) -> StoredType {
+    (
+        sql_type.system_type_id(),
+        sql_type.max_length(),
+        sql_type.precision(),
+        sql_type.scale(),
+    )
+}
+
+fn type_of((id, length, precision, scale): StoredType) -> Result<SqlType, String> {
+    SqlType::from_catalog(id, length, precision, scale).ok_or_else(|| format!("unknown type id {id}"))
+}
+
+/// An alias type as it is stored.
+#[derive(Clone, Serialize, Deserialize)]
+struct StoredAliasType {
+    object_id: u32,
+    user_type_id: u32,
+    schema: String,
+    name: String,
+    base: StoredType,
+    nullable: bool,
+}
+
+impl From<AliasType> for StoredAliasType {
+    fn from(alias: AliasType) -> StoredAliasType {
+        StoredAliasType {
+            object_id: alias.object_id,
+            user_type_id: alias.user_type_id,
+            schema: alias.schema,
+            name: alias.name,
+            base: stored_type(alias.base),
+            nullable: alias.nullable,
+        }
+    }
+}
+
+impl TryFrom<StoredAliasType> for AliasType {
+    type Error = String;
+
+    fn try_from(stored: StoredAliasType) -> Result<AliasType, String> {
+        Ok(AliasType {
+            base: type_of(stored.base).map_err(|problem| format!("type {}: {problem}", stored.name))?,
+            object_id: stored.object_id,
+            user_type_id: stored.user_type_id,
+            schema: stored.schema,
+            name: stored.name,
+            nullable: stored.nullable,
+        })
+    }
+}
+
 /// A column as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredColumn {
     name: String,
-    /// Type id, length in bytes (-1 for max), precision, scale.
-    sql_type: (u8, i16, u8, u8),
+    sql_type: StoredType,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alias_type: Option<u32>,
     nullable: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<Identity>,
@@ -322,15 +404,10 @@ struct StoredColumn {
 
 impl From<ColumnDefinition> for StoredColumn {
     fn from(column: ColumnDefinition) -> StoredColumn {
-        let sql_type = column.sql_type;
         StoredColumn {
             name: column.name,
-            sql_type: (
-                sql_type.system_type_id(),
-                sql_type.max_length(),
-                sql_type.precision(),
-                sql_type.scale(),
-            ),
+            sql_type: stored_type(column.sql_type),
+            alias_type: column.alias_type,
             nullable: column.nullable,
             identity: column.identity,
             default: column.default,
@@ -343,10 +420,9 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
     type Error = String;
 
     fn try_from(stored: StoredColumn) -> Result<ColumnDefinition, String> {
-        let (id, length, precision, scale) = stored.sql_type;
-        let sql_type = SqlType::from_catalog(id, length, precision, scale);
         Ok(ColumnDefinition {
-            sql_type: sql_type.ok_or_else(|| format!("column {} has the unknown type id {id}", stored.name))?,
+            sql_type: type_of(stored.sql_type).map_err(|problem| format!("column {}: {problem}", stored.name))?,
+            alias_type: stored.alias_type,
             name: stored.name,
             nullable: stored.nullable,
             identity: stored.identity,
@@ -367,6 +443,7 @@ mod tests {
         let column = |name: &str, sql_type| ColumnDefinition {
             name: name.into(),
             sql_type,
+            alias_type: None,
             nullable: false,
             identity: None,
             default: None,
@@ -383,6 +460,7 @@ mod tests {
             columns: vec![
                 ColumnDefinition {
                     identity: Some(Identity { seed: 1, increment: 1 }),
+                    alias_type: Some(USER_TYPE_ID_FIRST),
                     ..column("charge_no", SqlType::Int)
                 },
                 column(
@@ -404,5 +482,22 @@ mod tests {
         let object = ObjectDefinition::Table(table);
         let text = serde_json::to_string(&object).unwrap();
         assert_eq!(serde_json::from_str::<ObjectDefinition>(&text).unwrap(), object);
+    }
+
+    #[test]
+    fn an_alias_type_survives_its_stored_form_and_an_unknown_base_is_refused() {
+        let object = ObjectDefinition::AliasType(AliasType {
+            object_id: 245_575_914,
+            user_type_id: 258,
+            schema: "dbo".into(),
+            name: "normstring".into(),
+            base: SqlType::VarChar(Length::Limited(31)),
+            nullable: true,
+        });
+        let text = serde_json::to_string(&object).unwrap();
+        assert_eq!(serde_json::from_str::<ObjectDefinition>(&text).unwrap(), object);
+        let damaged = text.replace("167", "3");
+        assert_ne!(damaged, text);
+        assert!(serde_json::from_str::<ObjectDefinition>(&damaged).is_err());
     }
 }

@@ -13,8 +13,8 @@
 mod definition;
 
 pub use definition::{
-    ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity, IndexDefinition, ModuleDefinition,
-    ModuleKind, NamedText, ObjectDefinition, StorageRoot, TableDefinition,
+    AliasType, ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity, IndexDefinition,
+    ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
 };
 
 use crate::buffer::DatabaseStorage;
@@ -152,6 +152,17 @@ impl Catalog {
             .by_id
             .values()
             .filter_map(|versions| newest_visible(versions, session))
+            .collect()
+    }
+
+    /// Every alias type `session` sees, in the order of their creation.
+    pub fn alias_types(&self, session: u16) -> Vec<AliasType> {
+        let objects = self.objects(session).into_iter();
+        objects
+            .filter_map(|object| match &object.definition {
+                ObjectDefinition::AliasType(alias) => Some(alias.clone()),
+                _ => None,
+            })
             .collect()
     }
 

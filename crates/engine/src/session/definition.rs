@@ -4,7 +4,9 @@
 //! an owner is freed when the transaction is over.
 
 use super::{Session, Table};
-use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
+use crate::catalog::{
+    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
+};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
@@ -58,6 +60,26 @@ impl Session {
         self.locks()
             .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
         self.write(database, |ctx| owner.catalog.insert(ctx, session, definition))
+    }
+
+    /// Stores an alias type. Its ids are chosen here; what `alias` says of them is not looked at.
+    ///
+    /// Errors: 219 when the name is taken.
+    pub fn create_alias_type(&mut self, database: &Arc<Database>, mut alias: AliasType) -> Result<Arc<CatalogObject>> {
+        // One at a time in a database, so that names and ids stay unique.
+        self.locks()
+            .lock(Resource::name(database.id, "alias types of the database"), Mode::X)?;
+        let existing = database.catalog.alias_types(self.id);
+        let same = |other: &AliasType| {
+            other.schema.eq_ignore_ascii_case(&alias.schema) && other.name.to_lowercase() == alias.name.to_lowercase()
+        };
+        if existing.iter().any(same) {
+            return Err(Error::type_exists(&format!("{}.{}", alias.schema, alias.name)));
+        }
+        let newest = existing.iter().map(|other| other.user_type_id).max();
+        alias.user_type_id = newest.map_or(USER_TYPE_ID_FIRST, |id| id + 1);
+        alias.object_id = database.catalog.new_object_id();
+        self.create_object(database, ObjectDefinition::AliasType(alias))
     }
 
     /// Drops an object with its storage.

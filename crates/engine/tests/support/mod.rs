@@ -65,6 +65,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
     ColumnDefinition {
         name: name.into(),
         sql_type,
+        alias_type: None,
         nullable: false,
         identity: None,
         default: None,

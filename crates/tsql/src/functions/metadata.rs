@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{AliasType, CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -317,14 +317,35 @@ fn type_id(call: &Call<'_>) -> Result<Value> {
     let found = call
         .text(0)
         .and_then(|name| TYPE_IDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)));
-    Ok(found.map_or(Value::Null, |(_, id)| Value::Int(*id)))
+    if let Some((_, id)) = found {
+        return Ok(Value::Int(*id));
+    }
+    let name = call.text(0).and_then(crate::session::parse_name);
+    let own = name.and_then(|name| {
+        let schema = name.schema().unwrap_or("dbo").to_owned();
+        alias_types(call)
+            .into_iter()
+            .find(|alias| alias.name.eq_ignore_ascii_case(name.object()) && alias.schema.eq_ignore_ascii_case(&schema))
+    });
+    Ok(own.map_or(Value::Null, |alias| Value::Int(alias.user_type_id as i32)))
 }
 
 fn type_name(call: &Call<'_>) -> Result<Value> {
     let found = call
         .integer(0)
         .and_then(|id| TYPE_IDS.iter().find(|(_, other)| i64::from(*other) == id));
-    Ok(found.map_or(Value::Null, |(name, _)| Value::from(*name)))
+    if let Some((name, _)) = found {
+        return Ok(Value::from(*name));
+    }
+    let own = alias_types(call)
+        .into_iter()
+        .find(|alias| call.integer(0) == Some(i64::from(alias.user_type_id)));
+    Ok(own.map_or(Value::Null, |alias| Value::from(alias.name)))
+}
+
+fn alias_types(call: &Call<'_>) -> Vec<AliasType> {
+    let session = call.context.session;
+    session.database().catalog.alias_types(session.id)
 }
 
 fn sql_variant_property(call: &Call<'_>) -> Result<Value> {

@@ -44,10 +44,12 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
-                let place = crate::scalar::data_type::TypePlace::Declaration;
-                definition.columns[ordinal].sql_type =
-                    crate::scalar::data_type::resolve(data_type, place, ordinal + 1)?;
-                definition.columns[ordinal].nullable = nullable.unwrap_or(true);
+                let declared = self.session.declared_type(data_type, ordinal + 1)?;
+                let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
+                let column = &mut definition.columns[ordinal];
+                column.sql_type = declared.sql_type;
+                column.alias_type = declared.alias.map(|alias| alias.user_type_id);
+                column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
                 self.atomically(true, |executor| {
                     executor.rebuild(&database, &object, definition, Some(&moved))

@@ -61,7 +61,6 @@ impl Executor<'_> {
             StatementKind::Use(name) => self.use_database(&name.text, line),
             StatementKind::BulkInsert(_) => Err(crate::bind::not_supported("BULK INSERT")),
             StatementKind::InsertBulk(_) => Err(crate::bind::not_supported("INSERT BULK")),
-            StatementKind::CreateType(_) => Err(crate::bind::not_supported("CREATE TYPE")),
             _ => Err(crate::bind::not_supported("statement")),
         }
     }

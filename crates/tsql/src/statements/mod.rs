@@ -11,6 +11,7 @@
 //!   otherwise           -> message, the next statement
 //! ```
 
+mod alias_type;
 mod alter_table;
 mod batch;
 mod callable;

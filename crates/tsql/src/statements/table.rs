@@ -26,6 +26,7 @@ impl Executor<'_> {
             StatementKind::AlterIndex(_) | StatementKind::UpdateStatistics(_) | StatementKind::Permission(_) => {}
             StatementKind::Drop(drop) => self.drop_objects(drop)?,
             StatementKind::TruncateTable(name) => self.truncate(name)?,
+            StatementKind::CreateType(create) => self.create_type(create)?,
             StatementKind::CreateSchema(schema) => self.create_schema(&schema.name.text)?,
             StatementKind::CreateView(view) => {
                 self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)?;
@@ -130,6 +131,9 @@ impl Executor<'_> {
     }
 
     fn drop_object(&mut self, drop: &Drop, name: &Name) -> Result<()> {
+        if drop.kind == ObjectKind::Type {
+            return self.drop_type(name, drop.if_exists);
+        }
         let (word, wanted) = match drop.kind {
             ObjectKind::Table => ("table", "U"),
             ObjectKind::View => ("view", "V"),

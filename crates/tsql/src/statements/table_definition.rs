@@ -6,10 +6,10 @@ use engine::catalog::{
 use engine::error::{Error, Result};
 use engine::types::{RowLayout, SqlType};
 
+use super::alias_type::DeclaredType;
 use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::messages;
-use crate::scalar::data_type::{TypePlace, resolve};
 use crate::session::ResultColumn;
 
 /// Storage that the engine chooses when the table is created.
@@ -34,7 +34,7 @@ impl Executor<'_> {
         };
         for element in elements {
             if let TableElement::Column(column) = element {
-                draft.add_column(column)?;
+                self.add_column_to(&mut draft, column)?;
             }
         }
         for element in elements {
@@ -111,6 +111,7 @@ impl Executor<'_> {
             table.columns.push(ColumnDefinition {
                 name: column.name.clone(),
                 sql_type: column.sql_type,
+                alias_type: None,
                 nullable: column.nullable,
                 identity: identity.filter(|_| table.identity().is_none()),
                 default: None,
@@ -219,6 +220,14 @@ impl Executor<'_> {
         })
     }
 
+    fn add_column_to(&self, draft: &mut Draft, column: &ast::ColumnDefinition) -> Result<()> {
+        let Some(data_type) = &column.data_type else {
+            return Err(crate::bind::not_supported("computed column"));
+        };
+        let declared = self.session.declared_type(data_type, draft.table.columns.len() + 1)?;
+        draft.add_column(column, declared)
+    }
+
     /// A column of ALTER TABLE ADD.
     pub(super) fn column_definition(
         &self,
@@ -229,7 +238,7 @@ impl Executor<'_> {
             table: table.clone(),
             said_nullable: Vec::new(),
         };
-        draft.add_column(column)?;
+        self.add_column_to(&mut draft, column)?;
         draft
             .table
             .columns
@@ -246,16 +255,13 @@ impl Draft {
         })
     }
 
-    fn add_column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+    fn add_column(&mut self, column: &ast::ColumnDefinition, declared: DeclaredType) -> Result<()> {
         let table = &mut self.table;
         let name = &column.name.text;
         if table.column(name).is_some() {
             return Err(messages::duplicate_column_in_table(name, &table.name));
         }
-        let Some(data_type) = &column.data_type else {
-            return Err(crate::bind::not_supported("computed column"));
-        };
-        let sql_type = resolve(data_type, TypePlace::Declaration, table.columns.len() + 1)?;
+        let sql_type = declared.sql_type;
         let identity = match &column.identity {
             Some(identity) => Some(checked_identity(identity, name, sql_type)?),
             None => None,
@@ -270,10 +276,12 @@ impl Draft {
                 .map_or_else(|| format!("DF__{}__{name}", table.name), |name| name.text.clone()),
             text: default.text.clone(),
         });
-        let nullable = column.nullable.unwrap_or(identity.is_none());
+        let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable) && identity.is_none();
+        let nullable = column.nullable.unwrap_or(unsaid);
         table.columns.push(ColumnDefinition {
             name: name.clone(),
             sql_type,
+            alias_type: declared.alias.map(|alias| alias.user_type_id),
             nullable,
             identity,
             default,

@@ -2,6 +2,7 @@
 //!
 //! Parameters are matched and converted before a procedure runs; one that is left out is NULL.
 
+mod alias_type;
 mod catalog;
 mod configuration;
 mod database;
@@ -34,7 +35,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 8] = [
+const TABLES: [&[SystemProcedure]; 9] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -43,6 +44,7 @@ const TABLES: [&[SystemProcedure]; 8] = [
     catalog::PROCEDURES,
     help::PROCEDURES,
     rename::PROCEDURES,
+    alias_type::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.

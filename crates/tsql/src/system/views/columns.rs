@@ -6,7 +6,7 @@ use engine::types::{Decimal, Length, SqlType, Value};
 use super::databases::COLLATION;
 use super::facts::stored_datetime;
 use super::objects::{DEFAULTS, ObjectRow, constraint_id, table_of, tables};
-use super::types::user_type_id;
+use super::types::user_type_id_of;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
 use crate::system::SystemContext;
 
@@ -59,6 +59,7 @@ fn system_columns() -> impl Iterator<Item = ColumnRow> {
                 column: ColumnDefinition {
                     name: name.to_owned(),
                     sql_type,
+                    alias_type: None,
                     nullable: true,
                     identity: None,
                     default: None,
@@ -77,7 +78,7 @@ system_row!(ColumnRow {
     "name" NAME => |row| row.column.name.as_str().into();
     "column_id" INT => |row| row.column_id.into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.column.sql_type.system_type_id());
-    "user_type_id" INT => |row| user_type_id(row.column.sql_type).into();
+    "user_type_id" INT => |row| user_type_id_of(&row.column).into();
     "max_length" SMALLINT => |row| Value::SmallInt(row.column.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.column.sql_type.precision());
     "scale" TINYINT => |row| Value::TinyInt(row.column.sql_type.scale());
@@ -130,7 +131,7 @@ system_row!(IdentityRow {
     "name" NAME => |row| row.column.column.name.as_str().into();
     "column_id" INT => |row| row.column.column_id.into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.system_type_id());
-    "user_type_id" INT => |row| user_type_id(row.column.column.sql_type).into();
+    "user_type_id" INT => |row| user_type_id_of(&row.column.column).into();
     "max_length" SMALLINT => |row| Value::SmallInt(row.column.column.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.precision());
     "scale" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.scale());
@@ -206,7 +207,7 @@ system_row!(ComputedRow {
     "name" NAME => |row| row.0.column.name.as_str().into();
     "column_id" INT => |row| row.0.column_id.into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.system_type_id());
-    "user_type_id" INT => |row| user_type_id(row.0.column.sql_type).into();
+    "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
     "definition" SqlType::NVarChar(Length::Max) => |row| row.0.column.computed.as_deref().into();
     "is_persisted" BIT => |_| false.into();
 });

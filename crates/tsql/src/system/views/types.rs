@@ -1,11 +1,29 @@
 //! `sys.types`.
 
+use engine::catalog::ColumnDefinition;
 use engine::types::{Length, SqlType, Value};
 
 use super::databases::COLLATION;
-use super::{BIT, INT, NAME, SMALLINT, SystemView, TINYINT, all, system_row, view};
+use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
+use crate::system::SystemContext;
 
-pub(super) const VIEWS: &[SystemView] = &[view::<TypeRow>("sys", "types", |_, _| all(every_type()))];
+pub(super) const VIEWS: &[SystemView] = &[view::<TypeRow>("sys", "types", types)];
+
+fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let aliases = context.database.catalog.alias_types(context.session_id).into_iter();
+    let schemas = |name: &str| crate::functions::id_of_schema(&context.database, context.session_id, name).unwrap_or(1);
+    let own = aliases.map(|alias| TypeRow {
+        sql_type: alias.base,
+        user_type_id: alias.user_type_id as i32,
+        schema_id: schemas(&alias.schema),
+        nullable: alias.nullable,
+        name: alias.name,
+    });
+    all(every_type().into_iter().chain(own))
+}
+
+/// `schema_id` of sys.
+const SYS_SCHEMA: i32 = 4;
 
 /// `user_type_id` of sysname.
 const SYSNAME_ID: i32 = 256;
@@ -16,10 +34,19 @@ pub(super) fn user_type_id(sql_type: SqlType) -> i32 {
     i32::from(sql_type.system_type_id())
 }
 
+/// The same of a column, which may have been declared by an alias type.
+pub(super) fn user_type_id_of(column: &ColumnDefinition) -> i32 {
+    column
+        .alias_type
+        .map_or_else(|| user_type_id(column.sql_type), |alias| alias as i32)
+}
+
 pub(super) struct TypeRow {
-    name: &'static str,
+    name: String,
     sql_type: SqlType,
     user_type_id: i32,
+    schema_id: i32,
+    nullable: bool,
 }
 
 /// Every type, in the order of their ids, as long as it may be.
@@ -54,30 +81,34 @@ fn every_type() -> Vec<TypeRow> {
     ]
     .into_iter()
     .map(|sql_type| TypeRow {
-        name: sql_type.name(),
+        name: sql_type.name().to_owned(),
         sql_type,
         user_type_id: user_type_id(sql_type),
+        schema_id: SYS_SCHEMA,
+        nullable: true,
     });
     let sysname = TypeRow {
-        name: "sysname",
+        name: "sysname".to_owned(),
         sql_type: NAME,
         user_type_id: SYSNAME_ID,
+        schema_id: SYS_SCHEMA,
+        nullable: false,
     };
     types.chain([sysname]).collect()
 }
 
 system_row!(TypeRow {
-    "name" NAME => |row| row.name.into();
+    "name" NAME => |row| row.name.as_str().into();
     "system_type_id" TINYINT => |row| Value::TinyInt(row.sql_type.system_type_id());
     "user_type_id" INT => |row| row.user_type_id.into();
-    "schema_id" INT => |_| 4.into();
+    "schema_id" INT => |row| row.schema_id.into();
     "principal_id" INT => |_| Value::Null;
     "max_length" SMALLINT => |row| Value::SmallInt(row.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.sql_type.precision());
     "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
     "collation_name" NAME => |row| row.sql_type.is_character().then_some(COLLATION).into();
-    "is_nullable" BIT => |row| (row.user_type_id != SYSNAME_ID).into();
-    "is_user_defined" BIT => |_| false.into();
+    "is_nullable" BIT => |row| row.nullable.into();
+    "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
     "is_assembly_type" BIT => |_| false.into();
     "default_object_id" INT => |_| 0.into();
     "rule_object_id" INT => |_| 0.into();
