@@ -12,6 +12,7 @@ use crate::experiment::{Experiment, ExperimentError};
 use crate::plan::{self, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile};
 use crate::server_process::StartError;
+use crate::slope;
 use crate::threshold;
 use std::fmt;
 use std::fs;
@@ -250,6 +251,7 @@ fn run_job(
     let outcome = run_all(job, options, units_before, ledger, observer);
     if let Some(results) = ledger.results() {
         results.elapsed_s = begin.elapsed().as_secs_f64();
+        results.slopes = slope::slopes(job.experiment, results);
         results.complete = outcome.is_ok();
         results.stopped = outcome.as_ref().err().map(ToString::to_string);
         results.thresholds = threshold::judge(&job.experiment.threshold, results);

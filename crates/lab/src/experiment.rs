@@ -45,6 +45,12 @@ pub struct Experiment {
     /// What the report draws.
     #[serde(default)]
     pub chart: Vec<Chart>,
+    /// Measurements reckoned from others of the same run.
+    #[serde(default)]
+    pub derived: Vec<Derived>,
+    /// Measurements whose growth with the number of VLFs is reckoned over all configurations.
+    #[serde(default)]
+    pub slope: Vec<SlopeOf>,
     /// Figures to stand beside ours.
     pub published: Option<Published>,
     /// Limits; a missed one fails the run.
@@ -87,10 +93,12 @@ fn expected_seconds() -> f64 {
 pub struct ServerSettings {
     /// The SQL Server version whose log layout rules apply.
     pub sql_version: String,
-    /// `native` or `classic`.
+    /// `native`, `classic`, or one of them and the mechanisms that differ: `native,discovery=classic`.
     pub log_policy: String,
     /// Buffer pool and log cache, MB; the server's default without.
     pub max_server_memory_mb: Option<u32>,
+    /// Whether data files grow without zeros being written.
+    pub instant_file_initialization: bool,
 }
 
 impl Default for ServerSettings {
@@ -99,6 +107,7 @@ impl Default for ServerSettings {
             sql_version: "2022".into(),
             log_policy: "native".into(),
             max_server_memory_mb: None,
+            instant_file_initialization: true,
         }
     }
 }
@@ -116,6 +125,23 @@ pub struct Configuration {
     /// Further values for `$(name)`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
+    /// Settings of the server that only this one has.
+    #[serde(default)]
+    pub server: ServerOverrides,
+}
+
+/// Settings of the server that one configuration has for itself; the matrix goes before them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerOverrides {
+    /// As [`ServerSettings::sql_version`].
+    pub sql_version: Option<String>,
+    /// As [`ServerSettings::log_policy`].
+    pub log_policy: Option<String>,
+    /// As [`ServerSettings::max_server_memory_mb`].
+    pub max_server_memory_mb: Option<u32>,
+    /// As [`ServerSettings::instant_file_initialization`].
+    pub instant_file_initialization: Option<bool>,
 }
 
 /// The sizes of a log file, as T-SQL writes them (`64MB`).
@@ -124,10 +150,23 @@ pub struct Configuration {
 pub struct LogSizes {
     /// `SIZE`.
     pub start: String,
-    /// `FILEGROWTH`.
+    /// What the step `grow_log` makes of it, in this order.
+    #[serde(default)]
+    pub grow: Vec<Pregrowth>,
+    /// `FILEGROWTH`: a size, or a percentage such as `10%`.
     pub growth: String,
-    /// `MAXSIZE`, to which the steps fill it.
-    pub max: String,
+    /// `MAXSIZE`; `unlimited` without.
+    pub max: Option<String>,
+}
+
+/// Growth by hand: `ALTER DATABASE ... MODIFY FILE (SIZE = ...)`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pregrowth {
+    /// The size in the end.
+    pub to: String,
+    /// With it, every multiple of this size up to the end is one growth; without, there is one growth.
+    pub by: Option<String>,
 }
 
 /// One step of a run.
@@ -147,10 +186,48 @@ pub enum Step {
         until_error: Option<i32>,
         /// The measurement that gets the seconds the script took.
         measure: Option<String>,
-        /// Whether progress follows the share of the log in use.
+        /// Whether progress follows the share of the log in use, and the growth of the log is noted.
         #[serde(default)]
         watch_log: bool,
+        /// The configurations it is for; all when empty.
+        #[serde(default)]
+        only: Vec<String>,
     },
+    /// Grows the log as its sizes' `grow` says; what is left of time and VLFs is measured.
+    GrowLog {
+        /// The measurement that gets the seconds it took.
+        measure: Option<String>,
+    },
+    /// Runs a script again and again in several connections at once.
+    Clients {
+        /// In words.
+        label: String,
+        /// How many connections; each is also told its number as `$(client)`, from 1.
+        connections: usize,
+        /// The script; one pass through all its batches is one transaction.
+        file: String,
+        /// Passes of each connection: a number, or a variable.
+        repeat: String,
+        /// First part of the names of [`CLIENT_MEASUREMENTS`], and name of the latencies.
+        measure: String,
+    },
+    /// Sets all of `sys.dm_os_wait_stats` to zero.
+    ClearWaits {},
+    /// Keeps what was waited for since.
+    ReadWaits {},
+    /// Has the program make a sample database: `vlflab sample NAME --data FOLDER ARGUMENTS`. Only before the first step that
+    /// needs the server.
+    Sample {
+        /// In words.
+        label: String,
+        /// Name of the sample.
+        name: String,
+        /// Further arguments.
+        #[serde(default)]
+        arguments: Vec<String>,
+    },
+    /// Stops the server in order; its databases are checkpointed and closed.
+    Stop {},
     /// Asks for one number and keeps it as a measurement.
     Query {
         /// In words.
@@ -175,8 +252,11 @@ pub enum Step {
         label: String,
         /// The query.
         sql: String,
-        /// A number, or the name of a measurement of the same run.
+        /// A number, a variable, or the name of a measurement of the same run.
         equals: String,
+        /// The configurations it is for; all when empty.
+        #[serde(default)]
+        only: Vec<String>,
     },
 }
 
@@ -184,14 +264,83 @@ impl Step {
     /// The script the step names, if it names one.
     pub fn file(&self) -> Option<&str> {
         match self {
-            Step::Sql { file, .. } => Some(file),
+            Step::Sql { file, .. } | Step::Clients { file, .. } => Some(file),
             _ => None,
+        }
+    }
+
+    /// What it does, in words.
+    pub fn label(&self) -> &str {
+        match self {
+            Step::Sql { label, .. }
+            | Step::Query { label, .. }
+            | Step::Check { label, .. }
+            | Step::Clients { label, .. }
+            | Step::Sample { label, .. } => label,
+            Step::GrowLog { .. } => "grow the log with ALTER DATABASE ... MODIFY FILE",
+            Step::ClearWaits {} => "set the wait statistics to zero",
+            Step::ReadWaits {} => "read the wait statistics",
+            Step::CountVlfs {} => "count the VLFs with DBCC LOGINFO and compare with the layout rules",
+            Step::Kill {} => "kill the server (SIGKILL)",
+            Step::Stop {} => "stop the server in order",
+            Step::Restart {} => "start it again; wait until a query is answered and recovery is over",
+        }
+    }
+
+    /// Whether it is for this configuration.
+    pub fn is_for(&self, configuration: &str) -> bool {
+        match self {
+            Step::Sql { only, .. } | Step::Check { only, .. } => {
+                only.is_empty() || only.iter().any(|name| name == configuration)
+            }
+            _ => true,
+        }
+    }
+
+    /// The measurements it makes.
+    fn measurement_names(&self) -> Vec<String> {
+        match self {
+            Step::Sql {
+                measure: Some(name), ..
+            }
+            | Step::GrowLog { measure: Some(name) }
+            | Step::Query { measure: name, .. } => vec![name.clone()],
+            Step::Clients { measure, .. } => CLIENT_MEASUREMENTS
+                .iter()
+                .map(|end| format!("{measure}{end}"))
+                .collect(),
+            Step::CountVlfs {} => vec!["vlf_count".into(), "log_bytes".into()],
+            Step::Restart {} => RESTART_MEASUREMENTS.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
         }
     }
 }
 
 fn main_connection() -> String {
     "main".into()
+}
+
+/// A measurement reckoned from others of the same run: the sum of some, less others.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Derived {
+    /// Its name.
+    pub measure: String,
+    /// What is added up.
+    pub sum: Vec<String>,
+    /// What is taken off.
+    #[serde(default)]
+    pub less: Vec<String>,
+}
+
+/// How a measurement grows with the number of VLFs: a line through the medians of all configurations.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlopeOf {
+    /// The measurement; a time in seconds.
+    pub measure: String,
+    /// Subject of the sentence: "Log backup".
+    pub what: String,
 }
 
 /// A comparison of two configurations for the verdict.
@@ -340,21 +489,12 @@ impl Experiment {
             .collect()
     }
 
-    /// Every measurement the steps make, in their order.
-    pub fn measurement_names(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for step in &self.step {
-            match step {
-                Step::Sql {
-                    measure: Some(name), ..
-                }
-                | Step::Query { measure: name, .. } => names.push(name.as_str()),
-                Step::CountVlfs {} => names.push("vlf_count"),
-                Step::Restart {} => names.extend(RESTART_MEASUREMENTS),
-                _ => {}
-            }
-        }
-        names
+    /// Every measurement of a run: those the steps make, in their order, and those derived.
+    pub fn measurement_names(&self) -> Vec<String> {
+        let steps = self.step.iter().flat_map(Step::measurement_names);
+        steps
+            .chain(self.derived.iter().map(|each| each.measure.clone()))
+            .collect()
     }
 
     fn faults(&self) -> Vec<String> {
@@ -399,6 +539,11 @@ impl Experiment {
                 ));
             }
         };
+        for step in &self.step {
+            if let Step::Sql { only, .. } | Step::Check { only, .. } = step {
+                only.iter().for_each(|name| configuration("[[step]] only", name));
+            }
+        }
         for finding in &self.finding {
             configuration("[[finding]]", &finding.slow);
             configuration("[[finding]]", &finding.fast);
@@ -407,7 +552,7 @@ impl Experiment {
             configuration("[[published.configuration]]", &published.name);
         }
         let mut measurement = |place: &str, name: &str| {
-            if !measurements.contains(&name) {
+            if !measurements.iter().any(|each| each == name) {
                 faults.push(format!(
                     "{place}: no [[step]] measures {name:?}; there are {}",
                     measurements.join(", ")
@@ -419,6 +564,12 @@ impl Experiment {
         }
         for name in self.chart.iter().flat_map(|chart| &chart.measures) {
             measurement("[[chart]]", name);
+        }
+        for name in self.derived.iter().flat_map(|each| each.sum.iter().chain(&each.less)) {
+            measurement("[[derived]]", name);
+        }
+        for slope in &self.slope {
+            measurement("[[slope]]", &slope.measure);
         }
         for threshold in &self.threshold {
             measurement("[[threshold]]", &threshold.measure);
@@ -436,3 +587,7 @@ pub const RESTART_MEASUREMENTS: [&str; 7] = [
     "restart_s",
     "rolled_forward",
 ];
+
+/// What a step with several clients measures, each name after the step's own: seconds, passes per second, and how long a
+/// pass took in microseconds.
+pub const CLIENT_MEASUREMENTS: [&str; 5] = ["_s", "_per_s", "_p50_us", "_p99_us", "_p999_us"];

@@ -8,7 +8,7 @@
 //! ```
 //! - [`catalogue`], [`experiment`], [`plan`]: what is run
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
-//! - [`environment`], [`statistics`], [`results`], [`threshold`], [`report`]: what comes of it
+//! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`]: what comes of it
 
 pub mod catalogue;
 pub mod client;
@@ -20,5 +20,6 @@ pub mod plan;
 pub mod report;
 pub mod results;
 pub mod server_process;
+pub mod slope;
 pub mod statistics;
 pub mod threshold;

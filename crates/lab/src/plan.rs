@@ -2,6 +2,7 @@
 //! layout that the rules predict for each.
 
 use crate::experiment::{Configuration, Experiment, ExperimentError, Scale};
+use engine::log::LogPolicy;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use vlf::{LogLayout, ServerVersion};
@@ -17,14 +18,71 @@ pub struct Setup {
     pub title: String,
     /// Version whose layout rules the server follows.
     pub version: ServerVersion,
-    /// `native` or `classic`.
+    /// How the log does its work, as on the command line of `vlflab serve`.
     pub log_policy: String,
     /// Values for `$(name)`.
     pub variables: BTreeMap<String, String>,
-    /// VLFs of the log when it has grown to its largest.
+    /// Whether data files grow without zeros being written.
+    pub instant_file_initialization: bool,
+    /// The server's memory, MB, if not its default.
+    pub max_server_memory_mb: Option<u32>,
+    /// The log's sizes.
+    pub log: LogPlan,
+    /// VLFs of the log when it has grown to its largest; without a largest size, before it grows by itself.
     pub vlf_count_predicted: usize,
-    /// The log's largest size, bytes.
-    pub log_bytes_max: u64,
+}
+
+/// How a log grows by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By so many bytes.
+    Bytes(u64),
+    /// By a share of its size.
+    Percent(u32),
+}
+
+/// A log's sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPlan {
+    /// As created.
+    pub start: u64,
+    /// Sizes that the step `grow_log` gives it, one after the other.
+    pub grown_to: Vec<u64>,
+    /// What it then grows by.
+    pub growth: Growth,
+    /// Its largest size.
+    pub max: Option<u64>,
+}
+
+impl LogPlan {
+    /// The layout once the file has `file_bytes`: created, grown by hand as planned, then by itself.
+    ///
+    /// # Errors
+    /// A size no log file can have.
+    pub fn layout_at(&self, version: ServerVersion, file_bytes: u64) -> Result<LogLayout, vlf::RuleError> {
+        let mut layout = LogLayout::create(version, self.start)?;
+        for target in self.grown_to.iter().take_while(|target| **target <= file_bytes) {
+            layout.grow(target.saturating_sub(layout.file_bytes()))?;
+        }
+        while layout.file_bytes() < file_bytes {
+            match self.growth {
+                Growth::Bytes(bytes) => layout.grow(bytes)?,
+                Growth::Percent(percent) => layout.grow_percent(percent)?,
+            };
+        }
+        Ok(layout)
+    }
+
+    /// The size it ends with: the largest that whole growths reach, or the one it is given by hand.
+    fn bytes_at_end(&self) -> u64 {
+        let by_hand = self.grown_to.last().copied().unwrap_or(self.start);
+        match (self.max, self.growth) {
+            (Some(max), Growth::Bytes(growth)) if growth > 0 && max > by_hand => {
+                by_hand + (max - by_hand) / growth * growth
+            }
+            _ => by_hand,
+        }
+    }
 }
 
 impl Setup {
@@ -33,6 +91,8 @@ impl Setup {
         let mut settings = self.variables.clone();
         settings.insert("sql_version".into(), self.version.to_string());
         settings.insert("log_policy".into(), self.log_policy.clone());
+        let instant = if self.instant_file_initialization { "on" } else { "off" };
+        settings.insert("instant_file_initialization".into(), instant.into());
         settings.insert("vlf_count_predicted".into(), self.vlf_count_predicted.to_string());
         settings
     }
@@ -82,28 +142,16 @@ fn setup(
         let found = choice.iter().find(|(name, _)| name == key);
         found.map_or(otherwise, |(_, value)| value).to_string()
     };
-    let version = chosen("sql_version", &experiment.server.sql_version);
+    let (common, own) = (&experiment.server, &configuration.server);
+    let version = chosen("sql_version", own.sql_version.as_ref().unwrap_or(&common.sql_version));
     let version = ServerVersion::from_str(&version).map_err(|error| ExperimentError(error.to_string()))?;
-    let log_policy = chosen("log_policy", &experiment.server.log_policy);
-    if log_policy != "native" && log_policy != "classic" {
-        return Err(ExperimentError(format!(
-            "log_policy {log_policy:?}: use native or classic"
-        )));
-    }
+    let log_policy = chosen("log_policy", own.log_policy.as_ref().unwrap_or(&common.log_policy));
+    LogPolicy::from_str(&log_policy).map_err(|error| ExperimentError(error.to_string()))?;
     let mut variables = scale.variables.clone();
     variables.extend(configuration.variables.clone());
-    let mut sizes = [0_u64; 3];
-    let log = &configuration.log;
-    for (size, (name, text)) in sizes.iter_mut().zip([
-        ("log_start", &log.start),
-        ("log_growth", &log.growth),
-        ("log_max", &log.max),
-    ]) {
-        let text = substitute(text, &variables)?;
-        *size = size_bytes(&text)?;
-        variables.insert(name.into(), text);
-    }
-    let [start, growth, max] = sizes;
+    let log = log_plan(configuration, &mut variables)?;
+    let refused = |error: vlf::RuleError| ExperimentError(format!("{}: the log's sizes: {error}", configuration.name));
+    let layout = log.layout_at(version, log.bytes_at_end()).map_err(refused)?;
     let parts = choice.iter().map(|(_, value)| value.as_str());
     Ok(Setup {
         name: std::iter::once(configuration.name.as_str())
@@ -114,19 +162,60 @@ fn setup(
         title: configuration.title.clone(),
         version,
         log_policy,
+        instant_file_initialization: own
+            .instant_file_initialization
+            .unwrap_or(common.instant_file_initialization),
+        max_server_memory_mb: own.max_server_memory_mb.or(common.max_server_memory_mb),
         variables,
-        vlf_count_predicted: predicted_vlf_count(version, start, growth, max)?,
-        log_bytes_max: max,
+        log,
+        vlf_count_predicted: layout.vlf_count(),
     })
 }
 
-fn predicted_vlf_count(version: ServerVersion, start: u64, growth: u64, max: u64) -> Result<usize, ExperimentError> {
-    let refused = |error: vlf::RuleError| ExperimentError(format!("the log's sizes: {error}"));
-    let mut layout = LogLayout::create(version, start).map_err(refused)?;
-    while layout.file_bytes() + growth <= max {
-        layout.grow(growth).map_err(refused)?;
+/// The log's sizes in bytes; their texts become the variables `log_start`, `log_growth` and `log_max`.
+fn log_plan(
+    configuration: &Configuration,
+    variables: &mut BTreeMap<String, String>,
+) -> Result<LogPlan, ExperimentError> {
+    let log = &configuration.log;
+    let start = substitute(&log.start, variables)?;
+    let growth = substitute(&log.growth, variables)?;
+    let max = log.max.as_ref().map(|max| substitute(max, variables)).transpose()?;
+    let mut grown_to = Vec::new();
+    for each in &log.grow {
+        let to = size_bytes(&substitute(&each.to, variables)?)?;
+        let from = grown_to.last().copied().unwrap_or(size_bytes(&start)?);
+        let by = each
+            .by
+            .as_ref()
+            .map(|by| size_bytes(&substitute(by, variables)?))
+            .transpose()?;
+        match by {
+            Some(0) => return Err(ExperimentError(format!("{}: grow by 0 never ends", configuration.name))),
+            Some(by) => grown_to.extend((from / by + 1..=to / by).map(|multiple| multiple * by)),
+            None => grown_to.push(to),
+        }
     }
-    Ok(layout.vlf_count())
+    let plan = LogPlan {
+        start: size_bytes(&start)?,
+        grown_to,
+        growth: growth_of(&growth)?,
+        max: max.as_deref().map(size_bytes).transpose()?,
+    };
+    variables.insert("log_start".into(), start);
+    variables.insert("log_growth".into(), growth);
+    variables.insert("log_max".into(), max.unwrap_or_else(|| "unlimited".into()));
+    Ok(plan)
+}
+
+fn growth_of(text: &str) -> Result<Growth, ExperimentError> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => {
+            let refused = |_| ExperimentError(format!("{text:?} is not a growth; write 64MB or 10%"));
+            Ok(Growth::Percent(percent.trim().parse().map_err(refused)?))
+        }
+        None => Ok(Growth::Bytes(size_bytes(text)?)),
+    }
 }
 
 /// Puts the values in place of `$(name)`.

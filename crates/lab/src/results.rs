@@ -89,11 +89,34 @@ pub struct Results {
     /// What was left out or done in another way, and why.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// How measurements grow with the number of VLFs.
+    #[serde(default)]
+    pub slopes: Vec<Slope>,
     /// Every limit that was looked at, kept or missed.
     #[serde(default)]
     pub thresholds: Vec<ThresholdResult>,
     /// What was measured, in the order of the experiment.
     pub configurations: Vec<ConfigurationResults>,
+}
+
+/// A straight line through the medians of one measurement over the number of VLFs, for one variant.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Slope {
+    /// The measurement; a time in seconds.
+    pub measure: String,
+    /// In words.
+    pub what: String,
+    /// As [`ConfigurationResults::variant`].
+    pub variant: String,
+    /// Its rise: milliseconds for a thousand VLFs.
+    pub ms_per_1000_vlfs: f64,
+    /// Where the line begins: milliseconds without any VLF.
+    pub base_ms: f64,
+    /// The VLF count and the median in milliseconds of each configuration, by count.
+    pub points: Vec<(f64, f64)>,
+    /// VLFs that cost a second more than the same number does under `native`; none where they do not cost more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlfs_for_one_second: Option<f64>,
 }
 
 /// A limit of the experiment's file and what became of it.

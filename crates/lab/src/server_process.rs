@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to start a server.
 #[derive(Debug, Clone)]
@@ -20,8 +20,10 @@ pub struct Launch {
     pub data: PathBuf,
     /// Version whose layout rules the server follows.
     pub sql_version: String,
-    /// `native` or `classic`.
+    /// How the log does its work: `native`, `classic`, `native,discovery=classic`.
     pub log_policy: String,
+    /// Whether data files grow without zeros being written.
+    pub instant_file_initialization: bool,
     /// Its memory, MB, if not the default.
     pub max_server_memory_mb: Option<u32>,
     /// Password of `sa`.
@@ -85,6 +87,23 @@ impl ServerProcess {
         self.end()
     }
 
+    /// Asks it to shut down and waits until it has; killed when that takes longer than `patience`.
+    ///
+    /// # Errors
+    /// It had to be killed, or ended with a failure.
+    pub fn stop(mut self, patience: Duration) -> io::Result<()> {
+        drop(self.child.stdin.take());
+        let begin = Instant::now();
+        loop {
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(io::Error::other(format!("the server stopped with {status}"))),
+                None if begin.elapsed() > patience => return Err(io::Error::other("the server does not stop")),
+                None => std::thread::sleep(POLL_INTERVAL),
+            }
+        }
+    }
+
     fn end(&mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait().map(|_| ())
@@ -143,6 +162,8 @@ fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
     command.arg("serve").arg("--data").arg(&launch.data);
     command.args(["--bind", "127.0.0.1", "--port", "0", "--until-stdin-closes"]);
     command.args(["--sql-version", &launch.sql_version, "--log-policy", &launch.log_policy]);
+    let instant = launch.instant_file_initialization.to_string();
+    command.args(["--instant-file-initialization", &instant]);
     if let Some(megabytes) = launch.max_server_memory_mb {
         command.args(["--max-server-memory", &megabytes.to_string()]);
     }
@@ -178,6 +199,7 @@ mod tests {
             data: std::env::temp_dir().join(folder),
             sql_version: "2022".into(),
             log_policy: "native".into(),
+            instant_file_initialization: true,
             max_server_memory_mb: None,
             password: String::new(),
         }

@@ -49,6 +49,7 @@ impl Served {
             data: folder.0.clone(),
             sql_version: "2022".into(),
             log_policy: "native".into(),
+            instant_file_initialization: true,
             max_server_memory_mb: Some(64),
             password: PASSWORD.into(),
         };

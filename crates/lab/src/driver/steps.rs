@@ -1,5 +1,10 @@
 //! One run of one configuration: its server, its connections, and the steps.
 
+mod clients;
+mod log;
+mod waits;
+
+use self::log::LogWatcher;
 use super::{LabError, Ledger, Observer, Place, RunOptions, is_stopped};
 use crate::client::{ClientError, Connection, Event, ServerMessage, Target};
 use crate::error_log::{self, RecoveryPhases};
@@ -16,6 +21,8 @@ use tsql::batches;
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// After the first query was answered, undo may still be going on.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(600);
+/// For an orderly end: the checkpoint of everything in memory.
+const STOP_TIMEOUT: Duration = Duration::from_secs(600);
 const MAIN: &str = "main";
 
 pub(super) struct OneRun<'a> {
@@ -54,15 +61,24 @@ impl<'a> OneRun<'a> {
 
     /// Runs every step; what it finds goes to the ledger, saved after each step.
     pub(super) fn run(mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
-        self.server = Some(self.start_server()?);
-        let steps = &self.experiment.step;
-        let weights: u64 = steps.iter().map(Step::weight).sum();
+        let steps: Vec<&Step> = self
+            .experiment
+            .step
+            .iter()
+            .filter(|step| step.is_for(&self.setup.base))
+            .collect();
+        let mut was_started = false;
+        let weights: u64 = steps.iter().map(|step| step.weight()).sum();
         let mut weights_before = 0;
         for step in steps {
             if is_stopped(self.options) {
                 return Err(LabError::Interrupted);
             }
             observer.step(&self.setup.name, self.place.run, step.label());
+            if !was_started && !matches!(step, Step::Sample { .. }) {
+                self.server = Some(self.start_server()?);
+                was_started = true;
+            }
             let units_at = |weight: u64| self.place.units_before + self.place.units * weight / weights;
             let from = units_at(weights_before);
             weights_before += step.weight();
@@ -76,7 +92,20 @@ impl<'a> OneRun<'a> {
             observer.advance(to);
             ledger.save()?;
         }
-        Ok(())
+        if let Some(found) = ledger.configuration(self.place.configuration) {
+            self.derive(found);
+        }
+        ledger.save()
+    }
+
+    /// Reckons the measurements that follow from those of this run.
+    fn derive(&mut self, found: &mut ConfigurationResults) {
+        for each in &self.experiment.derived {
+            let total = |names: &[String]| -> Option<f64> { names.iter().map(|name| self.values.get(name)).sum() };
+            if let (Some(sum), Some(less)) = (total(&each.sum), total(&each.less)) {
+                self.measure(found, &each.measure, sum - less);
+            }
+        }
     }
 
     fn step(
@@ -94,10 +123,16 @@ impl<'a> OneRun<'a> {
                 self.measure(found, measure, value);
                 Ok(())
             }
+            Step::GrowLog { measure } => self.grow_log(found, measure.as_deref(), progress),
+            Step::Clients { .. } => self.clients(step, found),
+            Step::ClearWaits {} => self.clear_waits(),
+            Step::ReadWaits {} => self.read_waits(found),
             Step::CountVlfs {} => self.count_vlfs(found),
+            Step::Sample { name, arguments, .. } => self.sample(name, arguments),
             Step::Kill {} => self.kill(),
+            Step::Stop {} => self.stop(),
             Step::Restart {} => self.restart(found),
-            Step::Check { label, sql, equals } => self.check(found, label, sql, equals),
+            Step::Check { label, sql, equals, .. } => self.check(found, label, sql, equals),
         }
     }
 
@@ -119,12 +154,12 @@ impl<'a> OneRun<'a> {
             until_error,
             measure,
             watch_log,
+            ..
         } = step
         else {
             return Ok(());
         };
-        let script = self.experiment.scripts.read(file).map_err(LabError::Unexpected)?;
-        let script = plan::substitute(&script, &self.setup.variables).map_err(LabError::Experiment)?;
+        let script = self.script(file)?;
         let mut watcher = if *watch_log { self.log_watcher() } else { None };
         let stop = || is_stopped(self.options);
         let mut watch = || {
@@ -159,27 +194,44 @@ impl<'a> OneRun<'a> {
         if let Some(name) = measure {
             self.measure(found, name, seconds);
         }
+        found
+            .growth_events
+            .extend(watcher.map(LogWatcher::into_events).unwrap_or_default());
         Ok(())
     }
 
-    fn count_vlfs(&mut self, found: &mut ConfigurationResults) -> Result<(), LabError> {
-        let label = "count the VLFs";
-        let batch = format!("dbcc loginfo('{}')", self.experiment.database);
-        let target = self.target(None)?;
-        let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
-        let rows = connection.rows(&batch).map_err(|error| LabError::Step {
-            label: label.into(),
-            error,
-        })?;
-        let predicted = self.setup.vlf_count_predicted;
-        let detail = format!(
-            "DBCC LOGINFO shows {}, the rules of {} predict {predicted}",
-            rows.len(),
-            self.setup.version
-        );
-        found.check("the VLF count is the predicted one", rows.len() == predicted, detail);
-        self.measure(found, "vlf_count", rows.len() as f64);
-        Ok(())
+    fn script(&self, file: &str) -> Result<String, LabError> {
+        let script = self.experiment.scripts.read(file).map_err(LabError::Unexpected)?;
+        self.text(&script)
+    }
+
+    /// The text with the configuration's values in place of variables.
+    fn text(&self, text: &str) -> Result<String, LabError> {
+        plan::substitute(text, &self.setup.variables).map_err(LabError::Experiment)
+    }
+
+    fn sample(&self, name: &str, arguments: &[String]) -> Result<(), LabError> {
+        let mut command = std::process::Command::new(&self.options.program);
+        command.arg("sample").arg(name).arg("--data").arg(&self.data);
+        for argument in arguments {
+            command.arg(self.text(argument)?);
+        }
+        let output = command.stdin(std::process::Stdio::null()).output();
+        let output = output.map_err(|error| LabError::Io(self.options.program.clone(), error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(LabError::Unexpected(format!("vlflab sample {name}: {}", said.trim())))
+    }
+
+    fn stop(&mut self) -> Result<(), LabError> {
+        self.connections.clear();
+        let server = self.server.take();
+        let server = server.ok_or_else(|| LabError::Unexpected("the server is not running".into()))?;
+        server
+            .stop(STOP_TIMEOUT)
+            .map_err(|error| LabError::Io(self.data.clone(), error))
     }
 
     fn kill(&mut self) -> Result<(), LabError> {
@@ -221,9 +273,10 @@ impl<'a> OneRun<'a> {
         sql: &str,
         equals: &str,
     ) -> Result<(), LabError> {
+        let equals = self.text(equals)?;
         let expected = self
             .values
-            .get(equals)
+            .get(&equals)
             .copied()
             .or_else(|| equals.parse().ok())
             .ok_or_else(|| {
@@ -237,9 +290,10 @@ impl<'a> OneRun<'a> {
     }
 
     fn number(&mut self, label: &str, sql: &str) -> Result<f64, LabError> {
+        let sql = self.text(sql)?;
         let target = self.target(None)?;
         let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
-        connection.number(sql).map_err(|error| LabError::Step {
+        connection.number(&sql).map_err(|error| LabError::Step {
             label: label.to_string(),
             error,
         })
@@ -251,7 +305,8 @@ impl<'a> OneRun<'a> {
             data: self.data.clone(),
             sql_version: self.setup.version.to_string().replace(' ', ""),
             log_policy: self.setup.log_policy.clone(),
-            max_server_memory_mb: self.experiment.server.max_server_memory_mb,
+            max_server_memory_mb: self.setup.max_server_memory_mb,
+            instant_file_initialization: self.setup.instant_file_initialization,
             password: self.password.clone(),
         };
         ServerProcess::start(&launch, &|| !is_stopped(self.options)).map_err(LabError::Server)
@@ -268,15 +323,6 @@ impl<'a> OneRun<'a> {
             user: "sa".into(),
             password: self.password.clone(),
             database: database.map(str::to_string),
-        })
-    }
-
-    fn log_watcher(&self) -> Option<LogWatcher> {
-        let target = self.target(Some(&self.experiment.database)).ok()?;
-        let connection = Connection::open(&target).ok()?;
-        Some(LogWatcher {
-            connection,
-            log_bytes_max: self.setup.log_bytes_max as f64,
         })
     }
 
@@ -333,18 +379,11 @@ impl Step {
     fn weight(&self) -> u64 {
         match self {
             Step::Sql { watch_log: true, .. } => 80,
+            Step::Clients { .. } => 40,
+            Step::GrowLog { .. } => 20,
             Step::Restart {} => 8,
             Step::Sql { .. } => 4,
             _ => 1,
-        }
-    }
-
-    fn label(&self) -> &str {
-        match self {
-            Step::Sql { label, .. } | Step::Query { label, .. } | Step::Check { label, .. } => label,
-            Step::CountVlfs {} => "count the VLFs",
-            Step::Kill {} => "kill the server",
-            Step::Restart {} => "start it again and wait for the database",
         }
     }
 }
@@ -396,20 +435,6 @@ fn run_script(
         }
     }
     Ok(None)
-}
-
-/// Follows how full the log is, over a connection of its own.
-struct LogWatcher {
-    connection: Connection,
-    log_bytes_max: f64,
-}
-
-impl LogWatcher {
-    fn share(&mut self) -> Option<f64> {
-        let query = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
-        let used = self.connection.number(query).ok()?;
-        Some((used / self.log_bytes_max).clamp(0.0, 1.0))
-    }
 }
 
 /// A password for a server that lives for one run on this machine: unguessable, and of the classes that policies ask for.

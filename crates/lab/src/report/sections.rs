@@ -150,7 +150,7 @@ pub(super) fn comparison(experiment: &Experiment, results: &Results) -> String {
     let mut html = String::from("<section>\n<h2>Published and measured</h2>\n<div class=\"wide\"><table>\n");
     html.push_str(&table_head(&columns, bases.len()));
     for measure in experiment.measurement_names() {
-        html.push_str(&table_row(measure, &columns, bases.len()));
+        html.push_str(&table_row(&measure, &columns, bases.len()));
     }
     html.push_str("</table></div>\n<p class=\"small\">Medians; below them, where runs were repeated, the smallest and the largest value. Ratios are of the first configuration to the second.</p>\n");
     if let Some(published) = &experiment.published {
@@ -340,14 +340,9 @@ fn step_item(experiment: &Experiment, step: &Step) -> String {
         }
         Step::Query { label, sql, .. } => (label.clone(), Some(sql.clone())),
         Step::Check { label, sql, .. } => (format!("check: {label}"), Some(sql.clone())),
-        Step::CountVlfs {} => (
-            "count the VLFs with DBCC LOGINFO and compare with the layout rules".into(),
-            None,
-        ),
-        Step::Kill {} => ("kill the server (SIGKILL)".into(), None),
-        Step::Restart {} => (
-            "start it again; wait until a query is answered and recovery is over".into(),
-            None,
+        other => (
+            other.label().to_string(),
+            other.file().and_then(|file| experiment.scripts.read(file).ok()),
         ),
     };
     let details = sql.map(|sql| {

@@ -1,0 +1,4 @@
+use wide
+go
+delete from dbo.person
+go
