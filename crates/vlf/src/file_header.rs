@@ -32,7 +32,7 @@ use std::fmt;
 use crate::PAGE_BYTES;
 use crate::bytes::{array_at, put, u16_at, u32_at, u64_at};
 use crate::checksum::crc_without;
-use crate::layout::{LayoutRun, LogLayout};
+use crate::layout::{LayoutRun, LayoutSteps, LogLayout};
 use crate::version::ServerVersion;
 
 const PAGE: usize = PAGE_BYTES as usize;
@@ -113,6 +113,17 @@ impl FileHeader {
         let runs = layout.runs();
         self.file_bytes = layout.file_bytes();
         self.directory = (runs.len() <= DIRECTORY_RUNS_MAX).then_some(runs);
+    }
+
+    /// As [`FileHeader::set_layout`], for a layout without a list of VLFs.
+    pub fn set_steps(&mut self, steps: &LayoutSteps) {
+        self.file_bytes = steps.file_bytes();
+        self.directory = (steps.runs().len() <= DIRECTORY_RUNS_MAX).then(|| steps.runs().to_vec());
+    }
+
+    /// As [`FileHeader::layout`], without a list of VLFs.
+    pub fn steps(&self) -> Option<LayoutSteps> {
+        LayoutSteps::from_runs(self.server_version, self.file_bytes, self.directory.clone()?)
     }
 
     /// The layout of the directory. `None` when it overflowed, or does not add up to `file_bytes`.

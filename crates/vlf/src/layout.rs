@@ -201,12 +201,163 @@ impl LogLayout {
     }
 }
 
+/// The same as [`LogLayout`] without a list of VLFs: growing costs one step, however many VLFs there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayoutSteps {
+    version: ServerVersion,
+    runs: Vec<LayoutRun>,
+    file_bytes: u64,
+}
+
+impl LayoutSteps {
+    /// The steps of a layout.
+    pub fn of(layout: &LogLayout) -> LayoutSteps {
+        LayoutSteps {
+            version: layout.version(),
+            runs: layout.runs(),
+            file_bytes: layout.file_bytes(),
+        }
+    }
+
+    /// The layout that `runs` describe; `None` as [`LogLayout::from_runs`].
+    pub fn from_runs(version: ServerVersion, file_bytes: u64, runs: Vec<LayoutRun>) -> Option<LayoutSteps> {
+        let body = runs
+            .iter()
+            .try_fold(0u64, |sum, run| sum.checked_add(run.checked_bytes()?))?;
+        let sound = body.checked_add(FIRST_VLF_OFFSET)? == file_bytes && file_bytes <= growth::FILE_BYTES_MAX;
+        sound.then_some(LayoutSteps {
+            version,
+            runs,
+            file_bytes,
+        })
+    }
+
+    /// Grows the file and answers where the new VLFs lie.
+    ///
+    /// # Errors
+    /// As [`growth::grow_plan`]; the layout is then unchanged.
+    pub fn grow(&mut self, growth_bytes: u64) -> Result<impl Iterator<Item = VlfSpan> + use<>, RuleError> {
+        let offset = self.file_bytes;
+        let plan = growth::grow_plan(self.version, offset, growth_bytes)?;
+        self.push(LayoutRun {
+            vlf_count: plan.vlf_count,
+            vlf_bytes: plan.vlf_bytes,
+            last_vlf_bytes: plan.last_vlf_bytes,
+            repeat: 1,
+        });
+        self.file_bytes += plan.bytes();
+        Ok(plan.spans(offset))
+    }
+
+    fn push(&mut self, step: LayoutRun) {
+        match self.runs.last_mut() {
+            Some(run) if (LayoutRun { repeat: 1, ..*run }) == step => run.repeat += 1,
+            _ => self.runs.push(step),
+        }
+    }
+
+    /// Drops VLFs from the end until `vlf_count` are left, but never below two; see [`LogLayout::truncate`].
+    pub fn truncate(&mut self, vlf_count: usize) {
+        let mut left = vlf_count.max(2) as u64;
+        let mut kept = LayoutSteps {
+            version: self.version,
+            runs: Vec::new(),
+            file_bytes: FIRST_VLF_OFFSET,
+        };
+        for run in std::mem::take(&mut self.runs) {
+            let steps = (left / u64::from(run.vlf_count)).min(u64::from(run.repeat));
+            if steps > 0 {
+                kept.runs.push(LayoutRun {
+                    repeat: steps as u32,
+                    ..run
+                });
+            }
+            left -= steps * u64::from(run.vlf_count);
+            if steps < u64::from(run.repeat) {
+                let rest = LayoutRun {
+                    vlf_count: left as u32,
+                    last_vlf_bytes: run.vlf_bytes,
+                    repeat: 1,
+                    ..run
+                };
+                if left > 0 {
+                    kept.push(rest);
+                }
+                break;
+            }
+        }
+        let bytes = kept.runs.iter().filter_map(|run| run.checked_bytes());
+        kept.file_bytes += bytes.sum::<u64>();
+        *self = kept;
+    }
+
+    /// Growths after this use the rules of `version`.
+    pub fn set_version(&mut self, version: ServerVersion) {
+        self.version = version;
+    }
+
+    /// The shortest list of runs that describes the layout.
+    pub fn runs(&self) -> &[LayoutRun] {
+        &self.runs
+    }
+
+    /// Size of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// Number of VLFs.
+    pub fn vlf_count(&self) -> u64 {
+        self.runs.iter().map(|run| run.total_vlf_count()).sum()
+    }
+
+    /// Where each VLF lies, in file order.
+    pub fn spans(&self) -> impl Iterator<Item = VlfSpan> {
+        let mut offset = FIRST_VLF_OFFSET;
+        let steps = self.runs.iter().flat_map(|run| (0..run.repeat).map(move |_| run));
+        steps.flat_map(move |run| {
+            let plan = growth::ChunkPlan {
+                vlf_count: run.vlf_count,
+                vlf_bytes: run.vlf_bytes,
+                last_vlf_bytes: run.last_vlf_bytes,
+            };
+            let start = offset;
+            offset += plan.bytes();
+            plan.spans(start)
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
     const MB: u64 = 1024 * 1024;
+
+    /// The steps without a list agree with the list, through growths and cuts at every VLF.
+    #[test]
+    fn steps_are_the_layout_without_its_list() {
+        for version in ServerVersion::ALL {
+            let mut layout = LogLayout::create(version, MB).unwrap();
+            let mut steps = LayoutSteps::of(&layout);
+            for growth in [MB, MB, MB, 3 * MB, 256 * MB, MB, 70 * MB, 70 * MB] {
+                let added = layout.grow(growth).unwrap();
+                let listed: Vec<_> = layout.vlfs()[added].iter().map(|laid| laid.span).collect();
+                assert_eq!(steps.grow(growth).unwrap().collect::<Vec<_>>(), listed, "{version}");
+            }
+            for vlf_count in (0..=layout.vlf_count()).rev() {
+                layout.truncate(vlf_count);
+                steps.truncate(vlf_count);
+                assert_eq!(steps, LayoutSteps::of(&layout), "{version}, {vlf_count} VLFs");
+                assert_eq!(steps.vlf_count(), layout.vlf_count() as u64);
+                assert!(
+                    steps.spans().eq(layout.vlfs().iter().map(|laid| laid.span)),
+                    "{version}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn runs_describe_a_grown_and_shrunk_layout() {

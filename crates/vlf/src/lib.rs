@@ -45,7 +45,7 @@ pub use block::{Block, BlockHeader, Expectations, parse_block, parse_block_in_pl
 pub use builder::{BlockBuilder, BlockOrigin, SealedBlock, stamp_block};
 pub use file_header::{FileHeader, FileHeaderFault};
 pub use growth::{ChunkPlan, GrowthWarning, RuleError, VlfSpan, create_layout, grow_layout, percent_growth};
-pub use layout::{LaidVlf, LayoutRun, LogLayout};
+pub use layout::{LaidVlf, LayoutRun, LayoutSteps, LogLayout};
 pub use lsn::{Lsn, LsnParseError, VlfSequence};
 pub use tail::{BlockFault, TailVerdict};
 pub use version::ServerVersion;

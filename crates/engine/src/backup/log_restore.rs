@@ -1,13 +1,13 @@
 //! Putting log blocks back to the places they came from. Why there: see the module above.
 //!
-//! 1. the files get the set's length, page 0, and empty headers where they are new
+//! 1. a directory of VLF states is deleted; the files get the set's length, page 0, and empty headers where they are new
 //! 2. blocks, each checked and linked to the one before
 //! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
 //! 4. zeros behind the end; everything is synced
 
 use super::layout::LogImage;
 use crate::error::{Error, Result};
-use crate::log::{LogFileImage, LogRecord, RecordKind};
+use crate::log::{LogFileImage, LogRecord, RecordKind, delete_directory};
 use crate::seams::{DateTimeTicks, Environment};
 use disk::{Access, DiskError, DiskErrorKind, File};
 use std::collections::{BTreeMap, HashMap};
@@ -263,6 +263,7 @@ fn file_error(error: &DiskError) -> Error {
 /// Opens or makes a file with the image's length, page 0, and headers wherever it is new. While a point in time is looked
 /// for, a file is not made shorter: what the source cut off later may still be needed.
 fn open_file(env: &Environment, path: &std::path::Path, image: LogFileImage, keeps_length: bool) -> Result<LogFile> {
+    delete_directory(&*env.disk, path).map_err(|error| file_error(&error))?;
     let handle = match env.disk.open(path, Access::Buffered) {
         Err(error) if error.kind == DiskErrorKind::NotFound => env.disk.create(path, Access::Buffered),
         other => other,

@@ -197,6 +197,7 @@ impl Database {
             boot.clean = clean;
         })?;
         self.truncate_log();
+        self.storage.log.save_directory();
         Ok(())
     }
 

@@ -207,7 +207,8 @@ impl Instance {
 
     fn delete_file(&self, path: &std::path::Path) -> Result<()> {
         let double_write = std::path::PathBuf::from(format!("{}.dwb", path.display()));
-        for path in [path, double_write.as_path()] {
+        let directory = crate::log::directory_path(path);
+        for path in [path, double_write.as_path(), directory.as_path()] {
             match self.env.disk.delete(path) {
                 Err(error) if error.kind != disk::DiskErrorKind::NotFound => {
                     let text = format!("deleting the physical file '{}'", path.display());

@@ -1,8 +1,8 @@
 //! Finding the VLFs when a database starts: the pause before the first line of recovery.
 //!
 //! Classic walks: each header names the size of its VLF and so the place of the next, one small synchronous read after the
-//! other. Native takes all offsets from the directory in page 0 and reads the headers with many reads in flight. Both check
-//! every header.
+//! other. Native takes all offsets from page 0 and the states of the VLFs from the directory ([`super::directory`]), reads the
+//! few headers that must be newer, and where there is no directory to trust, reads all headers with many reads in flight.
 //!
 //! | page 0 | length of the file | what is done |
 //! |---|---|---|
@@ -14,20 +14,25 @@
 //! | sound, another file id | any | 9004: the files were mixed up |
 //! | anything else | any | 9004: not a log file of ours |
 
+use super::directory::{DirectoryState, Entry, Recorded};
 use super::files::{LogFileSpec, write_page};
+use super::follow::{Known, Source, follow};
 use super::policy::DiscoveryMode;
-use super::table::{LogFile, Vlf, WRITTEN_ALL};
+use super::table::{LogFile, Vlf, VlfTable, WRITTEN_ALL};
 use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
+use std::sync::Arc;
 use vlf::{
-    FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutRun, LogLayout, PAGE_BYTES, ServerVersion, VLF_HEADER_BYTES,
-    VlfHeader, VlfSpan,
+    FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutRun, LayoutSteps, LogLayout, PAGE_BYTES, Parity,
+    ServerVersion, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan,
 };
 
 /// Reads in flight when headers are read in parallel.
 const READERS: usize = 16;
+/// VLFs entered last whose headers must say what the directory says before it is believed.
+const WITNESSES: u32 = 4;
 /// Headers below which threads cost more than they bring.
 const PARALLEL_VLFS_MIN: usize = 64;
 /// Bytes read per header: the sector with its data, in the unit of direct reads.
@@ -38,13 +43,15 @@ const HEADER_READ_BYTES: usize = 4096;
 pub struct Discovery {
     /// VLFs in all files.
     pub vlf_count: usize,
+    /// VLF headers that had to be read.
+    pub headers_read: usize,
     /// Time in ms.
     pub ms: u64,
     /// The same in microseconds.
     pub micros: u64,
 }
 
-/// Opens one log file and finds its VLFs.
+/// Opens the log files and finds their VLFs.
 pub(super) struct Discoverer<'a> {
     pub(super) env: &'a Environment,
     pub(super) database: &'a str,
@@ -52,8 +59,57 @@ pub(super) struct Discoverer<'a> {
     pub(super) version: ServerVersion,
 }
 
+/// What was found.
+pub(super) struct Found {
+    pub(super) table: VlfTable,
+    pub(super) directory: DirectoryState,
+    pub(super) headers_read: usize,
+}
+
+/// A log file whose page 0 was read.
+struct OpenedFile<'a> {
+    spec: &'a LogFileSpec,
+    handle: Arc<dyn File>,
+    page: FileHeader,
+    /// Read already, to make page 0 anew.
+    walked: Option<Vec<VlfHeader>>,
+}
+
 impl Discoverer<'_> {
-    pub(super) fn open(&self, spec: &LogFileSpec) -> Result<LogFile> {
+    pub(super) fn open(&self, specs: &[LogFileSpec]) -> Result<Found> {
+        let opened: Result<Vec<OpenedFile<'_>>> = specs.iter().map(|spec| self.open_file(spec)).collect();
+        let mut opened = opened?;
+        opened.sort_by_key(|file| file.spec.file_id);
+        let recorded = match self.mode {
+            DiscoveryMode::Directory => self.by_directory(&opened),
+            DiscoveryMode::Walk => None,
+        };
+        let (headers, needed, directory, headers_read) = match recorded {
+            Some(states) => (states.headers, states.needed, states.directory, states.headers_read),
+            None => {
+                let headers: Result<Vec<_>> = opened.iter().map(|file| self.by_headers(file)).collect();
+                let headers = headers?;
+                let headers_read = headers.iter().map(Vec::len).sum();
+                (headers, 0, DirectoryState::default(), headers_read)
+            }
+        };
+        let files = opened.into_iter().zip(headers).map(|(file, headers)| {
+            let id = file.spec.file_id;
+            Ok((id, self.log_file(file, headers)?))
+        });
+        let twice = |sequence| {
+            let what = format!("two VLFs have the sequence number {sequence}");
+            Error::log_damaged(self.database, &what)
+        };
+        let table = VlfTable::opened(files.collect::<Result<_>>()?, needed).map_err(twice)?;
+        Ok(Found {
+            table,
+            directory,
+            headers_read,
+        })
+    }
+
+    fn open_file<'s>(&self, spec: &'s LogFileSpec) -> Result<OpenedFile<'s>> {
         let path = spec.path.display().to_string();
         let handle = self.env.disk.open(&spec.path, Access::Direct).map_err(|error| {
             let cause = Error::cause(&error);
@@ -62,28 +118,60 @@ impl Discoverer<'_> {
                 .write_error("Server", &Error::file_open_failed(&path, spec.file_id, &cause));
             Error::cannot_open_file(&path, &cause)
         })?;
-        let (page, headers) = self.read(spec, &*handle).map_err(|fault| match fault {
+        let (page, walked) = self
+            .read_page(spec, &*handle)
+            .map_err(|fault| self.explain(fault, spec))?;
+        Ok(OpenedFile {
+            spec,
+            handle,
+            page,
+            walked,
+        })
+    }
+
+    fn explain(&self, fault: Fault, spec: &LogFileSpec) -> Error {
+        let path = spec.path.display().to_string();
+        match fault {
             Fault::Disk(error) => Error::cannot_open_file(&path, &Error::cause(&error)),
             Fault::Damage(what) => Error::log_damaged(self.database, &format!("file '{path}': {what}")),
-        })?;
-        let layout = match page.layout() {
-            Some(layout) => layout,
-            None => layout_of(page.server_version, &headers)
-                .ok_or_else(|| Error::log_damaged(self.database, &format!("file '{path}': its VLFs do not add up")))?,
+        }
+    }
+
+    /// Every header of a file, by the policy's way.
+    fn by_headers(&self, file: &OpenedFile<'_>) -> Result<Vec<VlfHeader>> {
+        if let Some(headers) = &file.walked {
+            return Ok(headers.clone());
+        }
+        let layout = file.page.steps().filter(|_| self.mode == DiscoveryMode::Directory);
+        let headers = match layout {
+            Some(steps) => self.read_all(&*file.handle, &steps.spans().collect::<Vec<_>>()),
+            None => self.walk(&*file.handle, FIRST_VLF_OFFSET, file.page.file_bytes),
         };
+        headers.map_err(|fault| self.explain(fault, file.spec))
+    }
+
+    fn log_file(&self, file: OpenedFile<'_>, headers: Vec<VlfHeader>) -> Result<LogFile> {
+        let steps = file.page.steps();
+        let steps = steps.or_else(|| Some(LayoutSteps::of(&layout_of(file.page.server_version, &headers)?)));
+        let layout =
+            steps.ok_or_else(|| self.explain(Fault::Damage("its VLFs do not add up".to_string()), file.spec))?;
         Ok(LogFile {
-            path: spec.path.clone(),
-            logical_name: spec.logical_name.clone(),
-            handle,
-            max_bytes: spec.max_bytes,
-            growth: spec.growth,
-            page,
+            path: file.spec.path.clone(),
+            logical_name: file.spec.logical_name.clone(),
+            handle: file.handle,
+            max_bytes: file.spec.max_bytes,
+            growth: file.spec.growth,
+            page: file.page,
             layout,
             vlfs: headers.into_iter().map(found_vlf).collect(),
         })
     }
 
-    fn read(&self, spec: &LogFileSpec, file: &dyn File) -> std::result::Result<(FileHeader, Vec<VlfHeader>), Fault> {
+    fn read_page(
+        &self,
+        spec: &LogFileSpec,
+        file: &dyn File,
+    ) -> std::result::Result<(FileHeader, Option<Vec<VlfHeader>>), Fault> {
         let file_bytes = file.len()?;
         let mut bytes = AlignedBuffer::with_len(PAGE_BYTES as usize);
         if file_bytes < PAGE_BYTES {
@@ -111,15 +199,7 @@ impl Discoverer<'_> {
             file.set_len(page.file_bytes)?;
             file.sync()?;
         }
-        let directory = page.layout().filter(|_| self.mode == DiscoveryMode::Directory);
-        let headers = match directory {
-            Some(layout) => {
-                let spans: Vec<VlfSpan> = layout.vlfs().iter().map(|laid| laid.span).collect();
-                self.read_all(file, &spans)?
-            }
-            None => self.walk(file, page.file_bytes)?,
-        };
-        Ok((page, headers))
+        Ok((page, None))
     }
 
     /// Page 0 was torn while it was rewritten: the headers say what it should say.
@@ -128,8 +208,8 @@ impl Discoverer<'_> {
         spec: &LogFileSpec,
         file: &dyn File,
         file_bytes: u64,
-    ) -> std::result::Result<(FileHeader, Vec<VlfHeader>), Fault> {
-        let headers = self.walk(file, file_bytes)?;
+    ) -> std::result::Result<(FileHeader, Option<Vec<VlfHeader>>), Fault> {
+        let headers = self.walk(file, FIRST_VLF_OFFSET, file_bytes)?;
         let layout =
             layout_of(self.version, &headers).ok_or_else(|| Fault::Damage("its VLFs do not add up".to_string()))?;
         let mut page = FileHeader {
@@ -144,14 +224,113 @@ impl Discoverer<'_> {
         };
         page.set_layout(&layout);
         write_page(file, &page)?;
-        Ok((page, headers))
+        Ok((page, Some(headers)))
     }
 
-    /// Header after header, in order.
-    fn walk(&self, file: &dyn File, end: u64) -> std::result::Result<Vec<VlfHeader>, Fault> {
+    /// The states that the directory gives, with what happened since. `None` = it cannot be trusted, for whatever reason.
+    fn by_directory(&self, opened: &[OpenedFile<'_>]) -> Option<States> {
+        let first = opened.first()?;
+        let recorded = Recorded::read(&*self.env.disk, &first.spec.path).ok()??;
+        let mut places = Places::default();
+        let mut start = 0;
+        if recorded.files().len() != opened.len() {
+            return None;
+        }
+        for (file, listed) in opened.iter().zip(recorded.files()) {
+            let same = (file.page.file_id, file.page.created_ticks) == (listed.id, listed.created);
+            let end = start + listed.vlf_count as usize;
+            let entries = recorded
+                .entries
+                .get(start..end)
+                .filter(|_| same && file.walked.is_none())?;
+            self.lay_out(file, entries, &mut places).ok()?;
+            start = end;
+        }
+        self.check_witnesses(&recorded, opened, &mut places)
+            .ok()
+            .filter(|same| *same)?;
+        let last = follow_log(&recorded, opened, &mut places).ok()??;
+        places.has_all(recorded.needed(), last).then_some(())?;
+        Some(places.into_states(opened.len(), recorded))
+    }
+
+    /// Puts a file's VLFs behind those of the files before: from the directory where it knows them, else from their headers.
+    fn lay_out(
+        &self,
+        file: &OpenedFile<'_>,
+        entries: &[Option<Entry>],
+        places: &mut Places,
+    ) -> std::result::Result<(), Fault> {
+        let overflow = || Fault::Damage("page 0 has no layout, and the directory none either".to_string());
+        let spans: Vec<VlfSpan> = match file.page.steps() {
+            Some(steps) => steps.spans().collect(),
+            None => spans_of(entries).ok_or_else(overflow)?,
+        };
+        if spans.len() < entries.len() {
+            return Err(Fault::Damage("the directory has more VLFs than page 0".to_string()));
+        }
+        let first = places.headers.len();
+        let mut unknown = Vec::new();
+        for (index, span) in spans.iter().enumerate() {
+            let entry = entries
+                .get(index)
+                .copied()
+                .flatten()
+                .filter(|entry| entry.vlf_bytes == span.bytes);
+            let source = match (entry, index < entries.len()) {
+                (Some(_), _) => Source::Directory,
+                (None, true) => Source::Header,
+                (None, false) => Source::Added,
+            };
+            if entry.is_none() {
+                unknown.push((first + index, *span));
+            }
+            let header = entry.map_or(VlfHeader::unused(*span, vlf::Lsn::ZERO), |entry| {
+                recorded_header(*span, &entry)
+            });
+            places.push(file.spec.file_id, header, source);
+        }
+        let unknown_spans: Vec<VlfSpan> = unknown.iter().map(|(_, span)| *span).collect();
+        let headers = self.read_all(&*file.handle, &unknown_spans)?;
+        for ((index, _), header) in unknown.iter().zip(headers) {
+            places.take(*index, header);
+        }
+        if file.page.steps().is_none() {
+            let end = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
+            for header in self.walk(&*file.handle, end, file.page.file_bytes)? {
+                places.push(file.spec.file_id, header, Source::Added);
+                places.read.push(places.headers.len() - 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the headers of the VLFs entered last say what the directory says: another copy of the log would not.
+    fn check_witnesses(
+        &self,
+        recorded: &Recorded,
+        opened: &[OpenedFile<'_>],
+        places: &mut Places,
+    ) -> std::result::Result<bool, Fault> {
+        let oldest = recorded.last().saturating_sub(WITNESSES - 1).max(recorded.needed());
+        let is_witness =
+            |known: &Known| known.source == Source::Directory && (oldest..=recorded.last()).contains(&known.sequence);
+        let witnesses: Vec<usize> = (0..places.known.len())
+            .filter(|index| is_witness(&places.known[*index]))
+            .collect();
+        for index in witnesses {
+            let header = places.read_header(index, opened)?;
+            if header != places.headers[index] {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Header after header, in order, from the one at `offset` on.
+    fn walk(&self, file: &dyn File, mut offset: u64, end: u64) -> std::result::Result<Vec<VlfHeader>, Fault> {
         let mut headers = Vec::new();
         let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
-        let mut offset = FIRST_VLF_OFFSET;
         while offset < end {
             let read = || read_header(file, offset, &mut buffer);
             let header = self.env.waits.time(&*self.env.clock, WaitType::IoCompletion, read)?;
@@ -197,6 +376,158 @@ fn read_part(file: &dyn File, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfH
         headers.push(header);
     }
     Ok(headers)
+}
+
+/// VLFs of all files in physical order.
+#[derive(Default)]
+struct Places {
+    headers: Vec<VlfHeader>,
+    known: Vec<Known>,
+    file_ids: Vec<u16>,
+    /// Indices whose headers were read because the directory did not have their state.
+    read: Vec<usize>,
+    headers_read: usize,
+}
+
+/// What a trusted directory comes to.
+struct States {
+    /// By file.
+    headers: Vec<Vec<VlfHeader>>,
+    needed: u32,
+    directory: DirectoryState,
+    headers_read: usize,
+}
+
+impl Places {
+    fn push(&mut self, file_id: u16, header: VlfHeader, source: Source) {
+        self.headers.push(header);
+        self.known.push(Known {
+            sequence: header.sequence.0,
+            source,
+        });
+        self.file_ids.push(file_id);
+    }
+
+    /// Takes a header over that was read.
+    fn take(&mut self, index: usize, header: VlfHeader) {
+        self.headers[index] = header;
+        self.known[index].sequence = header.sequence.0;
+        self.read.push(index);
+    }
+
+    fn read_header(&mut self, index: usize, opened: &[OpenedFile<'_>]) -> std::result::Result<VlfHeader, Fault> {
+        self.headers_read += 1;
+        probe(&self.headers, &self.file_ids, index, opened)
+    }
+
+    /// Whether every sequence from `first` to `last` is there once.
+    fn has_all(&self, first: u32, last: u32) -> bool {
+        let count = u64::from(last) + 1 - u64::from(first.min(last));
+        let Ok(count) = usize::try_from(count) else {
+            return false;
+        };
+        if first > last || count > self.known.len() {
+            return false;
+        }
+        let mut seen = vec![false; count];
+        for vlf in &self.known {
+            let index = vlf.sequence.checked_sub(first).map(|index| index as usize);
+            if let Some(seen) = index.and_then(|index| seen.get_mut(index))
+                && std::mem::replace(seen, true)
+            {
+                return false;
+            }
+        }
+        seen.into_iter().all(|seen| seen)
+    }
+
+    fn into_states(self, file_count: usize, recorded: Recorded) -> States {
+        let mut headers = Vec::with_capacity(file_count);
+        let mut rest = self.headers.into_iter();
+        for file in self.file_ids.chunk_by(|a, b| a == b) {
+            headers.push(rest.by_ref().take(file.len()).collect());
+        }
+        States {
+            headers,
+            needed: recorded.needed(),
+            headers_read: self.headers_read + self.read.len(),
+            directory: DirectoryState::trusted(recorded, &self.read),
+        }
+    }
+}
+
+/// Follows the log from where the directory knew it; `None` = not to be trusted.
+fn follow_log(
+    recorded: &Recorded,
+    opened: &[OpenedFile<'_>],
+    places: &mut Places,
+) -> std::result::Result<Option<u32>, Fault> {
+    let mut known = std::mem::take(&mut places.known);
+    let mut taken = Vec::new();
+    let mut probes = 0;
+    let found = follow(
+        &mut known,
+        recorded.needed(),
+        recorded.last(),
+        |index| {
+            probes += 1;
+            probe(&places.headers, &places.file_ids, index, opened)
+        },
+        |index, header| taken.push((index, header)),
+    );
+    places.known = known;
+    places.headers_read += probes;
+    for (index, header) in taken {
+        if places.headers[index] != header {
+            places.headers_read -= 1;
+            places.take(index, header);
+        }
+    }
+    found
+}
+
+fn probe(
+    headers: &[VlfHeader],
+    file_ids: &[u16],
+    index: usize,
+    opened: &[OpenedFile<'_>],
+) -> std::result::Result<VlfHeader, Fault> {
+    let file = opened
+        .iter()
+        .find(|file| file_ids.get(index) == Some(&file.spec.file_id));
+    let span = headers.get(index).map(VlfHeader::span);
+    let missing = || Fault::Damage("a VLF of the directory is in no file".to_string());
+    let (file, span) = file.zip(span).ok_or_else(missing)?;
+    let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
+    let header = read_header(&*file.handle, span.offset, &mut buffer)?;
+    match header.vlf_bytes == span.bytes {
+        true => Ok(header),
+        false => Err(Fault::Damage(
+            "a VLF has another size than the directory says".to_string(),
+        )),
+    }
+}
+
+/// Where the directory's VLFs of a file lie; `None` when it does not know all of them.
+fn spans_of(entries: &[Option<Entry>]) -> Option<Vec<VlfSpan>> {
+    let mut offset = FIRST_VLF_OFFSET;
+    let mut spans = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let bytes = entry.as_ref()?.vlf_bytes;
+        spans.push(VlfSpan { offset, bytes });
+        offset = offset.checked_add(bytes)?;
+    }
+    Some(spans)
+}
+
+/// The header a VLF has by the directory.
+fn recorded_header(span: VlfSpan, entry: &Entry) -> VlfHeader {
+    VlfHeader {
+        sequence: VlfSequence(entry.sequence),
+        use_count: entry.use_count,
+        parity: Parity::of_use_count(entry.use_count),
+        ..VlfHeader::unused(span, entry.create_lsn)
+    }
 }
 
 /// Why a file cannot be used.

@@ -2,6 +2,7 @@
 
 use super::LogManager;
 use super::counters::add;
+use super::directory::{DirectoryState, delete_directory};
 use super::grow::{initialize, write_headers};
 use super::policy::Initialization;
 use super::state::LogState;
@@ -12,7 +13,7 @@ use disk::{Access, AlignedBuffer, DiskError, File};
 use parking_lot::MutexGuard;
 use std::path::PathBuf;
 use vlf::growth::FILE_BYTES_MIN;
-use vlf::{FileHeader, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
+use vlf::{FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
 
 /// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
 const VLFS_MIN: usize = 2;
@@ -114,7 +115,7 @@ pub(super) fn create_file(
         max_bytes: spec.max_bytes,
         growth: spec.growth,
         page,
-        layout,
+        layout: LayoutSteps::of(&layout),
         vlfs,
     })
 }
@@ -257,14 +258,20 @@ impl LogManager {
         layout.truncate(plan.keep);
         let mut page = file.page.clone();
         page.generation += 1;
-        page.set_layout(&layout);
+        page.set_steps(&layout);
         outcome.bytes = layout.file_bytes();
-        // Page 0 first: a file longer than it says is cut when it is opened. The VLFs leave the table before the mutex is
+        // Page 0 before the cut: a file longer than it says is cut when it is opened. The VLFs leave the table before the mutex is
         // released, so that the log cannot move into them.
         let handle = file.handle.clone();
+        let directory_of = state.table.first_file_path();
+        state.directory = DirectoryState::default();
         state.table.cut(file_id, plan.keep, page.clone(), layout);
         state.resizing = true;
         let cut = MutexGuard::unlocked(&mut state, || {
+            if let Some(path) = directory_of {
+                // A growth may lay out other VLFs in the place of those that go.
+                delete_directory(&*self.env.disk, &path)?;
+            }
             write_page(&*handle, &page)?;
             handle.set_len(page.file_bytes)?;
             handle.sync()

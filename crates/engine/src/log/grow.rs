@@ -26,7 +26,7 @@ use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 use vlf::growth::{FILE_BYTES_MAX, PERCENT_GROWTH_BYTES_MIN, VLF_BYTES_MIN};
-use vlf::{FileHeader, LogLayout, PAGE_BYTES, ServerVersion};
+use vlf::{FileHeader, LayoutSteps, PAGE_BYTES, ServerVersion};
 
 /// One write of zeros over new space.
 const ZERO_WRITE_BYTES: u64 = 1 << 20;
@@ -42,7 +42,7 @@ struct Growth {
     handle: Arc<dyn File>,
     from_bytes: u64,
     page: FileHeader,
-    layout: LogLayout,
+    layout: LayoutSteps,
     added: Vec<Vlf>,
     zeroed: bool,
 }
@@ -144,7 +144,7 @@ impl LogManager {
     }
 
     pub(super) fn wait_until_resizable(&self, state: &mut MutexGuard<'_, LogState>) {
-        while state.resizing || state.warming.is_some() {
+        while state.resizing || state.warming.is_some() || state.directory.saving {
             self.room.wait(state);
         }
     }
@@ -190,16 +190,15 @@ impl LogState {
         let growth_bytes = target_bytes.checked_sub(from_bytes)?;
         let mut layout = file.layout.clone();
         layout.set_version(self.version);
-        let range = layout.grow(growth_bytes).ok()?;
+        let spans = layout.grow(growth_bytes).ok()?;
         let instant = automatic && self.version >= ServerVersion::V2022 && growth_bytes <= INSTANT_GROWTH_BYTES_MAX;
         let zeroed = self.policy.initialization == Initialization::Zeroed && !instant;
         let create_lsn = self.tail.as_ref().map_or(vlf::Lsn::ZERO, |tail| tail.next_lsn());
-        let spans = layout.vlfs().get(range)?.iter().map(|laid| laid.span);
         let added = unused_vlfs(spans, create_lsn, zeroed);
         let mut page = file.page.clone();
         page.server_version = self.version;
         page.generation += 1;
-        page.set_layout(&layout);
+        page.set_steps(&layout);
         Some(Growth {
             file_id: id,
             handle: file.handle.clone(),

@@ -27,14 +27,17 @@
 //! | `flush` | who writes, and what one write covers |
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
 //! | `discover` | finding the VLFs of an existing log |
+//! | `directory`, `follow` | what spares reading a header per VLF |
 //! | `scan`, `read` | reading forward, reading one record |
 //! | `worker` | work in the background |
 
 mod append;
 mod counters;
+mod directory;
 mod discover;
 mod files;
 mod flush;
+mod follow;
 mod grow;
 mod policy;
 mod read;
@@ -48,6 +51,7 @@ mod worker;
 mod tests;
 
 pub use counters::LogCounters;
+pub use directory::{delete_directory, directory_path};
 pub use discover::Discovery;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
 pub use policy::{
@@ -187,22 +191,21 @@ impl LogManager {
             mode,
             version,
         };
-        let mut table = VlfTable::default();
-        for spec in files {
-            table.add_file(spec.file_id, discoverer.open(spec)?);
-        }
-        let twice = |sequence| Error::log_damaged(database, &format!("two VLFs have the sequence number {sequence}"));
-        table.activate().map_err(twice)?;
+        let found = discoverer.open(files)?;
+        let table = found.table;
         if table.active_count() == 0 {
             return Err(Error::log_damaged(database, "no VLF was ever used"));
         }
         let micros = env.clock.now_micros().saturating_sub(started);
         let discovery = Discovery {
-            vlf_count: table.places().count(),
+            vlf_count: table.active_count() + table.free_count(),
+            headers_read: found.headers_read,
             ms: micros / 1000,
             micros,
         };
-        Ok((LogManager::with_table(env, database, table, version, policy), discovery))
+        let log = LogManager::with_table(env, database, table, version, policy);
+        log.state.lock().directory = found.directory;
+        Ok((log, discovery))
     }
 
     fn with_table(
@@ -291,7 +294,11 @@ impl LogManager {
         state.tail = Some(tail);
         self.durable.store(position.0, Ordering::Release);
         drop(state);
-        if !self.resumed.swap(true, Ordering::SeqCst) && self.env.background == Background::Threads {
+        let first = !self.resumed.swap(true, Ordering::SeqCst);
+        if first {
+            self.renew_directory()?;
+        }
+        if first && self.env.background == Background::Threads {
             worker::start(self)?;
             self.worker.ask(false);
         }
@@ -358,11 +365,7 @@ impl LogManager {
         let Some((first, last)) = state.table.active_sequences() else {
             return 0;
         };
-        let before =
-            (first..lsn.vlf.min(last.saturating_add(1))).filter_map(|sequence| state.table.of_sequence(sequence));
-        let before: u64 = before
-            .filter_map(|place| Some(state.table.vlf(place)?.header.vlf_bytes))
-            .sum();
+        let before = state.table.bytes_before(lsn.vlf.min(last.saturating_add(1)));
         let inside = if lsn.vlf < first {
             0
         } else {

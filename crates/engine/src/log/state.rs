@@ -15,6 +15,7 @@
 //! for its end; flushes of other sorts draw on [`SYSTEM_RESERVE_BYTES`]. Should all of that be used up in the middle of a
 //! rollback, the log grows past MAXSIZE rather than let a rollback fail.
 
+use super::directory::DirectoryState;
 use super::policy::LogPolicy;
 use super::record::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, RecordHeader};
 use super::table::{VlfPlace, VlfTable};
@@ -179,6 +180,7 @@ pub(crate) struct LogState {
     pub(crate) reserved_bytes: u64,
     largest_undo_bytes: u64,
     pub(crate) reuse_wait: &'static str,
+    pub(super) directory: DirectoryState,
 }
 
 impl LogState {
@@ -206,6 +208,7 @@ impl LogState {
             reserved_bytes: 0,
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
+            directory: DirectoryState::default(),
         }
     }
 
@@ -371,7 +374,9 @@ impl LogState {
         let next = self.table.next_free(tail.place, self.policy.vlf_switch);
         let place = next.ok_or(Obstacle::NoSpace)?;
         let previous_block_bytes = tail.previous_block_bytes;
+        let former = self.table.vlf(place).map_or(0, |vlf| vlf.header.sequence.0);
         let header = self.table.enter(place, sequence).ok_or(Obstacle::NoSpace)?;
+        self.directory.note_entered(place, former);
         let file = self.table.files.get(&place.file).ok_or(Obstacle::NoSpace)?;
         self.tail = Some(Tail {
             place,

@@ -8,13 +8,14 @@
 //! written; the log moves through a file from front to back, then on to the next file, then wraps (SQL Server docs,
 //! transaction log architecture guide).
 
+use super::directory::DirectoryFile;
 use super::policy::VlfSwitch;
 use disk::File;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vlf::{LogLayout, Lsn, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan};
+use vlf::{LayoutSteps, Lsn, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan};
 
 /// A VLF's place. Places order physically: by file, then by position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +58,7 @@ pub(crate) struct LogFile {
     pub(crate) max_bytes: u64,
     pub(crate) growth: FileGrowth,
     pub(crate) page: vlf::FileHeader,
-    pub(crate) layout: LogLayout,
+    pub(crate) layout: LayoutSteps,
     pub(crate) vlfs: Vec<Vlf>,
 }
 
@@ -73,9 +74,17 @@ pub(crate) struct VlfTable {
     pub(crate) files: BTreeMap<u16, LogFile>,
     free: BTreeSet<VlfPlace>,
     free_body_bytes: u64,
-    active: VecDeque<VlfPlace>,
+    active: VecDeque<ActiveVlf>,
     active_bytes: u64,
     first_sequence: u32,
+}
+
+/// A VLF that holds log still needed.
+#[derive(Debug, Clone, Copy)]
+struct ActiveVlf {
+    place: VlfPlace,
+    /// Bytes of all VLFs that were active before it, since the log was opened.
+    bytes_before: u64,
 }
 
 impl VlfTable {
@@ -88,23 +97,71 @@ impl VlfTable {
         self.files.insert(id, file);
     }
 
-    /// After opening: every used VLF counts as active as far back as sequences run without a gap; recovery then truncates.
-    /// Fails with the sequence that two VLFs share.
-    pub(crate) fn activate(&mut self) -> Result<(), u32> {
-        let mut used: Vec<(u32, VlfPlace)> = self
+    /// The files of an existing log. Every used VLF from the sequence `needed` on counts as active, as far back as sequences
+    /// run without a gap; recovery then truncates. Fails with the sequence that two VLFs share.
+    pub(crate) fn opened(files: BTreeMap<u16, LogFile>, needed: u32) -> Result<VlfTable, u32> {
+        let mut table = VlfTable {
+            files,
+            ..VlfTable::default()
+        };
+        let mut used: Vec<(u32, VlfPlace)> = table
             .places()
-            .filter_map(|place| Some((self.vlf(place)?.header.sequence.0, place)))
-            .filter(|(sequence, _)| *sequence != 0)
+            .filter_map(|place| Some((table.vlf(place)?.header.sequence.0, place)))
+            .filter(|(sequence, _)| *sequence >= needed.max(1))
             .collect();
         used.sort_unstable();
         if let Some(pair) = used.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(pair[0].0);
         }
         let gap = used.windows(2).rposition(|pair| pair[0].0 + 1 != pair[1].0);
-        for &(sequence, place) in &used[gap.map_or(0, |gap| gap + 1)..] {
-            self.take_active(place, sequence);
+        let used = used.split_off(gap.map_or(0, |gap| gap + 1));
+        table.free_body_bytes = table.vlfs().map(|vlf| vlf.header.body_bytes()).sum();
+        for &(sequence, place) in &used {
+            table.take_active(place, sequence);
         }
-        Ok(())
+        let is_free = |place: &VlfPlace| table.vlf(*place).is_some_and(|vlf| !vlf.active);
+        table.free = table.places().filter(is_free).collect();
+        Ok(table)
+    }
+
+    fn vlfs(&self) -> impl Iterator<Item = &Vlf> {
+        self.files.values().flat_map(|file| &file.vlfs)
+    }
+
+    /// Path of the file with the lowest id.
+    pub(crate) fn first_file_path(&self) -> Option<PathBuf> {
+        self.files.values().next().map(|file| file.path.clone())
+    }
+
+    /// The files as the directory lists them.
+    pub(super) fn directory_files(&self) -> Vec<DirectoryFile> {
+        let listed = |(&id, file): (&u16, &LogFile)| DirectoryFile {
+            id,
+            created: file.page.created_ticks,
+            vlf_count: file.vlfs.len() as u32, // a file of 2 TB has room for 8.6 million VLFs
+        };
+        self.files.iter().map(listed).collect()
+    }
+
+    /// The place at an index of the physical order.
+    pub(crate) fn place_at(&self, mut index: usize) -> Option<VlfPlace> {
+        for (&file, log_file) in &self.files {
+            if index < log_file.vlfs.len() {
+                return Some(VlfPlace { file, index });
+            }
+            index -= log_file.vlfs.len();
+        }
+        None
+    }
+
+    /// Bytes of the active VLFs before a sequence, headers included.
+    pub(crate) fn bytes_before(&self, sequence: u32) -> u64 {
+        let Some(first) = self.active.front() else { return 0 };
+        let index = sequence.saturating_sub(self.first_sequence) as usize;
+        match self.active.get(index) {
+            Some(vlf) => vlf.bytes_before - first.bytes_before,
+            None => self.active_bytes,
+        }
     }
 
     fn take_active(&mut self, place: VlfPlace, sequence: u32) {
@@ -112,7 +169,11 @@ impl VlfTable {
             self.first_sequence = sequence;
         }
         self.free.remove(&place);
-        self.active.push_back(place);
+        let bytes_before = match self.active.back() {
+            Some(last) => last.bytes_before + self.vlf(last.place).map_or(0, |vlf| vlf.header.vlf_bytes),
+            None => 0,
+        };
+        self.active.push_back(ActiveVlf { place, bytes_before });
         let header = self.vlf_mut(place).map(|vlf| {
             vlf.active = true;
             vlf.header
@@ -151,7 +212,9 @@ impl VlfTable {
     pub(crate) fn free_before(&mut self, sequence: u32) -> usize {
         let mut freed = 0;
         while self.active.len() > 1 && self.first_sequence < sequence {
-            let Some(place) = self.active.pop_front() else { break };
+            let Some(ActiveVlf { place, .. }) = self.active.pop_front() else {
+                break;
+            };
             self.first_sequence += 1;
             let header = self.vlf_mut(place).map(|vlf| {
                 vlf.active = false;
@@ -171,7 +234,7 @@ impl VlfTable {
     /// The active VLF of a sequence.
     pub(crate) fn of_sequence(&self, sequence: u32) -> Option<VlfPlace> {
         let index = sequence.checked_sub(self.first_sequence)?;
-        self.active.get(index as usize).copied()
+        self.active.get(index as usize).map(|vlf| vlf.place)
     }
 
     /// Sequences of the first and the last active VLF.
@@ -222,7 +285,7 @@ impl VlfTable {
     }
 
     /// Takes over the VLFs a growth has added; `layout` is that of the grown file.
-    pub(crate) fn grown(&mut self, id: u16, page: vlf::FileHeader, layout: LogLayout, added: Vec<Vlf>) {
+    pub(crate) fn grown(&mut self, id: u16, page: vlf::FileHeader, layout: LayoutSteps, added: Vec<Vlf>) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let first = file.vlfs.len();
         for (index, vlf) in added.iter().enumerate() {
@@ -244,7 +307,7 @@ impl VlfTable {
     }
 
     /// Drops the VLFs behind the first `keep` of a file, all of them free.
-    pub(crate) fn cut(&mut self, id: u16, keep: usize, page: vlf::FileHeader, layout: LogLayout) {
+    pub(crate) fn cut(&mut self, id: u16, keep: usize, page: vlf::FileHeader, layout: LayoutSteps) {
         let Some(file) = self.files.get_mut(&id) else { return };
         for (index, vlf) in file.vlfs.iter().enumerate().skip(keep) {
             self.free.remove(&VlfPlace { file: id, index });

@@ -108,12 +108,13 @@ impl LogManager {
     /// Closes the log: from now on every call answers 9001, and when this returns nothing of this log touches its files any
     /// more, so that they may be opened again, moved or deleted. What was not flushed before is gone.
     pub fn close(&self) {
+        self.save_directory();
         self.failed.store(true, Ordering::SeqCst);
         let clock = &*self.env.clock;
         self.env.waits.time(clock, WaitType::LogManager, || {
             self.worker.stop_and_wait();
             let mut state = self.state.lock();
-            while state.writer_busy || state.resizing {
+            while state.writer_busy || state.resizing || state.directory.saving {
                 self.room.wait(&mut state);
             }
         });

@@ -2,6 +2,7 @@
 //! Tests of the log as its users see it, on a simulated disk unless said otherwise.
 
 mod concurrency;
+mod directory;
 mod faults;
 mod files;
 mod power;
