@@ -46,6 +46,7 @@ fn environment() -> Environment {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     }
 }

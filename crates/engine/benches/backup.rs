@@ -27,6 +27,7 @@ fn instance(folder: PathBuf) -> Arc<Instance> {
         clock,
         background: Background::Threads,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
     };
     let mut options = options(LogPolicy::native());
     options.folder = folder;

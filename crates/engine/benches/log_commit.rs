@@ -29,6 +29,7 @@ fn environment() -> Environment {
         clock: clock.clone(),
         background: Background::Threads,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     }
 }

@@ -41,6 +41,7 @@ fn pool() -> Result<BufferPool> {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let identity = DatabaseIdentity {

@@ -25,6 +25,7 @@ fn environment() -> Environment {
         clock,
         background: Background::Threads,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
     }
 }
 

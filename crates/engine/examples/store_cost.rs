@@ -30,6 +30,7 @@ fn environment() -> Environment {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     }
 }
@@ -67,6 +68,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         files,
         env: env.clone(),
         oldest_active: AtomicLsn::new(Lsn::MAX),
+        row_counts: Default::default(),
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Rooms import downward only; ARCHITECTURE.md holds the table and a test holds the code to it.
 
+pub mod activity;
 pub mod backup;
 pub mod buffer;
 pub mod catalog;

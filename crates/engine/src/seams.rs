@@ -3,6 +3,8 @@
 //! With a simulated disk, a [`ManualClock`] and [`Background::Inline`], one seed replays one history: no thread runs that a
 //! caller did not start, and no clock moves that a caller did not move.
 
+use crate::activity::Activity;
+pub use crate::activity::{TRACE_FILE_WORK, Work, WorkKind, WorkUnderWay};
 use crate::errorlog::ErrorLog;
 use crate::waits::WaitStatistics;
 use std::sync::Arc;
@@ -162,8 +164,72 @@ pub struct Environment {
     pub background: Background,
     /// Wait statistics of the instance.
     pub waits: Arc<WaitStatistics>,
+    /// What the instance is doing, and its trace flags.
+    pub activity: Arc<Activity>,
     /// The instance's error log.
     pub errorlog: Arc<ErrorLog>,
+}
+
+impl Environment {
+    /// Begins work of which `sys.dm_exec_requests` shows how far it is.
+    pub fn begin_work(&self, kind: WorkKind, database: &str, total: u64) -> WorkUnderWay {
+        self.activity.begin(kind, database, total, self.clock.now_micros())
+    }
+
+    /// Begins the writing of zeros over `bytes` of a file, its new part: work, and told when flag 3004 asks for it.
+    pub fn begin_zeroing(&self, database: &str, path: &std::path::Path, bytes: std::ops::Range<u64>) -> Zeroing<'_> {
+        const PAGE_BYTES: u64 = 8192;
+        let text = || {
+            let (from, to) = (bytes.start, bytes.end);
+            let (first, last) = (from / PAGE_BYTES, to / PAGE_BYTES);
+            format!(
+                "Zeroing {} from page {first} to {last} ({from:#x} to {to:#x})",
+                path.display()
+            )
+        };
+        self.trace(TRACE_FILE_WORK, text);
+        Zeroing {
+            environment: self,
+            path: path.to_path_buf(),
+            start: bytes.start,
+            started_micros: self.clock.now_micros(),
+            work: self.begin_work(WorkKind::Zeroing, database, bytes.end - bytes.start),
+        }
+    }
+
+    /// Writes to the error log what a trace flag asks for; the text is made only when it is on.
+    pub fn trace(&self, flag: u16, text: impl FnOnce() -> String) {
+        if self.activity.tells(flag) {
+            let session = self.activity.session();
+            let source = session.map_or("Server".to_string(), |session| format!("spid{session}"));
+            self.errorlog.write(&source, text());
+        }
+    }
+}
+
+/// Zeros being written. See [`Environment::begin_zeroing`].
+pub struct Zeroing<'e> {
+    environment: &'e Environment,
+    path: std::path::PathBuf,
+    start: u64,
+    started_micros: u64,
+    work: WorkUnderWay,
+}
+
+impl Zeroing<'_> {
+    /// Everything before `offset` in the file is written.
+    pub fn reached(&self, offset: u64) {
+        self.work.set_done(offset.saturating_sub(self.start));
+    }
+
+    /// All of it is written.
+    pub fn completed(self) {
+        let micros = self.environment.clock.now_micros().saturating_sub(self.started_micros);
+        self.environment.trace(TRACE_FILE_WORK, || {
+            let path = self.path.display();
+            format!("Zeroing completed on {path} (elapsed = {} ms)", micros / 1_000)
+        });
+    }
 }
 
 #[cfg(test)]

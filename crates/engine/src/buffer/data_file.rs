@@ -119,6 +119,7 @@ pub(super) struct DataFile {
     page_count: AtomicU32,
     io: IoCounters,
     environment: Environment,
+    database: String,
 }
 
 fn io_error(operation: &str, offset: u64, path: &Path, error: &disk::DiskError) -> Error {
@@ -142,7 +143,7 @@ impl DataFile {
             .waits
             .time(clock, WaitType::PreemptiveFileOps, create)
             .map_err(failed)?;
-        let file = DataFile::with_handle(environment, specification, handle, 0);
+        let file = DataFile::with_handle(environment, identity, specification, handle, 0);
         let pages = specification.bytes.div_ceil(PAGE_BYTES as u64).max(1);
         file.extend(pages.min(PAGES_MAX) as u32, instant).map_err(failed)?;
         let mut page = AlignedBuffer::with_len(PAGE_BYTES);
@@ -170,7 +171,7 @@ impl DataFile {
         if pages == 0 {
             return Err(Error::not_a_data_file(&text));
         }
-        let file = DataFile::with_handle(environment, specification, handle, pages);
+        let file = DataFile::with_handle(environment, identity, specification, handle, pages);
         let mut page = AlignedBuffer::with_len(PAGE_BYTES);
         file.read(0, &mut page)?;
         let found = read_header(&page).ok_or_else(|| Error::not_a_data_file(&text))?;
@@ -182,6 +183,7 @@ impl DataFile {
 
     fn with_handle(
         environment: &Environment,
+        identity: &DatabaseIdentity,
         specification: &DataFileSpecification,
         handle: Arc<dyn File>,
         pages: u32,
@@ -198,6 +200,7 @@ impl DataFile {
             page_count: AtomicU32::new(pages),
             io: IoCounters::default(),
             environment: environment.clone(),
+            database: identity.name.clone(),
         }
     }
 
@@ -222,13 +225,16 @@ impl DataFile {
     }
 
     fn write_zeros(&self, from: u64, to: u64) -> std::result::Result<(), disk::DiskError> {
+        let zeroing = self.environment.begin_zeroing(&self.database, &self.path, from..to);
         let zeros = AlignedBuffer::with_len(ZERO_BYTES);
         let mut at = from;
         while at < to {
             let count = (to - at).min(ZERO_BYTES as u64);
             self.handle.write_at(at, &zeros[..count as usize])?;
             at += count;
+            zeroing.reached(at);
         }
+        zeroing.completed();
         Ok(())
     }
 

@@ -32,6 +32,7 @@ mod guard;
 mod lazy_writer;
 mod pool;
 mod redo;
+mod row_counts;
 mod storage;
 
 pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics};
@@ -40,6 +41,7 @@ pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
 pub use guard::{PageRead, PageWrite};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;
+pub use row_counts::RowCounts;
 pub use storage::DatabaseStorage;
 
 use crate::error::Result;

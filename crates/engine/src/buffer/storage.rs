@@ -1,6 +1,6 @@
 //! What one open database is made of, as far as storage, transactions and recovery share it.
 
-use super::{AtomicLsn, BufferPool, DataFiles, DatabaseId, LogFlush};
+use super::{AtomicLsn, BufferPool, DataFiles, DatabaseId, LogFlush, RowCounts};
 use crate::error::Result;
 use crate::log::{LogManager, LogVolume};
 use crate::seams::Environment;
@@ -34,6 +34,8 @@ pub struct DatabaseStorage {
     /// First LSN of the oldest active transaction; the log's end when there is none. Everything on a page whose LSN is older is
     /// committed, and nothing freed before it can be wanted back. Read it while holding the page's latch.
     pub oldest_active: AtomicLsn,
+    /// Rows of its objects, as far as they are known.
+    pub row_counts: RowCounts,
 }
 
 impl DatabaseStorage {

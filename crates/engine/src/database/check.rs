@@ -4,7 +4,9 @@ use super::{Database, object_root};
 use crate::catalog::ObjectDefinition;
 use crate::error::Result;
 use crate::page::{ObjectId, PageId};
+use crate::seams::{Work, WorkKind};
 use crate::store::{Finding, ObjectKind, ObjectRoot, verify_allocation, verify_object};
+use std::sync::Arc;
 
 /// What the check saw of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,10 @@ impl Database {
     ///
     /// Errors: only what keeps the check from being made; what it finds is in the report.
     pub fn check(&self) -> Result<CheckReport> {
+        let work = self
+            .storage
+            .env
+            .begin_work(WorkKind::Check, &self.storage.name, self.pages_in_use());
         let mut report = CheckReport {
             allocation: verify_allocation(&self.storage, &self.space, &self.owned_roots()).findings,
             ..CheckReport::default()
@@ -60,6 +66,7 @@ impl Database {
             "sys.sysobjects",
             boot.catalog_object,
             &[(catalog, ObjectKind::Heap)],
+            work.work(),
         );
         for object in self.catalog.objects(0) {
             let ObjectDefinition::Table(table) = &object.definition else {
@@ -71,14 +78,26 @@ impl Database {
                 .iter()
                 .map(|index| (object_root(&index.storage), ObjectKind::Tree));
             let roots: Vec<_> = heap.chain(trees).collect();
-            self.check_object(&mut report, &table.name, table.object_id, &roots);
+            self.check_object(&mut report, &table.name, table.object_id, &roots, work.work());
         }
         self.check_log(&mut report);
         Ok(report)
     }
 
+    fn pages_in_use(&self) -> u64 {
+        let files = self.storage.files.file_ids().into_iter();
+        files.map(|file| self.space.used_pages(file)).sum()
+    }
+
     /// The first root holds the rows; the others must have one entry for each of them.
-    fn check_object(&self, report: &mut CheckReport, name: &str, object_id: u32, roots: &[(ObjectRoot, ObjectKind)]) {
+    fn check_object(
+        &self,
+        report: &mut CheckReport,
+        name: &str,
+        object_id: u32,
+        roots: &[(ObjectRoot, ObjectKind)],
+        work: &Arc<Work>,
+    ) {
         let mut checked = CheckedObject {
             name: name.to_string(),
             object_id,
@@ -86,7 +105,7 @@ impl Database {
             pages: 0,
         };
         for (place, &(root, kind)) in roots.iter().enumerate() {
-            let verdict = verify_object(&self.storage, root, kind);
+            let verdict = verify_object(&self.storage, root, kind, Some(work));
             if place == 0 {
                 checked.rows = verdict.rows;
                 checked.pages = verdict.pages;

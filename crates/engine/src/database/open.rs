@@ -20,7 +20,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Purpose, RecoveryModel};
-use crate::seams::{DateTimeTicks, Environment};
+use crate::seams::{DateTimeTicks, Environment, WorkKind, WorkUnderWay};
 use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
@@ -272,6 +272,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
         files: data,
         env: context.env.clone(),
         oldest_active: AtomicLsn::new(Lsn::ZERO),
+        row_counts: Default::default(),
     })
 }
 
@@ -522,12 +523,17 @@ impl<'c> Recovering<'c> {
     }
 
     fn progress(&self, phase: Phase, from: Lsn) -> Progress<'_> {
+        let bytes_expected = self.storage.log.used_since(from).max(1);
         Progress {
             recovering: self,
             phase,
-            bytes_expected: self.storage.log.used_since(from).max(1),
+            bytes_expected,
             started: self.now(),
             last_said: None,
+            work: self
+                .context
+                .env
+                .begin_work(WorkKind::Recovery, &self.storage.name, bytes_expected),
         }
     }
 
@@ -617,16 +623,18 @@ struct Progress<'r> {
     bytes_expected: u64,
     started: u64,
     last_said: Option<u64>,
+    work: WorkUnderWay,
 }
 
 impl Progress<'_> {
     fn report(&mut self, position: Lsn) {
         let now = self.recovering.now();
+        let left = self.recovering.storage.log.used_since(position);
+        let bytes = self.bytes_expected.saturating_sub(left).max(1);
+        self.work.set_done(bytes);
         if self.last_said.is_some_and(|last| now - last < PROGRESS_EVERY_MICROS) {
             return;
         }
-        let left = self.recovering.storage.log.used_since(position);
-        let bytes = self.bytes_expected.saturating_sub(left).max(1);
         self.last_said = Some(now);
         let percent = (bytes * 100 / self.bytes_expected).min(99);
         let elapsed = now - self.started;

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::ServerVersion;
 
 /// The first `session_id` of a user.
-const USER_SESSION_FIRST: u16 = 51;
+pub const USER_SESSION_FIRST: u16 = 51;
 
 /// How an instance is started.
 #[derive(Clone)]
@@ -154,6 +154,7 @@ impl Instance {
     /// Ends a session's entry; the session itself must be dropped first.
     pub fn close_session(&self, id: u16) {
         self.sessions.lock().remove(&id);
+        self.env.activity.forget_session(id);
     }
 
     /// Asks a session to stop what it is doing (KILL, ROLLBACK IMMEDIATE). False when there is no such session.

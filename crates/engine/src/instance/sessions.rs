@@ -40,8 +40,6 @@ pub struct SessionInformation {
     pub open_transactions: u32,
     /// 1 READ UNCOMMITTED to 4 SERIALIZABLE.
     pub isolation_level: u8,
-    /// Share done of a backup, restore or the like, 0 to 100.
-    pub percent_complete: f32,
     /// Rows of its last statement.
     pub row_count: i64,
 }

@@ -77,6 +77,7 @@ pub struct ShrinkOutcome {
 /// Creates a log file with every VLF unused.
 pub(super) fn create_file(
     env: &Environment,
+    database: &str,
     spec: &LogFileSpec,
     version: ServerVersion,
     initialization: Initialization,
@@ -100,7 +101,7 @@ pub(super) fn create_file(
     page.set_layout(&layout);
     let zeroed = initialization == Initialization::Zeroed;
     let vlfs = unused_vlfs(layout.vlfs().iter().map(|laid| laid.span), create_lsn, zeroed);
-    let written = initialize(env, &*handle, 0..bytes, zeroed)
+    let written = initialize(env, database, &*handle, 0..bytes, zeroed)
         .and_then(|()| write_headers(env, &*handle, &vlfs, zeroed))
         .and_then(|()| write_page(&*handle, &page));
     if let Err(error) = written {
@@ -172,7 +173,7 @@ impl LogManager {
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
         let created = MutexGuard::unlocked(&mut state, || {
-            create_file(&self.env, spec, version, initialization, create_lsn)
+            create_file(&self.env, &self.database, spec, version, initialization, create_lsn)
         });
         state.resizing = false;
         self.room.notify_all();

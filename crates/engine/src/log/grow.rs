@@ -152,7 +152,7 @@ impl LogManager {
     /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
     fn carry_out(&self, state: &mut MutexGuard<'_, LogState>, growth: Growth) -> std::result::Result<(), DiskError> {
         state.resizing = true;
-        let done = MutexGuard::unlocked(state, || growth.carry_out(&self.env));
+        let done = MutexGuard::unlocked(state, || growth.carry_out(&self.env, &self.database));
         state.resizing = false;
         self.room.notify_all();
         done?;
@@ -212,8 +212,10 @@ impl LogState {
 }
 
 impl Growth {
-    fn carry_out(&self, env: &Environment) -> std::result::Result<(), DiskError> {
-        let result = self.extend(env).and_then(|()| write_page(&*self.handle, &self.page));
+    fn carry_out(&self, env: &Environment, database: &str) -> std::result::Result<(), DiskError> {
+        let result = self
+            .extend(env, database)
+            .and_then(|()| write_page(&*self.handle, &self.page));
         if result
             .as_ref()
             .is_err_and(|error| error.kind == DiskErrorKind::DiskFull)
@@ -224,9 +226,9 @@ impl Growth {
         result
     }
 
-    fn extend(&self, env: &Environment) -> std::result::Result<(), DiskError> {
+    fn extend(&self, env: &Environment, database: &str) -> std::result::Result<(), DiskError> {
         let range = self.from_bytes..self.page.file_bytes;
-        initialize(env, &*self.handle, range, self.zeroed)?;
+        initialize(env, database, &*self.handle, range, self.zeroed)?;
         write_headers(env, &*self.handle, &self.added, self.zeroed)
     }
 }
@@ -235,6 +237,7 @@ impl Growth {
 /// system.
 pub(super) fn initialize(
     env: &Environment,
+    database: &str,
     file: &dyn File,
     range: std::ops::Range<u64>,
     zeroed: bool,
@@ -247,6 +250,7 @@ pub(super) fn initialize(
     }
     env.waits
         .time(clock, WaitType::PreemptiveFileOps, || file.set_len(range.end))?;
+    let zeroing = env.begin_zeroing(database, file.path(), range.clone());
     env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
         let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
         let mut offset = range.start;
@@ -254,11 +258,14 @@ pub(super) fn initialize(
             let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
             file.write_at(offset, &zeros[..bytes as usize])?;
             offset += bytes;
+            zeroing.reached(offset);
         }
         Ok(())
     })?;
     env.waits
-        .time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
+        .time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())?;
+    zeroing.completed();
+    Ok(())
 }
 
 /// Writes the headers of new VLFs and makes them durable. Classic waits for the flush under its wait type's name.

@@ -155,7 +155,7 @@ impl LogManager {
     ) -> Result<Arc<LogManager>> {
         let mut table = VlfTable::default();
         for spec in files {
-            let file = files::create_file(env, spec, version, policy.initialization, Lsn::ZERO)?;
+            let file = files::create_file(env, database, spec, version, policy.initialization, Lsn::ZERO)?;
             table.add_file(spec.file_id, file);
         }
         let log = LogManager::with_table(env, database, table, version, policy);

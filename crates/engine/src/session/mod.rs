@@ -148,7 +148,7 @@ impl Session {
             let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
             if part.chain.last > target {
                 let database = &part.database;
-                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target)?;
+                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target, self.id)?;
                 let orphans = database.catalog.take_back(self.id, catalog_mark);
                 database.free_storage(&orphans)?;
             }

@@ -4,7 +4,9 @@ use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::{RecordKind, TransactionChain};
-use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, PageRef, UndoKind};
+use crate::page::{
+    Change, Damage, ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_FORWARDED, ROW_GHOST, RowIterator, UndoKind,
+};
 use std::cell::RefCell;
 use vlf::Lsn;
 
@@ -70,6 +72,12 @@ pub fn log_and_apply(
     for (entry, one) in entries.iter_mut().zip(planned.iter()) {
         *entry = (one.page.id(), one.operation);
     }
+    let counts_rows = match &author {
+        Author::Transaction(_) => subject.undo != UndoKind::None,
+        Author::Rollback(..) => true,
+        Author::System => false,
+    };
+    let rows_added = if counts_rows { rows_added(planned) } else { 0 };
     let lsn = PAYLOAD.with_borrow_mut(|payload| {
         payload.clear();
         Change::encode(subject.object, subject.undo, subject.key, entries, payload);
@@ -78,7 +86,51 @@ pub fn log_and_apply(
     for one in planned {
         one.page.apply(&one.operation, lsn)?;
     }
+    if rows_added != 0 {
+        storage.row_counts.add(subject.object, rows_added);
+    }
     Ok(lsn)
+}
+
+/// How many rows more an object has after a change. What goes is read from the page: an operation that takes another one back
+/// need not name it.
+fn rows_added(planned: &[Planned<'_, '_, '_>]) -> i64 {
+    let added = planned.iter().map(|one| {
+        let row = |slot| one.page.view().row(slot).unwrap_or_default();
+        match one.operation {
+            PageOperation::InsertAt { row, .. } | PageOperation::InsertShift { row, .. } => is_counted(row),
+            PageOperation::RemoveAt { slot, .. } | PageOperation::RemoveShift { slot, .. } => -is_counted(row(slot)),
+            PageOperation::SetStatus { slot, after, .. } => is_counted(&[after]) - is_counted(row(slot)),
+            PageOperation::ReplaceRow { slot, after, .. } => is_counted(after) - is_counted(row(slot)),
+            // A splice that begins at the status begins with the status to be.
+            PageOperation::PatchRow {
+                slot, offset: 0, after, ..
+            } => is_counted(after) - is_counted(row(slot)),
+            PageOperation::Fill { rows, .. } => RowIterator::new(rows).flatten().map(is_counted).sum(),
+            PageOperation::Format { .. } => -live_rows(one.page.view()),
+            _ => 0,
+        }
+    });
+    added.sum()
+}
+
+/// The rows of a page that count.
+pub fn live_rows(page: PageRef<'_>) -> i64 {
+    match page.kind() {
+        Some(PageKind::Heap | PageKind::TreeLeaf) => {
+            let rows = (0..page.slot_count()).filter_map(|slot| page.row(slot));
+            rows.map(is_counted).sum()
+        }
+        _ => 0,
+    }
+}
+
+/// 1 for a row, 0 for a deleted one, and for the forwarded part of one that counts where its stub is.
+fn is_counted(row: &[u8]) -> i64 {
+    i64::from(
+        row.first()
+            .is_some_and(|status| status & (ROW_GHOST | ROW_FORWARDED) == 0),
+    )
 }
 
 fn append(

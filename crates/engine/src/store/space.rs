@@ -234,6 +234,7 @@ impl SpaceMap {
         chain: &mut TransactionChain,
         object: ObjectId,
     ) -> Result<ObjectRoot> {
+        storage.row_counts.set(object, 0);
         let mut allocation = self.allocation.lock();
         let extent = self.find_extent(storage, chain, &mut allocation, object)?;
         let first_iam = extent.page(0);
@@ -358,6 +359,7 @@ impl SpaceMap {
     /// 9002 when the log is full: what is not freed then stays for [`SpaceMap::reconcile`].
     pub fn free_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<()> {
         self.objects.lock().remove(&root.object);
+        storage.row_counts.forget(root.object);
         let mut extents = extents_of(storage, root)?.extents;
         extents.sort_unstable();
         self.free_extents(storage, root.object, &extents)

@@ -20,6 +20,8 @@ use super::change::read;
 use super::space::{ObjectRoot, SpaceMap};
 use crate::buffer::{DatabaseStorage, PageRead};
 use crate::page::{ObjectId, PageId, verify_page};
+use crate::seams::Work;
+use std::sync::Arc;
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +54,20 @@ pub struct Verdict {
     pub rows: u64,
     /// Pages with rows.
     pub pages: u64,
+    watch: Watch,
 }
+
+/// Who is told of each page looked at; says nothing about what was found.
+#[derive(Debug, Clone, Default)]
+struct Watch(Option<Arc<Work>>);
+
+impl PartialEq for Watch {
+    fn eq(&self, _: &Watch) -> bool {
+        true
+    }
+}
+
+impl Eq for Watch {}
 
 impl Verdict {
     fn add(&mut self, number: i32, object: ObjectId, page: PageId, text: String) {
@@ -66,6 +81,9 @@ impl Verdict {
 
     /// Fixes a page and checks it by itself; `None`, with findings, when it cannot be relied on.
     fn open<'s>(&mut self, storage: &'s DatabaseStorage, object: ObjectId, id: PageId) -> Option<PageRead<'s>> {
+        if let Some(work) = &self.watch.0 {
+            work.add_done(1);
+        }
         let page = match read(storage, id) {
             Ok(page) => page,
             Err(error) => {
@@ -100,9 +118,17 @@ pub fn verify_allocation(storage: &DatabaseStorage, space: &SpaceMap, objects: &
     allocation::verify(storage, space, objects)
 }
 
-/// Checks one object.
-pub fn verify_object(storage: &DatabaseStorage, root: ObjectRoot, kind: ObjectKind) -> Verdict {
-    let mut verdict = Verdict::default();
+/// Checks one object; `work` is told of each page.
+pub fn verify_object(
+    storage: &DatabaseStorage,
+    root: ObjectRoot,
+    kind: ObjectKind,
+    work: Option<&Arc<Work>>,
+) -> Verdict {
+    let mut verdict = Verdict {
+        watch: Watch(work.cloned()),
+        ..Verdict::default()
+    };
     match kind {
         ObjectKind::Heap => heap::verify(storage, root, &mut verdict),
         ObjectKind::Tree => tree::verify(storage, root, &mut verdict),

@@ -139,10 +139,15 @@ impl TransactionTable {
         space: &SpaceMap,
         chain: &mut TransactionChain,
     ) -> Result<Undone> {
-        let undone = roll_back_to(storage, space, chain, Lsn::ZERO)?;
+        let session = self.session_of(chain.id);
+        let undone = roll_back_to(storage, space, chain, Lsn::ZERO, session)?;
         storage.log.append(chain, RecordKind::Abort, &[], 0)?;
         self.leave(storage, chain.id);
         Ok(undone)
+    }
+
+    fn session_of(&self, id: TransactionId) -> u16 {
+        self.active.lock().get(&id).map_or(0, |entry| entry.session)
     }
 
     fn leave(&self, storage: &DatabaseStorage, id: TransactionId) {
@@ -188,6 +193,7 @@ mod tests {
             clock,
             background: Background::Inline,
             waits: Arc::default(),
+            activity: Arc::default(),
         };
         let options = InstanceOptions {
             folder: "/instance".into(),

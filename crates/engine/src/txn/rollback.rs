@@ -9,6 +9,7 @@
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::{RecordKind, TransactionChain};
+use crate::seams::{WorkKind, WorkUnderWay};
 use crate::store::{self, SpaceMap};
 use vlf::Lsn;
 
@@ -21,21 +22,26 @@ pub struct Undone {
 
 /// Takes back every change of the chain that is newer than `target` (zero: all of them).
 ///
+/// `session` is who sees how far it is; 0 = the engine's own.
+///
 /// Errors: 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
 pub fn roll_back_to(
     storage: &DatabaseStorage,
     space: &SpaceMap,
     chain: &mut TransactionChain,
     target: Lsn,
+    session: u16,
 ) -> Result<Undone> {
     let mut undone = Undone::default();
     let mut next = chain.last;
+    let mut watched = Watched::new(session, next, target.max(chain.first));
     while next > target && next != Lsn::ZERO {
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {
             RecordKind::Change => {
                 store::undo(storage, space, chain, &record)?;
                 undone.changes += 1;
+                watched.reached(storage, undone.changes, next);
                 record.header.previous
             }
             RecordKind::Compensation => record.header.undo_next,
@@ -47,4 +53,46 @@ pub fn roll_back_to(
         };
     }
     Ok(undone)
+}
+
+/// Changes taken back between two looks at how far a rollback is; one that needs fewer is over before anybody looks.
+const WATCHED_CHANGES: u64 = 1_024;
+
+/// How far a rollback is: the share of the log between its two ends that it has walked back over.
+struct Watched {
+    session: u16,
+    from: Lsn,
+    target: Lsn,
+    work: Option<WorkUnderWay>,
+}
+
+impl Watched {
+    fn new(session: u16, from: Lsn, target: Lsn) -> Watched {
+        Watched {
+            session,
+            from,
+            target,
+            work: None,
+        }
+    }
+
+    fn reached(&mut self, storage: &DatabaseStorage, changes: u64, place: Lsn) {
+        if !changes.is_multiple_of(WATCHED_CHANGES) {
+            return;
+        }
+        // Both are counted from the log's end, which moves on: only their difference says anything.
+        let log_bytes = |older: Lsn, newer: Lsn| {
+            let log = &storage.log;
+            log.used_since(older).saturating_sub(log.used_since(newer))
+        };
+        let env = &storage.env;
+        let work = self.work.get_or_insert_with(|| {
+            let session = (self.session != 0).then_some(self.session);
+            let now = env.clock.now_micros();
+            env.activity
+                .begin_for(session, WorkKind::Rollback, &storage.name, 0, now)
+        });
+        work.set_total(log_bytes(self.target, self.from).max(1));
+        work.set_done(log_bytes(place, self.from));
+    }
 }

@@ -35,6 +35,7 @@ pub fn environment(disk: &SimDisk) -> Environment {
         clock,
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
     }
 }
 

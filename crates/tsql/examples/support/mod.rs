@@ -51,6 +51,7 @@ fn start(folder: &std::path::Path) -> Arc<Instance> {
         clock: clock.clone(),
         background: Background::Threads,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let options = InstanceOptions {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use engine::session::Isolation;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
-use crate::ast::{Statement, StatementKind};
+use crate::ast::{RestoreKind, Statement, StatementKind};
 use crate::statements::{Flow, Reach, transaction};
 
 impl Session {
@@ -20,6 +20,7 @@ impl Session {
         let clock = &self.state.instance.env.clock;
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database().id;
+        self.state.instance.env.activity.begin_request(self.state.id);
         self.state.instance.describe_session(self.state.id, |session| {
             session.running = true;
             session.database_id = database_id;
@@ -28,7 +29,6 @@ impl Session {
             }
             session.request_started = started;
             session.request_started_micros = started_micros;
-            session.percent_complete = 0.0;
         });
         None
     }
@@ -91,6 +91,7 @@ impl Session {
     /// Tells others that the request is over.
     pub(super) fn describe_end(&self) {
         let state = &self.state;
+        state.instance.env.activity.end_request();
         let ended = state.instance.env.clock.wall_ticks();
         let (database_id, row_count) = (state.database().id, state.row_count());
         let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);
@@ -119,6 +120,7 @@ fn command_of(kind: &StatementKind) -> &'static str {
         StatementKind::Delete(_) => "DELETE",
         StatementKind::Backup(backup) if backup.log => "BACKUP LOG",
         StatementKind::Backup(_) => "BACKUP DATABASE",
+        StatementKind::Restore(restore) if restore.kind == RestoreKind::Log => "RESTORE LOG",
         StatementKind::Restore(_) => "RESTORE DATABASE",
         StatementKind::Dbcc(_) => "DBCC",
         StatementKind::CreateDatabase(_) => "CREATE DATABASE",

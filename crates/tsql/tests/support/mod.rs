@@ -129,6 +129,7 @@ impl Machine {
             clock,
             background: Background::Inline,
             waits: Arc::new(WaitStatistics::new()),
+            activity: Arc::default(),
         };
         let options = InstanceOptions {
             folder: PathBuf::from("/instance"),

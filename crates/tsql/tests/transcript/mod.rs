@@ -121,6 +121,7 @@ pub fn instance_with(clock: Arc<dyn Clock>) -> Arc<Instance> {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let options = InstanceOptions {

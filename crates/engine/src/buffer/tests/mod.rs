@@ -27,6 +27,7 @@ pub(super) fn environment(disk: Arc<dyn disk::Disk>) -> Environment {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     }
 }

@@ -30,6 +30,7 @@ fn real_bench(scratch: &Scratch, spec: LogFileSpec, policy: LogPolicy) -> (Envir
         clock: clock.clone(),
         background: Background::Threads,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let spec = LogFileSpec {

@@ -45,7 +45,7 @@ fn keys_out_of_order_and_broken_links_are_found() {
             after: &[high],
         },
     );
-    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree).findings;
+    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree, None).findings;
     assert_eq!(numbers(&findings), [2511, 8934].into());
     spoil(
         &bench,
@@ -66,7 +66,7 @@ fn keys_out_of_order_and_broken_links_are_found() {
             after: &none,
         },
     );
-    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree).findings;
+    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree, None).findings;
     assert_eq!(numbers(&findings), [8936].into());
     assert_eq!(findings[0].page, leaf);
 }
@@ -80,7 +80,7 @@ fn a_lost_leaf_and_a_page_of_another_object_are_found_and_never_believed() {
         tree.root_page(),
         &PageOperation::RemoveShift { slot: 2, before: &[] },
     );
-    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree).findings;
+    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree, None).findings;
     assert!(numbers(&findings).contains(&2533), "{findings:?}");
     let leaf = PageId::new(1, tree.root_page().page + 1);
     let foreign = PageOperation::Format {
@@ -91,7 +91,7 @@ fn a_lost_leaf_and_a_page_of_another_object_are_found_and_never_believed() {
         previous: PageId::NONE,
     };
     spoil(&bench, leaf, &foreign);
-    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree).findings;
+    let findings = verify_object(&bench.storage, tree.root(), ObjectKind::Tree, None).findings;
     assert!(numbers(&findings).contains(&2534), "{findings:?}");
     let locks = bench.owner();
     let mut row = Vec::new();
@@ -167,7 +167,7 @@ fn a_stub_without_its_row_is_found() {
             before: &[],
         },
     );
-    let findings = verify_object(&bench.storage, heap.root(), ObjectKind::Heap).findings;
+    let findings = verify_object(&bench.storage, heap.root(), ObjectKind::Heap, None).findings;
     assert_eq!(numbers(&findings), [8993].into());
     let locks = bench.owner();
     let outcome = heap.fetch(&bench.storage, &locks, ReadMode::Uncommitted, rids[0], &mut Vec::new());

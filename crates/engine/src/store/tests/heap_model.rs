@@ -61,6 +61,8 @@ fn run(seed: u64, frames: usize, policy: LogPolicy) {
             model.committed,
             "seed {seed}"
         );
+        let counted = bench.storage.row_counts.get(heap.root().object);
+        assert_eq!(counted, Some(model.committed.len() as u64), "seed {seed}");
     }
     let locks = bench.owner();
     let mut row = Vec::new();

@@ -54,6 +54,7 @@ fn environment() -> Environment {
         clock: clock.clone(),
         background: Background::Inline,
         waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
         errorlog: Arc::new(ErrorLog::new(clock)),
     }
 }
@@ -135,6 +136,7 @@ impl Bench {
             files,
             env,
             oldest_active: AtomicLsn::new(Lsn::MAX),
+            row_counts: Default::default(),
         };
         let space = SpaceMap::open(&storage).unwrap();
         Bench {
@@ -286,7 +288,7 @@ impl Bench {
         let roots: Vec<ObjectRoot> = objects.iter().map(|(root, _)| *root).collect();
         assert_eq!(verify_allocation(&self.storage, &self.space, &roots).findings, []);
         for (root, kind) in objects {
-            assert_eq!(verify_object(&self.storage, *root, *kind).findings, []);
+            assert_eq!(verify_object(&self.storage, *root, *kind, None).findings, []);
         }
     }
 }

@@ -81,6 +81,8 @@ fn run(seed: u64, frames: usize, policy: LogPolicy) {
     let (mut committed, mut random) = (Rows::new(), Random(seed));
     for round in 0..80 {
         random_transaction(&bench, &tree, &mut committed, &mut random, 600);
+        let counted = bench.storage.row_counts.get(tree.root().object);
+        assert_eq!(counted, Some(committed.len() as u64), "seed {seed}, round {round}");
         if round % 8 == 0 {
             let expected: Vec<_> = committed.clone().into_iter().collect();
             assert_eq!(

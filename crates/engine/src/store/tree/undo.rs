@@ -3,7 +3,7 @@
 //! Since then splits may have moved it to the right, or the page may have become the root above what it was. Pages are never
 //! merged, so the way leads down to a leaf and then only to the right.
 
-use super::super::change::{Author, Planned, Subject, damaged, log_and_apply, write};
+use super::super::change::{Author, Planned, Subject, damaged, live_rows, log_and_apply, write};
 use super::super::row::parse_tree_row;
 use super::super::undo::compensation;
 use super::{empty_leaf, key_at};
@@ -51,6 +51,7 @@ pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id:
         }
         next = page.view().next();
         if first.is_some() {
+            storage.row_counts.add(change.object, -live_rows(page.view()));
             let operation = empty_leaf(change.object, next, page.view().previous());
             let mut planned = [Planned {
                 page: &mut page,

@@ -2,6 +2,7 @@
 
 use engine::backup::{BackupEvent, BackupKind, BackupRequest, LogTail};
 use engine::error::{Error, Result};
+use engine::seams::{WorkKind, WorkUnderWay};
 
 use super::super::{Host, SystemContext};
 use super::refuse_in_transaction;
@@ -45,29 +46,34 @@ pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement
     request.kind = kind;
     request.path = path_of(host, &statement.devices)?;
     request.user = context.login.to_owned();
-    let command = if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
     let instance = context.instance;
-    instance.describe_session(context.session_id, |session| session.command = command.to_owned());
+    let work = match kind {
+        BackupKind::Database => WorkKind::BackupDatabase,
+        BackupKind::Log => WorkKind::BackupLog,
+    };
     let outcome = {
-        let mut report = |event| report(context, host, event);
+        let work = instance.env.begin_work(work, &database, 0);
+        let mut report = |event| report(context, host, &work, event);
         instance.backup(&database, &request, &context.engine.borrow(), &mut report)
     };
-    instance.describe_session(context.session_id, |session| session.percent_complete = 0.0);
     outcome.map(|_| ()).map_err(|errors| sent(host, errors))
 }
 
-/// Sends what a backup or restore says, and keeps `percent_complete` for those who watch it.
-pub(super) fn report(context: &SystemContext<'_>, host: &mut dyn Host, event: BackupEvent) -> Result<()> {
+/// Sends what a backup or restore says, and how far it is to those who watch it.
+pub(super) fn report(
+    context: &SystemContext<'_>,
+    host: &mut dyn Host,
+    work: &WorkUnderWay,
+    event: BackupEvent,
+) -> Result<()> {
     match event {
         BackupEvent::Message(message) => host.message(&message),
         BackupEvent::Progress {
             processed_bytes,
             total_bytes,
         } => {
-            let percent = processed_bytes as f32 * 100.0 / total_bytes.max(1) as f32;
-            context
-                .instance
-                .describe_session(context.session_id, |session| session.percent_complete = percent);
+            work.set_total(total_bytes);
+            work.set_done(processed_bytes);
             context.engine.borrow().check_cancelled()
         }
     }

@@ -3,6 +3,7 @@
 
 use engine::backup::{BackupFile, MediaLabel, SetDescription};
 use engine::error::Result;
+use engine::seams::WorkKind;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::views::{SystemRow, datetime, lsn_number, system_row};
@@ -36,7 +37,8 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
             Err(errors) => Err(sent(host, errors)),
         },
         _ => {
-            let outcome = instance.verify_backup(&path, file, &mut |event| report(context, host, event));
+            let work = instance.env.begin_work(WorkKind::Verify, "", 0);
+            let outcome = instance.verify_backup(&path, file, &mut |event| report(context, host, &work, event));
             outcome.map_err(|errors| sent(host, errors))
         }
     }

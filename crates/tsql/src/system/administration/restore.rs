@@ -2,7 +2,7 @@
 
 use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest};
 use engine::error::{Error, Result};
-use engine::seams::DateTimeTicks;
+use engine::seams::{DateTimeTicks, WorkKind};
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext};
@@ -61,12 +61,15 @@ pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statemen
             .push((required_text(host, logical)?, required_text(host, path)?));
     }
     let instance = context.instance;
-    instance.describe_session(context.session_id, |session| session.command = command.to_owned());
+    let work = match kind {
+        Kind::Database => WorkKind::RestoreDatabase,
+        Kind::Log => WorkKind::RestoreLog,
+    };
     let outcome = {
-        let mut report = |event| report(context, host, event);
+        let work = instance.env.begin_work(work, &database, 0);
+        let mut report = |event| report(context, host, &work, event);
         instance.restore(&database, &request, &context.engine.borrow(), &mut report)
     };
-    instance.describe_session(context.session_id, |session| session.percent_complete = 0.0);
     outcome.map(|_| ()).map_err(|errors| sent(host, errors))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::catalog::FileEntry;
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::seams::WorkKind;
 use engine::types::{SqlType, Value};
 
 use super::super::views::{file_bytes, used_pages};
@@ -67,9 +68,12 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
 
 /// Shrinks one file and says how it is now.
 fn shrink(database: &Arc<Database>, file: &FileEntry, target: u64, host: &mut dyn Host) -> Result<Vec<Value>> {
+    let env = &database.storage.env;
+    let work = env.begin_work(WorkKind::Shrink, &database.name(), 2);
     if file.log {
         // What a checkpoint frees is free to be cut off; SQL Server pads the log and does the same.
         database.checkpoint()?;
+        work.set_done(1);
         let outcome = database.storage.log.shrink_file(file.file_id, target)?;
         if let Some(refusal) = outcome.refusal {
             host.message(&Error {

@@ -1,8 +1,10 @@
 //! Indexes and the storage of tables: `sys.indexes`, `sys.partitions`, `sys.allocation_units`.
 
+use engine::buffer::DatabaseStorage;
 use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
 use engine::database::object_root;
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
@@ -149,7 +151,7 @@ pub(crate) struct Storage {
     pub(crate) usage: SpaceUsage,
 }
 
-/// Space and, where wanted, rows of a heap or index. Rows are counted, as nothing keeps their number.
+/// Space and, where wanted, rows of a heap or index. Rows are counted once; from then on their number is kept.
 pub(crate) fn storage_of(
     context: &SystemContext<'_>,
     table: &TableDefinition,
@@ -159,34 +161,50 @@ pub(crate) fn storage_of(
 ) -> Result<Storage> {
     let database = &context.database;
     let (storage, space) = (&database.storage, &database.space);
+    let root = object_root(&root);
+    let known = if counts_rows {
+        storage.row_counts.get(root.object)
+    } else {
+        Some(0)
+    };
     let locks = context.engine.borrow().locks().clone();
-    let mut rows = 0;
-    let usage = match index {
+    let (rows, usage) = match index {
         None => {
-            let heap = Heap::open(storage, space, object_root(&root), table.object_id)?;
-            if counts_rows {
-                let mut scan = heap.scan(storage, &locks, ReadMode::Uncommitted)?;
-                let mut batch = engine::store::RowBatch::default();
-                while scan.next_page(&mut batch)? {
-                    rows += batch.len() as u64;
-                }
-            }
-            heap.space_usage()
+            let heap = Heap::open(storage, space, root, table.object_id)?;
+            let rows = known.map_or_else(|| count_heap(storage, &locks, &heap), Ok)?;
+            (rows, heap.space_usage())
         }
         Some(_) => {
-            let tree = Tree::open(storage, space, object_root(&root), table.object_id)?;
-            if counts_rows {
-                let everything = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
-                let mut scan = tree.scan(storage, &locks, ReadMode::Uncommitted, everything, false);
-                let mut batch = engine::store::TreeBatch::default();
-                while scan.next_page(&mut batch)? {
-                    rows += batch.len() as u64;
-                }
-            }
-            tree.space_usage(storage)?
+            let tree = Tree::open(storage, space, root, table.object_id)?;
+            let rows = known.map_or_else(|| count_tree(storage, &locks, &tree), Ok)?;
+            (rows, tree.space_usage(storage)?)
         }
     };
+    if known.is_none() {
+        storage.row_counts.set(root.object, rows);
+    }
     Ok(Storage { rows, usage })
+}
+
+fn count_heap(storage: &DatabaseStorage, locks: &LockOwner, heap: &Heap) -> Result<u64> {
+    let mut rows = 0;
+    let mut scan = heap.scan(storage, locks, ReadMode::Uncommitted)?;
+    let mut batch = engine::store::RowBatch::default();
+    while scan.next_page(&mut batch)? {
+        rows += batch.len() as u64;
+    }
+    Ok(rows)
+}
+
+fn count_tree(storage: &DatabaseStorage, locks: &LockOwner, tree: &Tree) -> Result<u64> {
+    let mut rows = 0;
+    let everything = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
+    let mut scan = tree.scan(storage, locks, ReadMode::Uncommitted, everything, false);
+    let mut batch = engine::store::TreeBatch::default();
+    while scan.next_page(&mut batch)? {
+        rows += batch.len() as u64;
+    }
+    Ok(rows)
 }
 
 struct PartitionRow {

@@ -1,8 +1,12 @@
 //! Sessions, their requests and their locks (sql-docs, `sys.dm_exec_sessions`, `sys.dm_exec_requests`,
 //! `sys.dm_exec_connections`, `sys.dm_tran_locks`).
 
-use engine::instance::SessionInformation;
+use std::sync::Arc;
+
+use engine::activity::Work;
+use engine::instance::{DatabaseSlot, SessionInformation, USER_SESSION_FIRST};
 use engine::lock::{LockRow, Resource};
+use engine::seams::WorkKind;
 use engine::types::{Length, SqlType, Value};
 
 use super::facts::{big, datetime};
@@ -16,10 +20,9 @@ pub(super) const VIEWS: &[SystemView] = &[
         all(facts(context).into_iter().map(SessionRow))
     }),
     view::<RequestRow>("sys", "dm_exec_requests", |context, _| {
-        all(facts(context)
-            .into_iter()
-            .filter(|facts| facts.session.running)
-            .map(RequestRow))
+        let own = background(context);
+        let requests = facts(context).into_iter().filter(Facts::is_request);
+        all(own.into_iter().chain(requests).map(RequestRow))
     }),
     view::<ConnectionRow>("sys", "dm_exec_connections", |context, _| {
         all(facts(context).into_iter().map(ConnectionRow))
@@ -46,6 +49,9 @@ pub(crate) struct Facts {
     /// The wait type of the lock it waits for.
     pub(crate) lock_wait: Option<String>,
     elapsed_ms: u64,
+    /// The long work of its request, and what that consists of at the moment.
+    work: Option<(Arc<Work>, Arc<Work>)>,
+    work_left_ms: u64,
 }
 
 /// Every session. A session that has described itself no further is the one that asks, or one just begun.
@@ -53,6 +59,7 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
     let rows = context.instance.locks.rows();
     let sessions = context.instance.sessions();
     let now = context.instance.env.clock.now_micros();
+    let works = context.instance.env.activity.works();
     let session_of = |owner: u64| {
         sessions
             .iter()
@@ -72,7 +79,10 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
             session.host = context.host.to_owned();
             session.application = context.application.to_owned();
         }
+        let work = outer_and_inner(&works, |work| work.session == Some(session.id));
         Facts {
+            work_left_ms: left_ms(&work, now),
+            work,
             blocked_by: holder.map_or(0, |row| session_of(row.owner)),
             lock_wait: waiting.map(|row| format!("LCK_M_{}", row.mode.name().to_uppercase().replace('-', "_"))),
             elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
@@ -82,10 +92,78 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
     facts.collect()
 }
 
+/// Where the engine's own requests are numbered from; users' begin at 51.
+const BACKGROUND_SESSION_FIRST: u16 = 8;
+
+/// What the engine does by itself: one request for each database for which it is at work.
+fn background(context: &SystemContext<'_>) -> Vec<Facts> {
+    let instance = context.instance;
+    let now = instance.env.clock.now_micros();
+    let works = instance.env.activity.works();
+    let at_work = |slot: Arc<DatabaseSlot>| {
+        let entry = slot.entry();
+        let work = outer_and_inner(&works, |work| work.session.is_none() && work.database == entry.name)?;
+        let session = SessionInformation {
+            id: BACKGROUND_SESSION_FIRST + entry.database_id,
+            login: context.login.to_owned(),
+            database_id: entry.database_id,
+            running: true,
+            command: work.0.kind.background_command().to_owned(),
+            request_started_micros: work.0.started_micros,
+            request_started: instance.env.clock.wall_ticks(),
+            isolation_level: 2,
+            ..SessionInformation::default()
+        };
+        let work = Some(work);
+        Some(Facts {
+            blocked_by: 0,
+            lock_wait: None,
+            elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
+            work_left_ms: left_ms(&work, now),
+            work,
+            session,
+        })
+    };
+    instance.slots().into_iter().filter_map(at_work).collect()
+}
+
+fn outer_and_inner(works: &[Arc<Work>], is_meant: impl Fn(&Work) -> bool) -> Option<(Arc<Work>, Arc<Work>)> {
+    let mut meant = works.iter().filter(|work| is_meant(work));
+    let outer = meant.next()?;
+    Some((outer.clone(), meant.next_back().unwrap_or(outer).clone()))
+}
+
+fn left_ms(work: &Option<(Arc<Work>, Arc<Work>)>, now: u64) -> u64 {
+    work.as_ref().map_or(0, |(_, inner)| inner.milliseconds_left(now))
+}
+
 impl Facts {
+    fn is_request(&self) -> bool {
+        self.session.running || self.work.is_some()
+    }
+
+    /// A session that was ended rolls back after its last request.
+    fn command(&self) -> &str {
+        match &self.work {
+            Some((outer, _)) if outer.kind == WorkKind::Rollback && !self.session.running => "KILLED/ROLLBACK",
+            Some((outer, _)) => outer.kind.command().unwrap_or(&self.session.command),
+            None => &self.session.command,
+        }
+    }
+
+    fn percent_complete(&self) -> f32 {
+        self.work.as_ref().map_or(0.0, |(_, inner)| inner.percent())
+    }
+
+    fn wait_type(&self) -> Option<&str> {
+        let of_work = || self.work.as_ref().and_then(|(_, inner)| inner.kind.wait_type());
+        self.lock_wait.as_deref().or_else(of_work)
+    }
+
     /// `sleeping`, `running` or `suspended`.
     pub(crate) fn status(&self) -> &'static str {
-        match (self.session.running, &self.lock_wait) {
+        match (self.is_request(), &self.lock_wait) {
+            _ if self.session.id < USER_SESSION_FIRST => "background",
             (false, _) => "sleeping",
             (true, None) => "running",
             (true, Some(_)) => "suspended",
@@ -96,15 +174,6 @@ impl Facts {
         let mut guid = [0; 16];
         guid[..2].copy_from_slice(&self.session.id.to_le_bytes());
         Value::UniqueIdentifier(guid)
-    }
-
-    /// Time a backup, restore or the like still takes if it goes on as so far.
-    fn estimated_completion_ms(&self) -> u64 {
-        let percent = f64::from(self.session.percent_complete);
-        if percent <= 0.0 || percent >= 100.0 {
-            return 0;
-        }
-        (self.elapsed_ms as f64 * (100.0 - percent) / percent) as u64
     }
 }
 
@@ -179,7 +248,7 @@ system_row!(RequestRow {
     "request_id" INT => |_| 0.into();
     "start_time" DATETIME => |row| datetime(row.0.session.request_started);
     "status" nvarchar(30) => |row| row.0.status().into();
-    "command" nvarchar(32) => |row| row.0.session.command.as_str().into();
+    "command" nvarchar(32) => |row| row.0.command().into();
     "sql_handle" HANDLE => |row| handle(row.0.session.id);
     "statement_start_offset" INT => |_| 0.into();
     "statement_end_offset" INT => |_| (-1).into();
@@ -188,16 +257,16 @@ system_row!(RequestRow {
     "user_id" INT => |_| 1.into();
     "connection_id" GUID => |row| row.0.connection_id();
     "blocking_session_id" SMALLINT => |row| id(row.0.blocked_by);
-    "wait_type" nvarchar(60) => |row| row.0.lock_wait.as_deref().into();
+    "wait_type" nvarchar(60) => |row| row.0.wait_type().into();
     "wait_time" INT => |_| 0.into();
-    "last_wait_type" nvarchar(60) => |row| row.0.lock_wait.as_deref().unwrap_or("MISCELLANEOUS").into();
+    "last_wait_type" nvarchar(60) => |row| row.0.wait_type().unwrap_or("MISCELLANEOUS").into();
     "wait_resource" nvarchar(256) => |_| "".into();
     "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
     "open_resultset_count" INT => |_| 1.into();
     "transaction_id" BIGINT => |_| 0_i64.into();
     "context_info" SqlType::VarBinary(Length::Limited(128)) => |_| Value::Null;
-    "percent_complete" REAL => |row| Value::Real(row.0.session.percent_complete);
-    "estimated_completion_time" BIGINT => |row| big(row.0.estimated_completion_ms());
+    "percent_complete" REAL => |row| Value::Real(row.0.percent_complete());
+    "estimated_completion_time" BIGINT => |row| big(row.0.work_left_ms);
     "cpu_time" INT => |_| 0.into();
     "total_elapsed_time" INT => |row| i32::try_from(row.0.elapsed_ms).unwrap_or(i32::MAX).into();
     "scheduler_id" INT => |_| 0.into();

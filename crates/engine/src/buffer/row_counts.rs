@@ -1,0 +1,42 @@
+//! How many rows each object of a database has, kept up to date as rows come and go.
+//!
+//! The counts are in memory only. That of an object made in this run is known from the beginning; another one is counted when
+//! it is first asked for, and known from then on. A count is exact when nothing changes the object while it is counted.
+
+use crate::page::ObjectId;
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// See the module.
+#[derive(Default)]
+pub struct RowCounts {
+    counts: RwLock<HashMap<ObjectId, AtomicI64>>,
+}
+
+impl RowCounts {
+    /// The rows of an object, if they are known.
+    pub fn get(&self, object: ObjectId) -> Option<u64> {
+        let counts = self.counts.read();
+        let count = counts.get(&object)?.load(Ordering::Relaxed);
+        Some(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// An object was made, or its rows were counted.
+    pub fn set(&self, object: ObjectId, rows: u64) {
+        let rows = AtomicI64::new(i64::try_from(rows).unwrap_or(i64::MAX));
+        self.counts.write().insert(object, rows);
+    }
+
+    /// Rows came, or went; nothing happens for an object whose rows were never counted.
+    pub fn add(&self, object: ObjectId, rows: i64) {
+        if let Some(count) = self.counts.read().get(&object) {
+            count.fetch_add(rows, Ordering::Relaxed);
+        }
+    }
+
+    /// The object is gone.
+    pub fn forget(&self, object: ObjectId) {
+        self.counts.write().remove(&object);
+    }
+}
