@@ -145,7 +145,8 @@ impl Facts {
     /// A session that was ended rolls back after its last request.
     fn command(&self) -> &str {
         match &self.work {
-            Some((outer, _)) if outer.kind == WorkKind::Rollback && !self.session.running => "KILLED/ROLLBACK",
+            Some((outer, _)) if outer.kind == WorkKind::Rollback && self.session.running => "ROLLBACK TRANSACTION",
+            Some((outer, _)) if outer.kind == WorkKind::Rollback => "KILLED/ROLLBACK",
             Some((outer, _)) => outer.kind.command().unwrap_or(&self.session.command),
             None => &self.session.command,
         }
