@@ -1,4 +1,50 @@
 //! Figures and text as the report writes them.
+//!
+//! A measurement's unit is the end of its name: `_s`, `_ms`, `_us` times, `_bytes`, `_kb`, `_mb` sizes, `_per_s` rates,
+//! `_percent` shares, anything else a number.
+
+/// What a measurement's name says about its values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Unit {
+    /// A time; so many seconds make one.
+    Time(f64),
+    /// A size; so many bytes make one.
+    Size(f64),
+    /// So many in a second.
+    Rate,
+    /// Of a hundred.
+    Percent,
+    /// A number.
+    Number,
+}
+
+const KILOBYTE: f64 = 1024.0;
+const MEGABYTE: f64 = 1024.0 * KILOBYTE;
+const GIGABYTE: f64 = 1024.0 * MEGABYTE;
+
+/// Ends of names, the longer before those they end with; what the unit is called in exported files.
+const UNITS: [(&str, Unit, &str); 8] = [
+    ("_per_s", Unit::Rate, "per second"),
+    ("_s", Unit::Time(1.0), "s"),
+    ("_ms", Unit::Time(1e-3), "ms"),
+    ("_us", Unit::Time(1e-6), "us"),
+    ("_bytes", Unit::Size(1.0), "bytes"),
+    ("_kb", Unit::Size(KILOBYTE), "KB"),
+    ("_mb", Unit::Size(MEGABYTE), "MB"),
+    ("_percent", Unit::Percent, "percent"),
+];
+
+/// The unit of a measurement.
+pub(super) fn unit(name: &str) -> Unit {
+    let found = UNITS.iter().find(|(end, _, _)| name.ends_with(end));
+    found.map_or(Unit::Number, |(_, unit, _)| *unit)
+}
+
+/// The unit's name in exported files: `s`, `count`.
+pub(super) fn unit_name(name: &str) -> &'static str {
+    let found = UNITS.iter().find(|(end, _, _)| name.ends_with(end));
+    found.map_or("count", |(_, _, text)| text)
+}
 
 /// Text for HTML, in content and in quoted attributes.
 pub(super) fn escape(text: &str) -> String {
@@ -9,10 +55,20 @@ pub(super) fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
             other => out.push(other),
         }
     }
     out
+}
+
+/// At most so many characters, the last of them a sign that there were more.
+pub(super) fn shortened(text: &str, characters_max: usize) -> String {
+    if text.chars().count() <= characters_max {
+        return text.to_string();
+    }
+    let kept: String = text.chars().take(characters_max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// A time in the unit that suits it, three significant digits.
@@ -22,6 +78,16 @@ pub(super) fn seconds(value: f64) -> String {
         small if small < 0.001 => format!("{} µs", significant(value * 1e6)),
         small if small < 1.0 => format!("{} ms", significant(value * 1e3)),
         _ => format!("{} s", significant(value)),
+    }
+}
+
+/// A size in the unit that suits it.
+pub(super) fn bytes(value: f64) -> String {
+    match value.abs() {
+        large if large >= 10.0 * GIGABYTE => format!("{} GB", plain(value / GIGABYTE)),
+        middle if middle >= MEGABYTE => format!("{} MB", plain(value / MEGABYTE)),
+        small if small >= KILOBYTE => format!("{} KB", plain(value / KILOBYTE)),
+        _ => format!("{value:.0} bytes"),
     }
 }
 
@@ -43,6 +109,17 @@ fn significant(value: f64) -> String {
     }
 }
 
+/// A number: whole ones as they are, others with three significant digits.
+fn plain(value: f64) -> String {
+    if value == value.round() {
+        thousands(value)
+    } else if value.abs() < 0.01 {
+        format!("{value:.5}")
+    } else {
+        significant(value)
+    }
+}
+
 /// A whole number with its thousands separated by commas.
 pub(super) fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -57,12 +134,15 @@ pub(super) fn thousands(value: f64) -> String {
 }
 
 /// A value in the unit its name ends with.
-pub(super) fn value(name: &str, value_: f64) -> String {
-    match (name.ends_with("_s"), value_) {
+pub(super) fn value(name: &str, value: f64) -> String {
+    match (unit(name), value) {
         // Phases are logged in whole milliseconds.
-        (true, 0.0) => "<1 ms".into(),
-        (true, _) => seconds(value_),
-        (false, _) => thousands(value_),
+        (Unit::Time(_), 0.0) => "<1 ms".into(),
+        (Unit::Time(factor), _) => seconds(value * factor),
+        (Unit::Size(factor), _) => bytes(value * factor),
+        (Unit::Rate, _) => format!("{} /s", plain(value)),
+        (Unit::Percent, _) => format!("{} %", plain(value)),
+        (Unit::Number, _) => plain(value),
     }
 }
 
@@ -76,17 +156,51 @@ pub(super) fn ratio(value: f64) -> String {
     }
 }
 
+/// Names whose words alone would not tell.
+const LABELS: [(&str, &str); 7] = [
+    ("vlf_count", "VLFs"),
+    ("fill_s", "filling the log"),
+    ("transactions", "committed updates"),
+    ("recovery_s", "recovery, all phases"),
+    (
+        "rolled_forward",
+        "transactions rolled forward since the last checkpoint, by the error log",
+    ),
+    ("restart_s", "server start to first query"),
+    ("elapsed_s", "elapsed"),
+];
+
 /// A measurement's name for readers: `discovery_s` is "discovery".
 pub(super) fn label(name: &str) -> String {
-    match name {
-        "vlf_count" => "VLFs".into(),
-        "fill_s" => "filling the log".into(),
-        "transactions" => "committed updates".into(),
-        "recovery_s" => "recovery, all phases".into(),
-        "rolled_forward" => "transactions rolled forward, by the error log".into(),
-        "restart_s" => "server start to first query".into(),
-        other => other.trim_end_matches("_s").replace('_', " "),
+    if let Some((_, text)) = LABELS.iter().find(|(known, _)| *known == name) {
+        return (*text).into();
     }
+    let bare = match unit(name) {
+        Unit::Rate => name.replace("_per_s", "_per_second"),
+        Unit::Number => name.trim_end_matches("_count").to_string(),
+        _ => UNITS
+            .iter()
+            .find_map(|(end, _, _)| name.strip_suffix(end))
+            .unwrap_or(name)
+            .to_string(),
+    };
+    let words = bare
+        .replace("_ms_per_1000_vlfs", ", ms per 1,000 VLFs")
+        .replace('_', " ");
+    words
+        .split(' ')
+        .map(|word| match word {
+            "vlf" => "VLF",
+            "vlfs" => "VLFs",
+            other => other,
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `1 run`, `3 runs`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count as f64), if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -109,6 +223,35 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_name_is_the_unit() {
+        for (name, figure, text) in [
+            ("insert_ms", 13_177.0, "13.2 s"),
+            ("commit_us", 93.0, "93.0 µs"),
+            ("discovery_s", 0.0, "<1 ms"),
+            ("log_bytes", 33_554_432.0, "32 MB"),
+            ("log_mb", 31_996.0, "31.2 GB"),
+            ("updates_per_s", 7_400.0, "7,400 /s"),
+            ("share_percent", 72.22, "72.2 %"),
+            ("vlf_count", 126_399.0, "126,399"),
+            ("discovery_ms_per_1000_vlfs", 0.25, "0.25"),
+        ] {
+            assert_eq!(value(name, figure), text, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_become_words() {
+        for (name, text) in [
+            ("vlf_count", "VLFs"),
+            ("log_backup_s", "log backup"),
+            ("updates_per_s", "updates per second"),
+            ("discovery_ms_per_1000_vlfs", "discovery, ms per 1,000 VLFs"),
+        ] {
+            assert_eq!(label(name), text);
+        }
+    }
+
+    #[test]
     fn thousands_are_separated() {
         for (value, text) in [
             (0.0, "0"),
@@ -122,6 +265,12 @@ mod tests {
 
     #[test]
     fn markup_in_text_stays_text() {
-        assert_eq!(escape("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
+        assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+    }
+
+    #[test]
+    fn long_text_is_cut_at_a_character() {
+        assert_eq!(shortened("größer", 6), "größer");
+        assert_eq!(shortened("größer", 4), "grö…");
     }
 }

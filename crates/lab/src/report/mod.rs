@@ -1,58 +1,46 @@
-//! The report: one HTML file that needs nothing else, neither network nor script, on screen (light and dark) and on paper.
+//! The report: one HTML file that needs nothing else, on screen (light and dark, wide and narrow) and on paper; and the same
+//! as Markdown and as a table for spreadsheets.
 //!
-//! Order: what came out, the charts, our figures beside the published ones, where the published ones do not add up, what was
-//! verified, method, machine, raw results. It claims what was measured and says where a scale hides an effect.
+//! ```text
+//! what came out, over all experiments
+//! for each: findings, charts, published beside measured, doubts, limits, checks, method
+//! machine, raw results
+//! ```
+//! It claims what was measured and says what a scale cannot show. It renders from a [`RunFile`] alone.
+//!
+//! Invariant: everything that did not come from this module is escaped: names come from users' files, messages from servers.
+//! Invariant: the page loads nothing, and its policy forbids it to. Its script only switches colours and offers the results
+//! for download; without it nothing else is lost.
 
 mod chart;
+mod comparison;
+mod csv;
 mod format;
+mod markdown;
+mod method;
+mod page;
 mod sections;
+mod table;
 mod verdict;
+
+pub use csv::csv;
+pub use markdown::markdown;
 
 use crate::experiment::Experiment;
 use crate::results::{Results, RunFile};
-use format::escape;
 
-const STYLE: &str = include_str!("style.css");
-
-/// The report as HTML text. An experiment whose own text this version no longer understands is told with its raw results.
+/// The report as HTML text. An experiment whose own text this version does not understand is told as such; its results are
+/// among the raw ones.
 pub fn render(file: &RunFile) -> String {
-    let mut html = String::with_capacity(64 * 1024);
-    html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    let titles: Vec<String> = file.experiments.iter().map(|each| escape(&each.title)).collect();
-    html.push_str(&format!(
-        "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        titles.join(" · ")
-    ));
-    for results in &file.experiments {
-        match results.experiment() {
-            Ok(experiment) => html.push_str(&one(&experiment, results, file)),
-            Err(error) => html.push_str(&format!(
-                "<section><h1>{}</h1><p class=\"warning\">{}</p></section>\n",
-                escape(&results.title),
-                escape(&error.to_string())
-            )),
+    let told = told(file);
+    let mut html = page::head(file);
+    html.push_str(&sections::overview(file, &told));
+    for (results, experiment) in &told {
+        if let Some(experiment) = experiment {
+            html.push_str(&sections::experiment(results, experiment));
         }
     }
-    html.push_str(&sections::machine(&file.environment));
-    html.push_str(&sections::raw(file));
-    html.push_str("</main>\n</body>\n</html>\n");
-    html
-}
-
-fn one(experiment: &Experiment, results: &Results, file: &RunFile) -> String {
-    let mut html = header(experiment, results, file);
-    for part in [
-        sections::verdict(experiment, results),
-        sections::charts(experiment, results),
-        sections::comparison(experiment, results),
-        sections::doubts(experiment),
-        sections::checks(results),
-        sections::method(experiment, results),
-    ] {
-        html.push_str(&part);
-    }
+    html.push_str(&page::foot(file));
     html
 }
 
@@ -77,38 +65,8 @@ pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
     lines
 }
 
-fn header(experiment: &Experiment, results: &Results, file: &RunFile) -> String {
-    let description = experiment
-        .scale
-        .get(&results.scale)
-        .map_or("", |scale| scale.description.as_str());
-    let mut html = format!(
-        "<header>\n<p class=\"kicker\">vlflab · experiment {} · scale {} · {}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
-        escape(&results.experiment),
-        escape(&results.scale),
-        escape(&results.started),
-        escape(&experiment.title),
-        escape(&experiment.question),
-    );
-    if let Some(reason) = &results.stopped {
-        html.push_str(&format!(
-            "<p class=\"warning\">This run stopped early ({}); what follows is what it had measured by then.</p>\n",
-            escape(reason)
-        ));
-    }
-    if results.scale != "full" {
-        html.push_str(&format!(
-            "<p class=\"note\">This is the {} scale: {}. What many VLFs cost grows with their number, so effects are smaller here than at the published size; <code>vlflab run {} --scale full</code> measures that.</p>\n",
-            escape(&results.scale),
-            escape(description),
-            escape(&results.experiment)
-        ));
-    }
-    if !file.environment.optimized_build {
-        html.push_str(
-            "<p class=\"warning\">Measured with a build without optimisation: do not quote these times.</p>\n",
-        );
-    }
-    html.push_str("</header>\n");
-    html
+/// The experiments with their texts read back.
+fn told(file: &RunFile) -> Vec<sections::Told<'_>> {
+    let each = file.experiments.iter();
+    each.map(|results| (results, results.experiment().ok())).collect()
 }

@@ -1,41 +1,271 @@
-//! The report's sections, in its order.
+//! The report's sections as HTML, in its order.
 
-use super::chart::{self, Bar};
-use super::format::{escape, label, range, ratio, thousands, value};
-use super::verdict;
-use crate::environment::Environment;
-use crate::experiment::{Chart, ChartKind, Experiment, Step};
+use super::chart::bars::{self, Bar};
+use super::chart::{Figure, Key, Panel, curve, growth, latency, vlf_map, waits};
+use super::format::{escape, label, ratio, thousands, value};
+use super::table::{Cell, Column, Look, Row, Table};
+use super::verdict::{self, Comparison};
+use super::{comparison, method};
+use crate::experiment::{Chart, ChartKind, Experiment, Finding};
 use crate::results::{ConfigurationResults, Results, RunFile};
-use crate::statistics::Measurement;
 use std::collections::BTreeMap;
 
-pub(super) fn verdict(experiment: &Experiment, results: &Results) -> String {
-    let mut html = String::from("<section>\n<h2>What came out</h2>\n");
-    for finding in &experiment.finding {
-        html.push_str(&format!("<h3>{}</h3>\n", escape(&finding.what)));
-        if !finding.note.is_empty() {
-            html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&finding.note)));
-        }
-        html.push_str("<div class=\"cards\">\n");
-        for compared in verdict::compare(finding, results) {
-            html.push_str(&card("", &compared.variant, &compared.figure, &compared.sentence));
-        }
-        if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {
-            let sentence = verdict::published_sentence(finding, experiment, &published.short);
-            html.push_str(&card(
-                " published",
-                "published",
-                &format!("{}×", ratio(times)),
-                &sentence,
-            ));
+/// More variants than this get a table instead of cards.
+const CARDS_MAX: usize = 4;
+
+/// An experiment with what came of it; `None` when its own text is no longer understood.
+pub(super) type Told<'a> = (&'a Results, Option<Experiment>);
+
+/// The verdict over all experiments.
+pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
+    let mut html = String::from("<section id=\"verdict\">\n<h2>What came out</h2>\n");
+    for (results, experiment) in told {
+        let sentence = experiment.as_ref().map_or_else(
+            || not_understood(results),
+            |experiment| verdict::headline(experiment, results),
+        );
+        html.push_str(&format!(
+            "<div class=\"verdict\"><h3><a href=\"#{}\">{}</a></h3>\n<p>{}</p>\n",
+            anchor(results),
+            escape(&results.title),
+            escape(&sentence)
+        ));
+        for limit in experiment
+            .iter()
+            .flat_map(|experiment| verdict::limits(experiment, results))
+        {
+            html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&limit)));
         }
         html.push_str("</div>\n");
     }
-    if let Some((held, text)) = verdict::safety(results) {
+    if told.len() > 1
+        && let Some(table) = findings_table(told)
+    {
+        html.push_str(&table.html());
+        html.push_str(&format!("<p class=\"small\">{RATIO_KEY}</p>\n"));
+    }
+    html.push_str(&safety(file));
+    html + "</section>\n"
+}
+
+/// How the figures of the findings are to be read.
+pub(super) const RATIO_KEY: &str = "Ratios are slow over fast, of medians, their spread below; “same” is within 5 %, “unclear” is no difference beyond the spread of the runs, “–” is not measured or too little to tell.";
+
+/// How slopes are to be read.
+pub(super) const SLOPE_KEY: &str = "The rise of the straight line through the medians of all configurations. Below it, the number of VLFs at which it has cost a second more than native. A rise near zero, of either sign, is noise.";
+
+fn not_understood(results: &Results) -> String {
+    match results.experiment() {
+        Err(error) => format!("This version cannot read the experiment's text: {error}"),
+        Ok(_) => String::new(),
+    }
+}
+
+fn anchor(results: &Results) -> String {
+    let name = results.experiment.chars();
+    let safe = name.map(|each| if each.is_ascii_alphanumeric() { each } else { '-' });
+    format!("experiment-{}", safe.collect::<String>())
+}
+
+fn safety(file: &RunFile) -> String {
+    let mut html = String::new();
+    for (held, text) in safety_lines(file) {
         let class = if held { "held" } else { "warning" };
         html.push_str(&format!("<p class=\"{class}\">{}</p>\n", escape(&text)));
     }
+    html
+}
+
+/// Checks and thresholds over all experiments, and whether they are good news.
+pub(super) fn safety_lines(file: &RunFile) -> Vec<(bool, String)> {
+    let mut lines = Vec::new();
+    let many = file.experiments.len() > 1;
+    for results in &file.experiments {
+        if let Some((held, text)) = verdict::safety(results) {
+            let whose = if many {
+                format!("{}: ", results.experiment)
+            } else {
+                String::new()
+            };
+            lines.push((held, whose + &text));
+        }
+    }
+    let limits: usize = file.experiments.iter().map(|each| each.thresholds.len()).sum();
+    let missed = file.missed_thresholds();
+    if limits > 0 && missed.is_empty() {
+        lines.push((true, format!("All {limits} thresholds were kept.")));
+    }
+    if !missed.is_empty() {
+        lines.push((
+            false,
+            format!(
+                "{} of {limits} thresholds were missed: {}",
+                missed.len(),
+                missed.join("; ")
+            ),
+        ));
+    }
+    lines
+}
+
+/// Every finding of every experiment in one table; nothing without findings.
+pub(super) fn findings_table(told: &[Told<'_>]) -> Option<Table> {
+    let few = |results: &Results| results.variants().len() <= CARDS_MAX;
+    let mut variants: Vec<&str> = Vec::new();
+    for variant in told
+        .iter()
+        .filter(|(results, _)| few(results))
+        .flat_map(|(results, _)| results.variants())
+    {
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    let mut table = Table::plain("Every finding", &["<finding", "published"]);
+    table.columns.extend(variants.iter().map(|variant| Column {
+        name: if variant.is_empty() {
+            "measured".into()
+        } else {
+            (*variant).into()
+        },
+        ..Column::default()
+    }));
+    for (results, experiment) in told {
+        let Some(experiment) = experiment
+            .as_ref()
+            .filter(|each| few(results) && !each.finding.is_empty())
+        else {
+            continue;
+        };
+        table.rows.push(Row::Heading(results.title.clone()));
+        for finding in &experiment.finding {
+            let published = verdict::published_ratio(finding, experiment);
+            let mut cells = vec![
+                Cell::text(&finding.what),
+                Cell::figure(published.map_or_else(|| "–".into(), |times| format!("{}×", ratio(times)))),
+            ];
+            let compared = verdict::compare(finding, results);
+            cells.extend(variants.iter().map(|variant| {
+                let found = compared.iter().find(|each| each.variant == **variant);
+                found.map_or_else(|| Cell::figure("–"), finding_cell)
+            }));
+            table.push(cells);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn finding_cell(comparison: &Comparison) -> Cell {
+    let spread = if comparison.figure == "–" {
+        String::new()
+    } else {
+        comparison.spread.clone()
+    };
+    Cell {
+        below: spread,
+        ..Cell::look(&comparison.figure, Look::Ratio)
+    }
+}
+
+/// Everything about one experiment.
+pub(super) fn experiment(results: &Results, experiment: &Experiment) -> String {
+    let mut html = format!(
+        "<section class=\"experiment\" id=\"{}\">\n<p class=\"kicker\">experiment {} · scale {} · {} · took {}</p>\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n",
+        anchor(results),
+        escape(&results.experiment),
+        escape(&results.scale),
+        escape(&results.started),
+        value("took_s", results.elapsed_s),
+        escape(&experiment.title),
+        escape(&experiment.question),
+    );
+    if let Some(reason) = &results.stopped {
+        html.push_str(&format!(
+            "<p class=\"warning\">This experiment stopped early ({}).</p>\n",
+            escape(reason)
+        ));
+    }
+    html.push_str(&findings(experiment, results));
+    if let Some(table) = method::slopes(results) {
+        html.push_str(&format!(
+            "<h3>What a thousand VLFs cost</h3>\n{}<p class=\"small\">{SLOPE_KEY}</p>\n",
+            table.html()
+        ));
+    }
+    html.push_str(&figures(experiment, results));
+    html.push_str(&published_and_measured(experiment, results));
+    html.push_str(&list("Where the published figures do not add up", &doubts(experiment)));
+    html.push_str(&list("Done in another way here", &results.notes));
+    for (title, table) in [
+        ("Thresholds", method::thresholds(results)),
+        ("What was verified", method::checks(results)),
+    ] {
+        if let Some(table) = table {
+            html.push_str(&format!("<h3>{title}</h3>\n{}", table.html()));
+        }
+    }
+    html.push_str(&method::html(experiment, results));
     html + "</section>\n"
+}
+
+/// Where the source does not add up.
+pub(super) fn doubts(experiment: &Experiment) -> Vec<String> {
+    let published = experiment.published.iter();
+    published
+        .flat_map(|each| &each.doubt)
+        .map(|doubt| doubt.text.clone())
+        .collect()
+}
+
+fn list(title: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let items: String = items
+        .iter()
+        .map(|item| format!("<li>{}</li>\n", escape(item)))
+        .collect();
+    format!("<h3>{title}</h3>\n<ul>\n{items}</ul>\n")
+}
+
+fn findings(experiment: &Experiment, results: &Results) -> String {
+    let mut html = String::new();
+    for finding in &experiment.finding {
+        html.push_str(&format!("<div class=\"finding\"><h3>{}</h3>\n", escape(&finding.what)));
+        let compared = verdict::compare(finding, results);
+        if compared.len() > CARDS_MAX {
+            html.push_str(&variants_table(&compared).html());
+        } else {
+            html.push_str(&cards(finding, experiment, &compared));
+        }
+        if !finding.note.is_empty() {
+            html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&finding.note)));
+        }
+        html.push_str("</div>\n");
+    }
+    html
+}
+
+fn cards(finding: &Finding, experiment: &Experiment, compared: &[Comparison]) -> String {
+    let mut html = String::from("<div class=\"cards\">\n");
+    for each in compared {
+        let variant = if each.variant.is_empty() {
+            "measured"
+        } else {
+            &each.variant
+        };
+        html.push_str(&card("", variant, &each.figure, &each.sentence));
+    }
+    if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {
+        let sentence = verdict::published_sentence(finding, experiment, &published.short);
+        html.push_str(&card(
+            " published",
+            "published",
+            &format!("{}×", ratio(times)),
+            &sentence,
+        ));
+    }
+    html + "</div>\n"
 }
 
 fn card(class: &str, variant: &str, figure: &str, sentence: &str) -> String {
@@ -47,79 +277,208 @@ fn card(class: &str, variant: &str, figure: &str, sentence: &str) -> String {
     )
 }
 
-pub(super) fn charts(experiment: &Experiment, results: &Results) -> String {
-    let drawn: String = experiment
-        .chart
-        .iter()
-        .map(|each| chart_section(experiment, results, each))
-        .collect();
-    format!("<section>\n{drawn}</section>\n")
+fn variants_table(compared: &[Comparison]) -> Table {
+    let mut table = Table::plain("The finding under each variant", &["<variant", "ratio", "<in words"]);
+    for each in compared {
+        table.push(vec![
+            Cell::text(&each.variant),
+            finding_cell(each),
+            Cell::text(&each.sentence),
+        ]);
+    }
+    table
 }
 
-fn chart_section(experiment: &Experiment, results: &Results, chart: &Chart) -> String {
-    let measured = results.configurations.iter().filter_map(|each| our_bar(each, chart));
-    let ours: Vec<Bar> = measured.collect();
-    let published: Vec<Bar> = experiment
-        .published
-        .iter()
-        .flat_map(|published| &published.configuration)
-        .filter_map(|each| published_bar(&each.name, &each.measurements, chart))
-        .collect();
-    let mut html = format!(
-        "<div class=\"chart\">\n<h2>{}</h2>\n<p>{}</p>\n",
-        escape(&chart.title),
-        escape(&chart.caption)
-    );
-    if chart.kind == ChartKind::Stack {
-        html.push_str(&chart::legend(&chart.measures));
-    }
-    for (title, bars) in [("measured here", ours), ("published", published)] {
-        if !bars.is_empty() {
-            let description = format!("{}, {title}", chart.title);
-            html.push_str(&format!(
-                "<figure><figcaption>{title}</figcaption>{}</figure>\n",
-                chart::panel(&description, &bars)
-            ));
+fn figures(experiment: &Experiment, results: &Results) -> String {
+    let mut html = String::new();
+    for chart in &experiment.chart {
+        match chart.kind {
+            ChartKind::Stack => html.push_str(&stack(experiment, results, chart).html()),
+            ChartKind::Bars => html.push_str(&bar_chart(experiment, results, chart).html()),
+            ChartKind::Curve => html.push_str(&curve::figure(chart, results).html()),
         }
     }
-    html + "</div>\n"
+    for figure in [
+        latency::figure(results),
+        waits::figure(experiment, results),
+        growth::figure(results),
+        vlf_map::figure(results),
+    ] {
+        html.push_str(&figure.html());
+    }
+    html
 }
 
-fn our_bar(configuration: &ConfigurationResults, chart: &Chart) -> Option<Bar> {
-    let median = |name: &String| configuration.measurement(name).map(|each| each.median);
-    let parts = parts(chart, median)?;
-    let only = chart.measures.first().and_then(|name| configuration.measurement(name));
-    let range = only
-        .filter(|each| chart.kind == ChartKind::Bars && each.runs > 1)
-        .map(|each| (each.min, each.max));
-    let vlfs = configuration.measurement("vlf_count").map(|count| count.median);
-    Some(Bar {
-        name: configuration.name.clone(),
-        detail: vlf_text(vlfs),
-        parts,
-        range,
-    })
+/// Configurations of a variant next to each other, so that what is compared stands together.
+fn by_variant(results: &Results) -> Vec<(usize, &ConfigurationResults)> {
+    let mut bases: Vec<&str> = Vec::new();
+    for each in &results.configurations {
+        if !bases.contains(&each.base.as_str()) {
+            bases.push(&each.base);
+        }
+    }
+    let mut ordered = Vec::new();
+    for variant in results.variants() {
+        for (index, base) in bases.iter().enumerate() {
+            ordered.extend(results.find(base, variant).map(|found| (index, found)));
+        }
+    }
+    ordered
 }
 
-fn published_bar(name: &str, figures: &BTreeMap<String, f64>, chart: &Chart) -> Option<Bar> {
-    let parts = parts(chart, |measure: &String| figures.get(measure).copied())?;
-    Some(Bar {
-        name: name.into(),
-        detail: vlf_text(figures.get("vlf_count").copied()),
-        parts,
-        range: None,
-    })
-}
-
-/// The chart's measures as parts of one bar; `None` when none of them is there.
-fn parts(chart: &Chart, find: impl Fn(&String) -> Option<f64>) -> Option<Vec<(usize, String, f64)>> {
-    let found = chart
+fn stack(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
+    let parts = |find: &dyn Fn(&str) -> Option<f64>| -> Vec<(usize, String, f64)> {
+        let all = chart.measures.iter().enumerate();
+        all.filter_map(|(style, name)| Some((style, name.clone(), find(name)?)))
+            .collect()
+    };
+    let ours = by_variant(results).into_iter().map(|(_, each)| Bar {
+        name: each.name.clone(),
+        detail: detail(
+            vlf_text(each.measurement("vlf_count").map(|count| count.median)),
+            &each.title,
+        ),
+        parts: parts(&|name| each.measurement(name).map(|found| found.median)),
+        runs: None,
+    });
+    let mut figure = Figure {
+        title: chart.title.clone(),
+        caption: chart.caption.clone(),
+        ..Figure::default()
+    };
+    add_panels(
+        &mut figure,
+        "measured here",
+        ours.collect(),
+        published_bars(experiment, &parts),
+    );
+    figure.keys = chart
         .measures
         .iter()
         .enumerate()
-        .filter_map(|(class, name)| Some((class, name.clone(), find(name)?)));
-    let parts: Vec<_> = found.collect();
-    (!parts.is_empty()).then_some(parts)
+        .map(|(style, name)| Key {
+            style,
+            line: false,
+            text: label(name),
+        })
+        .collect();
+    figure.tables.push(chart_table(results, &chart.measures));
+    figure
+}
+
+fn bar_chart(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
+    let mut figure = Figure {
+        title: chart.title.clone(),
+        caption: chart.caption.clone(),
+        ..Figure::default()
+    };
+    for measure in &chart.measures {
+        let ours = by_variant(results).into_iter().filter_map(|(style, each)| {
+            let found = each.measurement(measure)?;
+            Some(Bar {
+                name: each.name.clone(),
+                detail: detail(
+                    vlf_text(each.measurement("vlf_count").map(|count| count.median)),
+                    &each.title,
+                ),
+                parts: vec![(style, measure.clone(), found.median)],
+                runs: Some(found.clone()),
+            })
+        });
+        let published = published_bars(experiment, &|find| {
+            find(measure)
+                .map(|figure| (0, measure.clone(), figure))
+                .into_iter()
+                .collect()
+        });
+        let caption = if chart.measures.len() > 1 {
+            label(measure)
+        } else {
+            "measured here".into()
+        };
+        add_panels(&mut figure, &caption, ours.collect(), recoloured(published, results));
+    }
+    figure.tables.push(chart_table(results, &chart.measures));
+    figure
+}
+
+/// Colours of the published bars: those of the configurations they stand beside.
+fn recoloured(mut bars: Vec<Bar>, results: &Results) -> Vec<Bar> {
+    let colours: BTreeMap<String, usize> = by_variant(results)
+        .into_iter()
+        .map(|(style, each)| (each.base.clone(), style))
+        .collect();
+    for bar in &mut bars {
+        let style = colours.get(&bar.name).copied().unwrap_or_default();
+        bar.parts.iter_mut().for_each(|part| part.0 = style);
+    }
+    bars
+}
+
+fn detail(vlfs: String, title: &str) -> String {
+    if vlfs.is_empty() {
+        title.into()
+    } else {
+        format!("{vlfs}, {title}")
+    }
+}
+
+/// Makes a bar's parts from what finds a figure by its name.
+type Parts<'a> = &'a dyn Fn(&dyn Fn(&str) -> Option<f64>) -> Vec<(usize, String, f64)>;
+
+fn published_bars(experiment: &Experiment, parts: Parts<'_>) -> Vec<Bar> {
+    let published = experiment.published.iter().flat_map(|each| &each.configuration);
+    let bars = published.map(|each| Bar {
+        name: each.name.clone(),
+        detail: vlf_text(each.measurements.get("vlf_count").copied()),
+        parts: parts(&|name| each.measurements.get(name).copied()),
+        runs: None,
+    });
+    bars.collect()
+}
+
+fn add_panels(figure: &mut Figure, caption: &str, ours: Vec<Bar>, published: Vec<Bar>) {
+    let published_caption = if caption == "measured here" {
+        "published".into()
+    } else {
+        format!("{caption}, published")
+    };
+    for (caption, mut bars, published) in [(caption.to_string(), ours, false), (published_caption, published, true)] {
+        bars.retain(|bar| !bar.parts.is_empty());
+        if !bars.is_empty() {
+            let title = format!("{}: {caption}", figure.title);
+            figure.panels.push(Panel {
+                svg: bars::panel(&title, &bars),
+                caption,
+                published,
+            });
+        }
+    }
+}
+
+/// Every run of the charted measurements.
+fn chart_table(results: &Results, measures: &[String]) -> Table {
+    let mut table = Table::plain(
+        "Every run",
+        &["<configuration", "<measurement", "median", "min", "max", "<runs"],
+    );
+    for (_, configuration) in by_variant(results) {
+        for measure in measures {
+            let Some(found) = configuration.measurement(measure) else {
+                continue;
+            };
+            let runs: Vec<String> = found.values.iter().map(|run| value(measure, *run)).collect();
+            table.push(vec![
+                Cell::text(&configuration.name),
+                Cell::text(label(measure)),
+                Cell::figure(value(measure, found.median)),
+                Cell::figure(value(measure, found.min)),
+                Cell::figure(value(measure, found.max)),
+                Cell::text(runs.join(", ")),
+            ]);
+        }
+    }
+    table
 }
 
 fn vlf_text(count: Option<f64>) -> String {
@@ -128,31 +487,17 @@ fn vlf_text(count: Option<f64>) -> String {
         .unwrap_or_default()
 }
 
-/// One column of the table: what it is called, and each measurement's median.
-struct Column<'a> {
-    group: String,
-    name: &'a str,
-    find: Find<'a>,
-}
-
-/// Finds a measurement by its name.
-type Find<'a> = Box<dyn Fn(&str) -> Option<Measurement> + 'a>;
-
-pub(super) fn comparison(experiment: &Experiment, results: &Results) -> String {
-    let bases: Vec<&str> = experiment.configuration.iter().map(|each| each.name.as_str()).collect();
-    let mut columns = Vec::new();
-    if experiment.published.is_some() {
-        columns.extend(bases.iter().map(|base| published_column(experiment, base)));
-    }
-    for variant in results.variants() {
-        columns.extend(bases.iter().map(|base| our_column(results, base, variant)));
-    }
-    let mut html = String::from("<section>\n<h2>Published and measured</h2>\n<div class=\"wide\"><table>\n");
-    html.push_str(&table_head(&columns, bases.len()));
-    for measure in experiment.measurement_names() {
-        html.push_str(&table_row(&measure, &columns, bases.len()));
-    }
-    html.push_str("</table></div>\n<p class=\"small\">Medians; below them, where runs were repeated, the smallest and the largest value. Ratios are of the first configuration to the second.</p>\n");
+fn published_and_measured(experiment: &Experiment, results: &Results) -> String {
+    let title = if experiment.published.is_some() {
+        "Published and measured"
+    } else {
+        "Measured"
+    };
+    let mut html = format!("<h3>{title}</h3>\n{}", comparison::table(experiment, results).html());
+    html.push_str(&format!(
+        "<p class=\"small\">{}</p>\n",
+        escape(&comparison::ratio_note(experiment, results))
+    ));
     if let Some(published) = &experiment.published {
         html.push_str(&format!(
             "<p class=\"small\">Published: {}. {} {}</p>\n",
@@ -161,230 +506,5 @@ pub(super) fn comparison(experiment: &Experiment, results: &Results) -> String {
             escape(&published.note)
         ));
     }
-    html + "</section>\n"
-}
-
-fn published_column<'a>(experiment: &'a Experiment, base: &'a str) -> Column<'a> {
-    let find = move |name: &str| {
-        let figure = experiment.published_for(base)?.get(name)?;
-        Some(Measurement::of(vec![*figure]))
-    };
-    Column {
-        group: "published".into(),
-        name: base,
-        find: Box::new(find),
-    }
-}
-
-fn our_column<'a>(results: &'a Results, base: &'a str, variant: &'a str) -> Column<'a> {
-    let find = move |name: &str| results.find(base, variant)?.measurement(name).cloned();
-    let group = if variant.is_empty() {
-        "measured".into()
-    } else {
-        format!("measured, {variant}")
-    };
-    Column {
-        group,
-        name: base,
-        find: Box::new(find),
-    }
-}
-
-/// Columns come in groups of `per_group`; a group of two gets a third column with the ratio.
-fn table_head(columns: &[Column<'_>], per_group: usize) -> String {
-    let ratio_column = usize::from(per_group == 2);
-    let mut groups = String::from("<tr><th></th>");
-    let mut names = String::from("<tr><th></th>");
-    for group in columns.chunks(per_group.max(1)) {
-        let title = group.first().map_or("", |column| column.group.as_str());
-        groups.push_str(&format!(
-            "<th class=\"group\" colspan=\"{}\">{}</th>",
-            group.len() + ratio_column,
-            escape(title)
-        ));
-        for (index, column) in group.iter().enumerate() {
-            let class = if index == 0 { " class=\"first\"" } else { "" };
-            names.push_str(&format!("<th{class}>{}</th>", escape(column.name)));
-        }
-        if ratio_column == 1 {
-            names.push_str("<th>ratio</th>");
-        }
-    }
-    format!("<thead>{groups}</tr>\n{names}</tr></thead>\n")
-}
-
-fn table_row(measure: &str, columns: &[Column<'_>], per_group: usize) -> String {
-    let mut html = format!("<tr><th scope=\"row\">{}</th>", escape(&label(measure)));
-    for group in columns.chunks(per_group.max(1)) {
-        let found: Vec<Option<Measurement>> = group.iter().map(|column| (column.find)(measure)).collect();
-        for (index, each) in found.iter().enumerate() {
-            let class = if index == 0 { " class=\"first\"" } else { "" };
-            html.push_str(&format!("<td{class}>{}</td>", cell(measure, each.as_ref())));
-        }
-        if let [Some(first), Some(second)] = found.as_slice() {
-            let times = (second.median > 0.0).then(|| format!("{}×", ratio(first.median / second.median)));
-            html.push_str(&format!(
-                "<td class=\"ratio\">{}</td>",
-                times.unwrap_or_else(|| "–".into())
-            ));
-        } else if per_group == 2 {
-            html.push_str("<td class=\"ratio\">–</td>");
-        }
-    }
-    html + "</tr>\n"
-}
-
-fn cell(measure: &str, found: Option<&Measurement>) -> String {
-    let Some(found) = found else { return "–".into() };
-    let median = value(measure, found.median);
-    if found.runs < 2 || found.min == found.max {
-        return median;
-    }
-    format!(
-        "{median}<br><span class=\"range\">{}</span>",
-        range(measure, found.min, found.max)
-    )
-}
-
-pub(super) fn doubts(experiment: &Experiment) -> String {
-    let Some(published) = &experiment.published else {
-        return String::new();
-    };
-    if published.doubt.is_empty() {
-        return String::new();
-    }
-    let items = published
-        .doubt
-        .iter()
-        .map(|doubt| format!("<li>{}</li>\n", escape(&doubt.text)));
-    format!(
-        "<section>\n<h2>Where the published figures do not add up</h2>\n<ul>\n{}</ul>\n</section>\n",
-        items.collect::<String>()
-    )
-}
-
-pub(super) fn checks(results: &Results) -> String {
-    let mut html =
-        String::from("<section>\n<h2>What was verified</h2>\n<div class=\"wide\"><table class=\"checks\">\n");
-    html.push_str(
-        "<thead><tr><th>configuration</th><th>check</th><th>held</th><th>seen in the last run</th></tr></thead>\n",
-    );
-    for configuration in &results.configurations {
-        for (index, check) in configuration.checks.iter().enumerate() {
-            let name = if index == 0 {
-                escape(&configuration.name)
-            } else {
-                String::new()
-            };
-            let class = if check.failed == 0 { "held" } else { "failed" };
-            html.push_str(&format!(
-                "<tr><td>{name}</td><td>{}</td><td class=\"{class}\">{} of {}</td><td>{}</td></tr>\n",
-                escape(&check.name),
-                check.passed,
-                check.passed + check.failed,
-                escape(&check.detail)
-            ));
-        }
-    }
-    html + "</table></div>\n</section>\n"
-}
-
-pub(super) fn method(experiment: &Experiment, results: &Results) -> String {
-    let mut html = String::from(
-        "<section>\n<h2>Method</h2>\n<p>Each run of each configuration gets a fresh server process with an empty instance folder, driven over its own network protocol. Runs alternate between the configurations. Phases of recovery are read from the server's error log.</p>\n<ol>\n",
-    );
-    for step in &experiment.step {
-        html.push_str(&step_item(experiment, step));
-    }
-    html.push_str("</ol>\n<div class=\"wide\"><table class=\"settings\">\n<thead><tr><th>configuration</th><th>what</th><th>settings</th></tr></thead>\n");
-    for configuration in &results.configurations {
-        let settings = configuration
-            .settings
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}"));
-        html.push_str(&format!(
-            "<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            escape(&configuration.name),
-            escape(&configuration.title),
-            escape(&settings.collect::<Vec<_>>().join(", "))
-        ));
-    }
-    html.push_str("</table></div>\n");
-    for configuration in results.configurations.iter().filter(|each| !each.error_log.is_empty()) {
-        html.push_str(&format!(
-            "<details><summary>Error log of the last recovery, {}</summary><pre>{}</pre></details>\n",
-            escape(&configuration.name),
-            escape(&configuration.error_log.join("\n"))
-        ));
-    }
-    html + "</section>\n"
-}
-
-fn step_item(experiment: &Experiment, step: &Step) -> String {
-    let (text, sql) = match step {
-        Step::Sql {
-            label,
-            file,
-            connection,
-            until_error,
-            ..
-        } => {
-            let mut text = label.clone();
-            if connection != "main" {
-                text.push_str(&format!(" (in a second connection, '{connection}')"));
-            }
-            if let Some(number) = until_error {
-                text.push_str(&format!(" until error {number}"));
-            }
-            (text, experiment.scripts.read(file).ok())
-        }
-        Step::Query { label, sql, .. } => (label.clone(), Some(sql.clone())),
-        Step::Check { label, sql, .. } => (format!("check: {label}"), Some(sql.clone())),
-        other => (
-            other.label().to_string(),
-            other.file().and_then(|file| experiment.scripts.read(file).ok()),
-        ),
-    };
-    let details = sql.map(|sql| {
-        format!(
-            "<details><summary>T-SQL</summary><pre>{}</pre></details>",
-            escape(sql.trim())
-        )
-    });
-    format!("<li>{}{}</li>\n", escape(&text), details.unwrap_or_default())
-}
-
-pub(super) fn machine(machine: &Environment) -> String {
-    let rows = [
-        ("machine", machine.machine.clone()),
-        ("processor", format!("{}, {} in use", machine.cpu, machine.cores)),
-        ("memory", format!("{} MB", thousands(machine.memory_mb as f64))),
-        (
-            "system",
-            format!("{}, kernel {}", machine.operating_system, machine.kernel),
-        ),
-        ("file system", machine.filesystem.clone()),
-        (
-            "durable write of 8 KB",
-            format!(
-                "{:.0} µs median, {:.0} µs at the 99th percentile",
-                machine.durable_write_us_median, machine.durable_write_us_p99
-            ),
-        ),
-        ("vlflab", machine.vlflab_version.clone()),
-    ];
-    let rows = rows
-        .iter()
-        .map(|(name, value)| format!("<tr><th scope=\"row\">{name}</th><td>{}</td></tr>\n", escape(value)));
-    format!(
-        "<section>\n<h2>Machine</h2>\n<table class=\"machine\">\n{}</table>\n</section>\n",
-        rows.collect::<String>()
-    )
-}
-
-pub(super) fn raw(file: &RunFile) -> String {
-    format!(
-        "<section>\n<h2>Raw results</h2>\n<details><summary>results.json</summary><pre id=\"results-json\">{}</pre></details>\n</section>\n",
-        escape(&file.to_json())
-    )
+    html
 }

@@ -1,17 +1,43 @@
 //! What the figures allow to say, and no more.
+//!
+//! A finding compares one measurement of two configurations under each variant of the matrix. Ratios are of medians; the
+//! spread of a ratio is from the smallest over the largest run to the largest over the smallest.
 
-use super::format::{ratio, seconds, thousands};
+use super::format::{Unit, counted, label, range, ratio, seconds, thousands, unit, value};
 use crate::experiment::{Experiment, Finding};
-use crate::results::{ConfigurationResults, Results};
+use crate::results::{ConfigurationResults, Results, Slope};
 use crate::statistics::Measurement;
 
+/// How a comparison came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// One is larger beyond the spread of its runs.
+    Differs,
+    /// The medians are about the same.
+    Same,
+    /// The ranges of the runs overlap.
+    Unclear,
+    /// The difference is the clock's and the scheduler's.
+    TooLittle,
+    /// One of the two is not there.
+    Missing,
+}
+
 /// One comparison under one variant of the matrix.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
     /// `classic`, or empty without a matrix.
     pub variant: String,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// Median over median.
+    pub ratio: Option<f64>,
+    /// Median less median.
+    pub difference: f64,
     /// The figure that stands out: `17×`, `same`, `–`.
     pub figure: String,
+    /// The spread of the ratio: `1.28–1.35`; empty for single runs.
+    pub spread: String,
     /// The sentence.
     pub sentence: String,
 }
@@ -22,12 +48,13 @@ const DIFFERENCE_SECONDS_MIN: f64 = 0.005;
 const DIFFERENCE_OF_ONE_RUN_SECONDS_MIN: f64 = 0.05;
 /// Medians this close are called the same.
 const SAME_WITHIN: f64 = 0.05;
+/// A headline names at most so many variants one by one.
+const VARIANTS_NAMED_MAX: usize = 4;
 
 /// The finding under each variant that was measured.
 pub(super) fn compare(finding: &Finding, results: &Results) -> Vec<Comparison> {
-    let variants = results.variants();
+    let variants = results.variants().into_iter();
     variants
-        .into_iter()
         .map(|variant| compare_variant(finding, results, variant))
         .collect()
 }
@@ -44,77 +71,133 @@ fn compare_variant(finding: &Finding, results: &Results, variant: &str) -> Compa
         let configuration = results.find(base, variant)?;
         Some((configuration, configuration.measurement(&finding.measure)?))
     };
-    let (figure, sentence) = match (side(&finding.slow), side(&finding.fast)) {
+    let mut comparison = match (side(&finding.slow), side(&finding.fast)) {
         (Some(slow), Some(fast)) => judge(finding, slow, fast),
-        _ => ("–".into(), format!("{} was not measured for both logs.", finding.what)),
+        _ => comparison(
+            Outcome::Missing,
+            "–",
+            format!("{} was not measured for both logs.", finding.what),
+        ),
     };
+    comparison.variant = variant.into();
+    comparison
+}
+
+fn comparison(outcome: Outcome, figure: impl Into<String>, sentence: String) -> Comparison {
     Comparison {
-        variant: variant.into(),
-        figure,
+        variant: String::new(),
+        outcome,
+        ratio: None,
+        difference: 0.0,
+        figure: figure.into(),
+        spread: String::new(),
         sentence,
     }
 }
 
 type Side<'a> = (&'a ConfigurationResults, &'a Measurement);
 
-fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> (String, String) {
-    let what = &finding.what;
-    let (slow_side, fast_side) = (side_text(slow), side_text(fast));
+fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
+    let (what, name) = (&finding.what, finding.measure.as_str());
+    let against = format!("{} against {}", side_text(name, slow), side_text(name, fast));
     let (slow, fast) = (slow.1, fast.1);
-    let against = format!("{slow_side} against {fast_side}");
-    let runs_fewest = slow.runs.min(fast.runs);
-    let difference_min = if runs_fewest > 1 {
+    if let Some(limit) = too_little(name, slow, fast) {
+        let sentence = format!("{what} differs by less than {limit}, too little to tell at this scale: {against}.");
+        return comparison(Outcome::TooLittle, "–", sentence);
+    }
+    let runs = runs_text(slow.runs.min(fast.runs));
+    let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
+    let spread = spread_of_ratio(slow, fast);
+    let (outcome, figure, sentence) = if (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times) {
+        let sentence = format!("{what} {}: {against}, {runs}.", wording(name).same);
+        (Outcome::Same, "same".into(), sentence)
+    } else if slow.runs > 1 && fast.runs > 1 && slow.overlaps(fast) {
+        let sentence = format!(
+            "{what} shows no difference beyond the spread of its runs: {against}; the ranges {} and {} overlap.",
+            range(name, slow.min, slow.max),
+            range(name, fast.min, fast.max)
+        );
+        (Outcome::Unclear, "unclear".into(), sentence)
+    } else if fast.median == 0.0 {
+        let sentence = format!("{what} took {against}, {runs}.");
+        let figure = format!("+{}", value(name, slow.median));
+        return Comparison {
+            difference: slow.median,
+            ..comparison(Outcome::Differs, figure, sentence)
+        };
+    } else {
+        let between = if spread.is_empty() {
+            String::new()
+        } else {
+            format!(" ({spread} by single runs)")
+        };
+        let sentence = format!("{what} {}{between}: {against}, {runs}.", (wording(name).times)(times));
+        (Outcome::Differs, format!("{}×", ratio(times)), sentence)
+    };
+    Comparison {
+        ratio: Some(times),
+        difference: slow.median - fast.median,
+        spread,
+        ..comparison(outcome, figure, sentence)
+    }
+}
+
+/// How a kind of measurement is compared in words.
+struct Wording {
+    same: &'static str,
+    times: fn(f64) -> String,
+}
+
+fn wording(name: &str) -> Wording {
+    match unit(name) {
+        Unit::Time(_) => Wording {
+            same: "took about the same time",
+            times: |times| format!("took {} times as long", ratio(times)),
+        },
+        _ => Wording {
+            same: "came out about the same",
+            times: |times| format!("came to {} times as much", ratio(times)),
+        },
+    }
+}
+
+/// The limit under which two times are not told apart, where both are that small.
+fn too_little(name: &str, slow: &Measurement, fast: &Measurement) -> Option<String> {
+    let Unit::Time(factor) = unit(name) else { return None };
+    let limit = if slow.runs.min(fast.runs) > 1 {
         DIFFERENCE_SECONDS_MIN
     } else {
         DIFFERENCE_OF_ONE_RUN_SECONDS_MIN
     };
-    if (slow.median - fast.median).abs() < difference_min && slow.median.max(fast.median) < difference_min * 10.0 {
-        let limit = seconds(difference_min);
-        let sentence = format!("{what} differs by less than {limit}, too little to tell at this scale: {against}.");
-        return ("–".into(), sentence);
-    }
-    let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
-    let runs = runs_text(runs_fewest);
-    if (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times) {
-        return (
-            "same".into(),
-            format!("{what} took about the same time: {against}, {runs}."),
-        );
-    }
-    if slow.runs > 1 && fast.runs > 1 && slow.overlaps(fast) {
-        let sentence = format!(
-            "{what} shows no difference beyond the spread of its runs: {against}; the ranges {} and {} overlap.",
-            range_text(slow),
-            range_text(fast)
-        );
-        return ("unclear".into(), sentence);
-    }
-    if fast.median == 0.0 {
-        return (
-            format!("+{}", seconds(slow.median)),
-            format!("{what} took {against}, {runs}."),
-        );
-    }
-    (
-        format!("{}×", ratio(times)),
-        format!("{what} took {} times as long: {against}, {runs}.", ratio(times)),
-    )
+    let (slow, fast) = (slow.median * factor, fast.median * factor);
+    let small = (slow - fast).abs() < limit && slow.max(fast) < limit * 10.0;
+    // Microseconds are the means of many operations, not single readings of the clock.
+    let single = !name.ends_with("_us");
+    (small && single).then(|| seconds(limit))
 }
 
-fn side_text((configuration, measurement): Side<'_>) -> String {
-    let vlfs = configuration
-        .measurement("vlf_count")
-        .map(|count| format!(" with {} VLFs", thousands(count.median)));
-    let time = if measurement.median == 0.0 {
-        "less than 1 ms".into()
-    } else {
-        seconds(measurement.median)
+fn spread_of_ratio(slow: &Measurement, fast: &Measurement) -> String {
+    if slow.runs < 2 || fast.runs < 2 || fast.min <= 0.0 {
+        return String::new();
+    }
+    format!("{}–{}", ratio(slow.min / fast.max), ratio(slow.max / fast.min))
+}
+
+fn side_text(name: &str, (configuration, measurement): Side<'_>) -> String {
+    let text = match unit(name) {
+        Unit::Time(_) if measurement.median == 0.0 => "less than 1 ms".into(),
+        _ => value(name, measurement.median),
     };
-    format!("{time}{}", vlfs.unwrap_or_default())
+    match configuration.measurement("vlf_count") {
+        Some(count) if name != "vlf_count" => {
+            format!("{text} with {}", vlfs_text(count.median))
+        }
+        _ => text,
+    }
 }
 
-fn range_text(measurement: &Measurement) -> String {
-    format!("{} to {}", seconds(measurement.min), seconds(measurement.max))
+fn vlfs_text(count: f64) -> String {
+    format!("{} VLFs", thousands(count))
 }
 
 fn runs_text(runs: usize) -> String {
@@ -122,6 +205,179 @@ fn runs_text(runs: usize) -> String {
         1 => "one run each".into(),
         many => format!("medians of {many} runs"),
     }
+}
+
+/// The experiment in one sentence: its first finding under every variant, and what was published.
+pub(super) fn headline(experiment: &Experiment, results: &Results) -> String {
+    let Some(finding) = experiment.finding.first() else {
+        if !results.slopes.is_empty() {
+            return slopes_headline(results);
+        }
+        return format!(
+            "{} measured; the experiment's file asks for no comparison.",
+            counted(results.configurations.len(), "configuration", "configurations")
+        );
+    };
+    let comparisons = compare(finding, results);
+    let mut clauses = clauses(finding, &comparisons);
+    if let Some(times) = published_ratio(finding, experiment) {
+        clauses.push(format!("published {} times", ratio(times)));
+    }
+    format!(
+        "{}{}: {}.",
+        finding.what,
+        vlfs_against(finding, results),
+        clauses.join("; ")
+    )
+}
+
+/// The steepest slope of each kind of cost.
+fn slopes_headline(results: &Results) -> String {
+    let mut steepest: Vec<&Slope> = Vec::new();
+    for slope in &results.slopes {
+        match steepest.iter_mut().find(|each| each.what == slope.what) {
+            Some(each) if each.ms_per_1000_vlfs < slope.ms_per_1000_vlfs => *each = slope,
+            Some(_) => {}
+            None => steepest.push(slope),
+        }
+    }
+    let clauses = steepest.iter().map(|slope| {
+        let native = results
+            .slopes
+            .iter()
+            .find(|each| each.what == slope.what && each.variant == "native");
+        let native = native.filter(|native| native.variant != slope.variant);
+        let native = native.map(|native| format!(" (native {:.2} ms)", native.ms_per_1000_vlfs));
+        format!(
+            "{} {:.2} ms at most, under {}{}",
+            slope.what,
+            slope.ms_per_1000_vlfs,
+            slope.variant,
+            native.unwrap_or_default()
+        )
+    });
+    format!("What a thousand VLFs cost: {}.", clauses.collect::<Vec<_>>().join("; "))
+}
+
+/// `, 20,480 VLFs against 16`, as far as all variants agree on it.
+fn vlfs_against(finding: &Finding, results: &Results) -> String {
+    let count = |base: &str| {
+        let found = results.configurations.iter().filter(|each| each.base == base);
+        let mut counts = found
+            .filter_map(|each| each.measurement("vlf_count"))
+            .map(|each| each.median);
+        let first = counts.next()?;
+        counts.all(|count| count == first).then_some(first)
+    };
+    match (count(&finding.slow), count(&finding.fast)) {
+        (Some(slow), Some(fast)) if slow != fast => {
+            format!(", {} VLFs against {}", thousands(slow), thousands(fast))
+        }
+        _ => String::new(),
+    }
+}
+
+fn clauses(finding: &Finding, comparisons: &[Comparison]) -> Vec<String> {
+    if comparisons.len() <= VARIANTS_NAMED_MAX {
+        return comparisons.iter().map(|each| clause(finding, each)).collect();
+    }
+    let mut differing: Vec<&Comparison> = comparisons
+        .iter()
+        .filter(|each| each.outcome == Outcome::Differs)
+        .collect();
+    differing.sort_by(|left, right| right.difference.total_cmp(&left.difference));
+    let mut clauses: Vec<String> = differing
+        .iter()
+        .take(VARIANTS_NAMED_MAX - 1)
+        .map(|each| clause(finding, each))
+        .collect();
+    let others = comparisons.len() - clauses.len();
+    if differing.len() > clauses.len() {
+        clauses.push(format!("{others} others below"));
+    } else {
+        clauses.push(format!("no difference that could be told under {others} others"));
+    }
+    clauses
+}
+
+fn clause(finding: &Finding, comparison: &Comparison) -> String {
+    let said = match (comparison.outcome, comparison.ratio) {
+        (Outcome::Differs, Some(times)) => {
+            let kind = match unit(&finding.measure) {
+                Unit::Time(_) => "as long",
+                _ => "as much",
+            };
+            let spread = if comparison.spread.is_empty() {
+                " (one run each)".into()
+            } else {
+                format!(" ({})", comparison.spread)
+            };
+            format!("{} times {kind}{spread}", ratio(times))
+        }
+        (Outcome::Differs, None) => format!("{} more", comparison.figure.trim_start_matches('+')),
+        (Outcome::Same, _) => "about the same".into(),
+        (Outcome::Unclear, _) => "no difference beyond the spread of the runs".into(),
+        (Outcome::TooLittle, _) => "too little to tell at this scale".into(),
+        (Outcome::Missing, _) => "not measured".into(),
+    };
+    if comparison.variant.is_empty() {
+        said
+    } else {
+        format!("{} {said}", comparison.variant)
+    }
+}
+
+/// What this run cannot show, in sentences.
+pub(super) fn limits(experiment: &Experiment, results: &Results) -> Vec<String> {
+    let mut limits = Vec::new();
+    if let Some(reason) = &results.stopped {
+        limits.push(format!(
+            "This experiment stopped early ({reason}); what follows is what it had measured by then."
+        ));
+    }
+    if results.scale != "full" {
+        limits.push(scale_limit(experiment, results));
+    }
+    let runs = results
+        .configurations
+        .iter()
+        .flat_map(|each| each.measurements.values())
+        .map(|each| each.runs)
+        .max();
+    if runs == Some(1) {
+        limits.push("Every figure is a single run, so nothing is known about its spread.".into());
+    }
+    limits
+}
+
+fn scale_limit(experiment: &Experiment, results: &Results) -> String {
+    let scale = experiment.scale.get(&results.scale);
+    let description = scale.map_or(String::new(), |scale| format!(": {}", scale.description));
+    let most = results
+        .configurations
+        .iter()
+        .filter_map(|each| each.measurement("vlf_count"))
+        .map(|count| count.max)
+        .fold(0.0, f64::max);
+    let published = experiment.published.iter().flat_map(|each| &each.configuration);
+    let published = published
+        .filter_map(|each| each.measurements.get("vlf_count").copied())
+        .fold(0.0, f64::max);
+    let mut text = format!("Scale {}{description}.", results.scale);
+    if most > 0.0 && published > most {
+        text.push_str(&format!(
+            " The largest log here had {}, the published one {}: what VLFs cost grows with their number, so this scale cannot show the published effect in full.",
+            vlfs_text(most),
+            thousands(published)
+        ));
+    }
+    if experiment.scale.contains_key("full") {
+        text.push_str(&format!(
+            " The published size is measured by: vlflab run {} --scale full",
+            results.experiment
+        ));
+    }
+    text
 }
 
 /// What the checks allow to say about the data itself; `None` when nothing was checked.
@@ -139,10 +395,12 @@ pub(super) fn safety(results: &Results) -> Option<(bool, String)> {
         .map(|restart| restart.runs)
         .sum();
     if failed == 0 {
-        let text = format!(
-            "All {passed} checks held over {}: see below for what was verified.",
-            counted(crashes, "crash", "crashes")
-        );
+        let over = if crashes > 0 {
+            format!(" over {}", counted(crashes, "crash", "crashes"))
+        } else {
+            String::new()
+        };
+        let text = format!("All {passed} checks held{over}: see below for what was verified.");
         return Some((true, text));
     }
     let mut names: Vec<&str> = checks
@@ -150,6 +408,7 @@ pub(super) fn safety(results: &Results) -> Option<(bool, String)> {
         .filter(|check| check.failed > 0)
         .map(|check| check.name.as_str())
         .collect();
+    names.sort_unstable();
     names.dedup();
     Some((
         false,
@@ -157,26 +416,21 @@ pub(super) fn safety(results: &Results) -> Option<(bool, String)> {
     ))
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// The published figures of a finding, and whose they are.
 pub(super) fn published_sentence(finding: &Finding, experiment: &Experiment, whose: &str) -> String {
     let side = |base: &str| {
         let figures = experiment.published_for(base)?;
-        let vlfs = figures
-            .get("vlf_count")
-            .map(|count| format!(" with {} VLFs", thousands(*count)));
+        let vlfs = figures.get("vlf_count").filter(|_| finding.measure != "vlf_count");
+        let vlfs = vlfs.map(|count| format!(" with {}", vlfs_text(*count)));
         Some(format!(
             "{}{}",
-            seconds(*figures.get(&finding.measure)?),
+            value(&finding.measure, *figures.get(&finding.measure)?),
             vlfs.unwrap_or_default()
         ))
     };
     match (side(&finding.slow), side(&finding.fast)) {
         (Some(slow), Some(fast)) => format!("{slow} against {fast} ({whose})."),
-        _ => format!("Not published ({whose})."),
+        _ => format!("{} is not published ({whose}).", label(&finding.measure)),
     }
 }
 
@@ -184,7 +438,7 @@ pub(super) fn published_sentence(finding: &Finding, experiment: &Experiment, who
 mod tests {
     use super::*;
 
-    fn results(slow: &[f64], fast: &[f64]) -> Results {
+    fn results(measure: &str, slow: &[f64], fast: &[f64]) -> Results {
         let configuration = |base: &str, values: &[f64], vlfs: f64| {
             let mut found = ConfigurationResults {
                 name: base.into(),
@@ -192,7 +446,7 @@ mod tests {
                 ..Default::default()
             };
             for value in values {
-                found.measure("fill_s", *value);
+                found.measure(measure, *value);
                 found.measure("vlf_count", vlfs);
             }
             found
@@ -206,9 +460,9 @@ mod tests {
         }
     }
 
-    fn finding() -> Finding {
+    fn finding(measure: &str) -> Finding {
         Finding {
-            measure: "fill_s".into(),
+            measure: measure.into(),
             slow: "bad".into(),
             fast: "good".into(),
             what: "Filling the log".into(),
@@ -223,7 +477,7 @@ mod tests {
                 &[5.0, 5.2, 5.1][..],
                 &[1.0, 1.1, 1.0][..],
                 "5.1×",
-                "5.1 times as long: 5.10 s with 20,480 VLFs",
+                "5.1 times as long (4.5–5.2 by single runs): 5.10 s with 20,480 VLFs",
             ),
             (&[5.0], &[1.0], "5.0×", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
@@ -240,7 +494,7 @@ mod tests {
             ),
             (&[1.0], &[], "–", "not measured"),
         ] {
-            let compared = compare(&finding(), &results(slow, fast));
+            let compared = compare(&finding("fill_s"), &results("fill_s", slow, fast));
             assert_eq!(compared.len(), 1);
             assert_eq!(compared[0].figure, figure, "{slow:?} {fast:?}");
             assert!(compared[0].sentence.contains(part), "{}", compared[0].sentence);
@@ -248,8 +502,55 @@ mod tests {
     }
 
     #[test]
+    fn rates_and_milliseconds_are_told_as_what_they_are() {
+        let compared = compare(
+            &finding("updates_per_s"),
+            &results("updates_per_s", &[5000.0], &[10_000.0]),
+        );
+        assert!(
+            compared[0]
+                .sentence
+                .contains("came to 0.50 times as much: 5,000 /s with"),
+            "{}",
+            compared[0].sentence
+        );
+        let compared = compare(&finding("insert_ms"), &results("insert_ms", &[13_177.0], &[6431.0]));
+        assert_eq!(compared[0].figure, "2.0×");
+        assert!(compared[0].sentence.contains("13.2 s with"), "{}", compared[0].sentence);
+    }
+
+    #[test]
+    fn many_variants_make_a_short_headline() {
+        let variant = |name: &str, times: f64| Comparison {
+            variant: name.into(),
+            ratio: Some(times),
+            difference: times - 1.0,
+            ..comparison(
+                if times > 1.0 { Outcome::Differs } else { Outcome::Same },
+                "",
+                String::new(),
+            )
+        };
+        let comparisons = [
+            variant("a", 1.0),
+            variant("b", 3.0),
+            variant("c", 9.0),
+            variant("d", 1.0),
+            variant("e", 1.0),
+        ];
+        assert_eq!(
+            clauses(&finding("fill_s"), &comparisons),
+            [
+                "c 9.0 times as long (one run each)",
+                "b 3.0 times as long (one run each)",
+                "no difference that could be told under 3 others"
+            ]
+        );
+    }
+
+    #[test]
     fn a_failed_check_is_named() {
-        let mut results = results(&[1.0], &[1.0]);
+        let mut results = results("fill_s", &[1.0], &[1.0]);
         assert_eq!(safety(&results), None);
         results.configurations[0].check("every committed update is there", true, String::new());
         assert_eq!(safety(&results).map(|(held, _)| held), Some(true));
