@@ -188,7 +188,7 @@ fn a_server_answers_refuses_and_stops_cleanly() {
 fn an_interrupted_run_keeps_what_it_measured_and_leaves_no_server() {
     let out = Folder::new("interrupt");
     let mut command = Command::new(PROGRAM);
-    command.args(["run", "recovery", "--scale", "quick", "--out", out.text()]);
+    command.args(["run", "recovery", "--scale", "tiny", "--out", out.text()]);
     let mut child = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())

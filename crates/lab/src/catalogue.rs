@@ -1,6 +1,6 @@
 //! The experiments that come with the program, and those a user brings along.
 
-use crate::experiment::{Experiment, ExperimentError};
+use crate::experiment::{Experiment, ExperimentError, Fault};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,39 @@ impl Scripts {
     }
 }
 
+impl Scripts {
+    /// The names that [`Scripts::read`] knows; in a folder, those of its T-SQL files and of its folders'.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Scripts::BuiltIn => {
+                let all = EXPERIMENTS.iter().flat_map(|each| each.scripts);
+                all.map(|(name, _)| name.to_string()).collect()
+            }
+            Scripts::Texts(texts) => texts.keys().cloned().collect(),
+            Scripts::Folder(folder) => {
+                let mut names = sql_files(folder);
+                for inner in entries(folder).filter(|path| path.is_dir()) {
+                    names.extend(sql_files(&inner));
+                }
+                let relative = names.iter().filter_map(|path| path.strip_prefix(folder).ok());
+                relative.map(|path| path.display().to_string()).collect()
+            }
+        }
+    }
+}
+
+/// What is in a folder; nothing when it cannot be read.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let read = std::fs::read_dir(folder).into_iter().flatten();
+    read.filter_map(Result::ok).map(|entry| entry.path())
+}
+
+fn sql_files(folder: &Path) -> Vec<PathBuf> {
+    entries(folder)
+        .filter(|path| path.extension().is_some_and(|kind| kind == "sql"))
+        .collect()
+}
+
 /// Names of the experiments in the program, the published ones first.
 pub fn names() -> Vec<&'static str> {
     let others = EXPERIMENTS.iter().map(|each| each.name);
@@ -85,8 +118,19 @@ pub fn load(name_or_file: &str) -> Result<Experiment, ExperimentError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| ExperimentError(format!("cannot read {}: {error}", path.display())))?;
     let folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
-    Experiment::parse(&text, Scripts::Folder(folder))
-        .map_err(|error| ExperimentError(format!("{}: {error}", path.display())))
+    match Experiment::read(&text, Scripts::Folder(folder)) {
+        (Some(experiment), faults) if faults.is_empty() => Ok(experiment),
+        (_, faults) => Err(ExperimentError(told(path, &faults))),
+    }
+}
+
+fn told(path: &Path, faults: &[Fault]) -> String {
+    let count = match faults.len() {
+        1 => "1 mistake".to_string(),
+        many => format!("{many} mistakes"),
+    };
+    let lines: String = faults.iter().map(|fault| format!("\n  {fault}")).collect();
+    format!("{} has {count}:{lines}", path.display())
 }
 
 fn unknown(name: &str) -> String {
@@ -111,6 +155,26 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
         .take(3)
         .map(|(_, each)| each)
         .collect()
+}
+
+/// What to tell whoever wrote `name` where one of `known` belongs: the nearest ones if they are near, else all.
+pub fn remedy(name: &str, known: &[&str]) -> String {
+    let distance = |each: &str| edit_distance(&name.to_lowercase(), &each.to_lowercase());
+    let best = known.iter().map(|each| distance(each)).min().unwrap_or_default();
+    let is_near = best <= (name.chars().count() / 3).max(2);
+    let mut near: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|each| is_near && distance(each) == best)
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    match (near.as_slice(), known) {
+        ([], []) => "there is none".into(),
+        ([], [only]) => format!("there is only {only}"),
+        ([], all) => format!("there are {}", all.join(", ")),
+        (near, _) => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 /// Levenshtein's distance, in characters.
@@ -194,9 +258,9 @@ mod tests {
             .unwrap_err()
             .to_string();
         for part in [
-            "colour: unknown setting",
+            "unknown setting `matrix.colour`",
             "absent.sql",
-            "no [[configuration]] is named \"two\"",
+            "no configuration is named \"two\"",
             "nothing_s",
         ] {
             assert!(error.contains(part), "{part} in {error}");

@@ -10,6 +10,12 @@
 //!
 //! Invariant: an [`Experiment`] that was read is consistent: every step's script exists, every name used is defined.
 
+mod document;
+mod faults;
+mod mend;
+
+pub use faults::Fault;
+
 use crate::catalogue::Scripts;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -287,13 +293,24 @@ impl Step {
         }
     }
 
+    /// The configurations it is for; all when empty.
+    fn only(&self) -> &[String] {
+        match self {
+            Step::Sql { only, .. } | Step::Check { only, .. } => only,
+            _ => &[],
+        }
+    }
+
     /// Whether it is for this configuration.
     pub fn is_for(&self, configuration: &str) -> bool {
+        self.only().is_empty() || self.only().iter().any(|name| name == configuration)
+    }
+
+    /// Variables that only the step itself gives a value.
+    fn own_variables(&self) -> &'static [&'static str] {
         match self {
-            Step::Sql { only, .. } | Step::Check { only, .. } => {
-                only.is_empty() || only.iter().any(|name| name == configuration)
-            }
-            _ => true,
+            Step::Clients { .. } => &["client"],
+            _ => &[],
         }
     }
 
@@ -462,16 +479,21 @@ impl Experiment {
     /// Reads `text`; `scripts` finds the T-SQL files it names.
     ///
     /// # Errors
-    /// Broken TOML (with line and column), or every inconsistency found, one per line.
+    /// Every mistake with its line and what to do about it, one per line.
     pub fn parse(text: &str, scripts: Scripts) -> Result<Experiment, ExperimentError> {
-        let mut experiment: Experiment = toml::from_str(text).map_err(|error| ExperimentError(error.to_string()))?;
-        experiment.scripts = scripts;
-        experiment.text = text.to_string();
-        let faults = experiment.faults();
-        if faults.is_empty() {
-            return Ok(experiment);
+        match Experiment::read(text, scripts) {
+            (Some(experiment), faults) if faults.is_empty() => Ok(experiment),
+            (_, faults) => {
+                let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                Err(ExperimentError(lines.join("\n")))
+            }
         }
-        Err(ExperimentError(faults.join("\n")))
+    }
+
+    /// As [`Experiment::parse`], with every mistake on its own, in the order of the lines. With mistakes, the experiment is
+    /// not fit to be run, only to be looked at.
+    pub fn read(text: &str, scripts: Scripts) -> (Option<Experiment>, Vec<Fault>) {
+        faults::read(text, scripts)
     }
 
     /// The published figures for a configuration.
@@ -495,85 +517,6 @@ impl Experiment {
         steps
             .chain(self.derived.iter().map(|each| each.measure.clone()))
             .collect()
-    }
-
-    fn faults(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        for (key, values) in &self.matrix {
-            if !MATRIX_KEYS.contains(&key.as_str()) {
-                faults.push(format!(
-                    "[matrix] {key}: unknown setting; use {}",
-                    MATRIX_KEYS.join(" or ")
-                ));
-            }
-            if values.is_empty() {
-                faults.push(format!("[matrix] {key}: needs at least one value"));
-            }
-        }
-        if self.scale.is_empty() {
-            faults.push("no [scale.*]: add at least one, such as [scale.quick]".into());
-        }
-        self.add_script_faults(&mut faults);
-        self.add_name_faults(&mut faults);
-        faults
-    }
-
-    fn add_script_faults(&self, faults: &mut Vec<String>) {
-        for step in &self.step {
-            if let Some(file) = step.file()
-                && let Err(error) = self.scripts.read(file)
-            {
-                faults.push(format!("[[step]] file = {file:?}: {error}"));
-            }
-        }
-    }
-
-    fn add_name_faults(&self, faults: &mut Vec<String>) {
-        let configurations: Vec<&str> = self.configuration.iter().map(|each| each.name.as_str()).collect();
-        let measurements = self.measurement_names();
-        let mut configuration = |place: &str, name: &str| {
-            if !configurations.contains(&name) {
-                faults.push(format!(
-                    "{place}: no [[configuration]] is named {name:?}; there are {}",
-                    configurations.join(", ")
-                ));
-            }
-        };
-        for step in &self.step {
-            if let Step::Sql { only, .. } | Step::Check { only, .. } = step {
-                only.iter().for_each(|name| configuration("[[step]] only", name));
-            }
-        }
-        for finding in &self.finding {
-            configuration("[[finding]]", &finding.slow);
-            configuration("[[finding]]", &finding.fast);
-        }
-        for published in self.published.iter().flat_map(|each| &each.configuration) {
-            configuration("[[published.configuration]]", &published.name);
-        }
-        let mut measurement = |place: &str, name: &str| {
-            if !measurements.iter().any(|each| each == name) {
-                faults.push(format!(
-                    "{place}: no [[step]] measures {name:?}; there are {}",
-                    measurements.join(", ")
-                ));
-            }
-        };
-        for finding in &self.finding {
-            measurement("[[finding]]", &finding.measure);
-        }
-        for name in self.chart.iter().flat_map(|chart| &chart.measures) {
-            measurement("[[chart]]", name);
-        }
-        for name in self.derived.iter().flat_map(|each| each.sum.iter().chain(&each.less)) {
-            measurement("[[derived]]", name);
-        }
-        for slope in &self.slope {
-            measurement("[[slope]]", &slope.measure);
-        }
-        for threshold in &self.threshold {
-            measurement("[[threshold]]", &threshold.measure);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::experiment::{Configuration, Experiment, ExperimentError, Scale};
 use engine::log::LogPolicy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use vlf::{LogLayout, ServerVersion};
 
@@ -117,6 +117,42 @@ pub fn setups(experiment: &Experiment, scale: &Scale) -> Result<Vec<Setup>, Expe
     Ok(setups)
 }
 
+/// Names of everything that [`setups`] would answer.
+pub fn names(experiment: &Experiment) -> Vec<String> {
+    let choices = choices(&experiment.matrix);
+    let named = |configuration: &Configuration| {
+        let base = configuration.name.clone();
+        choices
+            .iter()
+            .map(move |choice| name(&base, choice))
+            .collect::<Vec<_>>()
+    };
+    experiment.configuration.iter().flat_map(named).collect()
+}
+
+fn name(base: &str, choice: &[(String, String)]) -> String {
+    let parts = choice.iter().map(|(_, value)| value.as_str());
+    std::iter::once(base).chain(parts).collect::<Vec<_>>().join("-")
+}
+
+/// Names that have a value in a configuration at a scale.
+pub fn variable_names(scale: &Scale, configuration: &Configuration) -> BTreeSet<String> {
+    let given = scale.variables.keys().chain(configuration.variables.keys()).cloned();
+    given.chain(LOG_VARIABLES.map(String::from)).collect()
+}
+
+/// The variables that a configuration's log sizes become.
+const LOG_VARIABLES: [&str; 3] = ["log_start", "log_growth", "log_max"];
+
+/// Whether a server knows this log policy.
+///
+/// # Errors
+/// It does not.
+pub fn log_policy(text: &str) -> Result<(), ExperimentError> {
+    let known = LogPolicy::from_str(text);
+    known.map(|_| ()).map_err(|error| ExperimentError(error.to_string()))
+}
+
 /// Every combination of the matrix's values, each as pairs of key and value.
 fn choices(matrix: &BTreeMap<String, Vec<String>>) -> Vec<Vec<(String, String)>> {
     matrix.iter().fold(vec![Vec::new()], |choices, (key, values)| {
@@ -146,18 +182,14 @@ fn setup(
     let version = chosen("sql_version", own.sql_version.as_ref().unwrap_or(&common.sql_version));
     let version = ServerVersion::from_str(&version).map_err(|error| ExperimentError(error.to_string()))?;
     let log_policy = chosen("log_policy", own.log_policy.as_ref().unwrap_or(&common.log_policy));
-    LogPolicy::from_str(&log_policy).map_err(|error| ExperimentError(error.to_string()))?;
+    self::log_policy(&log_policy)?;
     let mut variables = scale.variables.clone();
     variables.extend(configuration.variables.clone());
     let log = log_plan(configuration, &mut variables)?;
     let refused = |error: vlf::RuleError| ExperimentError(format!("{}: the log's sizes: {error}", configuration.name));
     let layout = log.layout_at(version, log.bytes_at_end()).map_err(refused)?;
-    let parts = choice.iter().map(|(_, value)| value.as_str());
     Ok(Setup {
-        name: std::iter::once(configuration.name.as_str())
-            .chain(parts)
-            .collect::<Vec<_>>()
-            .join("-"),
+        name: name(&configuration.name, choice),
         base: configuration.name.clone(),
         title: configuration.title.clone(),
         version,
@@ -208,7 +240,11 @@ fn log_plan(
     Ok(plan)
 }
 
-fn growth_of(text: &str) -> Result<Growth, ExperimentError> {
+/// What a log grows by: a size, or a percentage.
+///
+/// # Errors
+/// The text is neither.
+pub fn growth_of(text: &str) -> Result<Growth, ExperimentError> {
     match text.trim().strip_suffix('%') {
         Some(percent) => {
             let refused = |_| ExperimentError(format!("{text:?} is not a growth; write 64MB or 10%"));
@@ -216,6 +252,18 @@ fn growth_of(text: &str) -> Result<Growth, ExperimentError> {
         }
         None => Ok(Growth::Bytes(size_bytes(text)?)),
     }
+}
+
+/// Whether a log of the configuration's sizes can be.
+///
+/// # Errors
+/// It cannot; with the reason.
+pub fn check_log(configuration: &Configuration, scale: &Scale, version: ServerVersion) -> Result<(), ExperimentError> {
+    let mut variables = scale.variables.clone();
+    variables.extend(configuration.variables.clone());
+    let log = log_plan(configuration, &mut variables)?;
+    let layout = log.layout_at(version, log.bytes_at_end());
+    layout.map(|_| ()).map_err(|error| ExperimentError(error.to_string()))
 }
 
 /// Puts the values in place of `$(name)`.
