@@ -183,7 +183,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     println!(
         "restart {:?}, {:?}",
         started.elapsed(),
-        instance.database("vlf")?.recovery
+        instance.database("vlf")?.recovery()
     );
     Ok(())
 }

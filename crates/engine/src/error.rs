@@ -308,6 +308,14 @@ impl Error {
         Error::new(3708, 16, 5, text)
     }
 
+    /// 3414, after the error that ended a database's recovery.
+    pub fn recovery_failed(database: &str, database_id: u16) -> Error {
+        let text = format!(
+            "An error occurred during recovery, preventing the database '{database}' (database ID {database_id}) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup."
+        );
+        Error::new(3414, 21, 1, text)
+    }
+
     /// 5039: MODIFY FILE cannot make a file smaller.
     pub fn size_not_larger(file: &str) -> Error {
         let text = format!("MODIFY FILE failed. Specified size is less than or equal to current size ({file}).");

@@ -39,7 +39,7 @@ fn committed_work_survives_a_crash_and_uncommitted_work_does_not() {
         let session = instance.open_session().unwrap();
         assert_eq!(rows(&session, &open_table(&database, "vlf_test")), [(1, 150)]);
         assert!(database.catalog.find("dbo", "opentran", 0).is_none());
-        assert_eq!(database.recovery.rolled_back, 2, "{:?}", database.recovery);
+        assert_eq!(database.recovery().rolled_back, 2, "{:?}", database.recovery());
         let lines: Vec<String> = instance
             .env
             .errorlog

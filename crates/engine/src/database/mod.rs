@@ -13,6 +13,7 @@ mod identity;
 mod open;
 mod restore;
 mod truncation;
+mod unfinished;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
@@ -34,6 +35,7 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use truncation::BackupHolds;
+use unfinished::Unfinished;
 use vlf::Lsn;
 
 /// A database that is open and usable.
@@ -48,8 +50,10 @@ pub struct Database {
     pub catalog: Catalog,
     /// Who is changing them.
     pub transactions: TransactionTable,
-    /// What start-up did and how long it took.
-    pub recovery: RecoveryReport,
+    recovery: Mutex<RecoveryReport>,
+    /// Set while `unfinished` is.
+    recovering: AtomicBool,
+    unfinished: Mutex<Option<Unfinished>>,
     entry: RwLock<DatabaseEntry>,
     boot: Mutex<BootRecord>,
     boot_page: BootPage,
@@ -218,7 +222,7 @@ impl Database {
         locks: &LockOwner,
         work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
     ) -> Result<T> {
-        let mut chain = self.transactions.begin(&self.storage, 0, name)?;
+        let mut chain = self.transactions.begin(&self.storage, 0, name, None)?;
         match work(&mut self.context(&mut chain, locks)) {
             Ok(value) => {
                 self.transactions.commit_system(&self.storage, &mut chain)?;

@@ -4,11 +4,15 @@
 //! 1. data files and log file headers are opened, torn pages mended from the double-write file;
 //! 2. every VLF is discovered;
 //! 3. analysis, from the boot record's checkpoint to the end of the log; the log can be written from here on;
-//! 4. redo; 5. the space maps are read; 6. undo; 7. the catalog is read;
-//! 8. a checkpoint is written, and extents that nobody owns are freed.
+//! 4. redo, in one pass with analysis where the log is read in large pieces; 5. the space maps are read; 6. undo; 7. the catalog
+//!    is read; 8. a checkpoint is written, and extents that nobody owns are freed.
+//!
+//! Where the policy opens databases after redo, step 6 undoes only what changed the catalog, and the rest of undo comes after
+//! step 7 and after the opening, in the background with the checkpoint: see [`super::unfinished`].
 
 use super::identity::Identities;
 use super::truncation::BackupHolds;
+use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
     AtomicLsn, BufferPool, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity, DatabaseStorage, FileGrowth,
@@ -17,9 +21,9 @@ use crate::buffer::{
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, FileEntry, GrowthEntry};
 use crate::error::Result;
 use crate::lock::{LockManager, LockOwner};
-use crate::log::{self, LogFileSpec, LogManager, LogPolicy, TransactionChain, TransactionId};
+use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
-use crate::recovery::{self, Analysis, BootRecord, Purpose, RecoveryModel};
+use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
 use crate::seams::{DateTimeTicks, Environment, WorkKind, WorkUnderWay};
 use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
@@ -46,6 +50,8 @@ pub struct OpenContext {
     pub policy: LogPolicy,
     /// New data file space is reserved rather than zeroed.
     pub instant_file_initialization: bool,
+    /// When a database that has to be recovered is opened. After redo, the caller sees to [`Database::finish_recovery`].
+    pub opening: Opening,
 }
 
 /// A file to be created or opened.
@@ -72,10 +78,12 @@ pub struct RecoveryReport {
     pub vlf_count: usize,
     /// Finding them.
     pub discovery_ms: u64,
-    /// Analysis.
+    /// Analysis; 0 when it was one pass with redo.
     pub analysis_ms: u64,
-    /// Redo.
+    /// Redo, or analysis and redo in one pass.
     pub redo_ms: u64,
+    /// From the beginning until users could get in.
+    pub open_ms: u64,
     /// Undo.
     pub undo_ms: u64,
     /// All of it.
@@ -187,7 +195,7 @@ impl Database {
         let space = SpaceMap::open(&storage)?;
         let transactions = TransactionTable::new(1);
         let locks = context.internal_locks();
-        let mut chain = transactions.begin(&storage, 0, "CREATE DATABASE")?;
+        let mut chain = transactions.begin(&storage, 0, "CREATE DATABASE", None)?;
         let mut store = crate::store::StoreContext {
             storage: &storage,
             space: &space,
@@ -237,9 +245,16 @@ impl Database {
             return Ok(Opened::Restoring);
         }
         let mut recovering = Recovering::begin(context, files, data)?;
-        let analysis = recovering.analyse()?;
-        recovering.redo(&analysis, Lsn::MAX)?;
-        Ok(Opened::Online(Arc::new(recovering.finish(&analysis)?)))
+        let analysis = match context.policy.scan {
+            ScanMode::LargeReads if !recovering.boot.clean => recovering.analyse_and_redo()?,
+            _ => {
+                let analysis = recovering.analyse()?;
+                recovering.redo(&analysis, Lsn::MAX)?;
+                analysis
+            }
+        };
+        let database = recovering.finish(&analysis, context.opening)?;
+        Ok(Opened::Online(Arc::new(database)))
     }
 
     /// The internal lock owner: for work that no session asked for.
@@ -249,7 +264,7 @@ impl Database {
 }
 
 impl OpenContext {
-    fn internal_locks(&self) -> LockOwner {
+    pub(super) fn internal_locks(&self) -> LockOwner {
         LockOwner::new(
             self.locks.clone(),
             self.env.clock.clone(),
@@ -301,7 +316,9 @@ impl Parts {
             space: self.space,
             catalog,
             transactions: self.transactions,
-            recovery: self.report,
+            recovery: Mutex::new(self.report),
+            recovering: AtomicBool::new(false),
+            unfinished: Mutex::new(None),
             entry: RwLock::new(files.entry.clone()),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
@@ -412,12 +429,33 @@ impl<'c> Recovering<'c> {
         let analysis = recovery::analyse(&self.storage, self.boot.checkpoint, &mut |position| {
             progress.report(position)
         })?;
-        // Undo needs free VLFs, and which ones are free is known from here on.
-        self.storage.log.truncate(self.log_needed_from(&analysis));
-        self.storage.log.resume(analysis.end)?;
+        self.resume_log(&analysis)?;
         self.report.analysis_ms = (self.now() - started) / 1_000;
         self.warn_of_many_vlfs();
         Ok(analysis)
+    }
+
+    /// Steps 3 and 4 in one.
+    fn analyse_and_redo(&mut self) -> Result<Analysis> {
+        let started = self.now();
+        let (redo_start, checkpoint) = (self.boot.redo_start, self.boot.checkpoint);
+        let mut progress = self.progress(Phase::Redo, redo_start.min(checkpoint));
+        let (analysis, _, damaged) =
+            recovery::analyse_and_redo(&self.storage, redo_start, checkpoint, &mut |position| {
+                progress.report(position);
+            })?;
+        self.resume_log(&analysis)?;
+        damaged.into_result()?;
+        self.report.redo_ms = (self.now() - started) / 1_000;
+        self.warn_of_many_vlfs();
+        self.report_redo(&analysis);
+        Ok(analysis)
+    }
+
+    fn resume_log(&self, analysis: &Analysis) -> Result<()> {
+        // Undo needs free VLFs, and which ones are free is known from here on.
+        self.storage.log.truncate(self.log_needed_from(analysis));
+        self.storage.log.resume(analysis.end)
     }
 
     fn log_needed_from(&self, analysis: &Analysis) -> Lsn {
@@ -431,94 +469,88 @@ impl<'c> Recovering<'c> {
     /// Step 4, up to and including the record at `until`.
     pub fn redo(&mut self, analysis: &Analysis, until: Lsn) -> Result<()> {
         let started = self.now();
-        let log_bytes = self.storage.log.used_since(self.boot.redo_start);
-        let needs_redo = analysis.records > 0 && !self.boot.clean;
         let mut progress = self.progress(Phase::Redo, self.boot.redo_start);
         recovery::redo(&self.storage, self.boot.redo_start, until, &mut |position| {
             progress.report(position)
         })?;
         self.report.redo_ms = (self.now() - started) / 1_000;
-        self.report.redo_log_bytes = log_bytes;
+        self.report_redo(analysis);
+        Ok(())
+    }
+
+    fn report_redo(&mut self, analysis: &Analysis) {
+        self.report.redo_log_bytes = self.storage.log.used_since(self.boot.redo_start);
         self.report.rolled_forward = analysis.committed;
-        if needs_redo {
+        if analysis.records > 0 && !self.boot.clean {
             let text = format!(
                 "{} transactions rolled forward in database '{}' ({}:0). This is an informational message only. No user action is required.",
                 analysis.committed, self.storage.name, self.storage.id
             );
             self.say(text);
         }
-        Ok(())
     }
 
-    /// Steps 5 to 8.
-    pub fn finish(mut self, analysis: &Analysis) -> Result<Database> {
+    /// Steps 5 to 8. When the database is to be opened before undo is over, the caller of [`Database::open`] sees to the rest.
+    pub fn finish(mut self, analysis: &Analysis, opening: Opening) -> Result<Database> {
         let space = SpaceMap::open(&self.storage)?;
         let next = self.boot.next_transaction.max(analysis.transaction_max + 1);
         let transactions = TransactionTable::new(next);
-        self.undo(analysis, &space, &transactions)?;
-        let (context, files) = (self.context, self.files);
         let was_clean = self.boot.clean;
-        let started_micros = self.started_micros;
-        self.report.total_ms = (self.now() - started_micros) / 1_000;
-        let report = self.report;
-        let (storage, say_as) = (self.storage.clone(), source(files));
+        let is_early = opening == Opening::AfterRedo && !was_clean;
+        let losers = self.survey(analysis, is_early, &transactions)?;
+        let (guarded, unguarded): (Vec<Undoing>, Vec<Undoing>) =
+            losers.into_iter().partition(|one| one.loser.guard.is_some());
+        let rolled_back = unguarded.len() as u64;
+        self.undo(unguarded, &space, &transactions)?;
+        let (context, files, started_micros) = (self.context, self.files, self.started_micros);
         let parts = Parts {
             storage: self.storage,
             space,
             transactions,
             boot: self.boot,
             boot_page: self.boot_page,
-            report,
+            report: self.report,
         };
-        let mut database = parts.assemble(context, files)?;
-        if !was_clean {
-            let text = format!(
-                "Recovery is writing a checkpoint in database '{}' ({}). This is an informational message only. No user action is required.",
-                storage.name, storage.id
-            );
-            context.env.errorlog.write(&say_as, text);
+        let database = parts.assemble(context, files)?;
+        let passed_ms = || (context.env.clock.now_micros() - started_micros) / 1_000;
+        if was_clean {
+            database.checkpoint_locked(false, Purpose::EndOfRecovery)?;
+            database.recovery.lock().total_ms = passed_ms();
+        } else {
+            let unfinished = Unfinished::new(rolled_back, !is_early, started_micros, source(files));
+            database.leave_unfinished(guarded, unfinished)?;
+            match is_early {
+                // Before users get in: what they create must not be taken for lost.
+                true => database.free_orphans()?,
+                false => database.finish_recovery(&|| true).map(|_| ())?,
+            }
         }
-        // The checkpoint comes first: after a crash with a full log it is what makes room for everything else.
-        database.checkpoint_locked(false, Purpose::EndOfRecovery)?;
-        if !was_clean {
-            database.free_orphans()?;
-        }
-        database.recovery.total_ms = (context.env.clock.now_micros() - started_micros) / 1_000;
-        report_end(context, &say_as, &database, was_clean);
+        database.recovery.lock().open_ms = passed_ms();
         Ok(database)
     }
 
-    fn undo(&mut self, analysis: &Analysis, space: &SpaceMap, transactions: &TransactionTable) -> Result<()> {
+    /// The transactions to be undone, entered among those under way. Guards are made only where they will be needed.
+    fn survey(&self, analysis: &Analysis, is_early: bool, transactions: &TransactionTable) -> Result<Vec<Undoing>> {
+        let catalog = ObjectId(self.boot.catalog_object);
+        let mut losers = recovery::survey(&self.storage, analysis, self.boot.checkpoint, catalog, is_early)?;
+        let undoing = losers.drain(..).map(|loser| {
+            let locks = self.context.lock_owner();
+            transactions.adopt(&self.storage, &loser.chain, &locks);
+            Undoing { loser, locks }
+        });
+        Ok(undoing.collect())
+    }
+
+    fn undo(&mut self, unguarded: Vec<Undoing>, space: &SpaceMap, transactions: &TransactionTable) -> Result<()> {
         let started = self.now();
-        let mut chains: Vec<TransactionChain> = analysis
-            .losers
-            .iter()
-            .map(|loser| TransactionChain::recovered(TransactionId(loser.id), loser.first, loser.last))
-            .collect();
-        for chain in &mut chains {
-            transactions.adopt(&self.storage, chain);
+        if !unguarded.is_empty() {
+            self.say(undo_progress_text(&self.storage, 99, 0));
         }
-        if !chains.is_empty() {
-            let text = format!(
-                "Recovery of database '{}' ({}) is 99% complete (approximately 0 seconds remain). Phase 3 of 3. This is an informational message only. No user action is required.",
-                self.storage.name, self.storage.id
-            );
-            self.say(text);
-        }
-        for chain in &mut chains {
-            transactions.roll_back(&self.storage, space, chain)?;
+        for Undoing { loser, .. } in unguarded {
+            let Loser { mut chain, .. } = loser;
+            transactions.roll_back(&self.storage, space, &mut chain)?;
         }
         self.report.undo_ms = (self.now() - started) / 1_000;
-        self.report.rolled_back = chains.len() as u64;
-        if !chains.is_empty() {
-            let text = format!(
-                "{} transactions rolled back in database '{}' ({}:0). This is an informational message only. No user action is required.",
-                chains.len(),
-                self.storage.name,
-                self.storage.id
-            );
-            self.say(text);
-        }
         Ok(())
     }
 
@@ -563,14 +595,6 @@ impl<'c> Recovering<'c> {
 }
 
 impl Database {
-    /// Frees extents that a crash left without an owner. With a full log they stay for the next start.
-    fn free_orphans(&self) -> Result<()> {
-        match self.space.reconcile(&self.storage, &self.owned_roots()) {
-            Err(error) if !error.is_log_full() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
     /// Every object's storage, the catalog's own included: what the space maps may call owned.
     pub fn owned_roots(&self) -> Vec<ObjectRoot> {
         let boot = self.boot();
@@ -585,24 +609,12 @@ impl Database {
     }
 }
 
-fn report_end(context: &OpenContext, source: &str, database: &Database, was_clean: bool) {
-    let report = &database.recovery;
-    if was_clean {
-        return;
-    }
-    // Discovery is named apart: SQL Server is silent about it, which is the pause of the published experiment.
-    let text = format!(
-        "Recovery completed for database {} (database ID {}) in {} second(s) (discovery {} ms of {} VLFs, analysis {} ms, redo {} ms, undo {} ms.) This is an informational message only. No user action is required.",
-        database.storage.name,
-        database.id,
-        report.total_ms.div_ceil(1_000),
-        report.discovery_ms,
-        report.vlf_count,
-        report.analysis_ms,
-        report.redo_ms,
-        report.undo_ms
-    );
-    context.env.errorlog.write(source, text);
+/// The error log's line on the progress of undo.
+pub(super) fn undo_progress_text(storage: &DatabaseStorage, percent: u64, seconds: u64) -> String {
+    format!(
+        "Recovery of database '{}' ({}) is {percent}% complete (approximately {seconds} seconds remain). Phase 3 of 3. This is an informational message only. No user action is required.",
+        storage.name, storage.id
+    )
 }
 
 /// SQL Server recovers each database in a system session of its own.

@@ -22,6 +22,7 @@ use crate::backup::{
 };
 use crate::buffer::{DataFiles, DatabaseId};
 use crate::error::{Error, Result};
+use crate::log::Opening;
 use crate::page::{PAGE_BYTES, PageId};
 use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
 use crate::seams::DateTimeTicks;
@@ -291,7 +292,9 @@ fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestor
         RecoveryModel::Full | RecoveryModel::BulkLogged => boot.restored_to,
     };
     recovering.boot_page.write(&storage.files, &recovering.boot.encode())?;
-    Ok(Opened::Online(Arc::new(recovering.finish(&analysis)?)))
+    Ok(Opened::Online(Arc::new(
+        recovering.finish(&analysis, Opening::AfterUndo)?,
+    )))
 }
 
 fn redo(recovering: &mut Recovering<'_>, analysis: &Analysis) -> Result<()> {

@@ -14,6 +14,7 @@
 mod backup;
 mod configuration;
 mod create;
+mod finishing;
 mod paths;
 mod registry;
 mod restore;
@@ -82,6 +83,7 @@ pub struct Instance {
     sessions: Mutex<BTreeMap<u16, sessions::OpenSession>>,
     stopping: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
+    finisher: Mutex<Option<finishing::Finisher>>,
     policy: RwLock<LogPolicy>,
     _folder_lock: Box<dyn Send + Sync>,
 }
@@ -204,6 +206,9 @@ impl Instance {
             .for_each(|session| session.cancel.store(true, Ordering::Relaxed));
         if let Some(worker) = self.worker.lock().take() {
             worker.stop();
+        }
+        if let Some(mut finisher) = self.finisher.lock().take() {
+            finisher.stop();
         }
         if nowait {
             self.online().for_each(|database| database.storage.log.close());

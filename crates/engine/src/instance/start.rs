@@ -8,8 +8,9 @@ use crate::catalog::{DatabaseEntry, FileEntry, GrowthEntry, ObjectDefinition};
 use crate::database::{CreateFile, Database, DatabaseFiles, OpenContext, Opened};
 use crate::error::{Error, Result};
 use crate::lock::LockManager;
+use crate::log::Opening;
 use crate::recovery::RecoveryModel;
-use crate::seams::{Background, Environment};
+use crate::seams::Environment;
 use disk::{Access, Disk, DiskErrorKind};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -97,6 +98,14 @@ impl Instance {
     ///
     /// Errors: 5120 when the folder is in use or not writable; whatever keeps master from being opened.
     pub fn start(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
+        let instance = Instance::open(options, env)?;
+        instance.begin_background()?;
+        Ok(instance)
+    }
+
+    /// As [`Instance::start`], without anything in the background: databases that are open before their recovery is over stay
+    /// so until [`Instance::finish_recoveries`].
+    pub fn open(options: InstanceOptions, env: Environment) -> Result<Arc<Instance>> {
         let folder_lock = take_folder(env.disk.as_ref(), &options.folder)?;
         begin_errorlog(&env, &options.folder)?;
         let (major, minor) = options.version.product_version();
@@ -120,23 +129,14 @@ impl Instance {
             sessions: Mutex::new(BTreeMap::new()),
             stopping: AtomicBool::new(false),
             worker: Mutex::new(None),
+            finisher: Mutex::new(None),
             policy: RwLock::new(policy),
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
         instance.configuration = Configuration::new(&instance.stored_settings()?);
         instance.open_user_databases()?;
-        let text = "Recovery is complete. This is an informational message only. No user action is required.";
-        instance.env.errorlog.write("spid8s", text);
-        let instance = Arc::new(instance);
-        instance.pool.start_lazy_writer();
-        if instance.env.background == Background::Threads {
-            let worker = worker::Worker::start(&instance);
-            let worker = worker
-                .map_err(|error| Error::operating_system("starting the checkpoint thread", &error.to_string()))?;
-            *instance.worker.lock() = Some(worker);
-        }
-        Ok(instance)
+        Ok(Arc::new(instance))
     }
 
     /// Checkpoints every database where one is due: for instances without background threads.
@@ -152,6 +152,7 @@ impl Instance {
             version: self.options.version,
             policy: self.policy(),
             instant_file_initialization: self.options.instant_file_initialization,
+            opening: Opening::AfterUndo,
         }
     }
 
@@ -219,10 +220,14 @@ impl Instance {
 
     /// Opens a database's files and recovers it.
     pub(super) fn open_files(&self, entry: &DatabaseEntry) -> Result<Opened> {
+        self.open_files_in(&self.opening(), entry)
+    }
+
+    fn open_files_in(&self, context: &OpenContext, entry: &DatabaseEntry) -> Result<Opened> {
         let paths = paths_of(self, entry)?;
         let files = paths.into_iter().map(|path| CreateFile { path, bytes: 0 }).collect();
         Database::open(
-            &self.opening(),
+            context,
             &DatabaseFiles {
                 entry: entry.clone(),
                 files,
@@ -244,6 +249,10 @@ impl Instance {
 
     fn open_user_databases(&self) -> Result<()> {
         let objects = self.master()?.catalog.objects(0);
+        let context = OpenContext {
+            opening: self.policy().opening,
+            ..self.opening()
+        };
         for object in objects {
             let ObjectDefinition::Database(entry) = &object.definition else {
                 continue;
@@ -261,15 +270,19 @@ impl Instance {
                 .registry
                 .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
             if !entry.offline {
-                slot.set_state(self.open_user_database(entry));
+                slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));
             }
         }
         Ok(())
     }
 
-    /// Opens a database; what keeps it from opening is told in the error log and becomes its state.
+    /// Opens a database, recovered; what keeps it from opening is told in the error log and becomes its state.
     pub fn open_user_database(&self, entry: &DatabaseEntry) -> DatabaseState {
-        match self.open_files(entry) {
+        self.state_after(entry, self.open_files(entry))
+    }
+
+    fn state_after(&self, entry: &DatabaseEntry, opened: Result<Opened>) -> DatabaseState {
+        match opened {
             Ok(Opened::Online(database)) => DatabaseState::Online(database),
             Ok(Opened::Restoring) => DatabaseState::Restoring,
             Err(error) => {
@@ -286,11 +299,8 @@ impl Instance {
                     DatabaseState::Suspect
                 };
                 if !is_pending {
-                    let text = "An error occurred during recovery, preventing the database '{}' (database ID {}) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup.";
-                    let text = text
-                        .replacen("{}", &entry.name, 1)
-                        .replacen("{}", &entry.database_id.to_string(), 1);
-                    self.env.errorlog.write_error(&source, &Error::new(3414, 21, 1, text));
+                    let failed = Error::recovery_failed(&entry.name, entry.database_id);
+                    self.env.errorlog.write_error(&source, &failed);
                 }
                 state
             }

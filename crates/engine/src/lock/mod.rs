@@ -15,10 +15,12 @@
 mod manager;
 mod mode;
 mod owner;
+mod write_lock;
 
 pub use manager::{LockManager, LockRow};
 pub use mode::Mode;
-pub use owner::LockOwner;
+pub use owner::{ESCALATION_THRESHOLD, LockOwner};
+pub use write_lock::WriteLock;
 
 /// What can be locked. Ordered from the whole to the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

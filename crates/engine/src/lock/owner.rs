@@ -23,7 +23,7 @@ pub struct LockOwner {
     waits: Arc<WaitStatistics>,
     id: u64,
     session: u16,
-    held: Mutex<Held>,
+    pub(super) held: Mutex<Held>,
     timeout_ms: AtomicI64,
     priority: AtomicI8,
     log_bytes: AtomicU64,
@@ -31,14 +31,14 @@ pub struct LockOwner {
 }
 
 #[derive(Default)]
-struct Held {
-    modes: HashMap<Resource, Mode>,
-    rows_by_object: HashMap<(u16, u32), RowLocks>,
+pub(super) struct Held {
+    pub(super) modes: HashMap<Resource, Mode>,
+    pub(super) rows_by_object: HashMap<(u16, u32), RowLocks>,
 }
 
 #[derive(Default)]
-struct RowLocks {
-    rows: Vec<Resource>,
+pub(super) struct RowLocks {
+    pub(super) rows: Vec<Resource>,
     next_attempt: u32,
 }
 

@@ -129,6 +129,7 @@ impl LogManager {
     pub fn restore_reserve(&self, chain: &mut TransactionChain, bytes: u64) {
         self.state.lock().reserve(bytes);
         chain.reserved_bytes += bytes;
+        chain.show_reserve();
     }
 
     /// Gives back what a transaction without an end record still holds: one that wrote nothing, or is given up at shutdown.

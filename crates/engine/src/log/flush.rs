@@ -37,13 +37,14 @@ const CLEARED_BYTES: usize = 4096;
 pub(super) const WRITE_BYTES_MAX: usize = VLF_HEADER_BYTES as usize + JOINED_BYTES_MAX;
 
 impl LogManager {
-    /// Returns when the record at `lsn`, and all before it, are durable. LSNs beyond the end of the log mean its end.
+    /// Returns when the record at `lsn`, and all before it, are durable. LSNs beyond the end of the log mean its end. A log that
+    /// is not resumed yet has nothing to write; see [`LogManager::sync`].
     ///
     /// # Errors
     /// 9001 when a write of the log has failed, now or before, unless the record was durable already.
     pub fn flush_to(&self, lsn: Lsn) -> Result<()> {
         let target = LogPosition::of(lsn);
-        if target < self.durable() {
+        if target < self.durable() || !self.is_resumed() {
             return Ok(());
         }
         let start = self.env.clock.now_micros();

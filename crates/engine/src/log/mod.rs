@@ -305,6 +305,19 @@ impl LogManager {
         Ok(())
     }
 
+    /// Before the log is resumed: makes durable what its files hold, so that pages which show it may be written.
+    ///
+    /// # Errors
+    /// 9001 when a file cannot be synced.
+    pub fn sync(&self) -> Result<()> {
+        let handles: Vec<_> = {
+            let state = self.state.lock();
+            state.table.files.values().map(|file| file.handle.clone()).collect()
+        };
+        let synced = handles.iter().try_for_each(|handle| handle.sync());
+        synced.map_err(|error| self.latch(&error))
+    }
+
     fn is_resumed(&self) -> bool {
         self.resumed.load(Ordering::SeqCst)
     }

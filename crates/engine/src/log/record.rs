@@ -67,11 +67,13 @@ pub enum RecordKind {
     CheckpointActive = 152,
     /// The checkpoint is complete.
     CheckpointEnd = 153,
+    /// What a transaction alive at a checkpoint has locked for writing; ours.
+    CheckpointLocks = 160,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [RecordKind; 8] = [
+    pub const ALL: [RecordKind; 9] = [
         RecordKind::Change,
         RecordKind::Compensation,
         RecordKind::Begin,
@@ -80,6 +82,7 @@ impl RecordKind {
         RecordKind::CheckpointBegin,
         RecordKind::CheckpointActive,
         RecordKind::CheckpointEnd,
+        RecordKind::CheckpointLocks,
     ];
 
     /// The kind of a stored number.
@@ -98,6 +101,7 @@ impl RecordKind {
             RecordKind::CheckpointBegin => "LOP_BEGIN_CKPT",
             RecordKind::CheckpointActive => "LOP_XACT_CKPT",
             RecordKind::CheckpointEnd => "LOP_END_CKPT",
+            RecordKind::CheckpointLocks => "LOP_VLFLAB_LOCKS_CKPT",
         }
     }
 
@@ -225,20 +229,35 @@ pub struct TransactionChain {
     pub end: ChainEnd,
 }
 
-/// The newest record of a transaction, shared with whoever lists the transactions under way. Changed under the log's mutex, so
-/// that a checkpoint sees every record before its own begin.
+/// Where a transaction stands, shared with whoever lists the transactions under way. Changed under the log's mutex, so that a
+/// checkpoint sees every record before its own begin.
 #[derive(Debug, Clone, Default)]
-pub struct ChainEnd(Arc<Mutex<(Lsn, bool)>>);
+pub struct ChainEnd(Arc<Mutex<Standing>>);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Standing {
+    last: Lsn,
+    reserved_bytes: u64,
+    is_over: bool,
+}
 
 impl ChainEnd {
-    fn at(lsn: Lsn) -> ChainEnd {
-        ChainEnd(Arc::new(Mutex::new((lsn, false))))
+    fn at(last: Lsn) -> ChainEnd {
+        ChainEnd(Arc::new(Mutex::new(Standing {
+            last,
+            ..Standing::default()
+        })))
     }
 
     /// The newest record; `None` once that is the transaction's Commit or Abort.
     pub fn under_way(&self) -> Option<Lsn> {
-        let (lsn, is_over) = *self.0.lock();
-        (!is_over).then_some(lsn)
+        let standing = *self.0.lock();
+        (!standing.is_over).then_some(standing.last)
+    }
+
+    /// Log space set aside for rolling it back, in bytes, as of its newest record.
+    pub fn reserved_bytes(&self) -> u64 {
+        self.0.lock().reserved_bytes
     }
 }
 
@@ -257,8 +276,7 @@ impl TransactionChain {
         TransactionChain::recovered(id, Lsn::ZERO, Lsn::ZERO)
     }
 
-    /// A transaction found in the log after a restart. Its reserve is not in the log; recovery rolls it back with the space
-    /// that was set aside before the crash.
+    /// A transaction found in the log after a restart. Its reserve is not known here; see `LogManager::restore_reserve`.
     pub fn recovered(id: TransactionId, first: Lsn, last: Lsn) -> TransactionChain {
         TransactionChain {
             id,
@@ -269,13 +287,22 @@ impl TransactionChain {
         }
     }
 
+    /// Shows others the reserve as it is now.
+    pub(crate) fn show_reserve(&self) {
+        self.end.0.lock().reserved_bytes = self.reserved_bytes;
+    }
+
     /// Continues the chain with a record just appended. The caller holds the log's mutex.
     pub(crate) fn extend(&mut self, kind: RecordKind, lsn: Lsn) {
         if self.first == Lsn::ZERO {
             self.first = lsn;
         }
         self.last = lsn;
-        *self.end.0.lock() = (lsn, kind.ends_transaction());
+        *self.end.0.lock() = Standing {
+            last: lsn,
+            reserved_bytes: self.reserved_bytes,
+            is_over: kind.ends_transaction(),
+        };
     }
 }
 

@@ -6,14 +6,17 @@
 //! | Change, Compensation | enters with this record as its last | this record is its last |
 //! | Commit, Abort | is over | leaves, is over |
 //! | named by CheckpointActive | enters, unless it is over | keeps the later of the two lasts |
+//! | named by CheckpointLocks | its locks are kept in mind | its locks are kept in mind |
 
-use crate::buffer::DatabaseStorage;
+use super::redo::{Redo, Redone};
+use crate::buffer::{DamagedPages, DatabaseStorage};
 use crate::error::Result;
-use crate::log::{EndOfLog, RecordKind};
+use crate::lock::WriteLock;
+use crate::log::{EndOfLog, LogRecord, RecordKind};
 use std::collections::{HashMap, HashSet};
 use vlf::Lsn;
 
-/// A transaction under way, as a checkpoint lists it: `u64 id | first lsn (10) | last lsn (10)`.
+/// A transaction under way, as a checkpoint lists it: `u64 id | first lsn (10) | last lsn (10) | u64 bytes reserved`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActiveEntry {
     /// Its number.
@@ -22,18 +25,21 @@ pub struct ActiveEntry {
     pub first: Lsn,
     /// Its newest record known.
     pub last: Lsn,
+    /// Log space that was set aside for its rollback when a checkpoint listed it, in bytes.
+    pub reserved_bytes: u64,
 }
 
 impl ActiveEntry {
     /// Bytes of one entry.
-    pub const BYTES: usize = 28;
+    pub const BYTES: usize = 36;
 
     /// The entry as bytes.
     pub fn encode(&self) -> [u8; ActiveEntry::BYTES] {
         let mut bytes = [0u8; ActiveEntry::BYTES];
         bytes[..8].copy_from_slice(&self.id.to_le_bytes());
         bytes[8..18].copy_from_slice(&self.first.to_bytes());
-        bytes[18..].copy_from_slice(&self.last.to_bytes());
+        bytes[18..28].copy_from_slice(&self.last.to_bytes());
+        bytes[28..].copy_from_slice(&self.reserved_bytes.to_le_bytes());
         bytes
     }
 
@@ -44,6 +50,7 @@ impl ActiveEntry {
             id,
             first: Lsn::read(bytes, 8)?,
             last: Lsn::read(bytes, 18)?,
+            reserved_bytes: u64::from_le_bytes(*bytes.get(28..)?.first_chunk()?),
         })
     }
 }
@@ -54,8 +61,10 @@ pub(super) const PROGRESS_RECORDS: u64 = 16_384;
 /// What analysis found.
 #[derive(Debug, Clone)]
 pub struct Analysis {
-    /// Transactions to undo.
+    /// Transactions to undo, the one with the newest record first.
     pub losers: Vec<ActiveEntry>,
+    /// What those of them had locked for writing that the checkpoint knew.
+    pub locks: HashMap<u64, Vec<WriteLock>>,
     /// Transactions that ended with a Commit since the checkpoint: those that are rolled forward.
     pub committed: u64,
     /// The highest transaction number met.
@@ -71,6 +80,7 @@ pub struct Analysis {
 struct Census {
     active: HashMap<u64, ActiveEntry>,
     over: HashSet<u64>,
+    locks: HashMap<u64, Vec<WriteLock>>,
     committed: u64,
     transaction_max: u64,
 }
@@ -86,6 +96,7 @@ impl Census {
                         id,
                         first: lsn,
                         last: lsn,
+                        reserved_bytes: 0,
                     })
                     .last = lsn;
             }
@@ -100,7 +111,16 @@ impl Census {
                     .filter_map(ActiveEntry::decode)
                     .for_each(|named| self.named(named));
             }
+            RecordKind::CheckpointLocks => self.hold(payload),
             _ => {}
+        }
+    }
+
+    fn hold(&mut self, payload: &[u8]) {
+        if let Some((id, locks)) = payload.split_first_chunk()
+            && let Some(locks) = WriteLock::decode_all(locks)
+        {
+            self.locks.entry(u64::from_le_bytes(*id)).or_default().extend(locks);
         }
     }
 
@@ -112,6 +132,28 @@ impl Census {
         let entry = self.active.entry(named.id).or_insert(named);
         entry.first = named.first;
         entry.last = entry.last.max(named.last);
+        entry.reserved_bytes = named.reserved_bytes;
+    }
+}
+
+impl Census {
+    fn into_analysis(mut self, end: EndOfLog, records: u64) -> Analysis {
+        let mut losers: Vec<ActiveEntry> = self.active.into_values().collect();
+        losers.sort_by_key(|entry| std::cmp::Reverse(entry.last));
+        self.locks.retain(|id, _| losers.iter().any(|loser| loser.id == *id));
+        Analysis {
+            losers,
+            locks: self.locks,
+            committed: self.committed,
+            transaction_max: self.transaction_max,
+            end,
+            records,
+        }
+    }
+
+    fn meet_record(&mut self, record: &LogRecord<'_>) {
+        let header = &record.header;
+        self.meet(header.kind, header.transaction.0, record.lsn, record.payload);
     }
 }
 
@@ -121,26 +163,44 @@ pub fn analyse(storage: &DatabaseStorage, from: Lsn, progress: &mut dyn FnMut(Ls
     let mut records = 0;
     let mut scan = storage.log.scan(from)?;
     while let Some(record) = scan.next()? {
-        census.meet(
-            record.header.kind,
-            record.header.transaction.0,
-            record.lsn,
-            record.payload,
-        );
+        census.meet_record(&record);
         records += 1;
         if records % PROGRESS_RECORDS == 0 {
             progress(scan.position());
         }
     }
-    let mut losers: Vec<ActiveEntry> = census.active.into_values().collect();
-    losers.sort_by_key(|entry| std::cmp::Reverse(entry.last));
-    Ok(Analysis {
-        losers,
-        committed: census.committed,
-        transaction_max: census.transaction_max,
-        end: scan.end(),
-        records,
-    })
+    Ok(census.into_analysis(scan.end(), records))
+}
+
+/// Analysis from the checkpoint and redo from `redo_start` in one pass, so that the log is read once. Redo repeats history, so it
+/// needs nothing that analysis finds out.
+///
+/// Errors: as those of [`analyse`] and [`super::redo`].
+pub fn analyse_and_redo(
+    storage: &DatabaseStorage,
+    redo_start: Lsn,
+    checkpoint: Lsn,
+    progress: &mut dyn FnMut(Lsn),
+) -> Result<(Analysis, Redone, DamagedPages)> {
+    // Pages may reach the data files before the log is opened for appending, so it has to be durable as it stands.
+    storage.log.sync()?;
+    let mut census = Census::default();
+    let mut redo = Redo::new(storage);
+    let mut records = 0;
+    let mut scan = storage.log.scan(redo_start.min(checkpoint))?;
+    while let Some(record) = scan.next()? {
+        if record.lsn >= checkpoint {
+            census.meet_record(&record);
+            records += 1;
+        }
+        if record.lsn >= redo_start {
+            redo.meet(&record)?;
+        }
+        if redo.done.records % PROGRESS_RECORDS == 0 {
+            progress(scan.position());
+        }
+    }
+    Ok((census.into_analysis(scan.end(), records), redo.done, redo.damaged))
 }
 
 #[cfg(test)]
@@ -155,20 +215,22 @@ mod tests {
     /// The module's table: each kind of record, met by a transaction not known, known, or already over.
     #[test]
     fn every_record_kind_in_every_state() {
-        use RecordKind::{Abort, Begin, Change, CheckpointActive, Commit, Compensation};
+        use RecordKind::{Abort, Begin, Change, CheckpointActive, CheckpointLocks, Commit, Compensation};
         let named = ActiveEntry {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            reserved_bytes: 5,
         };
         // (kind, last when not known, last when known with last 2, last when over)
-        let cases: [(RecordKind, Option<u32>, Option<u32>); 6] = [
+        let cases: [(RecordKind, Option<u32>, Option<u32>); 7] = [
             (Begin, Some(9), Some(9)),
             (Change, Some(9), Some(9)),
             (Compensation, Some(9), Some(9)),
             (Commit, None, None),
             (Abort, None, None),
             (CheckpointActive, Some(3), Some(3)),
+            (CheckpointLocks, None, Some(2)),
         ];
         for (kind, unknown, known) in cases {
             let payload = if kind == CheckpointActive {
@@ -197,6 +259,7 @@ mod tests {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            reserved_bytes: 5,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(6), &named.encode());
         assert!(census.active.is_empty());
@@ -211,6 +274,7 @@ mod tests {
             id: 7,
             first: lsn(1),
             last: lsn(3),
+            reserved_bytes: 5,
         };
         census.meet(RecordKind::CheckpointActive, 0, lsn(9), &named.encode());
         assert_eq!(
@@ -218,7 +282,8 @@ mod tests {
             ActiveEntry {
                 id: 7,
                 first: lsn(1),
-                last: lsn(8)
+                last: lsn(8),
+                reserved_bytes: 5,
             }
         );
     }

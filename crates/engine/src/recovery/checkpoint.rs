@@ -1,7 +1,8 @@
 //! The fuzzy checkpoint: sessions go on while it is written.
 //!
 //! 1. CheckpointBegin is logged.
-//! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive).
+//! 2. The transactions under way are logged, some hundreds to a record (CheckpointActive), and for each what it has locked for
+//!    writing (CheckpointLocks), unless it is changing definitions.
 //! 3. Every page dirty before step 1 is written; by an indirect checkpoint only those whose first change is oldest.
 //! 4. CheckpointEnd is logged with the place where redo would start, and the log is flushed.
 //!
@@ -13,12 +14,15 @@
 use super::analysis::ActiveEntry;
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
+use crate::lock::WriteLock;
 use crate::log::RecordKind;
-use crate::txn::TransactionTable;
+use crate::txn::{ActiveTransaction, TransactionTable};
 use vlf::Lsn;
 
 /// Entries of the active list in one record: far below the size of a log block.
 const ENTRIES_PER_RECORD: usize = 512;
+/// Locks in one record: below the size of a log block.
+const LOCKS_PER_RECORD: usize = 2_048;
 
 /// Where a checkpoint stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,22 +65,21 @@ pub fn checkpoint(
     let now = storage.env.clock.wall_ticks();
     let time = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
     let begin = append(RecordKind::CheckpointBegin, &time)?;
-    let active: Vec<ActiveEntry> = transactions
-        .snapshot()
-        .into_iter()
-        // One whose Commit is logged but not yet durable is still in the table, and is over all the same: its Commit is
-        // before this checkpoint, where analysis will not look.
-        .filter_map(|(id, entry)| {
-            Some(ActiveEntry {
-                id: id.0,
-                first: entry.first,
-                last: entry.end.under_way()?,
-            })
-        })
-        .collect();
+    let (active, locks) = transactions_under_way(storage, transactions);
     for entries in active.chunks(ENTRIES_PER_RECORD) {
         let bytes: Vec<u8> = entries.iter().flat_map(ActiveEntry::encode).collect();
         append(RecordKind::CheckpointActive, &[&bytes])?;
+    }
+    for (id, locks) in &locks {
+        // A list without locks is one all the same: it says that there are none.
+        for some in locks
+            .chunks(LOCKS_PER_RECORD)
+            .chain(locks.is_empty().then_some(&locks[..]))
+        {
+            let mut bytes = Vec::with_capacity(some.len() * WriteLock::BYTES_MAX);
+            some.iter().for_each(|lock| lock.encode(&mut bytes));
+            append(RecordKind::CheckpointLocks, &[&id.to_le_bytes(), &bytes])?;
+        }
     }
     match purpose {
         Purpose::Routine | Purpose::EndOfRecovery => storage.pool.flush_database(storage.id, None)?,
@@ -98,4 +101,26 @@ pub fn checkpoint(
         redo_start,
         oldest_active,
     })
+}
+
+/// Those under way, and the locks of those whose locks say all that undo needs.
+fn transactions_under_way(
+    storage: &DatabaseStorage,
+    transactions: &TransactionTable,
+) -> (Vec<ActiveEntry>, Vec<(u64, Vec<WriteLock>)>) {
+    let (mut active, mut locks) = (Vec::new(), Vec::new());
+    for (id, entry) in transactions.snapshot() {
+        // One whose Commit is logged but not yet durable is still in the table, and is over all the same: its Commit is
+        // before this checkpoint, where analysis will not look.
+        let Some(last) = entry.end.under_way() else { continue };
+        let ActiveTransaction { first, ref end, .. } = entry;
+        active.push(ActiveEntry {
+            id: id.0,
+            first,
+            last,
+            reserved_bytes: end.reserved_bytes(),
+        });
+        locks.extend(entry.write_locks(storage.id.0).map(|locks| (id.0, locks)));
+    }
+    (active, locks)
 }

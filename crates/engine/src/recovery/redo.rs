@@ -5,7 +5,7 @@
 use super::analysis::PROGRESS_RECORDS;
 use crate::buffer::{DamagedPages, DatabaseStorage};
 use crate::error::{Error, Result};
-use crate::log::RecordKind;
+use crate::log::{LogRecord, RecordKind};
 use crate::page::Change;
 use vlf::Lsn;
 
@@ -38,24 +38,48 @@ pub fn redo_noting_damage(
     until: Lsn,
     progress: &mut dyn FnMut(Lsn),
 ) -> Result<(Redone, DamagedPages)> {
-    let mut redone = Redone::default();
-    let mut damaged = DamagedPages::new();
+    let mut redo = Redo::new(storage);
     let mut scan = storage.log.scan(from)?;
     while let Some(record) = scan.next()? {
         if record.lsn > until {
             break;
         }
-        redone.records += 1;
-        redone.last = record.lsn;
-        redone.committed += u64::from(record.header.kind == RecordKind::Commit);
-        if matches!(record.header.kind, RecordKind::Change | RecordKind::Compensation) && !record.payload.is_empty() {
-            let damage = |what: &str| Error::log_damaged(&storage.name, &format!("record {}: {what}", record.lsn));
-            let change = Change::decode(record.payload).map_err(|found| damage(found.0))?;
-            redone.applied += storage.pool.redo(storage.id, &change, record.lsn, &mut damaged)? as u64;
-        }
-        if redone.records % PROGRESS_RECORDS == 0 {
+        redo.meet(&record)?;
+        if redo.done.records % PROGRESS_RECORDS == 0 {
             progress(scan.position());
         }
     }
-    Ok((redone, damaged))
+    Ok((redo.done, redo.damaged))
+}
+
+/// Redo, record by record.
+pub(super) struct Redo<'s> {
+    storage: &'s DatabaseStorage,
+    pub(super) done: Redone,
+    pub(super) damaged: DamagedPages,
+}
+
+impl<'s> Redo<'s> {
+    pub(super) fn new(storage: &'s DatabaseStorage) -> Redo<'s> {
+        Redo {
+            storage,
+            done: Redone::default(),
+            damaged: DamagedPages::new(),
+        }
+    }
+
+    /// Applies what the record's pages lack of it.
+    pub(super) fn meet(&mut self, record: &LogRecord<'_>) -> Result<()> {
+        let (storage, kind) = (self.storage, record.header.kind);
+        self.done.records += 1;
+        self.done.last = record.lsn;
+        self.done.committed += u64::from(kind == RecordKind::Commit);
+        if matches!(kind, RecordKind::Change | RecordKind::Compensation) && !record.payload.is_empty() {
+            let damage = |what: &str| Error::log_damaged(&storage.name, &format!("record {}: {what}", record.lsn));
+            let change = Change::decode(record.payload).map_err(|found| damage(found.0))?;
+            let applied = storage.pool.redo(storage.id, &change, record.lsn, &mut self.damaged)?;
+            self.done.applied += applied as u64;
+        }
+        Ok(())
+    }
 }

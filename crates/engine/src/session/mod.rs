@@ -216,9 +216,10 @@ impl Session {
             None => {
                 // Nobody may drop a database while a transaction is in it.
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
-                let begun = database
-                    .transactions
-                    .begin(&database.storage, self.id, "user_transaction");
+                let begun =
+                    database
+                        .transactions
+                        .begin(&database.storage, self.id, "user_transaction", Some(&self.locks));
                 let chain = begun.map_err(|error| database.explain(error))?;
                 self.parts.push(Part {
                     database: database.clone(),

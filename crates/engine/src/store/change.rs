@@ -151,7 +151,7 @@ fn append(
 }
 
 /// Bytes of the compensation record that would take the change back; 0 for changes that stay.
-fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)]) -> u32 {
+pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation<'_>)]) -> u32 {
     if subject.undo == UndoKind::None {
         return 0;
     }

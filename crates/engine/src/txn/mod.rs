@@ -12,16 +12,18 @@
 
 mod rollback;
 
-pub use rollback::{Undone, roll_back_to};
+pub use rollback::{Undone, roll_back_to, roll_back_while};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
+use crate::lock::{LockOwner, WriteLock};
 use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId};
 use crate::seams::DateTimeTicks;
 use crate::store::SpaceMap;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use vlf::Lsn;
 
 /// One transaction under way.
@@ -37,6 +39,15 @@ pub struct ActiveTransaction {
     pub name: String,
     /// When it began.
     pub begun: DateTimeTicks,
+    /// Who holds its locks; nobody for the engine's own.
+    pub owner: Weak<LockOwner>,
+}
+
+impl ActiveTransaction {
+    /// What it has locked for writing in its database; `None` when that is not all that undo of it would need.
+    pub fn write_locks(&self, database: u16) -> Option<Vec<WriteLock>> {
+        self.owner.upgrade()?.write_locks(database)
+    }
 }
 
 /// The transactions of a database that have logged something and are not finished.
@@ -64,10 +75,17 @@ impl TransactionTable {
         self.next.fetch_max(id.0 + 1, Ordering::Relaxed);
     }
 
-    /// Begins a transaction: logs its Begin record and enters it.
+    /// Begins a transaction: logs its Begin record and enters it. `owner` takes every lock for it, or is absent for those of
+    /// the engine's own.
     ///
     /// Errors: 9002 when the log is full; nothing has begun then.
-    pub fn begin(&self, storage: &DatabaseStorage, session: u16, name: &str) -> Result<TransactionChain> {
+    pub fn begin(
+        &self,
+        storage: &DatabaseStorage,
+        session: u16,
+        name: &str,
+        owner: Option<&Arc<LockOwner>>,
+    ) -> Result<TransactionChain> {
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
         let begun = storage.env.clock.wall_ticks();
@@ -87,14 +105,15 @@ impl TransactionTable {
                 session,
                 name: name.to_string(),
                 begun,
+                owner: owner.map(Arc::downgrade).unwrap_or_default(),
             },
         );
         publish_oldest(storage, &active);
         Ok(chain)
     }
 
-    /// Enters a transaction that recovery found unfinished.
-    pub fn adopt(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) {
+    /// Enters a transaction that recovery found unfinished; `owner` takes its locks.
+    pub fn adopt(&self, storage: &DatabaseStorage, chain: &TransactionChain, owner: &Arc<LockOwner>) {
         let begun = storage.env.clock.wall_ticks();
         let entry = ActiveTransaction {
             first: chain.first,
@@ -102,6 +121,7 @@ impl TransactionTable {
             session: 0,
             name: "recovered".to_string(),
             begun,
+            owner: Arc::downgrade(owner),
         };
         let mut active = self.active.lock();
         active.insert(chain.id, entry);
@@ -139,10 +159,24 @@ impl TransactionTable {
         space: &SpaceMap,
         chain: &mut TransactionChain,
     ) -> Result<Undone> {
+        self.roll_back_while(storage, space, chain, &mut |_| true)
+    }
+
+    /// As [`TransactionTable::roll_back`], for as long as `goes_on` says so after a change taken back; stopped, the transaction
+    /// stays in the table and is rolled back further another time.
+    pub fn roll_back_while(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        chain: &mut TransactionChain,
+        goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
+    ) -> Result<Undone> {
         let session = self.session_of(chain.id);
-        let undone = roll_back_to(storage, space, chain, Lsn::ZERO, session)?;
-        storage.log.append(chain, RecordKind::Abort, &[], 0)?;
-        self.leave(storage, chain.id);
+        let undone = roll_back_while(storage, space, chain, (Lsn::ZERO, session), goes_on)?;
+        if undone.is_complete {
+            storage.log.append(chain, RecordKind::Abort, &[], 0)?;
+            self.leave(storage, chain.id);
+        }
         Ok(undone)
     }
 
@@ -218,7 +252,7 @@ mod tests {
             ..CreateDatabase::default()
         };
         let database = instance.create_database(&statement).unwrap();
-        let mut chain = database.transactions.begin(&database.storage, 51, "t").unwrap();
+        let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
         database
             .transactions
             .commit_lazily(&database.storage, &mut chain)
@@ -230,6 +264,6 @@ mod tests {
 
         let instance = start(&disk.after_power_cut(CutPolicy::AllKept, 1));
         let database = instance.database("vlf").unwrap();
-        assert_eq!(database.recovery.rolled_back, 0);
+        assert_eq!(database.recovery().rolled_back, 0);
     }
 }

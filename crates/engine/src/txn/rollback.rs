@@ -18,6 +18,8 @@ use vlf::Lsn;
 pub struct Undone {
     /// Changes taken back.
     pub changes: u64,
+    /// Nothing is left to take back.
+    pub is_complete: bool,
 }
 
 /// Takes back every change of the chain that is newer than `target` (zero: all of them).
@@ -32,6 +34,17 @@ pub fn roll_back_to(
     target: Lsn,
     session: u16,
 ) -> Result<Undone> {
+    roll_back_while(storage, space, chain, (target, session), &mut |_| true)
+}
+
+/// As [`roll_back_to`], for as long as `goes_on` says so after a change taken back.
+pub fn roll_back_while(
+    storage: &DatabaseStorage,
+    space: &SpaceMap,
+    chain: &mut TransactionChain,
+    (target, session): (Lsn, u16),
+    goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
+) -> Result<Undone> {
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
@@ -42,6 +55,9 @@ pub fn roll_back_to(
                 store::undo(storage, space, chain, &record)?;
                 undone.changes += 1;
                 watched.reached(storage, undone.changes, next);
+                if !goes_on(chain) {
+                    return Ok(undone);
+                }
                 record.header.previous
             }
             RecordKind::Compensation => record.header.undo_next,
@@ -52,6 +68,7 @@ pub fn roll_back_to(
             }
         };
     }
+    undone.is_complete = true;
     Ok(undone)
 }
 

@@ -1,0 +1,241 @@
+//! The end of recovery: undo of what was guarded, the checkpoint, the last line in the error log.
+//!
+//! ```text
+//! analysis, redo | undo of who changed definitions | open | undo of the others | checkpoint      Opening::AfterRedo
+//! analysis, redo | undo                              | checkpoint | open                           Opening::AfterUndo
+//! ```
+//! Between opening and the end of undo, each transaction to be undone holds its locks like any transaction under way: nobody
+//! sees its rows under READ COMMITTED, nobody changes them, the log is kept for it, checkpoints list it, and the database
+//! cannot be dropped. A crash in between is recovered from as from any other. SQL Server calls this fast recovery.
+
+use super::open::{RecoveryReport, undo_progress_text};
+use super::{Database, OpenContext};
+use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
+use crate::error::Result;
+use crate::lock::{LockOwner, Mode, Resource, WriteLock};
+use crate::log::TransactionChain;
+use crate::recovery::{Guard, Loser, Purpose};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Seconds between two progress lines, in microseconds.
+const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
+
+/// A transaction to be undone, and who holds its locks.
+pub(super) struct Undoing {
+    pub loser: Loser,
+    pub locks: Arc<LockOwner>,
+}
+
+/// What is left of a recovery.
+pub(super) struct Unfinished {
+    /// The next one to be undone is the last.
+    guarded: Vec<(TransactionChain, Arc<LockOwner>)>,
+    rolled_back: u64,
+    /// Extents without an owner are still to be looked for.
+    orphans: bool,
+    /// When start-up of the database began.
+    pub started_micros: u64,
+    /// As whom the error log's lines are written.
+    pub source: String,
+}
+
+impl Unfinished {
+    /// `rolled_back` transactions are undone already.
+    pub fn new(rolled_back: u64, orphans: bool, started_micros: u64, source: String) -> Unfinished {
+        Unfinished {
+            guarded: Vec::new(),
+            rolled_back,
+            orphans,
+            started_micros,
+            source,
+        }
+    }
+}
+
+impl Database {
+    /// What start-up did and how long it took; grows while [`Database::is_recovering`].
+    pub fn recovery(&self) -> RecoveryReport {
+        *self.recovery.lock()
+    }
+
+    /// True from the opening until every transaction of before the crash is undone.
+    pub fn is_recovering(&self) -> bool {
+        self.recovering.load(Ordering::Acquire)
+    }
+
+    /// Gives each transaction its locks back and leaves it to [`Database::finish_recovery`]. Nobody is in the database yet. One
+    /// whose locks are not to be had is undone at once.
+    pub(super) fn leave_unfinished(&self, guarded: Vec<Undoing>, mut unfinished: Unfinished) -> Result<()> {
+        let tables = self.tables_by_unit();
+        for Undoing { mut loser, locks } in guarded.into_iter().rev() {
+            let guard = loser.guard.take().unwrap_or_default();
+            self.storage.log.restore_reserve(&mut loser.chain, guard.reserve_bytes);
+            if self.take_locks(&locks, &guard, &tables) {
+                unfinished.guarded.push((loser.chain, locks));
+            } else {
+                self.transactions
+                    .roll_back(&self.storage, &self.space, &mut loser.chain)?;
+                unfinished.rolled_back += 1;
+            }
+        }
+        self.recovering.store(true, Ordering::Release);
+        *self.unfinished.lock() = Some(unfinished);
+        Ok(())
+    }
+
+    /// The table that owns each heap and tree.
+    fn tables_by_unit(&self) -> HashMap<u32, u32> {
+        let mut tables = HashMap::new();
+        for object in self.catalog.objects(0) {
+            if let ObjectDefinition::Table(table) = &object.definition {
+                tables.extend(table.storage_roots().map(|root| (root.unit, table.object_id)));
+            }
+        }
+        tables
+    }
+
+    fn take_locks(&self, owner: &LockOwner, guard: &Guard, tables: &HashMap<u32, u32>) -> bool {
+        // As every transaction does: nobody may drop the database while it is in it.
+        if !owner.try_lock(Resource::Database(self.id), Mode::S) {
+            return false;
+        }
+        // The catalog's rows were changed by transactions of the engine's own, which are over or undone.
+        let is_catalog = |lock: &&WriteLock| matches!(lock, WriteLock::Row { unit, .. } if *unit == CATALOG_UNIT);
+        let listed = guard.locks.iter().filter(|lock| !is_catalog(lock));
+        if !listed.copied().all(|lock| owner.try_write_lock(self.id, lock)) {
+            return false;
+        }
+        // A heap or tree that no table owns was dropped since: nobody can reach its rows.
+        let owned = guard
+            .rows
+            .iter()
+            .filter_map(|(unit, rows)| Some((*tables.get(unit)?, *unit, rows)));
+        owned.into_iter().all(|(table, unit, rows)| match rows {
+            None => owner.try_write_lock(self.id, WriteLock::Table(table)),
+            Some(rows) => rows
+                .iter()
+                .all(|row| owner.try_write_lock(self.id, WriteLock::Row { table, unit, row: *row })),
+        })
+    }
+
+    /// Ends the recovery of a database that is open already: undo, the checkpoint, the error log. Stops after a change when
+    /// `goes_on` says no, and answers false then; a later call, or the next start, goes on from there.
+    ///
+    /// Errors: 823, 824, 9001, 9004: the transactions not undone keep their locks.
+    pub fn finish_recovery(&self, goes_on: &dyn Fn() -> bool) -> Result<bool> {
+        let mut place = self.unfinished.lock();
+        let Some(unfinished) = place.as_mut() else {
+            return Ok(true);
+        };
+        let started = self.storage.env.clock.now_micros();
+        let outcome = self.undo_guarded(unfinished, goes_on);
+        let undo_ms = (self.storage.env.clock.now_micros() - started) / 1_000;
+        {
+            let mut report = self.recovery.lock();
+            report.undo_ms += undo_ms;
+            report.rolled_back = unfinished.rolled_back;
+        }
+        if !outcome? {
+            return Ok(false);
+        }
+        let name = &self.storage.name;
+        let say = |text: String| self.storage.env.errorlog.write(&unfinished.source, text);
+        if unfinished.rolled_back > 0 {
+            say(format!(
+                "{} transactions rolled back in database '{name}' ({}:0). This is an informational message only. No user action is required.",
+                unfinished.rolled_back, self.id
+            ));
+        }
+        say(format!(
+            "Recovery is writing a checkpoint in database '{name}' ({}). This is an informational message only. No user action is required.",
+            self.id
+        ));
+        // The checkpoint comes first: after a crash with a full log it is what makes room for everything else.
+        {
+            let _one_at_a_time = self.checkpointing.lock();
+            self.checkpoint_locked(false, Purpose::EndOfRecovery)?;
+        }
+        if unfinished.orphans {
+            self.free_orphans()?;
+        }
+        let total_ms = (self.storage.env.clock.now_micros() - unfinished.started_micros) / 1_000;
+        self.recovery.lock().total_ms = total_ms;
+        say(self.completion_text());
+        *place = None;
+        self.recovering.store(false, Ordering::Release);
+        Ok(true)
+    }
+
+    /// False when stopped.
+    fn undo_guarded(&self, unfinished: &mut Unfinished, goes_on: &dyn Fn() -> bool) -> Result<bool> {
+        let Unfinished { guarded, source, .. } = unfinished;
+        if guarded.is_empty() {
+            return Ok(true);
+        }
+        let (clock, errorlog) = (&self.storage.env.clock, &self.storage.env.errorlog);
+        let reserved = |chains: &[(TransactionChain, Arc<LockOwner>)]| -> u64 {
+            chains.iter().map(|(chain, _)| chain.reserved_bytes).sum()
+        };
+        let (total, started) = (reserved(guarded).max(1), clock.now_micros());
+        let mut said = started;
+        errorlog.write(source, undo_progress_text(&self.storage, 99, 0));
+        while let Some((mut chain, locks)) = guarded.pop() {
+            let others = reserved(guarded);
+            let mut report = |chain: &TransactionChain| {
+                let now = clock.now_micros();
+                if now - said >= PROGRESS_EVERY_MICROS {
+                    said = now;
+                    let left = others + chain.reserved_bytes;
+                    let done = total.saturating_sub(left).max(1);
+                    let seconds = u128::from(now - started) * u128::from(left) / u128::from(done) / 1_000_000;
+                    let percent = (done * 100 / total).min(99);
+                    errorlog.write(source, undo_progress_text(&self.storage, percent, seconds as u64));
+                }
+                goes_on()
+            };
+            let undone = self
+                .transactions
+                .roll_back_while(&self.storage, &self.space, &mut chain, &mut report);
+            if !undone.as_ref().is_ok_and(|undone| undone.is_complete) {
+                guarded.push((chain, locks));
+                return undone.map(|_| false);
+            }
+            unfinished.rolled_back += 1;
+        }
+        Ok(true)
+    }
+
+    /// Frees extents that a crash left without an owner. With a full log they stay for the next start. Nobody may be creating
+    /// anything meanwhile.
+    pub(super) fn free_orphans(&self) -> Result<()> {
+        match self.space.reconcile(&self.storage, &self.owned_roots()) {
+            Err(error) if !error.is_log_full() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn completion_text(&self) -> String {
+        // Discovery is named apart: SQL Server is silent about it, which is the pause of the published experiment.
+        let report = self.recovery();
+        format!(
+            "Recovery completed for database {} (database ID {}) in {} second(s) (discovery {} ms of {} VLFs, analysis {} ms, redo {} ms, undo {} ms.) This is an informational message only. No user action is required.",
+            self.storage.name,
+            self.id,
+            report.total_ms.div_ceil(1_000),
+            report.discovery_ms,
+            report.vlf_count,
+            report.analysis_ms,
+            report.redo_ms,
+            report.undo_ms
+        )
+    }
+}
+
+impl OpenContext {
+    /// Somebody to hold the locks of a transaction that is no session's.
+    pub(super) fn lock_owner(&self) -> Arc<LockOwner> {
+        Arc::new(self.internal_locks())
+    }
+}

@@ -1,0 +1,133 @@
+//! What each transaction to be undone keeps from others until it is, so that a database can be opened before undo.
+//!
+//! What it had locked for writing when the last checkpoint listed it, the checkpoint says. What it has changed since, its own
+//! records say, read backward to that checkpoint. Transactions that change definitions, and those the checkpoint listed without
+//! locks, keep no list: they are undone before anybody gets in.
+//!
+//! | first record | changed the catalog since the checkpoint | listed with locks | then |
+//! |---|---|---|---|
+//! | any | yes | any | undone before opening |
+//! | before the checkpoint | no | no | undone before opening |
+//! | before the checkpoint | no | yes | guarded by the list and by its records since |
+//! | at or behind the checkpoint | no | any | the same |
+
+use super::analysis::{ActiveEntry, Analysis};
+use crate::buffer::DatabaseStorage;
+use crate::error::{Error, Result};
+use crate::lock::{ESCALATION_THRESHOLD, WriteLock};
+use crate::log::{RecordKind, TransactionChain, TransactionId};
+use crate::page::{Change, Damage, ObjectId, UndoKind};
+use crate::store::{self, Touched};
+use std::collections::{BTreeMap, BTreeSet};
+use vlf::Lsn;
+
+/// A transaction to be undone.
+#[derive(Debug)]
+pub struct Loser {
+    /// Its records.
+    pub chain: TransactionChain,
+    /// What keeps others from what it changed; `None` when it has to be undone before anybody gets in.
+    pub guard: Option<Guard>,
+}
+
+/// What a transaction to be undone has changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// Locks the checkpoint listed.
+    pub locks: Vec<WriteLock>,
+    /// Rows changed since, by heap or tree; `None` stands for all of it.
+    pub rows: BTreeMap<u32, Option<BTreeSet<u64>>>,
+    /// Log space that its rollback needs, in bytes.
+    pub reserve_bytes: u64,
+}
+
+impl Guard {
+    fn add(&mut self, touched: Touched) {
+        match touched {
+            Touched::Nothing => {}
+            Touched::Everything(ObjectId(unit)) => {
+                self.rows.insert(unit, None);
+            }
+            Touched::Rows(ObjectId(unit), rows) => {
+                let known = self.rows.entry(unit).or_insert_with(|| Some(BTreeSet::new()));
+                if let Some(known) = known {
+                    known.extend(rows);
+                }
+                // So many rows would be one lock on the table anyway.
+                known.take_if(|rows| rows.len() > ESCALATION_THRESHOLD as usize);
+            }
+        }
+    }
+
+    fn has_all_of(&self, ObjectId(unit): ObjectId) -> bool {
+        self.rows.get(&unit).is_some_and(Option::is_none)
+    }
+}
+
+/// The transactions to be undone, each with its guard if `with_guards`. The pages are redone. `checkpoint` is where analysis began; `catalog` holds
+/// the definitions.
+///
+/// # Errors
+/// 9004 for records that cannot be read, 823 and 824 for pages.
+pub fn survey(
+    storage: &DatabaseStorage,
+    analysis: &Analysis,
+    checkpoint: Lsn,
+    catalog: ObjectId,
+    with_guards: bool,
+) -> Result<Vec<Loser>> {
+    let losers = analysis.losers.iter();
+    let loser = |entry: &ActiveEntry| {
+        let listed = analysis.locks.get(&entry.id).cloned();
+        let guard = match (entry.first < checkpoint, listed) {
+            (true, None) => None,
+            _ if !with_guards => None,
+            (_, listed) => guard_of(storage, entry, listed.unwrap_or_default(), checkpoint, catalog)?,
+        };
+        Ok(Loser {
+            chain: chain_of(entry),
+            guard,
+        })
+    };
+    losers.map(loser).collect()
+}
+
+fn chain_of(entry: &ActiveEntry) -> TransactionChain {
+    TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last)
+}
+
+/// Reads the transaction's records back to the checkpoint; `None` when one changed the catalog.
+fn guard_of(
+    storage: &DatabaseStorage,
+    entry: &ActiveEntry,
+    locks: Vec<WriteLock>,
+    checkpoint: Lsn,
+    catalog: ObjectId,
+) -> Result<Option<Guard>> {
+    let mut guard = Guard {
+        locks,
+        reserve_bytes: entry.reserved_bytes,
+        ..Guard::default()
+    };
+    let mut next = entry.last;
+    while next >= checkpoint && next != Lsn::ZERO {
+        let record = storage.log.read_record(next)?;
+        next = match record.header.kind {
+            RecordKind::Compensation => record.header.undo_next,
+            RecordKind::Change => {
+                let damage = |found: Damage| Error::log_damaged(&storage.name, &format!("record {next}: {}", found.0));
+                let change = Change::decode(&record.payload).map_err(damage)?;
+                if change.object == catalog && change.undo != UndoKind::None {
+                    return Ok(None);
+                }
+                guard.reserve_bytes += store::undo_reserve_bytes(&change).map_err(damage)?;
+                if !guard.has_all_of(change.object) {
+                    guard.add(store::touched(storage, &change)?);
+                }
+                record.header.previous
+            }
+            _ => record.header.previous,
+        };
+    }
+    Ok(Some(guard))
+}
