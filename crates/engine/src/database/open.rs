@@ -517,7 +517,7 @@ impl<'c> Recovering<'c> {
             database.checkpoint_locked(false, Purpose::EndOfRecovery)?;
             database.recovery.lock().total_ms = passed_ms();
         } else {
-            let unfinished = Unfinished::new(rolled_back, !is_early, started_micros, source(files));
+            let unfinished = Unfinished::new(context, rolled_back, !is_early, started_micros, source(files));
             database.leave_unfinished(guarded, unfinished)?;
             match is_early {
                 // Before users get in: what they create must not be taken for lost.

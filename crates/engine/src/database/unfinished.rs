@@ -35,6 +35,8 @@ pub(super) struct Unfinished {
     rolled_back: u64,
     /// Extents without an owner are still to be looked for.
     orphans: bool,
+    /// Keeps the database from being dropped until recovery is over.
+    in_use: Arc<LockOwner>,
     /// When start-up of the database began.
     pub started_micros: u64,
     /// As whom the error log's lines are written.
@@ -43,8 +45,15 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// `rolled_back` transactions are undone already.
-    pub fn new(rolled_back: u64, orphans: bool, started_micros: u64, source: String) -> Unfinished {
+    pub fn new(
+        context: &OpenContext,
+        rolled_back: u64,
+        orphans: bool,
+        started_micros: u64,
+        source: String,
+    ) -> Unfinished {
         Unfinished {
+            in_use: context.lock_owner(),
             guarded: Vec::new(),
             rolled_back,
             orphans,
@@ -69,6 +78,7 @@ impl Database {
     /// whose locks are not to be had is undone at once.
     pub(super) fn leave_unfinished(&self, guarded: Vec<Undoing>, mut unfinished: Unfinished) -> Result<()> {
         let tables = self.tables_by_unit();
+        unfinished.in_use.lock(Resource::Database(self.id), Mode::S)?;
         for Undoing { mut loser, locks } in guarded.into_iter().rev() {
             let guard = loser.guard.take().unwrap_or_default();
             self.storage.log.restore_reserve(&mut loser.chain, guard.reserve_bytes);
@@ -118,6 +128,23 @@ impl Database {
                 .iter()
                 .all(|row| owner.try_write_lock(self.id, WriteLock::Row { table, unit, row: *row })),
         })
+    }
+
+    /// Returns when nothing is left to recover: ends the recovery, or waits for whoever is ending it.
+    pub fn wait_for_recovery(&self) {
+        if self.is_recovering() && self.finish_recovery(&|| true).is_err() {
+            // Whoever ends recoveries in the background meets the same error, and says so.
+        }
+    }
+
+    /// Recovery has failed: the database may be dropped or restored, but what was not undone stays locked.
+    pub(crate) fn abandon_recovery(&self) {
+        if let Some(unfinished) = self.unfinished.lock().as_ref() {
+            let owners = unfinished.guarded.iter().map(|(_, locks)| locks);
+            owners
+                .chain([&unfinished.in_use])
+                .for_each(|owner| owner.unlock(Resource::Database(self.id)));
+        }
     }
 
     /// Ends the recovery of a database that is open already: undo, the checkpoint, the error log. Stops after a change when

@@ -105,6 +105,7 @@ impl Instance {
             slot.set_state(DatabaseState::Suspect);
         }
         database.storage.log.close();
+        database.abandon_recovery();
     }
 }
 

@@ -71,6 +71,13 @@ impl DatabaseSlot {
         *self.state.write() = state;
     }
 
+    /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
+    pub fn wait_for_recovery(&self) {
+        if let DatabaseState::Online(database) = self.state() {
+            database.wait_for_recovery();
+        }
+    }
+
     /// The open database. Errors: 926, 927, 942, 945 by its state.
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();

@@ -196,7 +196,7 @@ pub fn analyse_and_redo(
         if record.lsn >= redo_start {
             redo.meet(&record)?;
         }
-        if redo.done.records % PROGRESS_RECORDS == 0 {
+        if redo.done.records.is_multiple_of(PROGRESS_RECORDS) {
             progress(scan.position());
         }
     }

@@ -45,7 +45,7 @@ pub fn redo_noting_damage(
             break;
         }
         redo.meet(&record)?;
-        if redo.done.records % PROGRESS_RECORDS == 0 {
+        if redo.done.records.is_multiple_of(PROGRESS_RECORDS) {
             progress(scan.position());
         }
     }

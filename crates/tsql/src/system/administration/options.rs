@@ -240,6 +240,7 @@ fn take_offline(
             host.change_database("master")?;
         }
         clear_others(context, host, &database, termination)?;
+        database.wait_for_recovery();
         let resource = Resource::Database(database.id);
         let engine = context.engine.borrow();
         if !engine.locks().try_lock(resource, Mode::X) {
