@@ -11,10 +11,11 @@ use tds::token::TokenWriter;
 use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
 use crate::credentials::verify_password;
 use crate::handshake::{self, Introduced};
-use crate::inbox::{self, Signals};
+use crate::inbox::{Inbox, Signals};
 use crate::notices;
 use crate::procedures::PreparedStatements;
 use crate::session::Session;
+use crate::watcher::Watcher;
 
 /// What the listener knows of a new connection.
 pub(crate) struct Connection<'a, B: Backend> {
@@ -22,6 +23,7 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) stream: TcpStream,
     pub(crate) address: String,
     pub(crate) signals: Arc<Signals>,
+    pub(crate) watcher: &'a Watcher,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
     pub(crate) over_limit: Option<usize>,
@@ -138,29 +140,31 @@ impl<B: Backend> Connection<'_, B> {
         let mut stream = &self.stream;
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
-        let inbox = accepted.and_then(|()| self.stream.try_clone()).and_then(|reading| {
-            let name = format!("tds-reader-{spid}");
-            inbox::start(reading, packets, pending, Arc::clone(&self.signals), name)
-        });
-        match inbox {
-            Ok(inbox) => Session {
-                backend: self.backend,
-                inner,
-                server_name: identity.server_name,
-                spid,
-                address: self.address,
-                tokens,
-                stream: &mut stream,
-                signals: self.signals,
-                prepared: PreparedStatements::default(),
-                acknowledged: 0,
-                attention_messages: 0,
+        let reading = accepted.and_then(|()| self.stream.try_clone());
+        let inbox = match reading {
+            Ok(reading) => Arc::new(Inbox::new(reading, packets, &pending, Arc::clone(&self.signals))),
+            Err(error) => {
+                self.log(&format!(
+                    "The connection failed after the login: {error}. [CLIENT: {}]",
+                    self.address
+                ));
+                return;
             }
-            .run(&inbox),
-            Err(error) => self.log(&format!(
-                "The connection failed after the login: {error}. [CLIENT: {}]",
-                self.address
-            )),
+        };
+        let _watching = self.watcher.watch(&inbox);
+        Session {
+            backend: self.backend,
+            inner,
+            server_name: identity.server_name,
+            spid,
+            address: self.address,
+            tokens,
+            stream: &mut stream,
+            signals: self.signals,
+            prepared: PreparedStatements::default(),
+            acknowledged: 0,
+            attention_messages: 0,
         }
+        .run(&inbox);
     }
 }

@@ -1,16 +1,21 @@
-//! The reading half of a connection: its own thread, so that ATTENTION and a vanished client are noticed while a request
-//! runs.
+//! The reading half of a connection.
 //!
-//! Invariant: an ATTENTION is counted and the cancel flag set before its message enters the channel. The session clears
-//! the flag before a request and only then looks at the count, so no ATTENTION is lost and none hits the wrong request.
+//! A session reads its own requests: a hand-over from another thread would cost every short request two switches of
+//! threads, more than its execution. While a request runs, one watcher for all connections looks at the sockets of those
+//! that run long, so that ATTENTION and a vanished client are noticed.
+//!
+//! Invariant: whoever reads holds the lock, and reads without the session only what is there to be read.
+//! Invariant: an ATTENTION is counted and the cancel flag set before its message can be taken. The session clears the flag
+//! before a request and only then looks at the count, so no ATTENTION is lost and none hits the wrong request.
 
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tds::{Message, PacketError, PacketReader, PacketType};
 
 /// Messages read ahead of the session at most; a client without MARS has one request and its ATTENTION under way.
@@ -19,7 +24,7 @@ const MESSAGES_AHEAD_MAX: usize = 4;
 /// Bytes read from the socket at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// What the reader, the session and the listener tell each other.
+/// What those who read, the session and the listener tell each other.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     cancel: OnceLock<Arc<AtomicBool>>,
@@ -86,67 +91,125 @@ impl Signals {
     }
 }
 
-/// What the reader hands to the session. After `Broken` nothing follows.
+/// What the session takes. After `Broken` nothing follows.
 pub(crate) enum Inbound {
     Message(Message),
     Broken(PacketError),
 }
 
-/// Starts the reader. `pending` are bytes that came in one piece with the login.
-pub(crate) fn start(
+/// The socket's reading half, and what was read ahead of the session.
+pub(crate) struct Inbox {
     stream: TcpStream,
-    mut packets: PacketReader,
-    pending: Vec<u8>,
     signals: Arc<Signals>,
-    name: String,
-) -> std::io::Result<Receiver<Inbound>> {
-    let (sender, receiver) = sync_channel(MESSAGES_AHEAD_MAX);
-    thread::Builder::new().name(name).spawn(move || {
-        if deliver(&mut packets, &pending, &signals, &sender) {
-            read_loop(stream, packets, &signals, &sender);
-        }
-        signals.end_of_stream();
-    })?;
-    Ok(receiver)
+    reading: Mutex<Reading>,
+    /// Odd while a request runs; another number for each request.
+    turn: AtomicU64,
 }
 
-fn read_loop(mut stream: TcpStream, mut packets: PacketReader, signals: &Signals, sender: &SyncSender<Inbound>) {
-    let mut buffer = vec![0; READ_BYTES];
-    loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(count) => {
-                if !deliver(&mut packets, buffer.get(..count).unwrap_or_default(), signals, sender) {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
-        }
-    }
+struct Reading {
+    packets: PacketReader,
+    ready: VecDeque<Inbound>,
+    ended: bool,
+    buffer: Vec<u8>,
 }
 
-/// Passes on every message `input` completes; false when there is no point in reading further.
-fn deliver(packets: &mut PacketReader, mut input: &[u8], signals: &Signals, sender: &SyncSender<Inbound>) -> bool {
-    while !input.is_empty() {
-        let inbound = match packets.next(&mut input) {
-            Ok(None) => continue,
-            Ok(Some(message)) => {
-                if message.kind == PacketType::Attention {
-                    signals.attention();
-                }
-                Inbound::Message(message)
-            }
-            Err(error) => {
-                signals.abandon();
-                // A session that already ended does not listen; there is nobody else to tell.
-                let _ = sender.send(Inbound::Broken(error));
-                return false;
-            }
+impl Inbox {
+    /// `pending` are bytes that came in one piece with the login.
+    pub(crate) fn new(stream: TcpStream, packets: PacketReader, pending: &[u8], signals: Arc<Signals>) -> Inbox {
+        let mut reading = Reading {
+            packets,
+            ready: VecDeque::new(),
+            ended: false,
+            buffer: vec![0; READ_BYTES],
         };
-        if sender.send(inbound).is_err() {
-            return false;
+        reading.take(pending, &signals);
+        Inbox {
+            stream,
+            signals,
+            reading: Mutex::new(reading),
+            turn: AtomicU64::new(0),
         }
     }
-    true
+
+    /// The next message; waits for it. None when the client has gone.
+    pub(crate) fn next(&self) -> Option<Inbound> {
+        let mut reading = self.reading.lock();
+        loop {
+            if let Some(inbound) = reading.ready.pop_front() {
+                return Some(inbound);
+            }
+            if reading.ended {
+                return None;
+            }
+            reading.read(&self.stream, &self.signals);
+        }
+    }
+
+    /// A request begins to run, or is over.
+    pub(crate) fn turn(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of the request that runs.
+    pub(crate) fn running(&self) -> Option<u64> {
+        Some(self.turn.load(Ordering::Relaxed)).filter(|turn| turn % 2 == 1)
+    }
+
+    /// Reads what is there, without waiting, while a request runs.
+    pub(crate) fn look(&self) {
+        // The session holds the lock when it reads itself: then its request is over.
+        let Some(mut reading) = self.reading.try_lock() else {
+            return;
+        };
+        if !reading.ended && reading.ready.len() < MESSAGES_AHEAD_MAX && is_readable(&self.stream) {
+            reading.read(&self.stream, &self.signals);
+        }
+    }
+}
+
+impl Reading {
+    fn read(&mut self, mut stream: &TcpStream, signals: &Signals) {
+        match stream.read(&mut self.buffer) {
+            Ok(0) => self.end(signals),
+            Ok(count) => {
+                let buffer = std::mem::take(&mut self.buffer);
+                self.take(buffer.get(..count).unwrap_or_default(), signals);
+                self.buffer = buffer;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => self.end(signals),
+        }
+    }
+
+    fn end(&mut self, signals: &Signals) {
+        self.ended = true;
+        signals.end_of_stream();
+    }
+
+    /// Keeps every message that `input` completes.
+    fn take(&mut self, mut input: &[u8], signals: &Signals) {
+        while !input.is_empty() && !self.ended {
+            match self.packets.next(&mut input) {
+                Ok(None) => {}
+                Ok(Some(message)) => {
+                    if message.kind == PacketType::Attention {
+                        signals.attention();
+                    }
+                    self.ready.push_back(Inbound::Message(message));
+                }
+                Err(error) => {
+                    signals.abandon();
+                    self.ready.push_back(Inbound::Broken(error));
+                    self.ended = true;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a read would not wait: there are bytes, or the stream has ended.
+fn is_readable(stream: &TcpStream) -> bool {
+    let mut sockets = [PollFd::new(stream, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut sockets, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Server (accept thread) -> connection thread: handshake -> login -> session loop -> Backend
-//!                             reader thread:   bytes -> messages -> channel; ATTENTION -> cancel flag
+//!                             watcher thread:  ATTENTION while a request runs -> cancel flag
 //! ```
 //!
 //! What executes the requests stands behind the [`Backend`] and [`BackendSession`] traits, so this crate knows the
@@ -23,6 +23,7 @@ mod notices;
 mod procedures;
 mod results;
 mod session;
+mod watcher;
 
 pub use backend::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, SessionRequest, Stop};
 pub use listener::{Server, ServerOptions};

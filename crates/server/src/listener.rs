@@ -14,6 +14,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::backend::Backend;
 use crate::connection::Connection;
 use crate::inbox::Signals;
+use crate::watcher::Watcher;
 
 /// Connections accepted beyond the limit, only to be told about it.
 const CONNECTIONS_TO_REFUSE_MAX: usize = 16;
@@ -58,6 +59,7 @@ struct Registry {
     last_number: AtomicU64,
     changed: Condvar,
     stopping: AtomicBool,
+    watcher: Arc<Watcher>,
 }
 
 impl Registry {
@@ -83,7 +85,7 @@ impl Registry {
 
     fn leave(&self, number: u64) {
         if let Some(open) = self.open.lock().remove(&number) {
-            // The reader thread holds the socket too; this wakes it. A socket already closed needs no waking.
+            // The session holds the socket too until it is dropped. A socket already closed needs no closing.
             let _ = open.stream.shutdown(Shutdown::Both);
         }
         self.changed.notify_all();
@@ -107,6 +109,7 @@ pub struct Server {
     registry: Arc<Registry>,
     local_address: SocketAddr,
     accepting: Option<JoinHandle<()>>,
+    watching: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -115,6 +118,7 @@ impl Server {
         let listener = TcpListener::bind(options.address)?;
         let local_address = listener.local_addr()?;
         let registry = Arc::new(Registry::default());
+        let watching = registry.watcher.start()?;
         let shared = Arc::clone(&registry);
         let accepting = thread::Builder::new()
             .name("tds-accept".to_owned())
@@ -123,6 +127,7 @@ impl Server {
             registry,
             local_address,
             accepting: Some(accepting),
+            watching: Some(watching),
         })
     }
 
@@ -147,6 +152,16 @@ impl Server {
                 let _ = accepting.join();
             }
         }
+        let all_ended = self.end_sessions(grace);
+        self.registry.watcher.stop();
+        if let Some(watching) = self.watching.take() {
+            // A watcher that failed has nothing more to tell.
+            let _ = watching.join();
+        }
+        all_ended
+    }
+
+    fn end_sessions(&self, grace: Duration) -> bool {
         for open in self.registry.open.lock().values() {
             open.signals.close_after_request();
             // The other side may be gone already.
@@ -223,6 +238,7 @@ fn admit<B: Backend>(
                     stream,
                     address: address.ip().to_string(),
                     signals,
+                    watcher: &owner.watcher,
                     login_timeout,
                     over_limit: over.then_some(connections_max),
                 }

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
@@ -11,7 +10,7 @@ use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, Tra
 
 use crate::backend::{Backend, BackendSession, ResultSink};
 use crate::handshake::packet_sentence;
-use crate::inbox::{Inbound, Signals};
+use crate::inbox::{Inbound, Inbox, Signals};
 use crate::notices;
 use crate::procedures::{self, PreparedStatements};
 use crate::results::Results;
@@ -29,21 +28,26 @@ pub(crate) struct Session<'a, B: Backend> {
     pub(crate) prepared: PreparedStatements,
     /// ATTENTIONs answered so far; each is answered once.
     pub(crate) acknowledged: u64,
-    /// ATTENTION messages taken from the channel so far.
+    /// ATTENTION messages taken from the inbox so far.
     pub(crate) attention_messages: u64,
 }
 
 impl<B: Backend> Session<'_, B> {
     /// Serves requests until the client leaves, breaks the protocol, or an error ends the session.
-    pub(crate) fn run(mut self, inbox: &Receiver<Inbound>) {
-        while let Ok(inbound) = inbox.recv() {
+    pub(crate) fn run(mut self, inbox: &Inbox) {
+        while let Some(inbound) = inbox.next() {
             let goes_on = match inbound {
                 Inbound::Broken(error) => {
                     self.report_broken(&error);
                     false
                 }
                 Inbound::Message(message) if message.kind == PacketType::Attention => self.serve_attention(),
-                Inbound::Message(message) => self.serve(&message),
+                Inbound::Message(message) => {
+                    inbox.turn();
+                    let goes_on = self.serve(&message);
+                    inbox.turn();
+                    goes_on
+                }
             };
             if !goes_on {
                 break;
