@@ -20,9 +20,10 @@ PROGRAM = Path(os.environ.get("VLFLAB", ROOT / "target" / "debug" / "vlflab"))
 class Server:
     """The real program on a folder of its own; use it in a `with` statement."""
 
-    def __init__(self, sql_version="2022", log_policy="native"):
+    def __init__(self, sql_version="2022", log_policy="native", sample_options=None):
         self.sql_version = sql_version
         self.log_policy = log_policy
+        self.sample_options = sample_options
         (ROOT / "target").mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="clients-", dir=ROOT / "target"))
         self.process = None
@@ -48,6 +49,13 @@ class Server:
     def is_up(self):
         return self.process.poll() is None
 
+    def sample(self, *options):
+        """Makes the sample Credit in the folder, before the server starts."""
+        command = [PROGRAM, "sample", "credit", "--data", self.folder, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+
     def wait_for_end(self, seconds=30):
         self.process.stdin.close()
         self.process.stdout.close()
@@ -65,6 +73,8 @@ class Server:
         return done.stdout
 
     def __enter__(self):
+        if self.sample_options is not None:
+            self.sample(*self.sample_options)
         return self.start()
 
     def __exit__(self, *_):

@@ -60,6 +60,7 @@ CLIENTS = [
 ACCEPTANCE = [
     ("recovery by FreeTDS", freetds_missing, [sys.executable, HERE / "recovery.py", "freetds"]),
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
+    ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
     ("published scripts", freetds_missing, [PYTHON if PYTHON.exists() else sys.executable, HERE / "published.py"]),
 ]
 
