@@ -1,9 +1,10 @@
-//! How fast a table grows by INSERT ... SELECT from itself, and how fast it is read: `cargo run --release --example doubling`.
+//! How fast a table grows by INSERT ... SELECT from itself, and how fast it is read:
+//! `cargo run --release -p vlflab-tsql --example doubling [rows [inserts]]`.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
-use support::{timed, with_session};
+use support::{cpu_micros, timed, with_session};
 use tsql::session::Session;
 
 fn main() {
@@ -25,12 +26,23 @@ fn measure(session: &mut Session) {
     let double = "insert charge (member_no, provider_no, charge_dt, charge_amt, charge_code)
          select member_no, provider_no, charge_dt + 30, charge_amt, charge_code from charge";
     let mut rows = 1.0;
-    while rows < 1_500_000.0 {
+    let rows_max: f64 = std::env::args()
+        .nth(1)
+        .map_or(1_500_000.0, |rows| rows.parse().unwrap());
+    while rows < rows_max {
+        let before = cpu_micros();
         let micros = timed(session, double);
         if rows > 100_000.0 {
-            println!("{rows:9} rows inserted at {:10.0} rows/s", rows / micros * 1e6);
+            let cpu_ns = (cpu_micros() - before) / rows * 1e3;
+            println!(
+                "{rows:9} rows inserted at {:10.0} rows/s, {cpu_ns:5.0} ns of processor time per row",
+                rows / micros * 1e6
+            );
         }
         rows *= 2.0;
+    }
+    if std::env::args().nth(2).is_some_and(|only| only == "inserts") {
+        return;
     }
     let reads = [
         ("count", "declare @n int select @n = count(*) from charge"),

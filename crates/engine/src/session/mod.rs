@@ -10,8 +10,10 @@
 //! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback).
 
 mod definition;
+mod parts;
 mod table;
 
+pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
 use crate::database::Database;

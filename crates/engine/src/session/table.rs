@@ -17,7 +17,7 @@ use crate::store::{
     Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch, TreeFill,
     TreeScan,
 };
-use crate::types::{RowLayout, Value, encode_key};
+use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_key, encode_key_part};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A range of encoded keys.
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-enum Rows {
+pub(super) enum Rows {
     Heap(Heap),
     Tree(Tree),
 }
@@ -87,6 +87,10 @@ impl Table {
         &self.database
     }
 
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// Its catalog object.
     pub fn object(&self) -> &Arc<CatalogObject> {
         &self.object
@@ -104,7 +108,7 @@ impl Table {
 
     /// Readers that wait for row locks also declare themselves on the table: a writer whose row locks have become one table
     /// lock is seen only there. All of them keep the database from being dropped.
-    fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
+    pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
         locks.lock(Resource::Database(self.database.id), Mode::S)?;
         match mode {
             ReadMode::Committed => self.lock(locks, Mode::IS),
@@ -293,10 +297,16 @@ impl Table {
             Rows::Heap(heap) => FillTarget::Heap(HeapFill::new(heap)),
             Rows::Tree(tree) => FillTarget::Tree(tree, Some(TreeFill::new(tree))),
         };
+        let index = self.definition().clustered();
+        let directions = index.map(IndexDefinition::directions).unwrap_or_default();
+        let columns = index.map_or(&[][..], |index| &index.keys[..]);
         Some(TableFill {
             table: self,
             target,
             row: Vec::new(),
+            key: Vec::new(),
+            key_columns: columns.iter().map(|&(column, _)| column).zip(directions).collect(),
+            is_unique: index.is_none_or(|index| index.unique),
         })
     }
 
@@ -309,7 +319,7 @@ impl Table {
     fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(16);
         for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {
-            crate::types::encode_key_part(&values[column], direction, &mut key);
+            encode_key_part(&values[column], direction, &mut key);
         }
         if !index.unique {
             key.extend_from_slice(suffix);
@@ -490,36 +500,60 @@ pub struct TableFill<'t> {
     table: &'t Table,
     target: FillTarget<'t>,
     row: Vec<u8>,
+    key: Vec<u8>,
+    key_columns: Vec<(usize, KeyDirection)>,
+    is_unique: bool,
 }
 
 impl TableFill<'_> {
     /// Adds a row. It exists once [`TableFill::finish`] has returned.
     pub fn push(&mut self, session: &mut Session, values: &[Value]) -> Result<()> {
-        let table = self.table;
-        table.layout.encode(values, &mut self.row)?;
-        let row = &self.row;
-        let target = &mut self.target;
-        session.write(&table.database, |ctx| match target {
-            FillTarget::Heap(fill) => fill.push(ctx, row).map(|_| ()),
-            FillTarget::Tree(tree, fill) => {
-                let index = table.clustered_index()?;
-                let key = table.key_of(index, values, &uniquifier(ctx));
-                if let Some(filling) = fill {
-                    if filling.push(ctx, &key, row)? {
-                        return Ok(());
-                    }
-                    // Keys that do not rise go in one by one from here on.
-                    if let Some(filling) = fill.take() {
-                        filling.finish(ctx)?;
-                    }
-                }
-                if tree.insert(ctx, &key, row)? {
-                    Ok(())
-                } else {
-                    Err(table.duplicate(index, values))
-                }
-            }
+        let mut row = std::mem::take(&mut self.row);
+        let encoded = self.table.layout.encode(values, &mut row);
+        let outcome = encoded.and_then(|()| session.write(&self.table.database, |ctx| self.push_row(ctx, &row)));
+        self.row = row;
+        outcome
+    }
+
+    /// Adds encoded rows of the table's layout, in their order.
+    ///
+    /// Errors: as for [`Table::insert`].
+    pub fn push_rows(&mut self, session: &mut Session, rows: &EncodedRows) -> Result<()> {
+        session.write(&self.table.database, |ctx| {
+            (0..rows.len()).try_for_each(|index| self.push_row(ctx, rows.get(index).unwrap_or_default()))
         })
+    }
+
+    fn push_row(&mut self, ctx: &mut StoreContext<'_>, row: &[u8]) -> Result<()> {
+        let fill = match &mut self.target {
+            FillTarget::Heap(fill) => return fill.push(ctx, row).map(|_| ()),
+            FillTarget::Tree(_, fill) => fill,
+        };
+        self.key.clear();
+        for &(column, direction) in &self.key_columns {
+            encode_key_part(&self.table.layout.column(row, column)?, direction, &mut self.key);
+        }
+        if !self.is_unique {
+            self.key.extend_from_slice(&uniquifier(ctx));
+        }
+        if let Some(filling) = fill {
+            if filling.push(ctx, &self.key, row)? {
+                return Ok(());
+            }
+            // Keys that do not rise go in one by one from here on.
+            if let Some(filling) = fill.take() {
+                filling.finish(ctx)?;
+            }
+        }
+        let FillTarget::Tree(tree, _) = &self.target else {
+            return Ok(());
+        };
+        if tree.insert(ctx, &self.key, row)? {
+            return Ok(());
+        }
+        let mut values = Vec::new();
+        self.table.layout.decode_into(row, &mut values)?;
+        Err(self.table.duplicate(self.table.clustered_index()?, &values))
     }
 
     /// Writes what is not written yet.

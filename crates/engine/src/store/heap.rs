@@ -74,6 +74,11 @@ impl Heap {
         self.root
     }
 
+    /// Pages handed out to the heap so far.
+    pub fn page_count(&self) -> u64 {
+        self.space.page_counts().1
+    }
+
     pub(super) fn object_space(&self) -> &Arc<ObjectSpace> {
         &self.space
     }

@@ -102,6 +102,10 @@ pub struct HeapScan<'s> {
     /// Pages that rows are being added to, and the slots they had when the scan began.
     limits: [(PageId, u16); 2],
     collects_hints: bool,
+    /// Pages that somebody may be changing are noted here and not read.
+    put_aside: Option<Vec<PageId>>,
+    /// Only this page is read.
+    only: Option<PageId>,
     copy: Box<[u8; PAGE_BYTES]>,
 }
 
@@ -131,8 +135,55 @@ impl<'s> HeapScan<'s> {
             end,
             limits,
             collects_hints,
+            put_aside: None,
+            only: None,
             copy: Box::new([0; PAGE_BYTES]),
         })
+    }
+
+    /// A scan of the same rows from the start.
+    pub fn fork(&self) -> HeapScan<'s> {
+        HeapScan {
+            heap: self.heap.clone(),
+            position: Position { extent: 0, page: 0 },
+            put_aside: None,
+            only: None,
+            copy: Box::new([0; PAGE_BYTES]),
+            ..*self
+        }
+    }
+
+    /// Extents that the scan goes through.
+    pub fn extent_count(&self) -> usize {
+        self.end.extent + 1
+    }
+
+    /// Narrows the scan to some extents of its own.
+    pub fn narrow(&mut self, extents: std::ops::Range<usize>) {
+        self.position = self.position.max(Position {
+            extent: extents.start,
+            page: 0,
+        });
+        self.end = self.end.min(Position {
+            extent: extents.end,
+            page: 0,
+        });
+    }
+
+    /// Narrows the scan to one page.
+    pub fn narrow_to_page(&mut self, page: PageId) {
+        self.only = Some(page);
+        self.end = self.position;
+    }
+
+    /// From now on, pages that would have to be waited for are left out and noted.
+    pub fn put_aside_unsettled(&mut self) {
+        self.put_aside = Some(Vec::new());
+    }
+
+    /// The pages left out so far.
+    pub fn take_put_aside(&mut self) -> Vec<PageId> {
+        self.put_aside.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Reads the next page's rows into `batch`; false at the end. A page may have none.
@@ -142,6 +193,9 @@ impl<'s> HeapScan<'s> {
     pub fn next_page(&mut self, batch: &mut RowBatch) -> Result<bool> {
         batch.bytes.clear();
         batch.rows.clear();
+        if let Some(only) = self.only.take() {
+            return self.copy_page(only, batch);
+        }
         loop {
             let space = self.heap.object_space();
             let Some((id, at)) = space.page_from(self.position, self.end) else {
@@ -194,6 +248,10 @@ impl<'s> HeapScan<'s> {
             ReadMode::Committed => is_settled,
             ReadMode::Locked(_) => false,
         };
+        if !needs_no_lock && let Some(put_aside) = &mut self.put_aside {
+            put_aside.push(id);
+            return Ok(true);
+        }
         if needs_no_lock {
             batch.bytes.extend_from_slice(&self.copy[..used]);
             self.take_rows(limit, batch)?;

@@ -16,10 +16,12 @@ mod decimal;
 mod key;
 mod row;
 mod sql_type;
+mod transfer;
 mod value;
 
 pub use decimal::{Decimal, POWERS_OF_TEN};
 pub use key::{KeyDirection, encode_key, encode_key_part};
 pub use row::{ROW_BYTES_MAX, RowLayout};
 pub use sql_type::{Length, SqlType};
+pub use transfer::{ColumnSource, EncodedRows, RowTransfer};
 pub use value::Value;

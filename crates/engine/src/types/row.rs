@@ -22,13 +22,13 @@ use crate::error::{Error, Result};
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
 pub const ROW_BYTES_MAX: usize = 8_060;
 /// The status bytes that the page adds.
-const STATUS_BYTES: usize = 2;
+pub(super) const STATUS_BYTES: usize = 2;
 /// Offset of the first fixed column.
 const FIXED_START: usize = 2;
 
 /// Where a column's bytes are.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+pub(super) enum Place {
     /// At this offset from the row's start.
     Fixed { offset: usize, bytes: usize },
     /// The n-th variable column.
@@ -38,8 +38,8 @@ enum Place {
 /// How the columns of one table lie in its rows. Cheap to share, built once per table version.
 #[derive(Clone, Debug)]
 pub struct RowLayout {
-    columns: Vec<(SqlType, Place)>,
-    fixed_end: usize,
+    pub(super) columns: Vec<(SqlType, Place)>,
+    pub(super) fixed_end: usize,
     variable_count: usize,
 }
 
@@ -197,6 +197,21 @@ impl RowLayout {
         }
     }
 
+    /// Overwrites a fixed column of an encoded row with a value that is not NULL.
+    ///
+    /// # Errors
+    /// 3624 when the column is not fixed, or the value not of its type.
+    pub fn patch_fixed(&self, row: &mut [u8], column: usize, value: &Value) -> Result<()> {
+        let slot = match self.columns.get(column) {
+            Some(&(sql_type, Place::Fixed { offset, bytes })) if value.belongs_to(sql_type) => {
+                row.get_mut(offset..offset + bytes).map(|slot| (slot, sql_type))
+            }
+            _ => None,
+        };
+        let (slot, sql_type) = slot.ok_or_else(|| Error::assertion("a column that cannot be patched"))?;
+        put_fixed(slot, sql_type, value)
+    }
+
     /// The values of all columns, into a buffer that is reused from row to row.
     ///
     /// # Errors
@@ -214,12 +229,12 @@ fn damaged() -> Error {
     Error::damaged_row("the offsets or the null bitmap reach beyond the row")
 }
 
-fn put_u16(row: &mut [u8], offset: usize, number: usize) {
+pub(super) fn put_u16(row: &mut [u8], offset: usize, number: usize) {
     // Offsets are below 8,060 by the check at the end of every variable column; column counts are at most 1,024.
     row[offset..offset + 2].copy_from_slice(&(number as u16).to_le_bytes());
 }
 
-fn get_u16(row: &[u8], offset: usize) -> Result<usize> {
+pub(super) fn get_u16(row: &[u8], offset: usize) -> Result<usize> {
     match row.get(offset..offset + 2) {
         Some(&[low, high]) => Ok(usize::from(u16::from_le_bytes([low, high]))),
         _ => Err(damaged()),
@@ -227,7 +242,7 @@ fn get_u16(row: &[u8], offset: usize) -> Result<usize> {
 }
 
 /// Appends a variable column's bytes.
-fn push_variable(value: &Value, sql_type: SqlType, row: &mut Vec<u8>) {
+pub(super) fn push_variable(value: &Value, sql_type: SqlType, row: &mut Vec<u8>) {
     match value {
         Value::Text(text) if sql_type.is_unicode() => row.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
         Value::Text(text) => cp1252::encode_into(text, row),
@@ -242,7 +257,7 @@ fn ticks_per_unit(scale: u8) -> u64 {
 }
 
 /// Writes a fixed column; the slot has exactly the type's width and is zero.
-fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Result<()> {
+pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Result<()> {
     let put = |slot: &mut [u8], bytes: &[u8]| {
         let count = slot.len().min(bytes.len());
         slot[..count].copy_from_slice(&bytes[..count]);

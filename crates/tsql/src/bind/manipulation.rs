@@ -622,6 +622,7 @@ impl<'a> Binder<'a> {
                     seek: None,
                     dirty: false,
                     for_update: true,
+                    degree_max: self.degree_max,
                 }));
                 clause.units.push(Unit {
                     node,

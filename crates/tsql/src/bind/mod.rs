@@ -64,6 +64,8 @@ pub struct Binder<'a> {
     recursions: usize,
     /// MAXRECURSION of the statement.
     rounds_max: u32,
+    /// MAXDOP of the statement.
+    degree_max: Option<usize>,
 }
 
 impl<'a> Binder<'a> {
@@ -78,6 +80,7 @@ impl<'a> Binder<'a> {
             line: 0,
             recursions: 0,
             rounds_max: 100,
+            degree_max: None,
         }
     }
 

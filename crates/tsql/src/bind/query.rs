@@ -76,12 +76,15 @@ impl<'a> Binder<'a> {
         if let Some(words) = &query.for_clause {
             return Err(not_supported(&format!("FOR {words}")));
         }
-        if let Some(hint) = query.hints.iter().find(|hint| hint.name == "MAXRECURSION") {
-            self.rounds_max = hint
-                .value
-                .as_ref()
-                .and_then(|value| value.trim().parse().ok())
-                .unwrap_or(100);
+        let hint = |name: &str| {
+            let hint = query.hints.iter().find(|hint| hint.name == name);
+            hint.and_then(|hint| hint.value.as_ref())
+        };
+        if let Some(value) = hint("MAXRECURSION") {
+            self.rounds_max = value.trim().parse().unwrap_or(100);
+        }
+        if let Some(value) = hint("MAXDOP") {
+            self.degree_max = value.trim().parse().ok();
         }
         let visible = self.ctes.len();
         for definition in &query.common_table_expressions {

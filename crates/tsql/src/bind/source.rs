@@ -80,6 +80,7 @@ impl<'a> Binder<'a> {
             seek: None,
             dirty: hint(&["NOLOCK", "READUNCOMMITTED"]),
             for_update: hint(&["UPDLOCK", "XLOCK", "TABLOCKX"]),
+            degree_max: self.degree_max,
         }));
         Ok(BoundSource {
             node,

@@ -12,17 +12,94 @@ use super::{Context, subquery};
 use crate::ast::ComparisonOperator;
 use crate::functions::{Call, Implementation};
 use crate::messages;
-use crate::plan::{Condition, Expr, ExprKind};
+use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
 use crate::scalar::convert::convert;
 use crate::scalar::like::Pattern;
 
+/// What an expression may ask for beside its row.
+pub trait Surroundings {
+    /// The value of a variable.
+    fn variable(&self, slot: usize) -> Value;
+
+    /// A value captured for the subquery that is running.
+    fn parameter(&self, index: usize) -> Value;
+
+    /// Calls a function with the values of its arguments.
+    ///
+    /// # Errors
+    /// Those of the function.
+    fn call(&self, implementation: Implementation, arguments: &[Expr], result: SqlType, row: &[Value])
+    -> Result<Value>;
+
+    /// The value of a subquery.
+    ///
+    /// # Errors
+    /// Those of the subquery.
+    fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value>;
+
+    /// The truth of a condition on a subquery's rows.
+    ///
+    /// # Errors
+    /// Those of the subquery.
+    fn test_rows(&self, condition: &Condition, row: &[Value]) -> Result<Option<bool>>;
+}
+
+impl Surroundings for Context<'_> {
+    fn variable(&self, slot: usize) -> Value {
+        Context::variable(self, slot)
+    }
+
+    fn parameter(&self, index: usize) -> Value {
+        Context::parameter(self, index)
+    }
+
+    fn call(
+        &self,
+        implementation: Implementation,
+        arguments: &[Expr],
+        result: SqlType,
+        row: &[Value],
+    ) -> Result<Value> {
+        let values = arguments
+            .iter()
+            .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        implementation(&Call {
+            context: self,
+            values: &values,
+            expressions: arguments,
+            result,
+        })
+    }
+
+    fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
+        subquery::scalar(query, row, self)
+    }
+
+    fn test_rows(&self, condition: &Condition, row: &[Value]) -> Result<Option<bool>> {
+        match condition {
+            Condition::Exists(query) => Ok(Some(subquery::exists(query, row, self)?)),
+            Condition::Quantified {
+                operand,
+                operator,
+                quantifier,
+                subquery,
+            } => {
+                let value = evaluate(operand, row, self)?;
+                subquery::quantified(&value, *operator, *quantifier, subquery, row, self)
+            }
+            other => test(other, row, self),
+        }
+    }
+}
+
 /// The value of an expression.
 ///
 /// # Errors
 /// Those of the operators and functions in it.
-pub fn evaluate<'v>(expression: &'v Expr, row: &'v [Value], context: &Context<'_>) -> Result<Cow<'v, Value>> {
+pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context: &S) -> Result<Cow<'v, Value>> {
     Ok(match &expression.kind {
         ExprKind::Constant(value) => Cow::Borrowed(value),
         ExprKind::Column(index) => match row.get(*index) {
@@ -76,39 +153,19 @@ pub fn evaluate<'v>(expression: &'v Expr, row: &'v [Value], context: &Context<'_
         ExprKind::Function {
             implementation,
             arguments,
-        } => Cow::Owned(call(*implementation, arguments, expression.sql_type, row, context)?),
-        ExprKind::Subquery(query) => Cow::Owned(subquery::scalar(query, row, context)?),
+        } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
+        ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
 }
 
-/// Calls a function with the values of its arguments.
-fn call(
-    implementation: Implementation,
-    arguments: &[Expr],
-    result: SqlType,
-    row: &[Value],
-    context: &Context<'_>,
-) -> Result<Value> {
-    let values = arguments
-        .iter()
-        .map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
-    let values = values.collect::<Result<Vec<_>>>()?;
-    implementation(&Call {
-        context,
-        values: &values,
-        expressions: arguments,
-        result,
-    })
-}
-
-fn evaluate_conversion(
+fn evaluate_conversion<S: Surroundings>(
     expression: &Expr,
     operand: &Expr,
     style: Option<&Expr>,
     or_null: bool,
     row: &[Value],
-    context: &Context<'_>,
+    context: &S,
 ) -> Result<Value> {
     let value = evaluate(operand, row, context)?;
     let style = match style {
@@ -128,7 +185,7 @@ fn evaluate_conversion(
 ///
 /// # Errors
 /// Those of the expressions in it.
-pub fn holds(condition: &Condition, row: &[Value], context: &Context<'_>) -> Result<bool> {
+pub fn holds<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) -> Result<bool> {
     Ok(test(condition, row, context)? == Some(true))
 }
 
@@ -136,7 +193,7 @@ pub fn holds(condition: &Condition, row: &[Value], context: &Context<'_>) -> Res
 ///
 /// # Errors
 /// Those of the expressions in it.
-pub fn test(condition: &Condition, row: &[Value], context: &Context<'_>) -> Result<Option<bool>> {
+pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) -> Result<Option<bool>> {
     Ok(match condition {
         Condition::Constant(truth) => *truth,
         Condition::And(parts) => {
@@ -177,16 +234,7 @@ pub fn test(condition: &Condition, row: &[Value], context: &Context<'_>) -> Resu
         Condition::IsDistinct(left, right) => {
             Some(!same(&*evaluate(left, row, context)?, &*evaluate(right, row, context)?))
         }
-        Condition::Exists(query) => Some(subquery::exists(query, row, context)?),
-        Condition::Quantified {
-            operand,
-            operator,
-            quantifier,
-            subquery,
-        } => {
-            let value = evaluate(operand, row, context)?;
-            subquery::quantified(&value, *operator, *quantifier, subquery, row, context)?
-        }
+        Condition::Exists(_) | Condition::Quantified { .. } => context.test_rows(condition, row)?,
     })
 }
 
@@ -202,7 +250,7 @@ pub fn satisfies(operator: ComparisonOperator, order: Ordering) -> bool {
     }
 }
 
-fn test_list(operand: &Expr, list: &[Expr], row: &[Value], context: &Context<'_>) -> Result<Option<bool>> {
+fn test_list<S: Surroundings>(operand: &Expr, list: &[Expr], row: &[Value], context: &S) -> Result<Option<bool>> {
     let value = evaluate(operand, row, context)?;
     let mut truth = Some(false);
     for item in list {
@@ -215,12 +263,12 @@ fn test_list(operand: &Expr, list: &[Expr], row: &[Value], context: &Context<'_>
     Ok(truth)
 }
 
-fn test_like(
+fn test_like<S: Surroundings>(
     operand: &Expr,
     pattern: &Expr,
     escape: Option<&Expr>,
     row: &[Value],
-    context: &Context<'_>,
+    context: &S,
 ) -> Result<Option<bool>> {
     let text = evaluate(operand, row, context)?;
     let pattern = evaluate(pattern, row, context)?;

@@ -8,11 +8,14 @@ mod aggregate_state;
 mod context;
 mod derived;
 mod evaluate;
+mod exchange;
+pub(crate) mod gather;
 mod join;
 mod numbering;
 mod recursive;
 mod scan;
 mod set_operation;
+pub(crate) mod settle;
 mod sort;
 mod subquery;
 mod top;
@@ -20,7 +23,7 @@ mod window;
 mod window_frame;
 
 pub use context::{Context, TableVariable, Variables};
-pub use evaluate::{evaluate, holds, test};
+pub use evaluate::{Surroundings, evaluate, holds, test};
 pub use scan::locator_of;
 
 use engine::error::Result;

@@ -17,7 +17,7 @@ use crate::scalar::convert::convert;
 use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
-fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
+pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
     if scan.for_update {
         return ReadMode::Locked(Mode::U);
     }
@@ -30,7 +30,7 @@ fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
 }
 
 /// Locks the table for what the scan does.
-fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
+pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let is_serializable = context.session.options().isolation == Isolation::Serializable;
     let mode = match (scan.for_update, scan.dirty, is_serializable) {
         (true, _, false) => Mode::IX,
@@ -52,7 +52,7 @@ pub(super) fn open<'p>(
     let mode = read_mode(scan, context);
     let table = &scan.table.table;
     let Some(seek) = &scan.seek else {
-        let rows = table.scan(locks, mode)?;
+        let rows = table.scan(locks, table.effective_mode(locks, mode))?;
         return Ok(Box::new(Scan {
             node: scan,
             rows,

@@ -65,6 +65,8 @@ pub struct ScanNode {
     pub dirty: bool,
     /// UPDLOCK, XLOCK, or the target of UPDATE and DELETE.
     pub for_update: bool,
+    /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
+    pub degree_max: Option<usize>,
 }
 
 /// Kinds of joins. A right join is a left one with its sides exchanged.

@@ -9,6 +9,7 @@ use engine::session::TableFill;
 use engine::types::{SqlType, Value};
 
 use super::batch::Bound;
+use super::bulk::{ROWS_BEFORE_FILL, RowCopy};
 use super::data::{OutputRows, Verb, goes_to_client};
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
@@ -16,9 +17,6 @@ use crate::bind::{Assignment, BoundInsert, InsertRows, Target};
 use crate::exec::{Context, evaluate, open};
 use crate::plan::{Node, QueryPlan};
 use crate::session::DoneKind;
-
-/// Rows of a query that are inserted one by one before pages are filled.
-const ROWS_BEFORE_FILL: u64 = 64;
 
 impl Executor<'_> {
     /// INSERT.
@@ -104,7 +102,11 @@ impl Executor<'_> {
     fn insert_query(&mut self, bound: &BoundInsert, plan: &QueryPlan, output: &mut OutputRows) -> Result<u64> {
         let context = Context::new(self.session, &self.variables);
         let limit = self.top_limit(bound.top.as_ref())?;
-        let mut source: Box<dyn Iterator<Item = Result<Vec<Value>>>> = if reads_what_it_fills(bound, plan) {
+        let reads_itself = reads_what_it_fills(bound, plan);
+        if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
+            return self.copy_rows(&copy, bound, &context);
+        }
+        let mut source: Box<dyn Iterator<Item = Result<Vec<Value>>>> = if reads_itself {
             // Keys may fall anywhere among those still to be read, so all rows are read first.
             let mut rows = Vec::new();
             crate::exec::run(plan, &context, &mut |row| {
@@ -158,7 +160,7 @@ impl Executor<'_> {
     }
 
     /// Begins to fill pages, if the target allows it and nobody else is at work in it.
-    fn begin_fill<'t>(&self, target: &'t Target) -> Result<Option<TableFill<'t>>> {
+    pub(super) fn begin_fill<'t>(&self, target: &'t Target) -> Result<Option<TableFill<'t>>> {
         let Target::Table(table) = target else { return Ok(None) };
         let Some(fill) = table.table.fill() else {
             return Ok(None);

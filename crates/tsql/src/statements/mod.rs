@@ -14,6 +14,7 @@
 mod alias_type;
 mod alter_table;
 mod batch;
+mod bulk;
 mod callable;
 mod cursor;
 mod data;

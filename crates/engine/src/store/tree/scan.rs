@@ -8,7 +8,7 @@
 use super::super::change::{damaged, is_settled, read, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
-use super::{Tree, left_neighbour, parse};
+use super::{Tree, check_level, key_at, left_neighbour, parse};
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::LockOwner;
@@ -79,6 +79,10 @@ pub struct TreeScan<'s> {
     upper: Bound<Vec<u8>>,
     is_backward: bool,
     step: Step,
+    /// A scan going right ends before this leaf; none: at the last.
+    stop_before: PageId,
+    /// Leaves that somebody may be changing are noted here and not read, each with the leaf it had to its right.
+    put_aside: Option<Vec<(PageId, PageId)>>,
     copy: Box<[u8; PAGE_BYTES]>,
 }
 
@@ -95,6 +99,41 @@ enum Step {
 }
 
 impl Tree {
+    /// The leaves that hang on branches, from left to right, without those that split off meanwhile: these are reached from
+    /// their left neighbours. A tree of one leaf has none.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn leaves(&self, storage: &DatabaseStorage) -> Result<Vec<PageId>> {
+        let mut page = read(storage, self.root_page())?;
+        while page.view().level() > 1 {
+            let child = read(storage, self.child(storage, page.view(), page.id(), 0)?)?;
+            check_level(storage, child.view(), child.id(), page.view().level())?;
+            page = child;
+        }
+        let mut leaves = Vec::new();
+        if page.view().level() == 0 {
+            return Ok(leaves);
+        }
+        loop {
+            let view = page.view();
+            for slot in 0..view.slot_count() {
+                leaves.push(self.child(storage, view, page.id(), slot)?);
+            }
+            let next = view.next();
+            drop(page);
+            if next.is_none() {
+                return Ok(leaves);
+            }
+            page = read(storage, next)?;
+        }
+    }
+
+    /// Pages handed out to the tree so far.
+    pub fn page_count(&self) -> u64 {
+        self.space.page_counts().1
+    }
+
     /// Begins a scan of the keys between two bounds, in key order or backward.
     pub fn scan<'s>(
         &self,
@@ -113,12 +152,30 @@ impl Tree {
             upper,
             is_backward,
             step: Step::Begin,
+            stop_before: PageId::NONE,
+            put_aside: None,
             copy: Box::new([0; PAGE_BYTES]),
         }
     }
 }
 
 impl TreeScan<'_> {
+    /// Narrows a scan going right to the leaves from `first` on, up to `end` or the scan's last key.
+    pub fn narrow(&mut self, first: PageId, end: PageId) {
+        self.step = Step::Right(first);
+        self.stop_before = end;
+    }
+
+    /// From now on, leaves that would have to be waited for are left out and noted.
+    pub fn put_aside_unsettled(&mut self) {
+        self.put_aside = Some(Vec::new());
+    }
+
+    /// The leaves left out so far, each with the leaf it had to its right.
+    pub fn take_put_aside(&mut self) -> Vec<(PageId, PageId)> {
+        self.put_aside.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Ends the scan at the highest key there is now, so that a statement does not meet the rows it inserts behind it.
     ///
     /// # Errors
@@ -150,6 +207,15 @@ impl TreeScan<'_> {
             ReadMode::Committed => is_settled,
             ReadMode::Locked(_) => false,
         };
+        if !is_settled && let Some(put_aside) = &mut self.put_aside {
+            let last = view.slot_count().checked_sub(1);
+            let last_key = last.map(|slot| key_at(self.storage, view, id, slot)).transpose()?;
+            let is_past_end = last_key.is_some_and(|key| !is_within_upper(key, &self.upper));
+            let next = view.next();
+            put_aside.push((id, next));
+            self.step = self.step_right(next, is_past_end);
+            return Ok(true);
+        }
         let mut is_past_end = false;
         for index in 0..view.slot_count() {
             let slot = if self.is_backward {
@@ -174,7 +240,7 @@ impl TreeScan<'_> {
         }
         let (next, previous) = (view.next(), view.previous());
         self.step = match (is_past_end, self.is_backward) {
-            (false, false) if !next.is_none() => Step::Right(next),
+            (_, false) => self.step_right(next, is_past_end),
             (false, true) if !previous.is_none() => Step::Left {
                 neighbour: previous,
                 of: id,
@@ -182,6 +248,13 @@ impl TreeScan<'_> {
             _ => Step::End,
         };
         Ok(true)
+    }
+
+    fn step_right(&self, next: PageId, is_past_end: bool) -> Step {
+        match is_past_end || next.is_none() || next == self.stop_before {
+            true => Step::End,
+            false => Step::Right(next),
+        }
     }
 
     /// Copies the leaf the scan is to read next and tells whether all on it is committed; `None` at the end.

@@ -1,0 +1,445 @@
+//! From a stored row to the row of another table without a [`Value`] per column: bytes that stay the same are moved, and only
+//! what was computed is encoded.
+//!
+//! ```text
+//! source  | fixed columns .. | bitmap | offsets | variable columns ..
+//!             |  moved, neighbours at once        |  moved one by one
+//! target  | template: constants, bitmap, offsets  | variable columns ..
+//! ```
+//! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
+
+use super::row::{Place, RowLayout, STATUS_BYTES, get_u16, push_variable, put_fixed, put_u16};
+use super::{ROW_BYTES_MAX, Value};
+use crate::error::{Error, Result};
+
+/// Encoded rows one behind the other.
+#[derive(Default)]
+pub struct EncodedRows {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl EncodedRows {
+    /// None.
+    pub fn new() -> EncodedRows {
+        EncodedRows::default()
+    }
+
+    /// None, with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> EncodedRows {
+        EncodedRows {
+            bytes: Vec::with_capacity(bytes),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Forgets all rows from the given number on.
+    pub fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes of all rows.
+    pub fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets the rows, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn range(&self, index: usize) -> Option<std::ops::Range<usize>> {
+        let end = *self.ends.get(index)? as usize;
+        let start = match index.checked_sub(1) {
+            None => 0,
+            Some(before) => *self.ends.get(before)? as usize,
+        };
+        Some(start..end)
+    }
+
+    /// A row; `None` past the last.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        self.bytes.get(self.range(index)?)
+    }
+
+    /// A row, to be patched in place.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let range = self.range(index)?;
+        self.bytes.get_mut(range)
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: &[u8]) {
+        self.bytes.extend_from_slice(row);
+        self.ends.push(self.bytes.len() as u32);
+    }
+}
+
+/// What a column of the new row holds.
+#[derive(Clone, Debug)]
+pub enum ColumnSource {
+    /// The bytes of a column of the source row. The types must be the same, but for the length that a variable one may have.
+    Same(usize),
+    /// A value computed for each row: its place among those given.
+    Computed(usize),
+    /// The same value in every row, of the column's type.
+    Constant(Value),
+    /// Nothing yet: zero, and to be patched.
+    Later,
+}
+
+/// Fixed bytes that move together.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    from: usize,
+    to: usize,
+    bytes: usize,
+}
+
+/// How rows of one layout become rows of another.
+pub struct RowTransfer {
+    source: RowLayout,
+    target: RowLayout,
+    columns: Vec<ColumnSource>,
+    /// Columns that must not be NULL.
+    required: Vec<bool>,
+    template: Vec<u8>,
+    moves: Vec<Move>,
+    /// Columns of the target that the moves leave out.
+    singly: Vec<usize>,
+    /// Bits of the source's bitmap that must be clear for the moves to be all there is to do.
+    null_mask: Vec<u8>,
+}
+
+impl RowTransfer {
+    /// Prepares the transfer; `columns` and `required` have one entry per column of the target.
+    ///
+    /// # Errors
+    /// 3624 when a constant is not of its column's type, or a column is named that does not exist.
+    pub fn new(
+        source: &RowLayout,
+        target: &RowLayout,
+        columns: Vec<ColumnSource>,
+        required: Vec<bool>,
+    ) -> Result<RowTransfer> {
+        let constants: Vec<Value> = columns
+            .iter()
+            .map(|column| match column {
+                ColumnSource::Constant(value) => value.clone(),
+                _ => Value::Null,
+            })
+            .collect();
+        let mut template = Vec::new();
+        target.encode(&constants, &mut template)?;
+        template.truncate(target.row_bytes_min());
+        let bitmap = target.fixed_end + 2;
+        let mut moves: Vec<Move> = Vec::new();
+        let mut singly = Vec::new();
+        let mut null_mask = vec![0u8; source.columns.len().div_ceil(8)];
+        for (index, (column, &(_, place))) in columns.iter().zip(&target.columns).enumerate() {
+            if !matches!(column, ColumnSource::Constant(Value::Null)) {
+                template[bitmap + index / 8] &= !(1 << (index % 8));
+            }
+            let from = match column {
+                ColumnSource::Same(from) => *from,
+                ColumnSource::Later => continue,
+                ColumnSource::Constant(_) if matches!(place, Place::Fixed { .. }) => continue,
+                _ => {
+                    singly.push(index);
+                    continue;
+                }
+            };
+            let Some(&(_, source_place)) = source.columns.get(from) else {
+                return Err(Error::assertion("a row is made from a column that does not exist"));
+            };
+            match (source_place, place) {
+                (Place::Fixed { offset, .. }, Place::Fixed { offset: to, bytes }) => {
+                    null_mask[from / 8] |= 1 << (from % 8);
+                    add_move(
+                        &mut moves,
+                        Move {
+                            from: offset,
+                            to,
+                            bytes,
+                        },
+                    );
+                }
+                _ => singly.push(index),
+            }
+        }
+        Ok(RowTransfer {
+            source: source.clone(),
+            target: target.clone(),
+            columns,
+            required,
+            template,
+            moves,
+            singly,
+            null_mask,
+        })
+    }
+
+    /// Appends the row that a source row becomes. `Some(column)` when NULL would come into a column that takes none; nothing is
+    /// appended then.
+    ///
+    /// # Errors
+    /// 511 when the row would not fit on a page; 824 when the source row contradicts itself; 3624 for a value of another type.
+    pub fn append(&self, source: &[u8], computed: &[Value], rows: &mut EncodedRows) -> Result<Option<usize>> {
+        let start = rows.bytes.len();
+        let outcome = self.append_row(source, computed, &mut rows.bytes, start);
+        match outcome {
+            Ok(None) => rows.ends.push(rows.bytes.len() as u32),
+            _ => rows.bytes.truncate(start),
+        }
+        outcome
+    }
+
+    fn append_row(&self, source: &[u8], computed: &[Value], out: &mut Vec<u8>, start: usize) -> Result<Option<usize>> {
+        out.extend_from_slice(&self.template);
+        let remaining: &mut dyn Iterator<Item = usize> = if self.moves_all(source) {
+            let row = &mut out[start..];
+            for one in &self.moves {
+                row[one.to..one.to + one.bytes].copy_from_slice(&source[one.from..one.from + one.bytes]);
+            }
+            if self.singly.is_empty() {
+                return Ok(None);
+            }
+            &mut self.singly.iter().copied()
+        } else {
+            &mut (0..self.columns.len())
+        };
+        for column in remaining {
+            if !self.put(column, source, computed, out, start)? && self.required[column] {
+                return Ok(Some(column));
+            }
+        }
+        let bytes = out.len() - start + STATUS_BYTES;
+        if bytes > ROW_BYTES_MAX {
+            return Err(Error::row_too_long(bytes, ROW_BYTES_MAX));
+        }
+        Ok(None)
+    }
+
+    /// Whether the source row has all columns of its layout, and no NULL among those that are moved.
+    fn moves_all(&self, source: &[u8]) -> bool {
+        let fixed_end = self.source.fixed_end;
+        let is_whole = get_u16(source, 0).is_ok_and(|end| end == fixed_end)
+            && get_u16(source, fixed_end).is_ok_and(|count| count == self.source.columns.len());
+        let bitmap = source.get(fixed_end + 2..fixed_end + 2 + self.null_mask.len());
+        is_whole && bitmap.is_some_and(|bitmap| bitmap.iter().zip(&self.null_mask).all(|(bits, mask)| bits & mask == 0))
+    }
+
+    /// Writes one column; false when it is NULL.
+    fn put(&self, column: usize, source: &[u8], computed: &[Value], out: &mut Vec<u8>, start: usize) -> Result<bool> {
+        let (sql_type, place) = self.target.columns[column];
+        let is_there = match (&self.columns[column], place) {
+            (ColumnSource::Later, _) => true,
+            (ColumnSource::Constant(value), Place::Fixed { .. }) => !value.is_null(),
+            (ColumnSource::Same(from), Place::Fixed { offset, bytes }) => match self.source.bytes(source, *from)? {
+                Some(found) if found.len() == bytes => {
+                    out[start + offset..start + offset + bytes].copy_from_slice(found);
+                    true
+                }
+                Some(_) => return Err(Error::assertion("a fixed column of another width")),
+                None => false,
+            },
+            (ColumnSource::Same(from), Place::Variable { .. }) => match self.source.bytes(source, *from)? {
+                Some(found) => {
+                    out.extend_from_slice(found);
+                    true
+                }
+                None => false,
+            },
+            (ColumnSource::Computed(_) | ColumnSource::Constant(_), _) => {
+                let value = match &self.columns[column] {
+                    ColumnSource::Computed(index) => computed.get(*index).unwrap_or(&Value::Null),
+                    ColumnSource::Constant(value) => value,
+                    _ => &Value::Null,
+                };
+                if !value.belongs_to(sql_type) {
+                    return Err(Error::assertion(&format!(
+                        "a value of another type for a {sql_type} column"
+                    )));
+                }
+                match place {
+                    Place::Fixed { offset, bytes } => {
+                        put_fixed(&mut out[start + offset..start + offset + bytes], sql_type, value)?;
+                    }
+                    Place::Variable { .. } => push_variable(value, sql_type, out),
+                }
+                !value.is_null()
+            }
+        };
+        if !is_there {
+            out[start + self.target.fixed_end + 2 + column / 8] |= 1 << (column % 8);
+        }
+        if let Place::Variable { index } = place {
+            let offsets = self.target.fixed_end + 2 + self.target.columns.len().div_ceil(8) + 2;
+            // Wrong only for a row that is refused for its length.
+            let end = out.len() - start;
+            put_u16(&mut out[start..], offsets + 2 * index, end);
+        }
+        Ok(is_there)
+    }
+}
+
+fn add_move(moves: &mut Vec<Move>, next: Move) {
+    if let Some(last) = moves.last_mut()
+        && last.from + last.bytes == next.from
+        && last.to + last.bytes == next.to
+    {
+        last.bytes += next.bytes;
+        return;
+    }
+    moves.push(next);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::{Length, SqlType};
+    use super::*;
+
+    fn layouts() -> (RowLayout, RowLayout) {
+        let varchar = SqlType::VarChar(Length::Limited(20));
+        let source = RowLayout::new(&[
+            SqlType::Int,
+            SqlType::DateTime,
+            varchar,
+            SqlType::Money,
+            SqlType::Char(2),
+            varchar,
+        ]);
+        let target = RowLayout::new(&[
+            SqlType::Int,
+            SqlType::DateTime,
+            SqlType::Money,
+            varchar,
+            SqlType::Char(2),
+            SqlType::Int,
+            varchar,
+        ]);
+        (source, target)
+    }
+
+    fn columns() -> Vec<ColumnSource> {
+        vec![
+            ColumnSource::Later,
+            ColumnSource::Same(1),
+            ColumnSource::Same(3),
+            ColumnSource::Same(5),
+            ColumnSource::Same(4),
+            ColumnSource::Computed(0),
+            ColumnSource::Constant("always".into()),
+        ]
+    }
+
+    fn source_values(nulls: u32) -> Vec<Value> {
+        let moment = Value::DateTime { days: 5, ticks: 7 };
+        let values = [
+            Value::Int(1),
+            moment,
+            "a".into(),
+            Value::Money(12),
+            "xy".into(),
+            "bcd".into(),
+        ];
+        let keep = |(index, value)| if nulls >> index & 1 == 1 { Value::Null } else { value };
+        values.into_iter().enumerate().map(keep).collect()
+    }
+
+    #[test]
+    fn every_pattern_of_nulls_is_moved_as_it_would_be_encoded() {
+        let (source, target) = layouts();
+        let transfer = RowTransfer::new(&source, &target, columns(), vec![false; 7]).unwrap();
+        let (mut row, mut expected, mut rows) = (Vec::new(), Vec::new(), EncodedRows::new());
+        for nulls in 0..64 {
+            let values = source_values(nulls);
+            source.encode(&values, &mut row).unwrap();
+            let computed = if nulls & 1 == 1 { Value::Null } else { Value::Int(9) };
+            assert_eq!(
+                transfer
+                    .append(&row, std::slice::from_ref(&computed), &mut rows)
+                    .unwrap(),
+                None
+            );
+            let wanted = [
+                Value::Int(0),
+                values[1].clone(),
+                values[3].clone(),
+                values[5].clone(),
+                values[4].clone(),
+                computed,
+                "always".into(),
+            ];
+            target.encode(&wanted, &mut expected).unwrap();
+            assert_eq!(rows.get(nulls as usize), Some(&expected[..]), "nulls {nulls:b}");
+        }
+    }
+
+    #[test]
+    fn a_required_column_names_itself_and_nothing_is_appended() {
+        let (source, target) = layouts();
+        let transfer = RowTransfer::new(&source, &target, columns(), vec![true; 7]).unwrap();
+        let (mut row, mut rows) = (Vec::new(), EncodedRows::new());
+        for (nulls, column) in [(1 << 1, 1), (1 << 3, 2), (1 << 5, 3), (1 << 4, 4)] {
+            source.encode(&source_values(nulls), &mut row).unwrap();
+            assert_eq!(
+                transfer.append(&row, &[Value::Int(1)], &mut rows).unwrap(),
+                Some(column)
+            );
+        }
+        source.encode(&source_values(0), &mut row).unwrap();
+        assert_eq!(transfer.append(&row, &[Value::Null], &mut rows).unwrap(), Some(5));
+        assert!(rows.is_empty() && rows.byte_count() == 0);
+    }
+
+    #[test]
+    fn columns_that_a_short_row_lacks_are_null() {
+        let old = RowLayout::new(&[SqlType::Int]);
+        let new = RowLayout::new(&[SqlType::Int, SqlType::Int]);
+        let columns = vec![ColumnSource::Same(0), ColumnSource::Same(1)];
+        let transfer = RowTransfer::new(&new, &new, columns, vec![false; 2]).unwrap();
+        let (mut row, mut rows, mut values) = (Vec::new(), EncodedRows::new(), Vec::new());
+        old.encode(&[Value::Int(4)], &mut row).unwrap();
+        transfer.append(&row, &[], &mut rows).unwrap();
+        new.decode_into(rows.get(0).unwrap(), &mut values).unwrap();
+        assert_eq!(values, [Value::Int(4), Value::Null]);
+    }
+
+    #[test]
+    fn damaged_and_too_long_rows_are_errors() {
+        let layout = RowLayout::new(&[
+            SqlType::Int,
+            SqlType::VarChar(Length::Limited(8000)),
+            SqlType::VarChar(Length::Limited(8000)),
+        ]);
+        let columns = vec![ColumnSource::Same(0), ColumnSource::Same(1), ColumnSource::Computed(0)];
+        let transfer = RowTransfer::new(&layout, &layout, columns, vec![false; 3]).unwrap();
+        let (mut row, mut rows) = (Vec::new(), EncodedRows::new());
+        layout
+            .encode(&[Value::Int(1), "x".repeat(5000).into(), Value::Null], &mut row)
+            .unwrap();
+        let long = [Value::from("y".repeat(5000))];
+        assert_eq!(transfer.append(&row, &long, &mut rows).unwrap_err().number, 511);
+        for length in 0..row.len() {
+            assert!(
+                transfer.append(&row[..length], &[Value::Null], &mut rows).is_err(),
+                "cut at {length}"
+            );
+        }
+        assert!(rows.is_empty());
+    }
+}

@@ -1,0 +1,214 @@
+//! Reading one table whole, page by page, on one thread or on several.
+//!
+//! ```text
+//! worker:  part of the table -> pages -> rows -> Producer -> packet --\
+//! worker:  part of the table -> pages -> rows -> Producer -> packet ---> exchange -> consumer
+//! ```
+//! How many threads: one where the plan costs less than `cost threshold for parallelism`, where the isolation level locks
+//! rows, or where the environment does its background work inline (so that a simulation repeats exactly); else as many as
+//! MAXDOP allows, or `max degree of parallelism` does. The cost of a scan is SQL Server's own unit for a page read in sequence,
+//! 1/1350 second (Craig Freedman and Joe Chang on the optimizer's cost model).
+//!
+//! Workers take no locks. Pages that somebody may be changing are left to the session's thread, which reads them last.
+
+use engine::error::Result;
+use engine::session::{Isolation, PutAside, TableParts, TableScan};
+
+use super::Context;
+use super::exchange::Exchange;
+use super::scan::{lock_table, read_mode};
+use crate::plan::ScanNode;
+
+/// Pages read in sequence that cost one unit.
+const PAGES_PER_COST_UNIT: u64 = 1_350;
+/// SQL Server's limit of threads for one operator (SQL Server docs, "max degree of parallelism").
+const DEGREE_MAX: usize = 64;
+
+/// Makes packets of rows.
+pub(crate) trait Producer {
+    /// What goes to the consumer.
+    type Packet;
+
+    /// Takes a stored row.
+    ///
+    /// # Errors
+    /// Those of the expressions computed from it.
+    fn take(&mut self, row: &[u8]) -> Result<()>;
+
+    /// A packet, if one is full. Asked after each page.
+    fn full(&mut self) -> Option<Self::Packet>;
+
+    /// What is left at the end.
+    fn rest(&mut self) -> Option<Self::Packet>;
+}
+
+/// What workers send.
+enum Sent<T> {
+    Packet(T),
+    Aside(Vec<PutAside>),
+}
+
+/// How many threads read a table.
+pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
+    let instance = &context.session.instance;
+    let locks_rows = matches!(
+        context.session.options().isolation,
+        Isolation::RepeatableRead | Isolation::Serializable
+    );
+    let threshold = instance.configuration.in_use("cost threshold for parallelism");
+    let cost = scan.table.table.page_count() / PAGES_PER_COST_UNIT;
+    let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
+    let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
+    if is_inline || is_cheap || locks_rows || scan.for_update || scan.seek.is_some() {
+        return 1;
+    }
+    let configured = instance.configuration.in_use("max degree of parallelism");
+    let allowed = scan
+        .degree_max
+        .unwrap_or_else(|| usize::try_from(configured).unwrap_or(0));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    match allowed {
+        0 => processors.min(DEGREE_MAX),
+        allowed => allowed.min(processors).min(DEGREE_MAX),
+    }
+}
+
+/// Reads a table on this thread; `consume` answers false when it wants no more.
+///
+/// # Errors
+/// Those of reading, of the producer and of `consume`.
+pub(crate) fn gather_here<P: Producer>(
+    scan: &ScanNode,
+    context: &Context<'_>,
+    mut producer: P,
+    consume: &mut dyn FnMut(P::Packet) -> Result<bool>,
+) -> Result<()> {
+    lock_table(scan, context)?;
+    let table = &scan.table.table;
+    let mode = table.effective_mode(context.locks(), read_mode(scan, context));
+    let mut rows = table.scan(context.locks(), mode)?;
+    while rows.next_batch()? {
+        context.check_cancelled()?;
+        take_page(&rows, &mut producer)?;
+        if let Some(packet) = producer.full()
+            && !consume(packet)?
+        {
+            return Ok(());
+        }
+    }
+    match producer.rest() {
+        Some(packet) => consume(packet).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Reads a table on `degree` threads; `consume` runs on this one, and answers false when it wants no more. The order of
+/// packets is anyone's.
+///
+/// # Errors
+/// The first error that anyone of them meets.
+pub(crate) fn gather<P, M>(
+    scan: &ScanNode,
+    context: &Context<'_>,
+    degree: usize,
+    make: &M,
+    consume: &mut dyn FnMut(P::Packet) -> Result<bool>,
+) -> Result<()>
+where
+    P: Producer,
+    P::Packet: Send,
+    M: Fn() -> P + Sync,
+{
+    if degree < 2 {
+        return gather_here(scan, context, make(), consume);
+    }
+    lock_table(scan, context)?;
+    let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
+    let cancel = context.session.cancel_flag();
+    let exchange = Exchange::new(degree, &context.session.instance.env);
+    let mut aside = Vec::new();
+    let wants_more = std::thread::scope(|threads| {
+        for _ in 0..degree {
+            threads.spawn(|| exchange.produce(|| work(&parts, &cancel, make(), &exchange)));
+        }
+        let outcome = receive_all(&exchange, context, &mut aside, consume);
+        exchange.close();
+        outcome
+    })?;
+    if !wants_more {
+        return Ok(());
+    }
+    let mut producer = make();
+    for page in aside {
+        let mut rows = parts.scan_put_aside(page)?;
+        while rows.next_batch()? {
+            context.check_cancelled()?;
+            take_page(&rows, &mut producer)?;
+            if let Some(packet) = producer.full()
+                && !consume(packet)?
+            {
+                return Ok(());
+            }
+        }
+    }
+    match producer.rest() {
+        Some(packet) => consume(packet).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Hands packets to the consumer until there are no more; false when it wants no more.
+fn receive_all<T>(
+    exchange: &Exchange<'_, Sent<T>>,
+    context: &Context<'_>,
+    aside: &mut Vec<PutAside>,
+    consume: &mut dyn FnMut(T) -> Result<bool>,
+) -> Result<bool> {
+    while let Some(sent) = exchange.receive() {
+        context.check_cancelled()?;
+        match sent? {
+            Sent::Aside(pages) => aside.extend(pages),
+            Sent::Packet(packet) => {
+                if !consume(packet)? {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// A worker's share: parts of the table until none is left or nobody wants more.
+fn work<P: Producer>(
+    parts: &TableParts<'_>,
+    cancel: &std::sync::atomic::AtomicBool,
+    mut producer: P,
+    exchange: &Exchange<'_, Sent<P::Packet>>,
+) -> Result<()> {
+    while let Some(part) = parts.take() {
+        let mut rows = parts.scan(part)?;
+        while rows.next_batch()? {
+            if cancel.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(engine::error::Error::cancelled());
+            }
+            take_page(&rows, &mut producer)?;
+            if let Some(packet) = producer.full()
+                && !exchange.send(Ok(Sent::Packet(packet)))
+            {
+                return Ok(());
+            }
+        }
+        let aside = rows.take_put_aside();
+        if !aside.is_empty() && !exchange.send(Ok(Sent::Aside(aside))) {
+            return Ok(());
+        }
+    }
+    if let Some(packet) = producer.rest() {
+        exchange.send(Ok(Sent::Packet(packet)));
+    }
+    Ok(())
+}
+
+fn take_page<P: Producer>(rows: &TableScan<'_>, producer: &mut P) -> Result<()> {
+    (0..rows.len()).try_for_each(|index| producer.take(rows.row(index).unwrap_or_default()))
+}

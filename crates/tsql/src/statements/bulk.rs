@@ -1,0 +1,320 @@
+//! INSERT ... SELECT from one table, row to row: columns that stay as they are move as bytes, the rest is computed, and pages
+//! are filled with the result.
+//!
+//! ```text
+//! scan -> WHERE -> RowTransfer -> [packets of encoded rows] -> identity values -> TableFill
+//! |--- on one thread or several (see exec::gather) ------|    |--- the session's thread ---|
+//! ```
+//! What it is for: a target without nonclustered indexes, CHECKs and OUTPUT, and a source that is one table read whole. All
+//! else goes row by row. The first rows go row by row here too, so that small inserts do not lock the table.
+
+use engine::error::{Error, Result};
+use engine::session::TableFill;
+use engine::types::{ColumnSource, EncodedRows, RowLayout, RowTransfer, SqlType, Value};
+
+use super::executor::Executor;
+use crate::bind::{Assignment, BoundInsert, Target, TargetColumns};
+use crate::exec::gather::{Producer, degree, gather, gather_here};
+use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, settle, settle_condition};
+use crate::exec::{Context, Surroundings, evaluate, holds};
+use crate::messages;
+use crate::plan::{BoundTable, Condition, Expr, ExprKind, Node, QueryPlan, ScanNode};
+use crate::scalar::convert::{convert, store};
+
+/// Rows of a query that are inserted one by one before pages are filled.
+pub(super) const ROWS_BEFORE_FILL: u64 = 64;
+/// Bytes of rows in a packet: about eight pages.
+const PACKET_BYTES: usize = 64 * 1024;
+
+/// How rows of a table become rows of the target.
+pub(super) struct RowCopy<'p> {
+    scan: &'p ScanNode,
+    columns: &'p TargetColumns,
+    condition: Condition,
+    computed: Vec<(Expr, usize)>,
+    /// Columns of the source that conditions and computed columns read.
+    decoded: Vec<usize>,
+    transfer: RowTransfer,
+    is_of_row_alone: bool,
+}
+
+/// The scan below a query that reads one table and nothing else, with the conditions and the select list above it.
+fn parts_of(plan: &QueryPlan) -> Option<(&ScanNode, Vec<&Condition>, &[Expr])> {
+    let Node::Project { input, expressions, .. } = &plan.root else {
+        return None;
+    };
+    let mut conditions = Vec::new();
+    let mut node = &**input;
+    while let Node::Filter { input, condition } = node {
+        conditions.push(condition);
+        node = input;
+    }
+    match node {
+        Node::Scan(scan) if scan.seek.is_none() && scan.locator.is_none() && !scan.for_update => {
+            Some((scan, conditions, expressions))
+        }
+        _ => None,
+    }
+}
+
+impl<'p> RowCopy<'p> {
+    /// Prepares the copy; `None` when the statement is none that goes this way.
+    pub(super) fn prepare(
+        bound: &'p BoundInsert,
+        plan: &'p QueryPlan,
+        context: &Context<'_>,
+    ) -> Result<Option<RowCopy<'p>>> {
+        let Target::Table(target) = &bound.target else {
+            return Ok(None);
+        };
+        let is_plain = bound.output.is_none() && bound.columns.checks.is_empty() && !bound.sets_identity;
+        let Some((scan, conditions, expressions)) = parts_of(plan).filter(|_| is_plain) else {
+            return Ok(None);
+        };
+        if target.table.fill().is_none() {
+            return Ok(None);
+        }
+        let source = scan.table.table.layout();
+        let mut computed = Vec::new();
+        let mut sources = Vec::with_capacity(bound.assignments.len());
+        for (position, assignment) in bound.assignments.iter().enumerate() {
+            let column = &bound.columns.columns[position];
+            let given = match assignment {
+                Assignment::Identity => {
+                    sources.push(ColumnSource::Later);
+                    continue;
+                }
+                Assignment::Source(index) => expressions.get(*index),
+                Assignment::Default => column.default.as_ref(),
+            };
+            let given = given.map_or_else(
+                || Expr::constant(Value::Null, column.sql_type),
+                |given| settle(given, context),
+            );
+            sources.push(match source_column(&given, scan, source, column.sql_type) {
+                Some(column) => ColumnSource::Same(column),
+                None => {
+                    computed.push((given, position));
+                    ColumnSource::Computed(computed.len() - 1)
+                }
+            });
+        }
+        let conditions = conditions
+            .into_iter()
+            .map(|condition| settle_condition(condition, context));
+        let condition = Condition::all(conditions.collect());
+        let required = bound.columns.columns.iter().map(|column| !column.nullable).collect();
+        let transfer = RowTransfer::new(source, target.table.layout(), sources, required)?;
+        let is_of_row_alone =
+            condition_is_of_row_alone(&condition) && computed.iter().all(|(expression, _)| is_of_row_alone(expression));
+        Ok(Some(RowCopy {
+            scan,
+            columns: &bound.columns,
+            decoded: decoded_columns(scan, source, &condition, &computed),
+            condition,
+            computed,
+            transfer,
+            is_of_row_alone,
+        }))
+    }
+}
+
+/// The column that an expression hands through as it is stored.
+fn source_column(expression: &Expr, scan: &ScanNode, source: &RowLayout, to: SqlType) -> Option<usize> {
+    let ExprKind::Column(index) = expression.kind else {
+        return None;
+    };
+    let column = index.checked_sub(scan.offset)?;
+    (expression.sql_type == to && source.column_type(column) == Some(to)).then_some(column)
+}
+
+fn decoded_columns(
+    scan: &ScanNode,
+    source: &RowLayout,
+    condition: &Condition,
+    computed: &[(Expr, usize)],
+) -> Vec<usize> {
+    let mut used = vec![false; scan.offset + source.column_count()];
+    condition.mark_columns(&mut used);
+    for (expression, _) in computed {
+        expression.mark_columns(&mut used);
+    }
+    let columns = used.iter().skip(scan.offset).enumerate();
+    columns.filter(|(_, used)| **used).map(|(column, _)| column).collect()
+}
+
+/// Turns source rows into packets of target rows.
+struct CopyProducer<'c, 's, S> {
+    copy: &'c RowCopy<'c>,
+    surroundings: &'s S,
+    row: Vec<Value>,
+    values: Vec<Value>,
+    rows: EncodedRows,
+}
+
+impl<'c, 's, S: Surroundings> CopyProducer<'c, 's, S> {
+    fn new(copy: &'c RowCopy<'c>, surroundings: &'s S) -> CopyProducer<'c, 's, S> {
+        let width = copy.scan.offset + copy.scan.table.table.layout().column_count();
+        CopyProducer {
+            copy,
+            surroundings,
+            row: vec![Value::Null; width],
+            values: vec![Value::Null; copy.computed.len()],
+            rows: EncodedRows::new(),
+        }
+    }
+}
+
+impl<S: Surroundings> Producer for CopyProducer<'_, '_, S> {
+    type Packet = EncodedRows;
+
+    fn take(&mut self, stored: &[u8]) -> Result<()> {
+        let copy = self.copy;
+        let layout = copy.scan.table.table.layout();
+        for &column in &copy.decoded {
+            self.row[copy.scan.offset + column] = layout.column(stored, column)?;
+        }
+        if !matches!(copy.condition, Condition::Constant(Some(true)))
+            && !holds(&copy.condition, &self.row, self.surroundings)?
+        {
+            return Ok(());
+        }
+        for (value, (expression, position)) in self.values.iter_mut().zip(&copy.computed) {
+            let column = &copy.columns.columns[*position];
+            let given = evaluate(expression, &self.row, self.surroundings)?;
+            *value = match expression.sql_type == column.sql_type {
+                true => given.into_owned(),
+                false => store(
+                    &given,
+                    expression.sql_type,
+                    column.sql_type,
+                    &copy.columns.table_name,
+                    &column.name,
+                )?,
+            };
+        }
+        match copy.transfer.append(stored, &self.values, &mut self.rows)? {
+            None => Ok(()),
+            Some(column) => {
+                let name = copy.columns.columns.get(column).map_or("", |column| &*column.name);
+                Err(messages::null_not_allowed(name, &copy.columns.table_name, "INSERT"))
+            }
+        }
+    }
+
+    fn full(&mut self) -> Option<EncodedRows> {
+        (self.rows.byte_count() >= PACKET_BYTES).then(|| {
+            let empty = EncodedRows::with_capacity(PACKET_BYTES + PACKET_BYTES / 4);
+            std::mem::replace(&mut self.rows, empty)
+        })
+    }
+
+    fn rest(&mut self) -> Option<EncodedRows> {
+        (!self.rows.is_empty()).then(|| std::mem::take(&mut self.rows))
+    }
+}
+
+/// Puts packets into the target.
+struct Filler<'x, 'e, 't> {
+    executor: &'x Executor<'e>,
+    bound: &'t BoundInsert,
+    target: &'t BoundTable,
+    fill: Option<TableFill<'t>>,
+    count: u64,
+    limit: u64,
+}
+
+impl Filler<'_, '_, '_> {
+    /// Inserts a packet's rows; false when no more are wanted.
+    fn consume(&mut self, mut rows: EncodedRows) -> Result<bool> {
+        rows.truncate(usize::try_from(self.limit - self.count).unwrap_or(usize::MAX));
+        if rows.is_empty() {
+            return Ok(self.count < self.limit);
+        }
+        self.number(&mut rows)?;
+        self.count += rows.len() as u64;
+        if self.fill.is_none() && self.count > ROWS_BEFORE_FILL {
+            self.fill = self.executor.begin_fill(&self.bound.target)?;
+        }
+        match &mut self.fill {
+            Some(fill) => fill.push_rows(&mut self.executor.session.engine.borrow_mut(), &rows)?,
+            None => {
+                for index in 0..rows.len() {
+                    let mut values = Vec::new();
+                    let row = rows.get(index).unwrap_or_default();
+                    self.target.table.layout().decode_into(row, &mut values)?;
+                    self.executor.put_row(&self.bound.target, values)?;
+                }
+            }
+        }
+        Ok(self.count < self.limit)
+    }
+
+    /// Gives the rows their identity values.
+    fn number(&self, rows: &mut EncodedRows) -> Result<()> {
+        let assignments = &self.bound.assignments;
+        let Some(column) = assignments.iter().position(|one| matches!(one, Assignment::Identity)) else {
+            return Ok(());
+        };
+        let table = &self.target.table;
+        let definition = table.definition();
+        let Some((_, identity)) = definition.identity() else {
+            return Ok(());
+        };
+        let sql_type = self.bound.columns.columns[column].sql_type;
+        let count = u32::try_from(rows.len()).map_err(|_| Error::assertion("a packet of too many rows"))?;
+        let first = table
+            .database()
+            .next_identities(definition, identity, count, &self.executor.session.locks)?;
+        let mut number = first;
+        for index in 0..rows.len() {
+            number = first + index as i64 * identity.increment;
+            let value = identity_value(number, sql_type)?;
+            if let Some(row) = rows.get_mut(index) {
+                table.layout().patch_fixed(row, column, &value)?;
+            }
+        }
+        self.executor.session.set_identity(number);
+        Ok(())
+    }
+}
+
+fn identity_value(number: i64, sql_type: SqlType) -> Result<Value> {
+    match (sql_type, i32::try_from(number)) {
+        (SqlType::Int, Ok(number)) => Ok(Value::Int(number)),
+        (SqlType::BigInt, _) => Ok(Value::BigInt(number)),
+        _ => convert(&Value::BigInt(number), SqlType::BigInt, sql_type, None)
+            .map_err(|_| messages::overflow_converting("IDENTITY", messages::type_name(sql_type))),
+    }
+}
+
+impl Executor<'_> {
+    /// Runs a prepared copy; the number of rows.
+    pub(super) fn copy_rows(&self, copy: &RowCopy<'_>, bound: &BoundInsert, context: &Context<'_>) -> Result<u64> {
+        let Target::Table(target) = &bound.target else {
+            return Err(Error::assertion("rows are copied to tables only"));
+        };
+        let limit = self.top_limit(bound.top.as_ref())?;
+        let mut filler = Filler {
+            executor: self,
+            bound,
+            target,
+            fill: None,
+            count: 0,
+            limit,
+        };
+        if limit > 0 {
+            let mut consume = |rows| filler.consume(rows);
+            if copy.is_of_row_alone {
+                let make = || CopyProducer::new(copy, &RowAlone);
+                gather(copy.scan, context, degree(copy.scan, context), &make, &mut consume)?;
+            } else {
+                gather_here(copy.scan, context, CopyProducer::new(copy, context), &mut consume)?;
+            }
+        }
+        if let Some(fill) = filler.fill.take() {
+            fill.finish(&mut self.session.engine.borrow_mut())?;
+        }
+        Ok(filler.count)
+    }
+}
