@@ -85,7 +85,7 @@ fn measures(experiment: &Experiment, bases: &[&str], groups: &[Group<'_>]) -> Ve
     }
     names.retain(|measure| {
         let there = |base: &&str| groups.iter().any(|group| (group.find)(base, measure).is_some());
-        bases.iter().any(|base| there(base))
+        bases.iter().any(there)
     });
     names
 }

@@ -37,7 +37,7 @@ pub fn render(file: &RunFile) -> String {
     html.push_str(&sections::overview(file, &told));
     for (results, experiment) in &told {
         if let Some(experiment) = experiment {
-            html.push_str(&sections::experiment(results, experiment));
+            html.push_str(&sections::experiment(results, experiment, told.len() == 1));
         }
     }
     html.push_str(&page::foot(file));

@@ -24,12 +24,15 @@ pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
             || not_understood(results),
             |experiment| verdict::headline(experiment, results),
         );
-        html.push_str(&format!(
-            "<div class=\"verdict\"><h3><a href=\"#{}\">{}</a></h3>\n<p>{}</p>\n",
-            anchor(results),
-            escape(&results.title),
-            escape(&sentence)
-        ));
+        html.push_str("<div class=\"verdict\">");
+        if told.len() > 1 {
+            html.push_str(&format!(
+                "<h3><a href=\"#{}\">{}</a></h3>\n",
+                anchor(results),
+                escape(&results.title)
+            ));
+        }
+        html.push_str(&format!("<p>{}</p>\n", escape(&sentence)));
         for limit in experiment
             .iter()
             .flat_map(|experiment| verdict::limits(experiment, results))
@@ -167,16 +170,25 @@ fn finding_cell(comparison: &Comparison) -> Cell {
     }
 }
 
-/// Everything about one experiment.
-pub(super) fn experiment(results: &Results, experiment: &Experiment) -> String {
+/// Everything about one experiment; one that is alone on the page has its title above already.
+pub(super) fn experiment(results: &Results, experiment: &Experiment, alone: bool) -> String {
+    let (class, title) = if alone {
+        (" alone", "The experiment")
+    } else {
+        ("", experiment.title.as_str())
+    };
+    let took = if results.elapsed_s > 0.0 {
+        format!(" · took {}", value("took_s", results.elapsed_s))
+    } else {
+        String::new()
+    };
     let mut html = format!(
-        "<section class=\"experiment\" id=\"{}\">\n<p class=\"kicker\">experiment {} · scale {} · {} · took {}</p>\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n",
+        "<section class=\"experiment{class}\" id=\"{}\">\n<p class=\"kicker\">experiment {} · scale {} · {}{took}</p>\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n",
         anchor(results),
         escape(&results.experiment),
         escape(&results.scale),
         escape(&results.started),
-        value("took_s", results.elapsed_s),
-        escape(&experiment.title),
+        escape(title),
         escape(&experiment.question),
     );
     if let Some(reason) = &results.stopped {

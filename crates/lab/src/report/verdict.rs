@@ -34,6 +34,8 @@ pub(super) struct Comparison {
     pub ratio: Option<f64>,
     /// Median less median.
     pub difference: f64,
+    /// Both medians: `61.2 s against 44.0 s`.
+    pub against: String,
     /// The figure that stands out: `17×`, `same`, `–`.
     pub figure: String,
     /// The spread of the ratio: `1.28–1.35`; empty for single runs.
@@ -72,7 +74,14 @@ fn compare_variant(finding: &Finding, results: &Results, variant: &str) -> Compa
         Some((configuration, configuration.measurement(&finding.measure)?))
     };
     let mut comparison = match (side(&finding.slow), side(&finding.fast)) {
-        (Some(slow), Some(fast)) => judge(finding, slow, fast),
+        (Some(slow), Some(fast)) => Comparison {
+            against: format!(
+                "{} against {}",
+                median_text(&finding.measure, slow.1),
+                median_text(&finding.measure, fast.1)
+            ),
+            ..judge(finding, slow, fast)
+        },
         _ => comparison(
             Outcome::Missing,
             "–",
@@ -89,6 +98,7 @@ fn comparison(outcome: Outcome, figure: impl Into<String>, sentence: String) -> 
         outcome,
         ratio: None,
         difference: 0.0,
+        against: String::new(),
         figure: figure.into(),
         spread: String::new(),
         sentence,
@@ -184,15 +194,19 @@ fn spread_of_ratio(slow: &Measurement, fast: &Measurement) -> String {
 }
 
 fn side_text(name: &str, (configuration, measurement): Side<'_>) -> String {
-    let text = match unit(name) {
-        Unit::Time(_) if measurement.median == 0.0 => "less than 1 ms".into(),
-        _ => value(name, measurement.median),
-    };
+    let text = median_text(name, measurement);
     match configuration.measurement("vlf_count") {
         Some(count) if name != "vlf_count" => {
             format!("{text} with {}", vlfs_text(count.median))
         }
         _ => text,
+    }
+}
+
+fn median_text(name: &str, measurement: &Measurement) -> String {
+    match unit(name) {
+        Unit::Time(_) if measurement.median == 0.0 => "less than 1 ms".into(),
+        _ => value(name, measurement.median),
     }
 }
 
@@ -219,9 +233,12 @@ pub(super) fn headline(experiment: &Experiment, results: &Results) -> String {
         );
     };
     let comparisons = compare(finding, results);
-    let mut clauses = clauses(finding, &comparisons);
-    if let Some(times) = published_ratio(finding, experiment) {
-        clauses.push(format!("published {} times", ratio(times)));
+    let mut clauses = clauses(&comparisons);
+    if let (Some(times), Some(against)) = (
+        published_ratio(finding, experiment),
+        published_against(finding, experiment),
+    ) {
+        clauses.push(format!("published {against} ({}×)", ratio(times)));
     }
     format!(
         "{}{}: {}.",
@@ -277,9 +294,9 @@ fn vlfs_against(finding: &Finding, results: &Results) -> String {
     }
 }
 
-fn clauses(finding: &Finding, comparisons: &[Comparison]) -> Vec<String> {
+fn clauses(comparisons: &[Comparison]) -> Vec<String> {
     if comparisons.len() <= VARIANTS_NAMED_MAX {
-        return comparisons.iter().map(|each| clause(finding, each)).collect();
+        return comparisons.iter().map(clause).collect();
     }
     let mut differing: Vec<&Comparison> = comparisons
         .iter()
@@ -289,7 +306,7 @@ fn clauses(finding: &Finding, comparisons: &[Comparison]) -> Vec<String> {
     let mut clauses: Vec<String> = differing
         .iter()
         .take(VARIANTS_NAMED_MAX - 1)
-        .map(|each| clause(finding, each))
+        .map(|each| clause(each))
         .collect();
     let others = comparisons.len() - clauses.len();
     if differing.len() > clauses.len() {
@@ -300,31 +317,30 @@ fn clauses(finding: &Finding, comparisons: &[Comparison]) -> Vec<String> {
     clauses
 }
 
-fn clause(finding: &Finding, comparison: &Comparison) -> String {
-    let said = match (comparison.outcome, comparison.ratio) {
-        (Outcome::Differs, Some(times)) => {
-            let kind = match unit(&finding.measure) {
-                Unit::Time(_) => "as long",
-                _ => "as much",
-            };
-            let spread = if comparison.spread.is_empty() {
-                " (one run each)".into()
-            } else {
-                format!(" ({})", comparison.spread)
-            };
-            format!("{} times {kind}{spread}", ratio(times))
-        }
-        (Outcome::Differs, None) => format!("{} more", comparison.figure.trim_start_matches('+')),
-        (Outcome::Same, _) => "about the same".into(),
-        (Outcome::Unclear, _) => "no difference beyond the spread of the runs".into(),
-        (Outcome::TooLittle, _) => "too little to tell at this scale".into(),
-        (Outcome::Missing, _) => "not measured".into(),
+fn clause(comparison: &Comparison) -> String {
+    let judged = match comparison.outcome {
+        Outcome::Differs if comparison.ratio.is_none() => String::new(),
+        Outcome::Differs if comparison.spread.is_empty() => format!(" ({}, one run each)", comparison.figure),
+        Outcome::Differs => format!(" ({}, by single runs {})", comparison.figure, comparison.spread),
+        Outcome::Same => " (about the same)".into(),
+        Outcome::Unclear => " (no difference beyond the spread of the runs)".into(),
+        Outcome::TooLittle => " (too little to tell)".into(),
+        Outcome::Missing => "not measured".into(),
     };
+    let said = format!("{}{judged}", comparison.against);
     if comparison.variant.is_empty() {
         said
     } else {
         format!("{} {said}", comparison.variant)
     }
+}
+
+fn published_against(finding: &Finding, experiment: &Experiment) -> Option<String> {
+    let side = |base: &str| {
+        let figure = experiment.published_for(base)?.get(&finding.measure)?;
+        Some(value(&finding.measure, *figure))
+    };
+    Some(format!("{} against {}", side(&finding.slow)?, side(&finding.fast)?))
 }
 
 /// What this run cannot show, in sentences.
@@ -525,9 +541,10 @@ mod tests {
             variant: name.into(),
             ratio: Some(times),
             difference: times - 1.0,
+            against: "x against y".into(),
             ..comparison(
                 if times > 1.0 { Outcome::Differs } else { Outcome::Same },
-                "",
+                format!("{times}×"),
                 String::new(),
             )
         };
@@ -539,10 +556,10 @@ mod tests {
             variant("e", 1.0),
         ];
         assert_eq!(
-            clauses(&finding("fill_s"), &comparisons),
+            clauses(&comparisons),
             [
-                "c 9.0 times as long (one run each)",
-                "b 3.0 times as long (one run each)",
+                "c x against y (9×, one run each)",
+                "b x against y (3×, one run each)",
                 "no difference that could be told under 3 others"
             ]
         );

@@ -20,6 +20,11 @@ const GAP: f64 = 16.0;
 const VLF_WIDTH_MIN: f64 = 1.6;
 /// Narrower pieces join their neighbour.
 const PIECE_WIDTH_MIN: f64 = 0.5;
+/// A few narrow VLFs among others are not worth enlarging: they must be this part of all.
+const CROWD_SHARE_MIN: f64 = 0.25;
+/// The gap after a VLF, and its largest part of a narrow one's width.
+const GAP_WIDTH: f64 = 0.8;
+const GAP_SHARE_MAX: f64 = 0.25;
 /// VLFs shown enlarged.
 const ENLARGED_VLFS: f64 = 80.0;
 /// Runs listed in the table of one log; the results file has them all.
@@ -132,7 +137,10 @@ fn crowded(file: &VlfMapFile, total: f64) -> Option<(f64, f64)> {
         }
         at += size * run.vlf_count as f64;
     }
-    found.map(|(_, at, size)| (at, size))
+    let all: u64 = file.runs.iter().map(|run| run.vlf_count).sum();
+    found
+        .filter(|(count, _, _)| *count as f64 >= all as f64 * CROWD_SHARE_MIN)
+        .map(|(_, at, size)| (at, size))
 }
 
 /// A part of the file, drawn over the panel's width.
@@ -195,7 +203,7 @@ impl Strip {
             }
             let piece = Piece {
                 left: left.max(0.0),
-                right: (left + width).min(WIDTH),
+                right: (left + width - GAP_WIDTH.min(width * GAP_SHARE_MAX)).min(WIDTH),
                 status: run.status,
             };
             body.push_str(&self.piece_svg(piece, "vlf"));

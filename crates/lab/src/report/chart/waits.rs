@@ -84,6 +84,9 @@ fn published(experiment: &Experiment) -> Vec<Shares> {
             let mut percent: Vec<(String, f64)> =
                 each.waits.iter().map(|(name, share)| (name.clone(), *share)).collect();
             percent.sort_by(|left, right| right.1.total_cmp(&left.1));
+            // What the source does not list is there all the same.
+            let listed: f64 = percent.iter().map(|(_, share)| share).sum();
+            percent.push((OTHER.into(), (100.0 - listed).max(0.0)));
             Shares {
                 name: each.name.clone(),
                 total: String::new(),
@@ -96,7 +99,7 @@ fn published(experiment: &Experiment) -> Vec<Shares> {
 /// The wait types with the largest shares, summed over all configurations.
 fn most_waited_for<'a>(shares: impl Iterator<Item = &'a Shares>) -> Vec<String> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (name, share) in shares.flat_map(|each| &each.percent) {
+    for (name, share) in shares.flat_map(|each| &each.percent).filter(|(name, _)| name != OTHER) {
         *sums.entry(name).or_default() += share;
     }
     let mut names: Vec<(&str, f64)> = sums.into_iter().collect();
@@ -143,7 +146,7 @@ fn row_svg(row: &Shares, shown: &[String], top: f64) -> String {
     let mut body = String::new();
     for (style, (name, share)) in parts.iter().enumerate().filter(|(_, (_, share))| *share > 0.0) {
         body.push_str(&format!(
-            "<rect class=\"area vlf {}\" x=\"{:.2}\" y=\"{top:.1}\" width=\"{:.2}\" height=\"{BAR_HEIGHT}\"><title>{}: {share:.1} %</title></rect>",
+            "<rect class=\"area share {}\" x=\"{:.2}\" y=\"{top:.1}\" width=\"{:.2}\" height=\"{BAR_HEIGHT}\"><title>{}: {share:.1} %</title></rect>",
             style_class(style),
             from / 100.0 * WIDTH,
             share / 100.0 * WIDTH,
