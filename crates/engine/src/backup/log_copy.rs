@@ -2,7 +2,7 @@
 
 use super::Progress;
 use super::format::{CHUNK_BYTES_MAX, ChunkKind};
-use super::writer::SetWriter;
+use super::writer::{Payload, SetWriter};
 use crate::error::Result;
 use crate::log::LogManager;
 use std::sync::Arc;
@@ -18,7 +18,10 @@ pub fn copy_log(
     set: &mut SetWriter,
     progress: &mut Progress<'_, '_>,
 ) -> Result<u64> {
-    let mut piece = Piece::default();
+    let mut piece = Piece {
+        first: Lsn::ZERO,
+        payload: set.payload(),
+    };
     let mut copied = 0;
     if from.with_slot(0) >= end.with_slot(0) {
         return Ok(0);
@@ -39,34 +42,36 @@ pub fn copy_log(
 }
 
 /// Consecutive blocks of one VLF.
-#[derive(Default)]
 struct Piece {
     first: Lsn,
-    bytes: Vec<u8>,
+    payload: Payload,
 }
 
 impl Piece {
     fn takes(&self, lsn: Lsn, block_bytes: usize) -> bool {
-        let next_block = u64::from(self.first.block) + (self.bytes.len() / SECTOR_BYTES) as u64;
+        let len = self.payload.len;
+        let next_block = u64::from(self.first.block) + (len / SECTOR_BYTES) as u64;
         let follows = lsn.vlf == self.first.vlf && u64::from(lsn.block) == next_block;
-        self.bytes.is_empty() || follows && self.bytes.len() + block_bytes <= CHUNK_BYTES_MAX
+        len == 0 || follows && len + block_bytes <= CHUNK_BYTES_MAX
     }
 
     fn push(&mut self, lsn: Lsn, block: &[u8]) {
-        if self.bytes.is_empty() {
+        let start = self.payload.len;
+        if start == 0 {
             self.first = lsn;
         }
-        self.bytes.extend_from_slice(block);
+        self.payload.len += block.len();
+        self.payload.buffer[start..self.payload.len].copy_from_slice(block);
     }
 
     fn write(&mut self, set: &mut SetWriter, progress: &mut Progress<'_, '_>) -> Result<u64> {
-        if self.bytes.is_empty() {
+        if self.payload.len == 0 {
             return Ok(0);
         }
         let address = u64::from(self.first.vlf) << 32 | u64::from(self.first.block);
-        set.append(ChunkKind::LogBlocks, address, &self.bytes)?;
-        let bytes = self.bytes.len() as u64;
-        self.bytes.clear();
+        let bytes = self.payload.len as u64;
+        let full = std::mem::replace(&mut self.payload, set.payload());
+        set.append(ChunkKind::LogBlocks, address, full)?;
         progress.add(bytes)?;
         Ok(bytes)
     }

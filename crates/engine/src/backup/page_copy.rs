@@ -2,15 +2,20 @@
 
 use super::Progress;
 use super::format::ChunkKind;
-use super::writer::SetWriter;
+use super::writer::{Payload, SetWriter};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
+use crate::ordered::Ordered;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, seal};
 use crate::store::{BOOT_PAGES, PageRun, SpaceMap};
-use disk::AlignedBuffer;
+use std::sync::Arc;
 
 /// Pages of one chunk.
 const RUN_PAGES: u32 = 128;
+/// Reads in flight.
+const READERS: usize = 3;
+/// Runs read or being read before they are wanted.
+const RUNS_AHEAD: usize = 6;
 
 /// Every run of pages in use, in the order of files; none is longer than a chunk.
 pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap) -> Vec<PageRun> {
@@ -20,38 +25,56 @@ pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap) -> Vec<PageRun> {
         .collect()
 }
 
-/// Copies the runs into the set. Answers the pages copied of each file.
+/// Copies the runs into the set. Answers the pages copied of each file. Reads run ahead of the copying.
 ///
 /// A page that a session is just writing may be read torn. Then the pool has it, and its copy there is taken.
 ///
 /// Errors: 3043 for a page that is damaged, 3202.
 pub fn copy_pages(
-    storage: &DatabaseStorage,
+    storage: &Arc<DatabaseStorage>,
     runs: &[PageRun],
     set: &mut SetWriter,
     progress: &mut Progress<'_, '_>,
 ) -> Result<Vec<(u16, u64)>> {
-    let mut buffer = AlignedBuffer::with_len(RUN_PAGES as usize * PAGE_BYTES);
     let mut counts: Vec<(u16, u64)> = storage.files.file_ids().into_iter().map(|file| (file, 0)).collect();
-    for run in runs {
-        let bytes = &mut buffer[..run.page_count as usize * PAGE_BYTES];
-        for torn in storage.files.copy_run(run.first, bytes)? {
-            let place = (torn.page - run.first.page) as usize * PAGE_BYTES;
-            let page = &mut bytes[place..place + PAGE_BYTES];
-            match BOOT_PAGES.contains(&torn) {
-                // The pool never holds these; a restore writes them from the set's description.
-                true => page.fill(0),
-                false => page.copy_from_slice(&copy_from_pool(storage, torn)?[..]),
-            }
+    let mut reads = Ordered::new(storage.env.background, "backup-read", READERS, || {
+        let storage = storage.clone();
+        move |(run, payload): (PageRun, Payload)| read_run(&storage, run, payload)
+    });
+    let mut left = runs.iter();
+    loop {
+        while reads.under_way() < RUNS_AHEAD
+            && let Some(run) = left.next()
+        {
+            reads.submit((*run, set.payload()));
         }
+        let Some(read) = reads.next() else { break };
+        let (run, payload) = read?;
+        let bytes = payload.len as u64;
         let address = u64::from(run.first.file) << 32 | u64::from(run.first.page);
-        set.append(ChunkKind::Pages, address, bytes)?;
+        set.append(ChunkKind::Pages, address, payload)?;
         if let Some(count) = counts.iter_mut().find(|(file, _)| *file == run.first.file) {
             count.1 += u64::from(run.page_count);
         }
-        progress.add(bytes.len() as u64)?;
+        progress.add(bytes)?;
     }
     Ok(counts)
+}
+
+/// Reads a run of pages, each of them whole.
+fn read_run(storage: &DatabaseStorage, run: PageRun, mut payload: Payload) -> Result<(PageRun, Payload)> {
+    payload.len = run.page_count as usize * PAGE_BYTES;
+    let bytes = &mut payload.buffer[..payload.len];
+    for torn in storage.files.copy_run(run.first, bytes)? {
+        let place = (torn.page - run.first.page) as usize * PAGE_BYTES;
+        let page = &mut bytes[place..place + PAGE_BYTES];
+        match BOOT_PAGES.contains(&torn) {
+            // The pool never holds these; a restore writes them from the set's description.
+            true => page.fill(0),
+            false => page.copy_from_slice(&copy_from_pool(storage, torn)?[..]),
+        }
+    }
+    Ok((run, payload))
 }
 
 fn copy_from_pool(storage: &DatabaseStorage, id: PageId) -> Result<Box<PageBytes>> {

@@ -1,5 +1,10 @@
 //! Writing a set: the media file is made or found, chunks are appended, and the header comes last.
 //!
+//! ```text
+//! append -> [ checksum, compression: a thread per core ] -> in order -> 1 MB buffer -> [ writes: two in flight ]
+//! ```
+//! The caller goes on reading meanwhile; it waits only when [`CHUNKS_AHEAD`] chunks or [`WRITES_AHEAD`] writes are under way.
+//!
 //! INIT and FORMAT write a new file under a temporary name and rename it at the end: until then the former file is whole.
 //! NOINIT appends behind the last whole set; what a crash left there is cut off first.
 
@@ -7,6 +12,7 @@ use super::description::SetDescription;
 use super::format::{CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader};
 use super::reader::MediaReader;
 use crate::error::{Error, Result};
+use crate::ordered::Ordered;
 use crate::seams::Environment;
 use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
@@ -17,6 +23,84 @@ use std::sync::Arc;
 const COMPRESSION_LEVEL: i32 = 1;
 /// Bytes of one write: a multiple of what direct writes are aligned to.
 const WRITE_BYTES: usize = 1 << 20;
+
+/// Threads that checksum and compress.
+const ENCODERS: usize = 2;
+/// Chunks given to them before the caller waits.
+const CHUNKS_AHEAD: usize = 4;
+/// Writes given to the system before the caller waits.
+const WRITES_AHEAD: usize = 2;
+/// The media file's space is reserved ahead, as much again as the set has, within these bounds: writing into space that a file
+/// has is faster than making it longer.
+const RESERVED_BYTES_MIN: u64 = 4 << 20;
+const RESERVED_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes on their way into a chunk: part of a buffer that is used again.
+pub struct Payload {
+    /// The bytes begin it.
+    pub buffer: AlignedBuffer,
+    /// How many there are.
+    pub len: usize,
+}
+
+impl Payload {
+    /// An empty payload with room for a chunk.
+    pub fn empty() -> Payload {
+        Payload {
+            buffer: AlignedBuffer::with_len(CHUNK_BYTES_MAX),
+            len: 0,
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+/// A chunk to be made.
+struct Job {
+    kind: ChunkKind,
+    address: u64,
+    payload: Payload,
+}
+
+/// A chunk but for its place in the set.
+struct Encoded {
+    kind: ChunkKind,
+    address: u64,
+    payload: Payload,
+    compressed: Option<Vec<u8>>,
+    crc: u32,
+}
+
+impl Encoded {
+    fn of(job: Job, compressor: Option<&mut zstd::bulk::Compressor<'static>>) -> Encoded {
+        let plain = job.payload.bytes();
+        let compressed = compressor.and_then(|compressor| compressor.compress(plain).ok());
+        let compressed = compressed.filter(|compressed| compressed.len() < plain.len());
+        let crc = crc32c::crc32c(compressed.as_deref().unwrap_or(plain));
+        Encoded {
+            kind: job.kind,
+            address: job.address,
+            payload: job.payload,
+            compressed,
+            crc,
+        }
+    }
+}
+
+/// A buffer to be written at an offset.
+struct WriteJob {
+    offset: u64,
+    buffer: AlignedBuffer,
+    len: usize,
+}
+
+/// How it went, and the buffer back.
+struct Written {
+    outcome: std::result::Result<(), DiskError>,
+    buffer: AlignedBuffer,
+}
 
 /// How the media file is to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +134,11 @@ pub struct SetWriter {
     guid: [u8; 16],
     chunk_count: u32,
     headers_crc: u32,
-    compressor: Option<zstd::bulk::Compressor<'static>>,
+    encoders: Ordered<Job, Encoded>,
+    writes: Ordered<WriteJob, Written>,
+    spare_payloads: Vec<Payload>,
+    spare_buffers: Vec<AlignedBuffer>,
+    reserved_to: u64,
     finished: bool,
 }
 
@@ -67,13 +155,6 @@ impl SetWriter {
             true => Some(MediaReader::open(env, device, path)?),
             false => None,
         };
-        let compressor = match options.compression {
-            true => Some(zstd::bulk::Compressor::new(COMPRESSION_LEVEL)),
-            false => None,
-        };
-        let compressor = compressor
-            .transpose()
-            .map_err(|error| Error::operating_system("starting the compressor", &error.to_string()))?;
         let mut writer = match former.filter(|_| !options.init) {
             Some(media) => {
                 let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
@@ -99,7 +180,9 @@ impl SetWriter {
             }
         };
         writer.guid = options.set_guid;
-        writer.compressor = compressor;
+        if options.compression {
+            writer.encoders = encoders(env, true);
+        }
         Ok(writer)
     }
 
@@ -111,6 +194,14 @@ impl SetWriter {
         file: Arc<dyn File>,
         (position, set_start): (u32, u64),
     ) -> SetWriter {
+        let target = file.clone();
+        let writes = Ordered::new(env.background, "backup-write", WRITES_AHEAD, move || {
+            let target = target.clone();
+            move |job: WriteJob| Written {
+                outcome: target.write_at(job.offset, &job.buffer[..job.len]),
+                buffer: job.buffer,
+            }
+        });
         SetWriter {
             env: env.clone(),
             device: device.to_string(),
@@ -126,7 +217,11 @@ impl SetWriter {
             guid: [0; 16],
             chunk_count: 0,
             headers_crc: 0,
-            compressor: None,
+            encoders: encoders(env, false),
+            writes,
+            spare_payloads: Vec::new(),
+            spare_buffers: Vec::new(),
+            reserved_to: set_start,
             finished: false,
         }
     }
@@ -164,60 +259,123 @@ impl SetWriter {
         Ok(())
     }
 
+    /// Hands the buffer to the writers.
     fn flush(&mut self) -> Result<()> {
-        self.write(self.buffer_at, &self.buffer[..self.filled])?;
+        if self.writes.under_way() >= WRITES_AHEAD {
+            self.end_write()?;
+        }
+        self.reserve_ahead();
+        let room = || AlignedBuffer::with_len(WRITE_BYTES);
+        let next = self.spare_buffers.pop().unwrap_or_else(room);
+        let offset = self.buffer_at;
         self.buffer_at = self.end();
-        self.filled = 0;
+        self.writes.submit(WriteJob {
+            offset,
+            buffer: std::mem::replace(&mut self.buffer, next),
+            len: std::mem::take(&mut self.filled),
+        });
         Ok(())
     }
 
+    /// What cannot be reserved is not missed: a write that finds no room says so itself.
+    fn reserve_ahead(&mut self) {
+        if self.end() > self.reserved_to {
+            let ahead = self.stored_bytes().clamp(RESERVED_BYTES_MIN, RESERVED_BYTES_MAX);
+            self.reserved_to = self.end() + ahead;
+            let _ = self.file.grow_reserved(self.reserved_to);
+        }
+    }
+
+    /// Waits for the oldest write.
+    fn end_write(&mut self) -> Result<()> {
+        let (writes, env) = (&mut self.writes, &self.env);
+        let written = env.waits.time(&*env.clock, WaitType::BackupIo, || writes.next());
+        let Some(written) = written else { return Ok(()) };
+        self.spare_buffers.push(written.buffer);
+        written
+            .outcome
+            .map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
+    }
+
+    /// A payload to fill, for [`SetWriter::append`].
+    pub fn payload(&mut self) -> Payload {
+        let spare = self.spare_payloads.pop();
+        spare.map_or_else(Payload::empty, |spare| Payload { len: 0, ..spare })
+    }
+
     /// Appends one chunk of at most [`CHUNK_BYTES_MAX`] bytes. Errors: 3202.
-    pub fn append(&mut self, kind: ChunkKind, address: u64, payload: &[u8]) -> Result<()> {
-        let compressed = match &mut self.compressor {
-            Some(compressor) => compressor.compress(payload).ok(),
-            None => None,
+    pub fn append(&mut self, kind: ChunkKind, address: u64, payload: Payload) -> Result<()> {
+        if self.encoders.under_way() >= CHUNKS_AHEAD {
+            self.put_encoded()?;
+        }
+        self.encoders.submit(Job { kind, address, payload });
+        Ok(())
+    }
+
+    /// Puts the oldest chunk that is being encoded into the set; false when there is none.
+    fn put_encoded(&mut self) -> Result<bool> {
+        let Some(chunk) = self.encoders.next() else {
+            return Ok(false);
         };
-        let compressed = compressed.filter(|compressed| compressed.len() < payload.len());
-        let stored = compressed.as_deref().unwrap_or(payload);
+        let stored = chunk.compressed.as_deref().unwrap_or(chunk.payload.bytes());
         let mut set = [0; 8];
         set.copy_from_slice(&self.guid[..8]);
         let header = ChunkHeader {
-            kind,
-            compressed: compressed.is_some(),
+            kind: chunk.kind,
+            compressed: chunk.compressed.is_some(),
             stored_bytes: stored.len() as u32,
-            plain_bytes: payload.len() as u32,
-            address,
+            plain_bytes: chunk.payload.len as u32,
+            address: chunk.address,
             number: self.chunk_count,
             set,
-            payload_crc: crc32c::crc32c(stored),
+            payload_crc: chunk.crc,
         };
         let header = header.encode();
         self.put(&header)?;
         self.put(stored)?;
         self.chunk_count += 1;
         self.headers_crc = crc32c::crc32c_append(self.headers_crc, &header);
-        Ok(())
+        if chunk.payload.buffer.len() == CHUNK_BYTES_MAX {
+            self.spare_payloads.push(chunk.payload);
+        }
+        Ok(true)
     }
 
     /// Appends a payload of any length in as many chunks as it takes.
     pub fn append_long(&mut self, kind: ChunkKind, payload: &[u8]) -> Result<()> {
-        let mut parts = payload.chunks(CHUNK_BYTES_MAX);
-        parts.try_for_each(|part| self.append(kind, 0, part))
+        payload.chunks(CHUNK_BYTES_MAX).try_for_each(|part| {
+            let mut chunk = self.payload();
+            chunk.buffer[..part.len()].copy_from_slice(part);
+            chunk.len = part.len();
+            self.append(kind, 0, chunk)
+        })
     }
 
     /// Makes everything durable, then the set whole. `description` gets its size filled in. Answers the bytes it takes.
     ///
     /// Errors: 3202; the media is then as it was before.
     pub fn finish(mut self, description: &mut SetDescription) -> Result<u64> {
+        while self.put_encoded()? {}
         let description_offset = self.stored_bytes();
         description.position = self.position;
         description.stored_bytes = description_offset;
         let text = serde_json::to_vec(description);
         let text = text.map_err(|error| Error::assertion(&format!("a backup's description: {error}")))?;
-        self.append(ChunkKind::Description, 0, &text)?;
+        let mut buffer = AlignedBuffer::with_len(text.len());
+        buffer.copy_from_slice(&text);
+        let payload = Payload {
+            buffer,
+            len: text.len(),
+        };
+        self.append(ChunkKind::Description, 0, payload)?;
+        self.put_encoded()?;
         let end = self.end().next_multiple_of(LABEL_BYTES);
         self.put(&vec![0; (end - self.end()) as usize])?;
         self.flush()?;
+        while self.writes.under_way() > 0 {
+            self.end_write()?;
+        }
+        self.sync(|file| file.set_len(end))?;
         self.sync(|file| file.sync())?;
         let header = SetHeader {
             position: self.position,
@@ -248,6 +406,7 @@ impl Drop for SetWriter {
         if self.finished {
             return;
         }
+        while self.writes.next().is_some() {}
         // What cannot be taken back now is no set for any reader, and is cut off by the next backup.
         match &self.temporary {
             Some(temporary) => {
@@ -258,6 +417,17 @@ impl Drop for SetWriter {
             }
         }
     }
+}
+
+/// Threads that make chunks out of payloads. Where the compressor cannot be had, chunks stay as they are.
+fn encoders(env: &Environment, compression: bool) -> Ordered<Job, Encoded> {
+    Ordered::new(env.background, "backup-encode", ENCODERS, move || {
+        let mut compressor = match compression {
+            true => zstd::bulk::Compressor::new(COMPRESSION_LEVEL).ok(),
+            false => None,
+        };
+        move |job: Job| Encoded::of(job, compressor.as_mut())
+    })
 }
 
 fn temporary_path(path: &Path) -> PathBuf {
