@@ -60,6 +60,7 @@ const RUN_EXAMPLES: &str = "Examples:
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
   vlflab run recovery dml --only bad --runs 5
   vlflab run my-experiment.toml --out results
+  MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 --yes
 
 Ctrl-C ends a run early: what was measured by then is kept, and its report is written.";
 
@@ -196,6 +197,16 @@ pub struct RunOptions {
     /// Only configurations of this name (bad), or with this setting (classic), or both (bad-classic).
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+    /// Run on a server that is there already, such as a real SQL Server; the password is taken from MSSQL_PASSWORD or
+    /// SQLCMDPASSWORD, or asked for.
+    #[arg(long, value_name = "mssql://USER@HOST[:PORT][/DATABASE]")]
+    pub target: Option<String>,
+    /// Agree to what the run creates and drops on that server.
+    #[arg(long, requires = "target")]
+    pub yes: bool,
+    /// Seconds to wait for a connection and for the login.
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..), requires = "target")]
+    pub login_timeout: u16,
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

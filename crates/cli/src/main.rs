@@ -13,6 +13,7 @@ mod run;
 mod sample;
 mod serve;
 mod sql;
+mod target;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -3,6 +3,7 @@
 use crate::arguments::RunOptions;
 use crate::exit::Failure;
 use crate::progress::Progress;
+use crate::target;
 use lab::driver::{self, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
 use lab::results::{Results, RunFile};
@@ -23,12 +24,17 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         return list();
     }
     let experiments = experiments(&options.experiments)?;
+    let target = match &options.target {
+        Some(address) => Some(target::agree(address, options, &experiments)?),
+        None => None,
+    };
     let options_of_run = driver::RunOptions {
         program: std::env::current_exe()?,
         out: options.out.clone(),
         scale: options.scale.clone(),
         runs: options.runs.map(usize::from),
         only: options.only.clone(),
+        target,
         interrupt: watch_signals()?,
     };
     let mut progress = Progress::new();

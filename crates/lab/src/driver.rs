@@ -13,6 +13,7 @@ use crate::plan::{self, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile};
 use crate::server_process::StartError;
 use crate::slope;
+use crate::target::TargetRun;
 use crate::threshold;
 use std::fmt;
 use std::fs;
@@ -35,6 +36,8 @@ pub struct RunOptions {
     pub runs: Option<usize>,
     /// Only configurations with one of these names; all when empty.
     pub only: Vec<String>,
+    /// A server that is there already; without, each run gets one of its own.
+    pub target: Option<TargetRun>,
     /// Set to stop as soon as possible.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -166,6 +169,8 @@ impl Ledger<'_> {
 /// Name of the results file in the output folder.
 pub const RESULTS_FILE: &str = "results.json";
 const DATA_FOLDER: &str = "data";
+/// Settings that only a server of our own is started with.
+const OWN_SERVER_SETTINGS: [&str; 2] = ["log_policy", "instant_file_initialization"];
 
 /// Runs the experiments.
 ///
@@ -173,7 +178,11 @@ const DATA_FOLDER: &str = "data";
 /// What keeps the first from beginning; everything later is in the [`Outcome`].
 pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn Observer) -> Result<Outcome, LabError> {
     let begin = Instant::now();
-    let planned = experiments.iter().map(|experiment| job(experiment, options));
+    let adapted: Vec<Experiment> = match &options.target {
+        Some(target) => experiments.iter().map(|experiment| target.adapt(experiment)).collect(),
+        None => experiments.to_vec(),
+    };
+    let planned = adapted.iter().map(|experiment| job(experiment, options));
     let mut jobs: Vec<Job<'_>> = planned.collect::<Result<_, _>>()?;
     keep_chosen(&mut jobs, &options.only)?;
     let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
@@ -182,6 +191,7 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
         started: now_iso8601(),
         scale: options.scale.clone(),
         environment,
+        target: options.target.as_ref().map(|target| target.server.clone()),
         ..RunFile::default()
     };
     observer.begin(jobs.iter().map(Job::units_in_all).sum());
@@ -248,7 +258,14 @@ fn run_job(
     observer: &mut dyn Observer,
 ) -> Result<(), LabError> {
     let begin = Instant::now();
-    let outcome = run_all(job, options, units_before, ledger, observer);
+    let objection = options
+        .target
+        .as_ref()
+        .and_then(|target| target.objection(job.experiment));
+    let outcome = match objection {
+        Some(reason) => Err(LabError::Unexpected(reason)),
+        None => run_all(job, options, units_before, ledger, observer),
+    };
     if let Some(results) = ledger.results() {
         results.elapsed_s = begin.elapsed().as_secs_f64();
         results.slopes = slope::slopes(job.experiment, results);
@@ -334,17 +351,30 @@ fn empty_results(job: &Job<'_>, options: &RunOptions) -> Results {
         started: now_iso8601(),
         toml: job.experiment.text.clone(),
         scripts: job.experiment.script_texts(),
-        configurations: job.setups.iter().map(empty_configuration).collect(),
+        notes: options
+            .target
+            .as_ref()
+            .map_or_else(Vec::new, |target| target.notes(job.experiment)),
+        configurations: job
+            .setups
+            .iter()
+            .map(|setup| empty_configuration(setup, options))
+            .collect(),
         ..Results::default()
     }
 }
 
-fn empty_configuration(setup: &Setup) -> ConfigurationResults {
+fn empty_configuration(setup: &Setup, options: &RunOptions) -> ConfigurationResults {
+    let mut settings = setup.settings();
+    if options.target.is_some() {
+        // Nobody asked that server for these.
+        settings.retain(|name, _| !OWN_SERVER_SETTINGS.contains(&name.as_str()));
+    }
     ConfigurationResults {
         name: setup.name.clone(),
         base: setup.base.clone(),
         title: setup.title.clone(),
-        settings: setup.settings(),
+        settings,
         ..ConfigurationResults::default()
     }
 }

@@ -8,6 +8,7 @@
 //! ```
 //! - [`catalogue`], [`experiment`], [`plan`]: what is run
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
+//! - [`target`]: running it on a server that is there already
 //! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`]: what comes of it
 
 pub mod catalogue;
@@ -22,4 +23,5 @@ pub mod results;
 pub mod server_process;
 pub mod slope;
 pub mod statistics;
+pub mod target;
 pub mod threshold;

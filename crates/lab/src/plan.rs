@@ -74,7 +74,7 @@ impl LogPlan {
     }
 
     /// The size it ends with: the largest that whole growths reach, or the one it is given by hand.
-    fn bytes_at_end(&self) -> u64 {
+    pub fn bytes_at_end(&self) -> u64 {
         let by_hand = self.grown_to.last().copied().unwrap_or(self.start);
         match (self.max, self.growth) {
             (Some(max), Growth::Bytes(growth)) if growth > 0 && max > by_hand => {

@@ -6,7 +6,7 @@ mod prompt;
 
 use crate::arguments::SqlOptions;
 use crate::exit::Failure;
-use lab::client::{ClientError, Connection, Event, Target};
+use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Target};
 use output::Output;
 use signal_hook::consts::SIGINT;
 use std::fs::{self, File};
@@ -134,6 +134,7 @@ fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         user: options.user.clone(),
         password: options.password.clone().unwrap_or_default(),
         database: options.database.clone(),
+        timeout: LOGIN_TIMEOUT,
     };
     Ok(Box::new(Remote {
         connection: Connection::open(&target)?,

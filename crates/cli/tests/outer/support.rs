@@ -1,6 +1,6 @@
 //! A served instance in a folder of its own, and a client that keeps every message.
 
-use lab::client::{ClientError, Connection, Event, ServerMessage, Target};
+use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, ServerMessage, Target};
 use lab::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -123,6 +123,7 @@ impl Served {
             user: "sa".into(),
             password: PASSWORD.into(),
             database: None,
+            timeout: LOGIN_TIMEOUT,
         }
     }
 

@@ -26,14 +26,18 @@ pub struct Target {
     pub password: String,
     /// Database to begin in; the login's default without.
     pub database: Option<String>,
+    /// How long connecting may take, and how long the login after it.
+    pub timeout: Duration,
 }
+
+/// What clients of SQL Server usually wait for a login.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
 const HEADER_BYTES: usize = 8;
 /// Until the server names another size.
 const PACKET_BYTES: usize = 4096;
 /// A whole ATTENTION packet: type 6, end of message, eight bytes.
 const ATTENTION: [u8; HEADER_BYTES] = [6, 1, 0, 8, 0, 0, 0, 0];
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 64 * 1024;
 /// How often a waiting caller is asked whether to go on waiting.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
@@ -58,26 +62,27 @@ impl Connection {
             packet_bytes: PACKET_BYTES,
             unread: BytesMut::new(),
         };
-        connection.pre_login()?;
-        connection.log_in(target)?;
-        Ok(connection)
+        let begin = Instant::now();
+        let mut patience = || begin.elapsed() < target.timeout;
+        let logged_in = connection
+            .pre_login(&mut patience)
+            .and_then(|()| connection.log_in(target, &mut patience));
+        logged_in.map(|()| connection).map_err(|error| refused(error, target))
     }
 
-    fn pre_login(&mut self) -> Result<(), ClientError> {
+    fn pre_login(&mut self, patience: &mut dyn FnMut() -> bool) -> Result<(), ClientError> {
         let request = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
         self.send(PacketType::PreLogin, &request.encode())?;
         let mut answer = BytesMut::new();
-        while !self.receive(&mut answer, &mut || true)? {}
+        while !self.receive(&mut answer, patience)? {}
         let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
         if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
-            return Err(ClientError::Lost(
-                "the server wants encryption, which this client does not have".into(),
-            ));
+            return Err(lost(ENCRYPTION_REQUIRED));
         }
         Ok(())
     }
 
-    fn log_in(&mut self, target: &Target) -> Result<(), ClientError> {
+    fn log_in(&mut self, target: &Target, patience: &mut dyn FnMut() -> bool) -> Result<(), ClientError> {
         let mut login = Login7::new()
             .with_sql_auth(&target.user, &target.password)
             .with_app_name("vlflab")
@@ -87,7 +92,7 @@ impl Connection {
         }
         self.send(PacketType::Tds7Login, &login.encode())?;
         let mut refused = None;
-        self.read_answer(&mut || true, &mut |event| {
+        self.read_answer(patience, &mut |event| {
             if let Event::Error(message) = event {
                 refused.get_or_insert_with(|| message.clone());
             }
@@ -342,18 +347,47 @@ fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     };
     let resolved = (target.host.as_str(), target.port).to_socket_addrs();
     let mut failure = "the name has no address".to_string();
-    for socket_address in resolved.map_err(|error| unreachable(error.to_string()))? {
-        match TcpStream::connect_timeout(&socket_address, CONNECT_TIMEOUT) {
+    let no_such_name = |error| unreachable(format!("the name cannot be resolved ({error})"));
+    for socket_address in resolved.map_err(no_such_name)? {
+        match TcpStream::connect_timeout(&socket_address, target.timeout) {
             Ok(stream) => {
                 let set = stream
                     .set_nodelay(true)
                     .and_then(|()| stream.set_read_timeout(Some(WATCH_INTERVAL)));
                 return set.map(|()| stream).map_err(|error| unreachable(error.to_string()));
             }
-            Err(error) => failure = error.to_string(),
+            Err(error) => failure = connect_reason(&error, target.timeout),
         }
     }
     Err(unreachable(failure))
+}
+
+const ENCRYPTION_REQUIRED: &str = "the server requires encryption, which this client does not have; let it accept unencrypted connections for the test";
+
+/// Why nobody could log in, as one sentence about the address.
+fn refused(error: ClientError, target: &Target) -> ClientError {
+    let reason = match error {
+        ClientError::Interrupted => format!(
+            "something takes the connection but does not answer the login within {} s; is it a SQL Server?",
+            target.timeout.as_secs_f64()
+        ),
+        ClientError::Lost(reason) if reason == ENCRYPTION_REQUIRED => reason,
+        ClientError::Lost(reason) => format!("the login broke off ({reason}); is it a SQL Server?"),
+        other => return other,
+    };
+    ClientError::Unreachable {
+        address: format!("{}:{}", target.host, target.port),
+        reason,
+    }
+}
+
+/// Why no connection came about, in words.
+fn connect_reason(error: &std::io::Error, timeout: Duration) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => "nobody listens there (connection refused)".into(),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => format!("no answer within {} s", timeout.as_secs_f64()),
+        _ => error.to_string(),
+    }
 }
 
 fn is_wait(kind: ErrorKind) -> bool {

@@ -2,11 +2,12 @@
 
 mod clients;
 mod log;
+mod target;
 mod waits;
 
 use self::log::LogWatcher;
 use super::{LabError, Ledger, Observer, Place, RunOptions, is_stopped};
-use crate::client::{ClientError, Connection, Event, ServerMessage, Target};
+use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, ServerMessage, Target};
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
@@ -33,6 +34,8 @@ pub(super) struct OneRun<'a> {
     password: String,
     place: Place,
     server: Option<ServerProcess>,
+    /// On a server that is not ours: whether the database there is of this run's making.
+    owns_database: bool,
     connections: HashMap<String, Connection>,
     /// What this run measured so far.
     values: BTreeMap<String, f64>,
@@ -54,6 +57,7 @@ impl<'a> OneRun<'a> {
             password: random_password(),
             place,
             server: None,
+            owns_database: false,
             connections: HashMap::new(),
             values: BTreeMap::new(),
         }
@@ -61,6 +65,12 @@ impl<'a> OneRun<'a> {
 
     /// Runs every step; what it finds goes to the ledger, saved after each step.
     pub(super) fn run(mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
+        let outcome = self.run_steps(ledger, observer);
+        let cleaned_up = self.clean_up_target();
+        outcome.and(cleaned_up)
+    }
+
+    fn run_steps(&mut self, ledger: &mut Ledger<'_>, observer: &mut dyn Observer) -> Result<(), LabError> {
         let steps: Vec<&Step> = self
             .experiment
             .step
@@ -76,7 +86,7 @@ impl<'a> OneRun<'a> {
             }
             observer.step(&self.setup.name, self.place.run, step.label());
             if !was_started && !matches!(step, Step::Sample { .. }) {
-                self.server = Some(self.start_server()?);
+                self.begin()?;
                 was_started = true;
             }
             let units_at = |weight: u64| self.place.units_before + self.place.units * weight / weights;
@@ -96,6 +106,14 @@ impl<'a> OneRun<'a> {
             self.derive(found);
         }
         ledger.save()
+    }
+
+    fn begin(&mut self) -> Result<(), LabError> {
+        if self.options.target.is_some() {
+            return self.begin_on_target();
+        }
+        self.server = Some(self.start_server()?);
+        Ok(())
     }
 
     /// Reckons the measurements that follow from those of this run.
@@ -129,8 +147,10 @@ impl<'a> OneRun<'a> {
             Step::ReadWaits {} => self.read_waits(found),
             Step::CountVlfs {} => self.count_vlfs(found),
             Step::Sample { name, arguments, .. } => self.sample(name, arguments),
+            Step::Kill {} | Step::Stop {} if self.options.target.is_some() => Ok(()),
             Step::Kill {} => self.kill(),
             Step::Stop {} => self.stop(),
+            Step::Restart {} if self.options.target.is_some() => self.restart_on_target(found),
             Step::Restart {} => self.restart(found),
             Step::Check { label, sql, equals, .. } => self.check(found, label, sql, equals),
         }
@@ -207,7 +227,11 @@ impl<'a> OneRun<'a> {
 
     /// The text with the configuration's values in place of variables.
     fn text(&self, text: &str) -> Result<String, LabError> {
-        plan::substitute(text, &self.setup.variables).map_err(LabError::Experiment)
+        let text = plan::substitute(text, &self.setup.variables).map_err(LabError::Experiment)?;
+        Ok(match &self.options.target {
+            Some(target) => target.with_folder(&text),
+            None => text,
+        })
     }
 
     fn sample(&self, name: &str, arguments: &[String]) -> Result<(), LabError> {
@@ -313,6 +337,11 @@ impl<'a> OneRun<'a> {
     }
 
     fn target(&self, database: Option<&str>) -> Result<Target, LabError> {
+        if let Some(there) = &self.options.target {
+            let mut login = there.login.clone();
+            login.database = database.map(str::to_string).or(login.database);
+            return Ok(login);
+        }
         let server = self
             .server
             .as_ref()
@@ -323,6 +352,7 @@ impl<'a> OneRun<'a> {
             user: "sa".into(),
             password: self.password.clone(),
             database: database.map(str::to_string),
+            timeout: LOGIN_TIMEOUT,
         })
     }
 

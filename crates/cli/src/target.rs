@@ -1,0 +1,51 @@
+//! `vlflab run --target`: the password, the first look at the server, and the leave to go on.
+
+use crate::arguments::RunOptions;
+use crate::exit::Failure;
+use lab::experiment::Experiment;
+use lab::target::{self, TargetRun};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::time::Duration;
+
+/// Where the password may be, first come first served.
+const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
+
+/// Logs in at the address, says what the run will do there, and has it agreed to.
+pub fn agree(address: &str, options: &RunOptions, experiments: &[Experiment]) -> Result<TargetRun, Failure> {
+    let mut login = target::parse(address).map_err(|wrong| Failure::Usage(format!("--target {address}: {wrong}")))?;
+    login.timeout = Duration::from_secs(options.login_timeout.into());
+    login.password = password(&login.user, &login.host)?;
+    let target = TargetRun::probe(login)?;
+    let mut err = io::stderr().lock();
+    for line in target.warning(experiments, &options.scale) {
+        writeln!(err, "{line}")?;
+    }
+    if options.yes {
+        return Ok(target);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage("say --yes to agree to that".into()));
+    }
+    write!(err, "Go on? (yes/no) ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(target),
+        _ => Err(Failure::Interrupted("nothing was done".into())),
+    }
+}
+
+/// From the environment, or asked for without echo on a terminal.
+fn password(user: &str, host: &str) -> Result<String, Failure> {
+    if let Some(given) = PASSWORD_VARIABLES.iter().find_map(|name| std::env::var(name).ok()) {
+        return Ok(given);
+    }
+    if !io::stdin().is_terminal() {
+        let names = PASSWORD_VARIABLES.join(" or ");
+        return Err(Failure::Usage(format!(
+            "the password of {user} is missing: set {names}"
+        )));
+    }
+    Ok(rpassword::prompt_password(format!("Password of {user} at {host}: "))?)
+}
