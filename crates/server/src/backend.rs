@@ -189,6 +189,11 @@ pub trait Backend: Send + Sync + 'static {
     /// Opens a session. An error, such as 4060 for a database that does not exist, is sent to the client before 18456.
     fn open_session(&self, request: SessionRequest) -> Result<Self::Session, Notice>;
 
+    /// A session waited so long for its client to take results. Backends without wait statistics have no use for it.
+    fn network_wait(&self, micros: u64) {
+        let _ = micros;
+    }
+
     /// Writes a line to the error log; `source` is e.g. `Logon` or `spid51`.
     fn write_errorlog(&self, source: &str, text: &str);
 }

@@ -1,8 +1,9 @@
 //! One connection from accept to close: handshake, login, session.
 
+use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tds::Login;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
@@ -137,7 +138,10 @@ impl<B: Backend> Connection<'_, B> {
             inner.on_end(Box::new(move || drop(socket.shutdown(std::net::Shutdown::Read))));
         }
         let database = inner.database();
-        let mut stream = &self.stream;
+        let mut stream = ToClient {
+            stream: &self.stream,
+            backend: self.backend,
+        };
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let reading = accepted.and_then(|()| self.stream.try_clone());
@@ -166,5 +170,30 @@ impl<B: Backend> Connection<'_, B> {
             attention_messages: 0,
         }
         .run(&inbox);
+    }
+}
+
+/// A write that returns sooner was taken by the operating system at once: the client was not waited for.
+const CLIENT_WAIT_MICROS_MIN: u64 = 1_000;
+
+/// What goes to the client; time spent waiting for it to take more is a wait (SQL Server's ASYNC_NETWORK_IO).
+struct ToClient<'a, B: Backend> {
+    stream: &'a TcpStream,
+    backend: &'a B,
+}
+
+impl<B: Backend> Write for ToClient<'_, B> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let begun = Instant::now();
+        let written = self.stream.write(bytes);
+        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if micros >= CLIENT_WAIT_MICROS_MIN {
+            self.backend.network_wait(micros);
+        }
+        written
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
     }
 }

@@ -97,7 +97,7 @@ pub struct BackupRequest {
     pub description: Option<String>,
     /// MEDIANAME.
     pub media_name: Option<String>,
-    /// STATS: percent between two messages; `None` = 10.
+    /// STATS: percent between two messages; `None` = no messages.
     pub stats_percent: Option<u8>,
     /// For a log backup.
     pub tail: LogTail,
@@ -142,7 +142,7 @@ pub struct RestoreRequest {
     pub after: AfterRestore,
     /// CHECKSUM: checked in any case.
     pub checksum: bool,
-    /// STATS: percent between two messages; `None` = 10.
+    /// STATS: percent between two messages; `None` = no messages.
     pub stats_percent: Option<u8>,
     /// STOPAT: no transaction that committed later is restored.
     pub stop_at: Option<DateTimeTicks>,
@@ -181,18 +181,18 @@ pub struct BackupSummary {
 /// Counts bytes and says every so many percent how far it is.
 pub struct Progress<'r, 'f> {
     report: &'r mut Report<'f>,
-    step_percent: u64,
+    step_percent: Option<u64>,
     said_percent: u64,
     processed_bytes: u64,
     total_bytes: u64,
 }
 
 impl<'r, 'f> Progress<'r, 'f> {
-    /// Of `total_bytes`; a message each `stats_percent` percent.
+    /// Of `total_bytes`; a message each `stats_percent` percent, if that is wanted.
     pub fn new(report: &'r mut Report<'f>, stats_percent: Option<u8>, total_bytes: u64) -> Progress<'r, 'f> {
         Progress {
             report,
-            step_percent: u64::from(stats_percent.unwrap_or(10).clamp(1, 100)),
+            step_percent: stats_percent.map(|percent| u64::from(percent.clamp(1, 100))),
             said_percent: 0,
             processed_bytes: 0,
             total_bytes: total_bytes.max(1),
@@ -216,8 +216,11 @@ impl<'r, 'f> Progress<'r, 'f> {
     /// So much more is done. Errors: what the listener answers, to stop.
     pub fn add(&mut self, bytes: u64) -> Result<()> {
         self.add_quietly(bytes)?;
+        let Some(step_percent) = self.step_percent else {
+            return Ok(());
+        };
         let percent = self.processed_bytes.min(self.total_bytes) * 100 / self.total_bytes;
-        let due = percent / self.step_percent * self.step_percent;
+        let due = percent / step_percent * step_percent;
         if due > self.said_percent {
             self.said_percent = due;
             self.message(Error::percent_processed(due))?;
@@ -231,7 +234,7 @@ impl<'r, 'f> Progress<'r, 'f> {
         if self.said_percent < 100 {
             self.add(0)?;
         }
-        if self.said_percent < 100 {
+        if self.said_percent < 100 && self.step_percent.is_some() {
             self.said_percent = 100;
             self.message(Error::percent_processed(100))?;
         }

@@ -151,6 +151,18 @@ impl DataFiles {
         Ok(())
     }
 
+    /// ALTER DATABASE REMOVE FILE: closes a file and deletes it. No page of it may be in the pool.
+    ///
+    /// # Errors
+    /// 5009's cause when the operating system keeps it.
+    pub fn remove(&self, file: u16) -> Result<()> {
+        let Some(file) = self.files.write().remove(&file) else {
+            return Ok(());
+        };
+        let deleted = self.environment.disk.delete(&file.path);
+        deleted.map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))
+    }
+
     /// ALTER DATABASE MODIFY FILE: replaces name, MAXSIZE and FILEGROWTH. False when there is no such file.
     pub fn modify(&self, file: u16, logical_name: &str, bytes_max: Option<u64>, growth: FileGrowth) -> bool {
         let Some(file) = self.file(file) else { return false };
@@ -279,7 +291,8 @@ impl DataFiles {
     /// Reads consecutive pages as they lie on disk, for a backup, and answers which of them are not whole: a page that is being
     /// written at this moment may be torn, and is whole in the pool.
     pub fn copy_run(&self, first: PageId, buffer: &mut [u8]) -> Result<Vec<PageId>> {
-        self.read_run(first, buffer)?;
+        let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
+        waits.time(clock, WaitType::AsyncIoCompletion, || self.read_run(first, buffer))?;
         let (pages, _) = buffer.as_chunks::<PAGE_BYTES>();
         let numbered = pages.iter().zip(first.page..);
         let torn = numbered.filter_map(|(page, number)| {
@@ -295,7 +308,9 @@ impl DataFiles {
         let file = self
             .file(first.file)
             .ok_or_else(|| self.damaged(first, "the file does not exist"))?;
-        file.write(first.page, bytes).map_err(|error| self.close_after(error))
+        let (waits, clock) = (&self.environment.waits, self.environment.clock.as_ref());
+        let written = waits.time(clock, WaitType::AsyncIoCompletion, || file.write(first.page, bytes));
+        written.map_err(|error| self.close_after(error))
     }
 
     /// Makes everything written to every file durable.

@@ -135,10 +135,21 @@ impl BufferPool {
 
     /// Drops all pages of a database, dirty ones too, and forgets its files. Nobody may use the database any more.
     pub fn forget_database(&self, database: DatabaseId) {
+        self.forget_pages(|of, _| of == database);
+        self.databases.write().remove(&database);
+    }
+
+    /// The pages of one file leave memory without being written.
+    pub fn forget_file(&self, database: DatabaseId, file: u16) {
+        self.forget_pages(|of, page| of == database && page.file == file);
+    }
+
+    fn forget_pages(&self, is_meant: impl Fn(DatabaseId, PageId) -> bool) {
         for index in 0..self.frames_touched() {
             let frame = self.frame(index);
             let key = frame.key.load(Ordering::Acquire);
-            if key == NO_KEY || key_parts(key).0 != database || self.pin(key) != Some(index) {
+            let (database, page) = key_parts(key);
+            if key == NO_KEY || !is_meant(database, page) || self.pin(key) != Some(index) {
                 continue;
             }
             frame.latch.exclusive();
@@ -149,7 +160,6 @@ impl BufferPool {
             unsafe { frame.latch.release_exclusive() };
             frame.pins.fetch_sub(1, Ordering::Release);
         }
-        self.databases.write().remove(&database);
     }
 
     pub(super) fn attached(&self, database: DatabaseId) -> Result<Arc<Attached>> {

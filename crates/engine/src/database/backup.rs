@@ -75,6 +75,10 @@ impl Database {
         let stored_bytes = set.finish(&mut description)?;
         progress.finish()?;
         self.move_chain_on(request, &extent)?;
+        if request.kind == BackupKind::Database {
+            // Nothing more of the log is freed, but the backup is no longer what holds it.
+            self.truncate_log();
+        }
         drop(log_backups);
         let summary = BackupSummary {
             pages: extent.log_pages + extent.pages.iter().map(|(_, pages)| pages).sum::<u64>(),

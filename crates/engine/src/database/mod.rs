@@ -23,7 +23,7 @@ pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::DatabaseStorage;
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::log::TransactionChain;
 use crate::page::ObjectId;
@@ -254,6 +254,21 @@ impl Database {
             }
         }
         Ok(())
+    }
+
+    /// Deletes a data file in which no object has pages. The checkpoint puts behind it whatever redo could want there.
+    ///
+    /// Errors: 5020 for the first file, 5042 while an object has pages in it.
+    pub fn remove_data_file(&self, file_id: u16, name: &str) -> Result<()> {
+        if file_id == 1 {
+            return Err(Error::primary_file_stays());
+        }
+        if !self.space.forget_file(file_id) {
+            return Err(Error::file_is_not_empty(name));
+        }
+        self.checkpoint()?;
+        self.storage.pool.forget_file(self.storage.id, file_id);
+        self.storage.files.remove(file_id)
     }
 
     /// The name in `log_reuse_wait_desc` when the log was last looked at.

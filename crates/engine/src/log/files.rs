@@ -209,6 +209,18 @@ impl LogManager {
         Ok(())
     }
 
+    /// Changes a file's name in SQL, for messages.
+    ///
+    /// # Errors
+    /// 5020 for an unknown file.
+    pub fn rename_file(&self, file_id: u16, logical_name: &str) -> Result<()> {
+        let mut state = self.state.lock();
+        let file = state.table.files.get_mut(&file_id);
+        let file = file.ok_or_else(|| Error::no_such_log_file(file_id))?;
+        file.logical_name = logical_name.to_string();
+        Ok(())
+    }
+
     /// Changes `MAXSIZE` and `FILEGROWTH`; a byte growth is rounded up to 64 KB.
     ///
     /// # Errors

@@ -392,6 +392,22 @@ impl SpaceMap {
         u64::from(extents) * u64::from(EXTENT_PAGES)
     }
 
+    /// Takes a file out of the maps when no object has an extent in it: nothing is allocated there any more. False when one has.
+    pub fn forget_file(&self, file: u16) -> bool {
+        let mut allocation = self.allocation.lock();
+        let Some(place) = allocation.files.iter().position(|map| map.file == file) else {
+            return true;
+        };
+        let map = &allocation.files[place];
+        let extents = 0..map.used.len() as u32 * 64;
+        let is_owned = |extent: u32| map.is_used(extent) && !ExtentId { file, extent }.is_reserved();
+        if extents.into_iter().any(is_owned) {
+            return false;
+        }
+        allocation.files.remove(place);
+        true
+    }
+
     /// Every extent that the maps call used, in order.
     pub(super) fn used_extents(&self) -> Vec<ExtentId> {
         let allocation = self.allocation.lock();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::instance::Instance;
+use engine::waits::WaitType;
 use tds::bulk::BulkLoad;
 use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
@@ -74,6 +75,10 @@ impl Backend for SqlBackend {
             on_shutdown: Arc::clone(&self.on_shutdown),
             ended: false,
         })
+    }
+
+    fn network_wait(&self, micros: u64) {
+        self.instance.env.waits.record(WaitType::AsyncNetworkIo, micros, 0);
     }
 
     fn write_errorlog(&self, source: &str, text: &str) {

@@ -27,6 +27,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("file_idex", 1, &[Name], INT, file_id),
     signature("file_name", 1, &[super::Parameter::Int], NAME, file_name),
     signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name),
+    signature("filegroup_id", 1, &[Name], INT, filegroup_id),
+    signature("filegroupproperty", 2, &[Name, Name], INT, filegroupproperty),
     signature("fileproperty", 2, &[Name, Name], INT, fileproperty),
     signature(
         "serverproperty",
@@ -230,6 +232,30 @@ fn filegroup_name(call: &Call<'_>) -> Result<Value> {
         Value::from("PRIMARY")
     } else {
         Value::Null
+    })
+}
+
+fn is_primary_group(call: &Call<'_>) -> bool {
+    call.text(0).is_some_and(|name| name.eq_ignore_ascii_case("PRIMARY"))
+}
+
+fn filegroup_id(call: &Call<'_>) -> Result<Value> {
+    Ok(if is_primary_group(call) {
+        Value::Int(1)
+    } else {
+        Value::Null
+    })
+}
+
+/// There is one filegroup, PRIMARY: the default, and writable.
+fn filegroupproperty(call: &Call<'_>) -> Result<Value> {
+    let property = call.text(1).map(str::to_ascii_lowercase);
+    Ok(match property.as_deref() {
+        Some("isdefault" | "isuserdefinedfg") if is_primary_group(call) => {
+            Value::Int(i32::from(property.as_deref() == Some("isdefault")))
+        }
+        Some("isreadonly") if is_primary_group(call) => Value::Int(0),
+        _ => Value::Null,
     })
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
+use engine::waits::WaitType;
 
 use super::batch::Bound;
 use super::executor::{Executor, Flow, Outcome};
@@ -119,6 +120,12 @@ impl Executor<'_> {
             WaitForKind::Time => (ticks + day - now) % day,
         };
         let end = Instant::now() + Duration::from_micros(wanted / 10);
+        let env = &self.session.instance.env;
+        env.waits
+            .time(env.clock.as_ref(), WaitType::WaitFor, || self.sleep_until(end))
+    }
+
+    fn sleep_until(&self, end: Instant) -> Result<()> {
         // Short naps, so that a cancelled batch does not sleep on.
         while let Some(left) = end
             .checked_duration_since(Instant::now())

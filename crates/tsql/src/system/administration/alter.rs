@@ -9,7 +9,6 @@ use engine::error::{Error, Result};
 use engine::instance::{FileSpec, MSDB, Size};
 use engine::log::{self, LogFileSpec};
 
-use super::super::views::used_pages;
 use super::super::{Host, SystemContext};
 use super::file::{bytes, file_of, growth, maximum};
 use super::{options, refuse_in_transaction};
@@ -192,6 +191,7 @@ impl<'a> Change<'a> {
     fn set_limits(&self, file: &FileEntry) -> Result<()> {
         if file.log {
             let log = &self.database.storage.log;
+            log.rename_file(file.file_id, &file.name)?;
             return log.set_file_limits(
                 file.file_id,
                 file.max_bytes.unwrap_or(u64::MAX),
@@ -290,7 +290,7 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// REMOVE FILE: a log file whose VLFs are all free. A data file stays, as nothing moves its pages.
+    /// REMOVE FILE: a log file whose VLFs are all free, or a data file without pages of any object.
     fn remove(mut self, name: &str) -> Result<()> {
         let missing = || {
             let text = format!("The file '{name}' does not exist in the database.");
@@ -298,16 +298,11 @@ impl<'a> Change<'a> {
         };
         let place = self.place_of(name).ok_or_else(missing)?;
         let file = self.entry.files[place].clone();
-        if !file.log {
-            let used = used_pages(&self.database, &file);
-            let text = if file.file_id == 1 || used == 0 {
-                return Err(Error::primary_file_stays());
-            } else {
-                Error::file_is_not_empty(name)
-            };
-            return Err(text);
+        if file.log {
+            self.database.storage.log.remove_file(file.file_id)?;
+        } else {
+            self.database.remove_data_file(file.file_id, name)?;
         }
-        self.database.storage.log.remove_file(file.file_id)?;
         self.entry.files.remove(place);
         self.store()
     }
