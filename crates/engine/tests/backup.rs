@@ -672,3 +672,136 @@ fn a_full_backup_under_changes_is_the_database_at_its_end() {
         );
     }
 }
+
+fn standby(mut request: RestoreRequest) -> RestoreRequest {
+    request.after = AfterRestore::NoRecovery;
+    request.standby = Some("c:\\undo.dat".into());
+    request
+}
+
+/// What is committed after the full backup and so many log backups of [`build_chain`].
+fn committed_after(history: &History, logs: usize) -> &[(i32, i32)] {
+    let commits = (1..=12 * logs).filter(|round| round % 5 != 3).count();
+    &history.states[commits].1
+}
+
+fn recover(instance: &Instance, session: &Session, name: &str) -> Result<(), Vec<i32>> {
+    let mut request = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
+    request.path = None;
+    restore(instance, session, name, &request)
+}
+
+/// Between two sets a standby database shows what is committed by then, and only that, whatever happens to it in between; it
+/// takes every following set, and in the end it goes on as a database of its own.
+fn read_between_sets(policy: LogPolicy) {
+    const LOGS: usize = 5;
+    let disk = SimDisk::new(5);
+    let (mut instance, clock) = clocked(&disk, policy);
+    let history = build_chain(&instance, &clock, LOGS as u32);
+    let mut session = instance.open_session().unwrap();
+    let log = |file| standby(restore_request(RestoreKind::Log, file, AfterRestore::NoRecovery));
+    let full = restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery);
+    let mut own_file = moved(standby(full.clone()), "bad");
+    own_file.standby = Some("c:\\vlf.mdf".into());
+    assert_eq!(restore(&instance, &session, "bad", &own_file), Err(vec![1834, 3013]));
+    restore(&instance, &session, "copy", &moved(standby(full), "copy")).unwrap();
+    for logs in 0..=LOGS {
+        let read = content(&instance, "copy");
+        assert_eq!(read, committed_after(&history, logs), "after {logs} log backups");
+        let database = instance.database("copy").unwrap();
+        let mut writer = instance.open_session().unwrap();
+        let table = open_table(&database, "t");
+        assert_eq!(try_insert(&mut writer, &table, -1, 0).unwrap_err().number, 3906);
+        database.checkpoint().unwrap();
+        // What does not follow leaves the database as it is; so does a reader.
+        if logs + 2 <= LOGS {
+            let too_early = restore(&instance, &session, "copy", &log(logs as u32 + 3));
+            assert_eq!(too_early, Err(vec![4305, 3013]));
+        }
+        writer.use_database(&database).unwrap();
+        let next = log(logs as u32 + 2);
+        if logs < LOGS {
+            assert_eq!(restore(&instance, &session, "copy", &next), Err(vec![3101, 3013]));
+        }
+        let refused = instance.backup("copy", &request(BackupKind::Database), &session, &mut |_| Ok(()));
+        assert_eq!(numbers(&refused.unwrap_err()), [3036, 3013]);
+        drop((writer, table, database));
+        assert_eq!(content(&instance, "copy"), read);
+        if logs == 2 {
+            drop(session);
+            instance.shutdown(false).unwrap();
+            drop(instance);
+            instance = clocked(&disk, policy).0;
+            session = instance.open_session().unwrap();
+            assert!(instance.database("copy").unwrap().is_standby());
+            assert_eq!(content(&instance, "copy"), read, "after a restart");
+        }
+        if logs < LOGS {
+            restore(&instance, &session, "copy", &next).unwrap();
+        }
+    }
+    recover(&instance, &session, "copy").unwrap();
+    let database = instance.database("copy").unwrap();
+    insert(&mut session, &open_table(&database, "t"), 1_000, 1_000);
+    session.commit().unwrap();
+    let mut expected = committed_after(&history, LOGS).to_vec();
+    expected.push((1_000, 1_000));
+    assert_eq!(content(&instance, "copy"), expected);
+    let undo_file = instance.resolve("c:\\undo.dat").unwrap();
+    assert_eq!(instance.env.disk.len(&undo_file).unwrap(), None, "the undo file is deleted");
+}
+
+#[test]
+fn a_standby_database_is_read_between_log_restores() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        read_between_sets(policy);
+    }
+}
+
+/// The power goes while sets are restored WITH STANDBY: the restore goes on from where it was, and nothing is lost or too much.
+#[test]
+fn a_power_cut_between_standby_and_restoring_loses_nothing() {
+    let disk = SimDisk::new(5);
+    let (instance, clock) = clocked(&disk, LogPolicy::native());
+    let history = build_chain(&instance, &clock, 2);
+    let session = instance.open_session().unwrap();
+    let full = restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery);
+    restore(&instance, &session, "copy", &moved(standby(full), "copy")).unwrap();
+    drop(session);
+    instance.shutdown(false).unwrap();
+    drop(instance);
+    let log = |file| standby(restore_request(RestoreKind::Log, file, AfterRestore::NoRecovery));
+    let both = |instance: &Arc<Instance>| -> Result<(), Vec<i32>> {
+        let session = instance.open_session().unwrap();
+        (2..=3).try_for_each(|file| restore(instance, &session, "copy", &log(file)))
+    };
+    let whole = disk.snapshot();
+    let (instance, _) = clocked(&whole, LogPolicy::native());
+    let begin = whole.operation_count();
+    both(&instance).unwrap();
+    let total = whole.operation_count() - begin;
+    drop(instance);
+    let (mut points, mut standing_by) = (0, 0);
+    for cut in (1..=total).step_by((total as usize / 50).max(1)) {
+        let cut_disk = disk.snapshot();
+        let (instance, _) = clocked(&cut_disk, LogPolicy::native());
+        cut_disk.power_cut_at(cut_disk.operation_count() + cut);
+        let outcome = both(&instance);
+        std::mem::forget(instance);
+        assert!(outcome.is_err(), "cut {cut} is within the work");
+        let after = cut_disk.after_power_cut(CutPolicy::RandomSectors, cut);
+        let (instance, _) = clocked(&after, LogPolicy::native());
+        let session = instance.open_session().unwrap();
+        standing_by += u32::from(instance.database("copy").is_ok());
+        for file in 2..=3 {
+            let outcome = restore(&instance, &session, "copy", &log(file));
+            let done = outcome == Err(vec![4326, 3013]);
+            assert!(outcome.is_ok() || done, "cut {cut}, file {file}: {outcome:?}");
+        }
+        recover(&instance, &session, "copy").unwrap();
+        assert_eq!(content(&instance, "copy"), committed_after(&history, 2), "cut {cut}");
+        points += 1;
+    }
+    println!("{points} points, {standing_by} of them with the database readable after the cut");
+    assert!(standing_by > 0 && standing_by < points, "both sides of the change were cut");
+}

@@ -39,6 +39,14 @@ impl Error {
         Error::new(3043, 16, 1, text)
     }
 
+    /// 3036: a standby database is the copy of another one.
+    pub fn no_backup_of_standby(database: &str) -> Error {
+        let text = format!(
+            "The database \"{database}\" is in warm-standby state (set by executing RESTORE WITH STANDBY) and cannot be backed up until the entire restore sequence is completed."
+        );
+        Error::new(3036, 16, 1, text)
+    }
+
     /// 3101: somebody uses the database.
     pub fn no_exclusive_access() -> Error {
         let text = "Exclusive access could not be obtained because the database is in use.";
@@ -181,6 +189,21 @@ impl Error {
     pub fn pages_processed(pages: u64, database: &str, file: &str, position: u32) -> Error {
         let text = format!("Processed {pages} pages for database '{database}', file '{file}' on file {position}.");
         Error::new(4035, 0, 1, text)
+    }
+
+    /// 3441: the undo file is not there, or not the one of this database.
+    pub fn standby_file_inaccessible(database: &str, id: u16, path: &str, cause: &Error) -> Error {
+        let text = format!(
+            "During startup of warm standby database '{database}' (database ID {id}), its standby file ('{path}') was inaccessible to the RESTORE statement. The operating system error was '{}'. Diagnose the operating system error, correct the problem, and retry startup.",
+            cause.message
+        );
+        Error::new(3441, 17, 1, text)
+    }
+
+    /// 3906: a standby database can only be read.
+    pub fn database_is_read_only(database: &str) -> Error {
+        let text = format!("Failed to update database \"{database}\" because the database is read-only.");
+        Error::new(3906, 16, 1, text)
     }
 
     /// 4208: SIMPLE has no log backups.

@@ -140,6 +140,8 @@ pub struct RestoreRequest {
     pub replace: bool,
     /// RECOVERY or NORECOVERY.
     pub after: AfterRestore,
+    /// STANDBY: the undo file; with NORECOVERY, the database can be read until the next restore.
+    pub standby: Option<String>,
     /// CHECKSUM: checked in any case.
     pub checksum: bool,
     /// STATS: percent between two messages; `None` = no messages.

@@ -1,5 +1,6 @@
 //! The data files of one database: opening, growing, reading, and writing batches so that no page can be lost to a torn write.
 
+use super::before_images::BeforeImages;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
 use crate::error::{Error, Result};
@@ -56,6 +57,7 @@ pub struct DataFiles {
     identity: DatabaseIdentity,
     options: FileOptions,
     environment: Environment,
+    before_images: RwLock<Option<Arc<BeforeImages>>>,
     files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
     double_write: Option<DoubleWriteFile>,
     batch: Mutex<Batch>,
@@ -114,6 +116,7 @@ impl DataFiles {
             identity,
             options,
             environment: environment.clone(),
+            before_images: RwLock::new(None),
             files: RwLock::new(BTreeMap::new()),
             double_write: None,
             batch: Mutex::new(Batch::new()),
@@ -382,6 +385,9 @@ impl DataFiles {
             }
             _ => {}
         }
+        if let Some(images) = self.before_images() {
+            self.keep_before_images(&images, batch)?;
+        }
         let mut touched: BTreeMap<u16, Arc<DataFile>> = BTreeMap::new();
         for (first, bytes) in batch.copied.runs().chain(batch.rebuildable.runs()) {
             let file = self
@@ -391,6 +397,35 @@ impl DataFiles {
             touched.insert(first.file, file);
         }
         touched.values().try_for_each(|file| file.sync())
+    }
+
+    /// From now on pages are kept as they are before they are overwritten, or, with `None`, no longer.
+    pub fn set_before_images(&self, images: Option<Arc<BeforeImages>>) {
+        *self.before_images.write() = images;
+    }
+
+    /// Where pages are kept before they are overwritten.
+    pub fn before_images(&self) -> Option<Arc<BeforeImages>> {
+        self.before_images.read().clone()
+    }
+
+    fn keep_before_images(&self, images: &BeforeImages, batch: &Batch) -> Result<()> {
+        let failed = |error: disk::DiskError| {
+            let path = error.path.display().to_string();
+            Error::data_file_io("write", 0, &path, &Error::cause(&error))
+        };
+        let mut former = AlignedBuffer::with_len(PAGE_BYTES);
+        for (first, bytes) in batch.copied.runs().chain(batch.rebuildable.runs()) {
+            let pages = first.page..first.page + (bytes.len() / PAGE_BYTES) as u32;
+            for id in pages.map(|page| PageId::new(first.file, page)) {
+                // A page behind the end of the file was nothing before.
+                if !images.has(id) && id.page < self.page_count(id.file) {
+                    self.read_run(id, &mut former)?;
+                    images.keep(id, &former).map_err(failed)?;
+                }
+            }
+        }
+        images.sync().map_err(failed)
     }
 
     /// Puts back what a power cut tore: every page of the last batch that is not whole in its place gets its copy. Durable on

@@ -24,6 +24,7 @@
 
 mod arena;
 mod batch;
+mod before_images;
 mod data_file;
 mod double_write;
 mod evict;
@@ -35,6 +36,7 @@ mod redo;
 mod row_counts;
 mod storage;
 
+pub use before_images::BeforeImages;
 pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics};
 pub use double_write::TornReport;
 pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};

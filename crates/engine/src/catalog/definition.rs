@@ -327,6 +327,9 @@ pub struct DatabaseEntry {
     /// Set by ALTER DATABASE SET OFFLINE.
     #[serde(default)]
     pub offline: bool,
+    /// The undo file of a standby database, as it is called on this machine.
+    #[serde(default)]
+    pub standby: Option<String>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

@@ -51,6 +51,9 @@ impl Database {
         place: &BackupPlace<'_>,
         report: &mut Report<'_>,
     ) -> Result<BackupSummary> {
+        if self.is_standby() {
+            return Err(Error::no_backup_of_standby(&self.name()));
+        }
         let log_backups = (request.kind == BackupKind::Log).then(|| self.backing_up_log.lock());
         if log_backups.is_some() {
             self.check_log_chain()?;

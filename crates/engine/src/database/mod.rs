@@ -12,13 +12,14 @@ mod check;
 mod identity;
 mod open;
 mod restore;
+mod standby;
 mod truncation;
 mod unfinished;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
-pub use restore::{RestoreSource, Restored};
+pub use restore::{RestoreSource, Restored, check_follows};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::DatabaseStorage;
@@ -71,6 +72,7 @@ pub struct Database {
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
     access: RwLock<AccessMode>,
+    standby: AtomicBool,
 }
 
 /// Who may use a database.

@@ -15,11 +15,11 @@ use super::truncation::BackupHolds;
 use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
-    AtomicLsn, BufferPool, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity, DatabaseStorage, FileGrowth,
-    FileOptions,
+    AtomicLsn, BeforeImages, BufferPool, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
+    DatabaseStorage, FileGrowth, FileOptions,
 };
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, FileEntry, GrowthEntry};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
@@ -28,7 +28,7 @@ use crate::seams::{DateTimeTicks, Environment, WorkKind, WorkUnderWay};
 use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use vlf::{Lsn, ServerVersion};
@@ -333,6 +333,7 @@ impl Parts {
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
             access: RwLock::new(AccessMode::Multiple),
+            standby: AtomicBool::new(files.entry.standby.is_some()),
         })
     }
 }
@@ -364,6 +365,12 @@ impl OpenedData {
         }
         let (boot_page, bytes) = BootPage::open(&data)?;
         let boot = BootRecord::decode(&bytes, name)?;
+        if let Some(undo_file) = &files.entry.standby {
+            let images = BeforeImages::open(env.disk.as_ref(), Path::new(undo_file), files.entry.guid);
+            let images = images
+                .map_err(|error| Error::standby_file_inaccessible(name, files.entry.database_id, undo_file, &error))?;
+            data.set_before_images(Some(Arc::new(images)));
+        }
         Ok(OpenedData {
             files: data,
             boot_page,

@@ -95,24 +95,8 @@ impl Database {
             Database::roll_forward(context, files, AfterRestore::NoRecovery)?;
             data = OpenedData::open(context, files)?;
         }
-        let boot = &data.boot;
-        if boot.guid != description.family_guid {
-            return Err(Error::set_of_another_database(&files.entry.name));
-        }
-        let (first, last) = (description.first_lsn, description.last_lsn);
-        if first > boot.restored_to {
-            return Err(Error::log_too_recent(first, boot.restored_to));
-        }
-        if last < boot.restored_to || last == boot.restored_to && first < last {
-            return Err(Error::log_too_early(last, boot.restored_to));
-        }
-        if source
-            .stop_at
-            .is_some_and(|stop| stop < boot.full_backup_time.max(boot.log_backup_time))
-        {
-            return Err(Error::stop_point_passed());
-        }
-        let from = boot.restored_to;
+        check_follows(&data.boot, &files.entry.name, description, source.stop_at)?;
+        let from = data.boot.restored_to;
         restore_set(context, files, data, source, (from, from), progress)
     }
 
@@ -137,6 +121,30 @@ impl Database {
             context.pool.forget_database(id);
         }
         outcome
+    }
+}
+
+/// Whether a log set is the next one of a database that is restored as far as its boot record says. See
+/// [`Database::restore_log`].
+pub fn check_follows(
+    boot: &BootRecord,
+    name: &str,
+    description: &SetDescription,
+    stop_at: Option<DateTimeTicks>,
+) -> Result<()> {
+    if boot.guid != description.family_guid {
+        return Err(Error::set_of_another_database(name));
+    }
+    let (first, last) = (description.first_lsn, description.last_lsn);
+    if first > boot.restored_to {
+        return Err(Error::log_too_recent(first, boot.restored_to));
+    }
+    if last < boot.restored_to || last == boot.restored_to && first < last {
+        return Err(Error::log_too_early(last, boot.restored_to));
+    }
+    match stop_at {
+        Some(stop) if stop < boot.full_backup_time.max(boot.log_backup_time) => Err(Error::stop_point_passed()),
+        _ => Ok(()),
     }
 }
 

@@ -285,6 +285,7 @@ impl Instance {
             files: entries,
             creating: true,
             offline: false,
+            standby: None,
             created: (now.days, now.ticks),
         };
         Ok((entry, files))

@@ -19,6 +19,7 @@ mod paths;
 mod registry;
 mod restore;
 mod sessions;
+mod standby;
 mod start;
 mod worker;
 

@@ -23,7 +23,7 @@ use crate::backup::{
 };
 use crate::buffer::DatabaseId;
 use crate::catalog::{DatabaseEntry, FileEntry, ObjectDefinition};
-use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored};
+use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored, check_follows};
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::PAGE_BYTES;
@@ -55,7 +55,7 @@ impl Instance {
         };
         let outcome = match &request.path {
             Some(path) => self.restore_from(database, path, request, session, report),
-            None => self.recover_only(database, report),
+            None => self.recover_only(database, request, session, report),
         };
         outcome.map_err(|errors| ended(statement, errors))
     }
@@ -127,7 +127,11 @@ impl Instance {
             progress.message(Error::stop_point_not_reached())?;
             after = AfterRestore::NoRecovery;
         }
-        self.roll_forward(slot, after)
+        self.roll_forward(slot, after)?;
+        match &work.request.standby {
+            Some(undo_file) => self.enter_standby(slot, undo_file),
+            None => Ok(()),
+        }
     }
 
     fn roll_forward(&self, slot: &Arc<DatabaseSlot>, after: AfterRestore) -> Result<()> {
@@ -139,10 +143,25 @@ impl Instance {
     }
 
     /// RESTORE DATABASE x WITH RECOVERY.
-    fn recover_only(&self, name: &str, report: &mut Report<'_>) -> Steps<BackupSummary> {
+    fn recover_only(
+        &self,
+        name: &str,
+        request: &RestoreRequest,
+        session: &Session,
+        report: &mut Report<'_>,
+    ) -> Steps<BackupSummary> {
         let started_micros = self.env.clock.now_micros();
-        let slot = self.restoring(name).map_err(one)?;
-        self.roll_forward(&slot, AfterRestore::Recovery).map_err(one)?;
+        let slot = self.find_for_roll_forward(name).map_err(one)?;
+        let is_online = request.standby.is_none() && self.recover_standby(&slot, session).map_err(one)?;
+        if !is_online {
+            self.leave_standby(&slot, session).map_err(one)?;
+            self.check_restoring(&slot).map_err(one)?;
+            let brought_up = match &request.standby {
+                Some(undo_file) => self.enter_standby(&slot, undo_file),
+                None => self.roll_forward(&slot, request.after),
+            };
+            brought_up.map_err(one)?;
+        }
         let micros = self.env.clock.now_micros().saturating_sub(started_micros);
         let last = Error::successfully_processed("RESTORE DATABASE", 0, micros);
         report(crate::backup::BackupEvent::Message(last)).map_err(one)?;
@@ -152,18 +171,19 @@ impl Instance {
         })
     }
 
-    fn restoring(&self, name: &str) -> Result<Arc<DatabaseSlot>> {
-        let slot = self
-            .registry
-            .find(name)
-            .ok_or_else(|| Error::no_database_to_restore(name))?;
+    fn find_for_roll_forward(&self, name: &str) -> Result<Arc<DatabaseSlot>> {
+        let slot = self.registry.find(name);
+        slot.ok_or_else(|| Error::no_database_to_restore(name))
+    }
+
+    fn check_restoring(&self, slot: &DatabaseSlot) -> Result<()> {
         match slot.state() {
-            DatabaseState::Restoring => Ok(slot),
+            DatabaseState::Restoring => Ok(()),
             _ => Err(Error::nothing_to_roll_forward()),
         }
     }
 
-    fn files_of(&self, entry: &DatabaseEntry) -> Result<DatabaseFiles> {
+    pub(super) fn files_of(&self, entry: &DatabaseEntry) -> Result<DatabaseFiles> {
         let paths = paths_of(self, entry)?.into_iter();
         Ok(DatabaseFiles {
             entry: entry.clone(),
@@ -177,8 +197,17 @@ impl Instance {
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
     ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
-        let slot = self.restoring(work.name).map_err(one)?;
+        let slot = self.find_for_roll_forward(work.name).map_err(one)?;
+        match slot.state() {
+            // What does not follow leaves a standby database as it is.
+            DatabaseState::Online(database) if database.is_standby() => {
+                let (boot, stop_at) = (database.boot(), work.request.stop_at);
+                check_follows(&boot, &database.name(), work.description, stop_at).map_err(one)?;
+            }
+            _ => self.check_restoring(&slot).map_err(one)?,
+        }
         self.check_whole_set(work).map_err(one)?;
+        self.leave_standby(&slot, work.session).map_err(one)?;
         let entry = self.take_new_files(&slot, work)?;
         let files = self.files_of(&entry).map_err(one)?;
         let mut source = work.source(set);
@@ -255,7 +284,10 @@ impl Instance {
             return Err(Error::in_use_by_this_session("RESTORE", &entry.name));
         }
         if let DatabaseState::Online(database) = slot.state() {
-            let keeps_log = database.keeps_log_for_backup() && !work.request.replace && work.request.stop_at.is_none();
+            let keeps_log = database.keeps_log_for_backup()
+                && !database.is_standby()
+                && !work.request.replace
+                && work.request.stop_at.is_none();
             if keeps_log {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }
@@ -385,6 +417,7 @@ impl Instance {
             files: entries,
             creating: true,
             offline: false,
+            standby: None,
             created: (now.days, now.ticks),
         };
         Ok((entry, files))

@@ -88,6 +88,7 @@ impl SystemDatabase {
             files: vec![file(1, false, self.data), file(2, true, self.log)],
             creating: false,
             offline: false,
+            standby: None,
             created: (instance.started.days, instance.started.ticks),
         }
     }

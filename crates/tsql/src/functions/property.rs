@@ -183,7 +183,11 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
     let database = slot.database().ok();
     let value = match property.to_ascii_lowercase().as_str() {
         "status" => Value::from(slot.state().number_and_name().1),
-        "updateability" => Value::from("READ_WRITE"),
+        "updateability" => Value::from(match &database {
+            Some(database) if database.is_standby() => "READ_ONLY",
+            _ => "READ_WRITE",
+        }),
+        "isinstandby" => Value::Int(i32::from(database.is_some_and(|database| database.is_standby()))),
         "useraccess" => Value::from(match database.map(|database| database.access()) {
             Some(AccessMode::Single(_)) => "SINGLE_USER",
             Some(AccessMode::Restricted) => "RESTRICTED_USER",

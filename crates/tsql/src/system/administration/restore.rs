@@ -82,12 +82,15 @@ fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.after = AfterRestore::Recovery,
             "NORECOVERY" => request.after = AfterRestore::NoRecovery,
+            "STANDBY" => {
+                request.after = AfterRestore::NoRecovery;
+                request.standby = Some(options.text(option)?);
+            }
             "CHECKSUM" => request.checksum = true,
             "STATS" => request.stats_percent = Some(options.percent(option)?),
             "STOPAT" => request.stop_at = Some(time_of(&options.value(option)?)?),
             name if WITHOUT_EFFECT.contains(&name) => {}
-            name @ ("STANDBY"
-            | "STOPATMARK"
+            name @ ("STOPATMARK"
             | "STOPBEFOREMARK"
             | "PARTIAL"
             | "RESTRICTED_USER"

@@ -37,6 +37,10 @@ impl DatabaseFacts {
             .map_or(RecoveryModel::Full, |database| database.recovery_model())
     }
 
+    fn is_standby(&self) -> bool {
+        self.database.as_ref().is_some_and(|database| database.is_standby())
+    }
+
     fn reuse_wait(&self) -> (u8, &'static str) {
         let wait = self.database.as_ref().map(|database| database.reuse_wait());
         wait.map_or((0, "NOTHING"), |wait| (wait as u8, wait.name()))
@@ -60,12 +64,12 @@ system_row!(DatabaseFacts {
     "collation_name" NAME => |row| row.database.as_ref().map(|_| COLLATION).into();
     "user_access" TINYINT => |row| Value::TinyInt(row.user_access().0);
     "user_access_desc" DESCRIPTION => |row| row.user_access().1.into();
-    "is_read_only" BIT => |_| false.into();
+    "is_read_only" BIT => |row| row.is_standby().into();
     "is_auto_close_on" BIT => |_| false.into();
     "is_auto_shrink_on" BIT => |_| false.into();
     "state" TINYINT => |row| Value::TinyInt(row.state.number_and_name().0);
     "state_desc" DESCRIPTION => |row| row.state.number_and_name().1.into();
-    "is_in_standby" BIT => |_| false.into();
+    "is_in_standby" BIT => |row| row.is_standby().into();
     "is_cleanly_shutdown" BIT => |_| false.into();
     "is_supplemental_logging_enabled" BIT => |_| false.into();
     "snapshot_isolation_state" TINYINT => |_| Value::TinyInt(0);
