@@ -748,7 +748,11 @@ fn read_between_sets(policy: LogPolicy) {
     expected.push((1_000, 1_000));
     assert_eq!(content(&instance, "copy"), expected);
     let undo_file = instance.resolve("c:\\undo.dat").unwrap();
-    assert_eq!(instance.env.disk.len(&undo_file).unwrap(), None, "the undo file is deleted");
+    assert_eq!(
+        instance.env.disk.len(&undo_file).unwrap(),
+        None,
+        "the undo file is deleted"
+    );
 }
 
 #[test]
@@ -803,5 +807,8 @@ fn a_power_cut_between_standby_and_restoring_loses_nothing() {
         points += 1;
     }
     println!("{points} points, {standing_by} of them with the database readable after the cut");
-    assert!(standing_by > 0 && standing_by < points, "both sides of the change were cut");
+    assert!(
+        standing_by > 0 && standing_by < points,
+        "both sides of the change were cut"
+    );
 }

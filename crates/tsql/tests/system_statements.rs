@@ -3,9 +3,12 @@
 
 mod support;
 
+use engine::error::{Error, Result};
 use engine::types::Value;
 use support::{Answers, Machine};
-use tsql::system::Completion;
+use tsql::ast::Expression;
+use tsql::session::ResultColumn;
+use tsql::system::{Completion, Host};
 use vlf::ServerVersion;
 
 #[test]
@@ -77,6 +80,22 @@ fn files_change_as_alter_database_says() {
     assert_eq!(files.column("size"), ["1024", "16384", "1024"]);
     assert_eq!(files.column("growth"), ["8192", "65536", "10"]);
     assert_eq!(machine.done("alter database vlf remove file second").numbers(), [5009]);
+    machine.done("alter database vlf add file (name = more, filename = 'c:\\more.ndf', size = 8 MB)");
+    assert_eq!(
+        machine.view("sys.database_files", &[]).column("name"),
+        ["vlf", "vlf_log", "more"]
+    );
+    assert_eq!(machine.done("alter database vlf remove file more").numbers(), [5009]);
+    assert_eq!(machine.failed("alter database vlf remove file vlf"), [5020]);
+    let path = machine.instance.resolve("c:\\more.ndf").unwrap();
+    assert_eq!(
+        machine.instance.env.disk.len(&path).unwrap(),
+        None,
+        "the file is deleted"
+    );
+    let renamed = machine.done("alter database vlf modify file (name = vlf_log, newname = other_log)");
+    assert_eq!(renamed.messages[0].message, "The file name 'other_log' has been set.");
+    machine.done("alter database vlf modify file (name = other_log, newname = vlf_log)");
     assert_eq!(machine.failed("alter database vlf remove file vlf_log"), [5020]);
     assert_eq!(machine.view("sys.database_files", &[]).rows.len(), 2);
     assert_eq!(
@@ -265,7 +284,7 @@ fn backups_fail_with_sql_servers_numbers() {
         ("restore database vlf from disk = 'c:\\nothing.bak'", &[3201, 3013]),
         ("restore headeronly from disk = 'c:\\nothing.bak'", &[3201, 3013]),
         (
-            "restore database vlf from disk = 'c:\\b.bak' with standby = 'c:\\u.und'",
+            "restore database vlf from disk = 'c:\\b.bak' with stopatmark = 'here'",
             &[40517],
         ),
     ] {
@@ -361,4 +380,160 @@ fn drivers_find_the_types_they_ask_for() {
             .column("attribute_value"),
         ["Microsoft SQL Server"]
     );
+}
+
+/// Hears what a statement says, and looks at its request at that moment.
+struct Watcher<'m> {
+    machine: &'m Machine,
+    answers: Answers,
+    seen: Vec<(String, i32, f32)>,
+}
+
+impl Host for Watcher<'_> {
+    fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
+        self.answers.evaluate(expression)
+    }
+
+    fn result_set(&mut self, columns: &[ResultColumn], rows: &[Vec<Value>]) -> Result<()> {
+        self.answers.result_set(columns, rows)
+    }
+
+    fn message(&mut self, message: &Error) -> Result<()> {
+        let requests = self.machine.view("sys.dm_exec_requests", &[]);
+        let percent: f32 = requests.column("percent_complete")[0].parse().unwrap();
+        let command = requests.column("command")[0].clone();
+        self.seen.push((command, message.number, percent));
+        self.answers.message(message)
+    }
+
+    fn execute(&mut self, batch: &str) -> Result<()> {
+        self.answers.execute(batch)
+    }
+
+    fn user_options(&self) -> Vec<(String, String)> {
+        self.answers.user_options()
+    }
+
+    fn transaction_count(&self) -> u32 {
+        0
+    }
+
+    fn change_database(&mut self, name: &str) -> Result<()> {
+        self.answers.change_database(name)
+    }
+}
+
+/// Command and percentage of the request at each "n percent processed" of a statement.
+fn watched(machine: &Machine, batch: &str) -> Vec<(String, f32)> {
+    let mut watcher = Watcher {
+        machine,
+        answers: Answers::default(),
+        seen: Vec::new(),
+    };
+    machine.instance.env.activity.begin_request(machine.session.borrow().id);
+    let statements = tsql::parser::parse_batch(batch).unwrap();
+    machine.with_context(|context| {
+        let outcome = tsql::system::execute(context, &mut watcher, &statements[0].kind);
+        outcome.unwrap().unwrap();
+    });
+    machine.instance.env.activity.end_request();
+    let percents = watcher.seen.into_iter().filter(|(_, number, _)| *number == 3211);
+    percents.map(|(command, _, percent)| (command, percent)).collect()
+}
+
+#[test]
+fn a_request_shows_how_far_its_backup_or_restore_is() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let restore = "restore database copy from disk = 'c:\\b.bak' with stats = 1, \
+                   move 'vlf' to 'c:\\copy.mdf', move 'vlf_log' to 'c:\\copy.ldf'";
+    for (batch, command) in [
+        (
+            "backup database vlf to disk = 'c:\\b.bak' with stats = 1",
+            "BACKUP DATABASE",
+        ),
+        (restore, "RESTORE DATABASE"),
+    ] {
+        let seen = watched(&machine, batch);
+        assert!(seen.len() > 1, "{batch}: {seen:?}");
+        assert!(
+            seen.iter().all(|(shown, percent)| shown == command && *percent > 0.0),
+            "{seen:?}"
+        );
+        assert!(seen.is_sorted_by(|a, b| a.1 <= b.1), "{seen:?}");
+        assert_eq!(seen.last().unwrap().1, 100.0);
+        assert!(machine.instance.env.activity.works().is_empty(), "it is over");
+    }
+    let silent = machine.done("backup database vlf to disk = 'c:\\b.bak'");
+    assert!(!silent.numbers().contains(&3211), "nobody asked for STATS");
+}
+
+#[test]
+fn trace_flags_let_the_error_log_tell_of_zeroing_and_backups() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    let told = |begin: &str| {
+        let lines = machine.instance.env.errorlog.lines().into_iter();
+        lines.filter(|line| line.text.starts_with(begin)).count()
+    };
+    let grow = |megabytes: u32| {
+        machine.done(&format!(
+            "alter database vlf modify file (name = vlf_log, size = {megabytes} MB)"
+        ))
+    };
+    grow(10);
+    assert_eq!(told("Zeroing"), 0, "no flag is on");
+    machine.done("dbcc traceon (3004, 3605)");
+    assert_eq!(
+        machine.done("dbcc tracestatus (-1)").rows.len(),
+        0,
+        "they are the session's"
+    );
+    assert_eq!(machine.done("dbcc tracestatus ()").column("Session"), ["1", "1"]);
+    grow(11);
+    assert_eq!(told("Zeroing"), 0, "this thread serves no session's request");
+    machine.done("dbcc traceon (3004, 3605, -1)");
+    assert_eq!(machine.done("dbcc tracestatus (3605)").column("Global"), ["1"]);
+    grow(12);
+    assert_eq!(told("Zeroing completed on "), 1);
+    let lines = machine.instance.env.errorlog.lines();
+    let zeroing = lines.iter().find(|line| line.text.starts_with("Zeroing ")).unwrap();
+    let range = "from page 1408 to 1536 (0xb00000 to 0xc00000)";
+    assert!(zeroing.text.ends_with(range), "{}", zeroing.text);
+    machine.done("backup database vlf to disk = 'c:\\b.bak'");
+    assert_eq!(
+        (told("BackupDatabase: Database vlf"), told("BackupDatabase: Finished")),
+        (1, 1)
+    );
+    machine.done("dbcc traceoff (3004, 3605, -1)");
+    grow(13);
+    assert_eq!(told("Zeroing completed on "), 1);
+}
+
+#[test]
+fn a_standby_database_is_read_only_and_says_so() {
+    let mut machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    machine.done("backup database vlf to disk = 'c:\\b.bak'");
+    machine.done("backup log vlf to disk = 'c:\\b.bak'");
+    let restore = "restore database copy from disk = 'c:\\b.bak' with file = 1, standby = 'c:\\undo.dat', \
+                   move 'vlf' to 'c:\\copy.mdf', move 'vlf_log' to 'c:\\copy.ldf'";
+    machine.done(restore);
+    let shown = |machine: &Machine| {
+        let databases = machine.view("sys.databases", &[]);
+        ["state_desc", "is_in_standby", "is_read_only"].map(|name| databases.column(name)[5].clone())
+    };
+    assert_eq!(shown(&machine), ["ONLINE", "1", "1"]);
+    assert_eq!(
+        machine.failed("backup database copy to disk = 'c:\\c.bak'"),
+        [3036, 3013]
+    );
+    machine.done("restore log copy from disk = 'c:\\b.bak' with file = 2, norecovery");
+    assert_eq!(shown(&machine)[0], "RESTORING");
+    machine.done("restore database copy with standby = 'c:\\undo.dat'");
+    assert_eq!(shown(&machine), ["ONLINE", "1", "1"]);
+    machine.done("restore database copy with recovery");
+    assert_eq!(shown(&machine), ["ONLINE", "0", "0"]);
+    machine.database = "copy".into();
+    assert_eq!(machine.view("sys.database_files", &[]).rows.len(), 2);
 }

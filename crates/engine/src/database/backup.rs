@@ -14,7 +14,7 @@ use crate::backup::{
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
 use crate::recovery::{BootRecord, RecoveryModel};
-use crate::seams::DateTimeTicks;
+use crate::seams::{DateTimeTicks, TRACE_FILE_WORK};
 use std::path::Path;
 use vlf::Lsn;
 
@@ -38,6 +38,13 @@ struct Extent {
     log_pages: u64,
     pages: Vec<(u16, u64)>,
     boot: BootRecord,
+}
+
+fn noun(kind: BackupKind) -> &'static str {
+    match kind {
+        BackupKind::Database => "Database",
+        BackupKind::Log => "Log",
+    }
 }
 
 impl Database {
@@ -67,7 +74,9 @@ impl Database {
             media_name: request.media_name.as_deref().unwrap_or_default(),
             set_guid: place.set_guid,
         };
+        self.tell(|| format!("Backup{}: Database {}", noun(request.kind), self.name()));
         let mut set = SetWriter::open(env, &request.path, place.path, &options)?;
+        self.tell(|| "Backup: Media open".to_string());
         let position = set.position();
         let mut progress = Progress::new(report, request.stats_percent, 0);
         let extent = match request.kind {
@@ -90,7 +99,13 @@ impl Database {
             stored_bytes,
         };
         self.report_pages(&description, &summary, &mut progress)?;
+        self.tell(|| format!("Backup{}: Finished", noun(request.kind)));
         Ok(summary)
+    }
+
+    /// A step, for whoever asked for it with trace flag 3004.
+    fn tell(&self, text: impl FnOnce() -> String) {
+        self.storage.env.trace(TRACE_FILE_WORK, text);
     }
 
     fn check_log_chain(&self) -> Result<()> {
@@ -108,6 +123,7 @@ impl Database {
         // Held from before the checkpoint, which would free what the set needs.
         let _hold = self.hold_log(self.truncation_point().0);
         self.checkpoint()?;
+        self.tell(|| "BackupDatabase: Checkpoint done".to_string());
         let boot = self.boot();
         let first = self
             .transactions
@@ -120,6 +136,7 @@ impl Database {
             .sum();
         progress.expect_more(page_bytes);
         let pages = copy_pages(&self.storage, &runs, set, progress)?;
+        self.tell(|| "Backup: Database files done".to_string());
         let (end, log_end, log_pages) = self.copy_log_to_end(first, set, progress)?;
         Ok(Extent {
             first,
@@ -159,6 +176,7 @@ impl Database {
         set.append_long(ChunkKind::LogLayout, &image.encode())?;
         progress.expect_more(log.used_since(first));
         let copied = copy_log(log, first.with_slot(1), end, set, progress)?;
+        self.tell(|| "Backup: Log files done".to_string());
         Ok((end, log_end, copied.div_ceil(PAGE_BYTES as u64)))
     }
 

@@ -27,6 +27,7 @@ use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::PAGE_BYTES;
+use crate::seams::TRACE_FILE_WORK;
 use crate::session::Session;
 use std::sync::Arc;
 
@@ -69,8 +70,15 @@ impl Instance {
         report: &mut Report<'_>,
     ) -> Steps<BackupSummary> {
         let started_micros = self.env.clock.now_micros();
+        let tell = |text: &str| self.env.trace(TRACE_FILE_WORK, || format!("{text}{name}"));
+        tell(match request.kind {
+            crate::backup::RestoreKind::Database => "RestoreDatabase: Database ",
+            crate::backup::RestoreKind::Log => "RestoreLog: Database ",
+        });
         let media = self.open_media(path).map_err(one)?;
         let (mut set, description) = media.set(request.file).map_err(one)?;
+        self.env
+            .trace(TRACE_FILE_WORK, || "Restore: Backup set is open".to_string());
         let mut progress = Progress::new(report, request.stats_percent, set.header().set_bytes);
         let work = RestoreWork {
             name,
@@ -79,12 +87,15 @@ impl Instance {
             media: &media,
             description: &description,
         };
+        tell("Restore: Transferring data to ");
         let outcome = match description.kind {
             SetKind::Database => self.restore_full(&work, &mut set, &mut progress)?,
             SetKind::Log => self.restore_log(&work, &mut set, &mut progress)?,
         };
+        tell("Restore: Data transfer complete on ");
         let (slot, restored) = outcome;
         self.after_restore(&slot, &work, restored, &mut progress).map_err(one)?;
+        tell("Restore is complete on database ");
         let pages = description.log_pages
             + description.files.iter().map(|file| file.backup_bytes).sum::<u64>() / PAGE_BYTES as u64;
         let summary = BackupSummary {
@@ -136,9 +147,13 @@ impl Instance {
 
     fn roll_forward(&self, slot: &Arc<DatabaseSlot>, after: AfterRestore) -> Result<()> {
         let files = self.files_of(&slot.entry())?;
+        let name = &files.entry.name;
+        let tell = |text: &str| self.env.trace(TRACE_FILE_WORK, || format!("{text} on database {name}"));
+        tell("Restore-Redo begins");
         if let Opened::Online(database) = Database::roll_forward(&self.opening(), &files, after)? {
             slot.set_state(DatabaseState::Online(database));
         }
+        tell("Rollforward complete");
         Ok(())
     }
 

@@ -43,7 +43,10 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
     match action {
         AlterDatabaseAction::Set { options, termination } => options::set(context, host, name, options, *termination),
         AlterDatabaseAction::ModifyName(new_name) => rename(context, host, name, &new_name.text),
-        AlterDatabaseAction::ModifyFile(file) => Change::open(context, name)?.modify(file),
+        AlterDatabaseAction::ModifyFile(file) => {
+            Change::open(context, name)?.modify(file)?;
+            tell_of_names(host, file)
+        }
         AlterDatabaseAction::AddFiles { files, .. } => Change::open(context, name)?.add(files, false),
         AlterDatabaseAction::AddLogFiles(files) => Change::open(context, name)?.add(files, true),
         AlterDatabaseAction::RemoveFile(file) => {
@@ -61,6 +64,22 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
         AlterDatabaseAction::Collate(_) => not_supported("COLLATE"),
     }
+}
+
+/// What MODIFY FILE says of a new name, and of a path that counts from the next start.
+fn tell_of_names(host: &mut dyn Host, file: &FileSpecification) -> Result<()> {
+    if let Some(new_name) = &file.new_name {
+        let text = format!("The file name '{new_name}' has been set.");
+        host.message(&Error::new(0, 10, 1, text))?;
+    }
+    if file.file_name.is_some() {
+        let text = format!(
+            "The file \"{}\" has been modified in the system catalog. The new path will be used the next time the database is started.",
+            file.name
+        );
+        host.message(&Error::new(0, 10, 1, text))?;
+    }
+    Ok(())
 }
 
 fn not_supported(what: &str) -> Result<()> {

@@ -50,7 +50,8 @@ fn change_flags(command: &Command<'_>, verb: &str, change: impl Fn(&Activity, u1
 
 /// `DBCC TRACESTATUS ([flag, ...] [, -1])`: the flags named, or those that are on, with -1 only for the server.
 pub(super) fn trace_status(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let wanted = flags(command);
+    let mut wanted = flags(command);
+    wanted.sort_unstable();
     let mut table = Table::new(&[
         ("TraceFlag", SqlType::SmallInt),
         ("Status", SqlType::SmallInt),
