@@ -35,7 +35,10 @@ pub struct RestoredLog {
 }
 
 struct LogFile {
+    /// For headers, which are small and far between.
     handle: Arc<dyn File>,
+    /// For blocks, past the page cache.
+    blocks: Arc<dyn File>,
     image: LogFileImage,
     former: Vec<VlfHeader>,
 }
@@ -188,7 +191,7 @@ impl LogRestorer {
 
     fn write(&self, file: u16, offset: u64, bytes: &[u8]) -> Result<()> {
         let file = self.files.get(&file).ok_or_else(Error::damaged_set)?;
-        file.handle.write_at(offset, bytes).map_err(|error| file_error(&error))
+        file.blocks.write_at(offset, bytes).map_err(|error| file_error(&error))
     }
 
     /// Zeros from `offset` on, as far as a left-over block could reach.
@@ -271,7 +274,16 @@ fn open_file(env: &Environment, path: &std::path::Path, image: LogFileImage, kee
     let handle = handle.map_err(|error| file_error(&error))?;
     let prepared = prepare(&*handle, image, keeps_length).map_err(|error| file_error(&error))?;
     let (image, former) = prepared;
-    Ok(LogFile { handle, image, former })
+    let blocks = env
+        .disk
+        .open(path, Access::Direct)
+        .map_err(|error| file_error(&error))?;
+    Ok(LogFile {
+        handle,
+        blocks,
+        image,
+        former,
+    })
 }
 
 fn prepare(

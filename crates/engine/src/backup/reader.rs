@@ -6,17 +6,32 @@
 //! | the label | 3241 |
 //! | a set's header or description | 3242 |
 //! | a chunk: checksum, order, length; padding | 3189; what and where is in the error log |
+//!
+//! ```text
+//! [ reads of 1 MB: three in flight ] -> chunks in order -> [ checksum, decompression: a thread per core ] -> next_chunk
+//! ```
+//! A fault is told when its chunk's turn comes: what lies before it has been handed out by then.
 
 use super::description::SetDescription;
 use super::format::{
     CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader, Unreadable,
 };
 use crate::error::{Error, Result};
+use crate::ordered::Ordered;
 use crate::seams::Environment;
 use crate::waits::WaitType;
-use disk::{Access, DiskError, File};
+use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::path::Path;
 use std::sync::Arc;
+
+/// One read.
+const READ_BYTES: u64 = 1 << 20;
+/// Reads in flight, and windows read before they are wanted.
+const READS_AHEAD: usize = 3;
+/// Threads that check and decompress.
+const DECODERS: usize = 2;
+/// Chunks given to them before the first is wanted back.
+const CHUNKS_AHEAD: usize = 4;
 
 /// An open media file.
 pub struct MediaReader {
@@ -32,7 +47,7 @@ impl MediaReader {
     /// Opens a media file and finds its sets. Errors: see the module.
     pub fn open(env: &Environment, device: &str, path: &Path) -> Result<MediaReader> {
         let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
-        let file = env.disk.open(path, Access::Buffered).map_err(cannot_open)?;
+        let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
         let file_bytes = file.len().map_err(cannot_open)?;
         let mut label = vec![0; LABEL_BYTES as usize];
         if file_bytes < LABEL_BYTES {
@@ -95,17 +110,24 @@ impl MediaReader {
             at: start.saturating_add(header.description_offset),
             next: header.chunk_count.saturating_sub(1),
             headers_crc: 0,
-            stored: Vec::new(),
-            plain: Vec::new(),
+            stream: Stream::new(&self.env, &self.file, start, start.saturating_add(header.set_bytes)),
+            decoders: Ordered::new(self.env.background, "restore-decode", DECODERS, || decode),
+            fault: None,
+            payload: AlignedBuffer::with_len(0),
+            payload_bytes: 0,
+            spare: Vec::new(),
         };
         let invalid = || Error::invalid_set(&self.device);
-        let chunk = reader.read_chunk().map_err(|_| invalid())?;
+        reader.stream.seek(reader.at);
+        reader.submit_chunk().map_err(|_| invalid())?;
+        let chunk = reader.take_chunk().map_err(|_| invalid())?.ok_or_else(invalid)?;
         if chunk.kind != ChunkKind::Description {
             return Err(invalid());
         }
         let description: SetDescription = serde_json::from_slice(reader.payload(&chunk)).map_err(|_| invalid())?;
         reader.at = start + SET_HEADER_BYTES as u64;
         (reader.next, reader.headers_crc) = (0, 0);
+        reader.stream.seek(reader.at);
         Ok((reader, description))
     }
 }
@@ -119,7 +141,137 @@ pub struct Chunk {
     pub address: u64,
     /// Bytes it takes in the file.
     pub stored_bytes: u64,
-    compressed: bool,
+}
+
+/// A chunk as it lies in the file.
+struct Stored {
+    header: ChunkHeader,
+    /// Where it lies.
+    at: u64,
+    bytes: AlignedBuffer,
+}
+
+/// A chunk with its payload as it was before compression.
+struct Decoded {
+    header: ChunkHeader,
+    at: u64,
+    bytes: AlignedBuffer,
+    outcome: std::result::Result<(), Unreadable>,
+}
+
+fn decode(stored: Stored) -> Decoded {
+    let Stored { header, at, bytes } = stored;
+    let used = bytes.get(..header.stored_bytes as usize).unwrap_or_default();
+    let mut decoded = Decoded {
+        header,
+        at,
+        bytes: AlignedBuffer::with_len(0),
+        outcome: Ok(()),
+    };
+    if crc32c::crc32c(used) != header.payload_crc {
+        decoded.outcome = Err(Unreadable("a chunk of a backup set has a wrong checksum"));
+    } else if header.compressed {
+        let mut plain = AlignedBuffer::with_len(header.plain_bytes as usize);
+        let size = zstd::bulk::decompress_to_buffer(used, &mut plain[..]).ok();
+        if size != Some(header.plain_bytes as usize) {
+            decoded.outcome = Err(Unreadable("a chunk cannot be decompressed"));
+        }
+        decoded.bytes = plain;
+        return decoded;
+    }
+    decoded.bytes = bytes;
+    decoded
+}
+
+/// Part of a file read from front to back, ahead of whoever wants it.
+struct Stream {
+    file: Arc<dyn File>,
+    reads: Ordered<(u64, AlignedBuffer), Window>,
+    /// Nothing behind this is read.
+    end: u64,
+    /// Where the next read begins.
+    next_read: u64,
+    window: Option<Window>,
+    spare: Vec<AlignedBuffer>,
+}
+
+/// A part of the file in memory.
+struct Window {
+    start: u64,
+    bytes: AlignedBuffer,
+    outcome: std::result::Result<(), DiskError>,
+}
+
+impl Stream {
+    fn new(env: &Environment, file: &Arc<dyn File>, start: u64, end: u64) -> Stream {
+        let source = file.clone();
+        let reads = Ordered::new(env.background, "restore-read", READS_AHEAD, move || {
+            let source = source.clone();
+            move |(start, mut bytes): (u64, AlignedBuffer)| {
+                let outcome = source.read_at(start, &mut bytes);
+                Window { start, bytes, outcome }
+            }
+        });
+        Stream {
+            file: file.clone(),
+            reads,
+            end,
+            next_read: start,
+            window: None,
+            spare: Vec::new(),
+        }
+    }
+
+    /// The next byte wanted is at `offset`.
+    fn seek(&mut self, offset: u64) {
+        while self.reads.next().is_some() {}
+        self.window = None;
+        self.next_read = offset / LABEL_BYTES * LABEL_BYTES;
+    }
+
+    /// Fills `buffer` with the bytes at `offset`, which is where the bytes filled before ended.
+    fn fill(&mut self, mut offset: u64, mut buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
+        while !buffer.is_empty() {
+            let held = self.window.as_ref().and_then(|window| {
+                let from = usize::try_from(offset.checked_sub(window.start)?).ok()?;
+                window.bytes.get(from..).filter(|bytes| !bytes.is_empty())
+            });
+            let Some(held) = held else {
+                self.next_window(offset)?;
+                continue;
+            };
+            let count = held.len().min(buffer.len());
+            let (now, later) = buffer.split_at_mut(count);
+            now.copy_from_slice(&held[..count]);
+            (offset, buffer) = (offset + count as u64, later);
+        }
+        Ok(())
+    }
+
+    fn next_window(&mut self, offset: u64) -> std::result::Result<(), DiskError> {
+        let ended = || DiskError::new(DiskErrorKind::UnexpectedEnd, "read", self.file.path()).at(offset);
+        if let Some(done) = self.window.take()
+            && done.bytes.len() as u64 == READ_BYTES
+        {
+            self.spare.push(done.bytes);
+        }
+        while self.reads.under_way() < READS_AHEAD && self.next_read < self.end {
+            let len = READ_BYTES.min(self.end - self.next_read);
+            let spare = self.spare.pop().filter(|_| len == READ_BYTES);
+            let bytes = spare.unwrap_or_else(|| AlignedBuffer::with_len(len as usize));
+            self.reads.submit((self.next_read, bytes));
+            self.next_read += len;
+        }
+        let window = self.reads.next().ok_or_else(ended)?;
+        if let Err(error) = window.outcome {
+            return Err(error);
+        }
+        self.window = Some(Window {
+            outcome: Ok(()),
+            ..window
+        });
+        Ok(())
+    }
 }
 
 /// One set, read chunk by chunk.
@@ -132,8 +284,14 @@ pub struct SetReader {
     at: u64,
     next: u32,
     headers_crc: u32,
-    stored: Vec<u8>,
-    plain: Vec<u8>,
+    stream: Stream,
+    decoders: Ordered<Stored, Decoded>,
+    /// What is wrong with the chunk behind those being decoded.
+    fault: Option<Error>,
+    /// Of the chunk handed out last.
+    payload: AlignedBuffer,
+    payload_bytes: usize,
+    spare: Vec<AlignedBuffer>,
 }
 
 impl SetReader {
@@ -146,62 +304,82 @@ impl SetReader {
     ///
     /// Errors: 3189 for damage, 3203 when the file cannot be read.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        if self.next >= self.header.chunk_count {
-            return Ok(None);
+        while self.fault.is_none() && self.decoders.under_way() < CHUNKS_AHEAD && self.next < self.header.chunk_count {
+            self.fault = self.submit_chunk().err();
         }
-        let chunk = self.read_chunk()?;
+        let Some(chunk) = self.take_chunk()? else {
+            return self.fault.take().map_or(Ok(None), Err);
+        };
         if chunk.kind != ChunkKind::Description {
             return Ok(Some(chunk));
         }
         let is_last = self.next == self.header.chunk_count && self.headers_crc == self.header.headers_crc;
         if !is_last || !self.padding_is_clear()? {
-            return Err(self.damaged(Unreadable("the backup set does not end as it should")));
+            return Err(self.damaged(Unreadable("the backup set does not end as it should"), self.at));
         }
         Ok(None)
     }
 
     /// The payload of the chunk just read.
-    pub fn payload(&self, chunk: &Chunk) -> &[u8] {
-        if chunk.compressed { &self.plain } else { &self.stored }
+    pub fn payload(&self, _chunk: &Chunk) -> &[u8] {
+        &self.payload[..self.payload_bytes]
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let read = || self.file.read_at(offset, buffer);
-        let read = self.env.waits.time(&*self.env.clock, WaitType::BackupIo, read);
-        read.map_err(|error| Error::read_failed(&self.device, &Error::cause(&error)))
+    fn read_failed(&self, error: &DiskError) -> Error {
+        Error::read_failed(&self.device, &Error::cause(error))
     }
 
-    fn read_chunk(&mut self) -> Result<Chunk> {
+    fn fill(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let (env, stream) = (&self.env, &mut self.stream);
+        let filled = env
+            .waits
+            .time(&*env.clock, WaitType::BackupIo, || stream.fill(offset, buffer));
+        filled.map_err(|error| self.read_failed(&error))
+    }
+
+    /// Reads the next chunk from the file and gives it to the decoders.
+    fn submit_chunk(&mut self) -> Result<()> {
         let end = self.start + self.header.set_bytes;
         let mut bytes = [0; CHUNK_HEADER_BYTES];
-        self.read(self.at, &mut bytes)?;
-        let header = ChunkHeader::decode(&bytes).map_err(|what| self.damaged(what))?;
+        self.fill(self.at, &mut bytes)?;
+        let header = ChunkHeader::decode(&bytes).map_err(|what| self.damaged(what, self.at))?;
         let payload_at = self.at + CHUNK_HEADER_BYTES as u64;
         let next_at = payload_at + u64::from(header.stored_bytes);
         if header.number != self.next || header.set[..] != self.header.guid[..8] || next_at > end {
-            return Err(self.damaged(Unreadable("a chunk of a backup set is not the one that belongs there")));
+            let what = "a chunk of a backup set is not the one that belongs there";
+            return Err(self.damaged(Unreadable(what), self.at));
         }
-        let mut stored = std::mem::take(&mut self.stored);
-        stored.resize(header.stored_bytes as usize, 0);
-        self.read(payload_at, &mut stored)?;
-        self.stored = stored;
-        if crc32c::crc32c(&self.stored) != header.payload_crc {
-            return Err(self.damaged(Unreadable("a chunk of a backup set has a wrong checksum")));
-        }
-        if header.compressed {
-            let plain = zstd::bulk::decompress(&self.stored, header.plain_bytes as usize);
-            let plain = plain.ok().filter(|plain| plain.len() == header.plain_bytes as usize);
-            self.plain = plain.ok_or_else(|| self.damaged(Unreadable("a chunk cannot be decompressed")))?;
-        }
+        let stored_bytes = header.stored_bytes as usize;
+        let fits = |spare: &AlignedBuffer| spare.len() >= stored_bytes;
+        let spare = self.spare.pop().filter(fits);
+        let mut stored = spare.unwrap_or_else(|| AlignedBuffer::with_len(stored_bytes));
+        self.fill(payload_at, &mut stored[..stored_bytes])?;
+        self.decoders.submit(Stored {
+            header,
+            at: self.at,
+            bytes: stored,
+        });
         self.headers_crc = crc32c::crc32c_append(self.headers_crc, &bytes);
         self.at = next_at;
         self.next += 1;
-        Ok(Chunk {
+        Ok(())
+    }
+
+    /// The oldest chunk given to the decoders becomes the current one.
+    fn take_chunk(&mut self) -> Result<Option<Chunk>> {
+        let Some(decoded) = self.decoders.next() else {
+            return Ok(None);
+        };
+        decoded.outcome.map_err(|what| self.damaged(what, decoded.at))?;
+        let header = decoded.header;
+        self.payload_bytes = header.plain_bytes as usize;
+        let former = std::mem::replace(&mut self.payload, decoded.bytes);
+        self.spare.push(former);
+        Ok(Some(Chunk {
             kind: header.kind,
             address: header.address,
-            stored_bytes: (CHUNK_HEADER_BYTES + self.stored.len()) as u64,
-            compressed: header.compressed,
-        })
+            stored_bytes: CHUNK_HEADER_BYTES as u64 + u64::from(header.stored_bytes),
+        }))
     }
 
     fn padding_is_clear(&self) -> Result<bool> {
@@ -210,12 +388,13 @@ impl SetReader {
             return Ok(false);
         }
         let mut padding = vec![0; (end - self.at) as usize];
-        self.read(self.at, &mut padding)?;
+        let read = self.file.read_at(self.at, &mut padding);
+        read.map_err(|error| self.read_failed(&error))?;
         Ok(padding.iter().all(|byte| *byte == 0))
     }
 
-    fn damaged(&self, what: Unreadable) -> Error {
-        let text = format!("{what} ('{}', byte {})", self.device, self.at);
+    fn damaged(&self, what: Unreadable, at: u64) -> Error {
+        let text = format!("{what} ('{}', byte {at})", self.device);
         self.env.errorlog.write("Backup", text);
         Error::damaged_set()
     }

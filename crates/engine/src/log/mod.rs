@@ -28,7 +28,7 @@
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
 //! | `discover` | finding the VLFs of an existing log |
 //! | `directory`, `follow` | what spares reading a header per VLF |
-//! | `scan`, `read` | reading forward, reading one record |
+//! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
 //! | `worker` | work in the background |
 
 mod append;
@@ -41,6 +41,7 @@ mod follow;
 mod grow;
 mod policy;
 mod read;
+mod read_ahead;
 mod record;
 mod scan;
 mod state;

@@ -1,7 +1,6 @@
 //! Reading the log forward: for recovery, which finds where it ends, and online, up to what is durable.
 //!
-//! Records are handed out in place, from a window of the file that is read in one piece: 1 MB and across VLF borders
-//! (native) or one log block's 60 KB within its VLF (classic).
+//! Records are handed out in place, from a window of the file: read ahead in pieces of 1 MB and across VLF borders (native) or one log block's 60 KB within its VLF (classic).
 //!
 //! **Where the log ends.** Blocks are checked as `vlf::tail` lists it; each must name its predecessor's length and CRC.
 //! When the block at the reader's place in VLF `s` does not fit, the next VLFs decide. They are evidence because writes are
@@ -28,6 +27,7 @@
 use super::LogManager;
 use super::flush::WRITE_BYTES_MAX;
 use super::policy::ScanMode;
+use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ use vlf::{
 };
 
 /// One read of a native scan.
-const LARGE_READ_BYTES: u64 = 1 << 20;
+const LARGE_READ_BYTES: u64 = PIECE_BYTES;
 /// Where the write behind the one at some place begins at the latest, from that place on.
 const REACH_OF_A_WRITE: u64 = (WRITE_BYTES_MAX + BLOCK_BYTES_MAX) as u64;
 /// Reads are aligned to this: the unit of direct reads.
@@ -78,24 +78,6 @@ struct Route {
     large_reads: bool,
 }
 
-/// Bytes of a log file held in memory.
-struct Window {
-    buffer: AlignedBuffer,
-    file_id: u16,
-    start: u64,
-    len: usize,
-    /// Blocks before this were durable when the window was read.
-    durable: LogPosition,
-}
-
-impl Window {
-    /// What the window holds of the file from `offset` on.
-    fn at(&mut self, file_id: u16, offset: u64) -> Option<&mut [u8]> {
-        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        (file_id == self.file_id && from < self.len).then(|| &mut self.buffer[from..self.len])
-    }
-}
-
 /// The block whose records are being handed out; its bytes are in the window.
 struct CurrentBlock {
     header: BlockHeader,
@@ -119,6 +101,7 @@ pub struct LogScan {
     route: Route,
     expected: Expectations,
     window: Window,
+    ahead: ReadAhead,
     block: Option<CurrentBlock>,
     last: Option<BlockHeader>,
     first_slot: u16,
@@ -144,13 +127,8 @@ impl LogManager {
             log: self.clone(),
             online: self.is_resumed(),
             expected: Expectations::first_of(&route.header).skip(skipped),
-            window: Window {
-                buffer: AlignedBuffer::with_len(0),
-                file_id: 0,
-                start: 0,
-                len: 0,
-                durable: LogPosition(0),
-            },
+            window: Window::empty(),
+            ahead: ReadAhead::new(self.env.background),
             route,
             block: None,
             last: None,
@@ -303,13 +281,28 @@ impl LogScan {
                 parsed => return Ok(parsed.map(|block| *block.header())),
             }
         }
-        self.fill_window(offset)?;
+        if !current || !self.advance_window(offset) {
+            self.fill_window(offset)?;
+        }
         let Some(bytes) = self.window.at(file_id, offset) else {
             return Ok(Err(BlockFault::Short {
                 bytes_needed: SECTOR_BYTES,
             }));
         };
         Ok(parse_block_in_place(bytes, &self.expected).map(|block| *block.header()))
+    }
+
+    /// Moves the window on to what was read ahead, when the reader has come to its end.
+    fn advance_window(&mut self, offset: u64) -> bool {
+        let route = &self.route;
+        if !route.large_reads || route.file_id != self.window.file_id {
+            return false;
+        }
+        let (env, start) = (&self.log.env, offset / READ_UNIT * READ_UNIT);
+        let (ahead, window, durable) = (&mut self.ahead, &mut self.window, self.log.durable());
+        let place = (&route.file, start, route.file_bytes);
+        let advance = || ahead.advance(window, place, durable);
+        env.waits.time(&*env.clock, WaitType::IoCompletion, advance)
     }
 
     fn fill_window(&mut self, offset: u64) -> Result<()> {
@@ -323,12 +316,9 @@ impl LogScan {
         let end = (offset + bytes).next_multiple_of(READ_UNIT).min(limit);
         let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         let window = &mut self.window;
-        if window.buffer.len() < len {
-            window.buffer = AlignedBuffer::with_len(len);
-        }
         window.durable = self.log.durable();
-        (window.file_id, window.start, window.len) = (route.file_id, start, 0);
-        self.log.read_for_scan(&*route.file, start, &mut window.buffer[..len])?;
+        (window.file_id, window.start) = (route.file_id, start);
+        self.log.read_for_scan(&*route.file, start, window.room(len))?;
         window.len = len;
         Ok(())
     }
