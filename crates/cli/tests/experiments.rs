@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs it and answers what it measured.
-fn tiny(experiment: &str) -> RunFile {
+/// Runs these configurations of it, all when none is named, and answers what it measured.
+fn tiny(experiment: &str, only: &[&str]) -> RunFile {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tiny-{experiment}-{}", std::process::id()));
     fs::create_dir_all(&out).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_vlflab"))
         .args(["run", experiment, "--scale", "tiny", "--out"])
         .arg(&out)
+        .args(only.iter().flat_map(|name| ["--only", name]))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -42,8 +43,59 @@ fn measured(file: &RunFile, configuration: &str, measure: &str) -> f64 {
 
 #[test]
 fn dml() {
-    let file = tiny("dml");
+    let file = tiny("dml", &[]);
     assert_eq!(measured(&file, "slow-classic", "vlf_count_before"), 20.0);
     assert_eq!(measured(&file, "fast-native", "vlf_count_before"), 4.0);
     assert!(measured(&file, "slow-native", "statements_s") > 0.0);
+}
+
+#[test]
+fn growth() {
+    let configurations = [
+        "test1-classic",
+        "test2-native",
+        "test3-native",
+        "test6-native",
+        "percent-classic",
+    ];
+    let file = tiny("growth", &configurations);
+    // 768 KB make 3 VLFs, growing to 1 MB one, to 2 MB four; then two growths by 1 MB, or one by 2 MB, of four VLFs each.
+    for (configuration, vlf_count) in [("test1-classic", 16.0), ("test2-native", 16.0), ("test3-native", 12.0)] {
+        assert_eq!(
+            measured(&file, configuration, "vlf_count"),
+            vlf_count,
+            "{configuration}"
+        );
+    }
+    assert!(measured(&file, "percent-classic", "elapsed_s") > 0.0);
+}
+
+#[test]
+fn backup() {
+    let file = tiny("backup", &["classic", "high_auto-native", "low-native"]);
+    assert_eq!(measured(&file, "high-classic", "vlf_count"), 16.0);
+    assert_eq!(measured(&file, "low-native", "vlf_count"), 12.0);
+    assert!(measured(&file, "high_auto-native", "log_backup_pages") > 50.0);
+}
+
+#[test]
+fn oltp() {
+    let file = tiny("oltp", &["many"]);
+    assert_eq!(measured(&file, "many-native", "journal_count"), 80.0);
+    let latencies = &file.experiments[0].configurations[0].latencies["transfer"];
+    assert_eq!(latencies.count, 40);
+    assert!(latencies.p50_us > 0.0 && latencies.p50_us <= latencies.max_us);
+}
+
+#[test]
+fn curve() {
+    let file = tiny("curve", &["native", "native,discovery=classic", "classic"]);
+    assert_eq!(measured(&file, "v16-native,discovery=classic", "vlf_count"), 16.0);
+    let slopes = &file.experiments[0].slopes;
+    assert!(
+        slopes
+            .iter()
+            .any(|slope| slope.variant == "classic" && slope.measure == "discovery_s")
+    );
+    assert!(slopes.iter().all(|slope| slope.points.len() == 2));
 }

@@ -84,6 +84,9 @@ pub struct Scale {
     /// Whether it is left out of help texts.
     #[serde(default)]
     pub hidden: bool,
+    /// The configurations it has, by name; all when empty.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// Values for `$(name)`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
@@ -128,7 +131,7 @@ pub struct Configuration {
     pub title: String,
     /// The log's sizes.
     pub log: LogSizes,
-    /// Further values for `$(name)`.
+    /// Further values for `$(name)`; they may name those of the scale.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
     /// Settings of the server that only this one has.

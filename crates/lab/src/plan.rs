@@ -65,21 +65,23 @@ impl LogPlan {
             layout.grow(target.saturating_sub(layout.file_bytes()))?;
         }
         while layout.file_bytes() < file_bytes {
-            match self.growth {
-                Growth::Bytes(bytes) => layout.grow(bytes)?,
-                Growth::Percent(percent) => layout.grow_percent(percent)?,
+            let current = layout.file_bytes();
+            let step = match self.growth {
+                Growth::Bytes(bytes) => bytes,
+                Growth::Percent(percent) => vlf::percent_growth(current, percent)?.saturating_sub(current),
             };
+            // The last growth before the largest size is as large as there is room for.
+            let room = self.max.map_or(u64::MAX, |max| max.saturating_sub(current));
+            layout.grow(step.min(room))?;
         }
         Ok(layout)
     }
 
-    /// The size it ends with: the largest that whole growths reach, or the one it is given by hand.
+    /// The size it ends with: the largest, or without one that which it is given by hand.
     pub fn bytes_at_end(&self) -> u64 {
         let by_hand = self.grown_to.last().copied().unwrap_or(self.start);
-        match (self.max, self.growth) {
-            (Some(max), Growth::Bytes(growth)) if growth > 0 && max > by_hand => {
-                by_hand + (max - by_hand) / growth * growth
-            }
+        match self.max {
+            Some(max) if self.growth != Growth::Bytes(0) => max.max(by_hand),
             _ => by_hand,
         }
     }
@@ -109,7 +111,8 @@ impl Setup {
 /// An unknown version or policy, an undefined variable, or sizes no log file can have.
 pub fn setups(experiment: &Experiment, scale: &Scale) -> Result<Vec<Setup>, ExperimentError> {
     let mut setups = Vec::new();
-    for configuration in &experiment.configuration {
+    let is_chosen = |each: &&Configuration| scale.only.is_empty() || scale.only.contains(&each.name);
+    for configuration in experiment.configuration.iter().filter(is_chosen) {
         for choice in choices(&experiment.matrix) {
             setups.push(setup(experiment, scale, configuration, &choice)?);
         }
@@ -184,7 +187,9 @@ fn setup(
     let log_policy = chosen("log_policy", own.log_policy.as_ref().unwrap_or(&common.log_policy));
     self::log_policy(&log_policy)?;
     let mut variables = scale.variables.clone();
-    variables.extend(configuration.variables.clone());
+    for (name, text) in &configuration.variables {
+        variables.insert(name.clone(), substitute(text, &scale.variables)?);
+    }
     let log = log_plan(configuration, &mut variables)?;
     let refused = |error: vlf::RuleError| ExperimentError(format!("{}: the log's sizes: {error}", configuration.name));
     let layout = log.layout_at(version, log.bytes_at_end()).map_err(refused)?;
@@ -336,6 +341,47 @@ mod tests {
                 ("good-native", 16)
             ]
         );
+    }
+
+    #[test]
+    fn the_published_logs_of_the_other_experiments_have_the_vlfs_their_rules_give() {
+        for (name, configuration, vlf_count) in [
+            ("growth", "test1-classic", 126_399),
+            ("growth", "test3-classic", 263),
+            ("growth", "test4-native", 143),
+            ("dml", "slow-native", 20),
+            ("dml", "fast-native", 16),
+            ("oltp", "many-native", 20_000),
+            ("oltp", "few-native", 16),
+            ("curve", "v20480-native", 20_480),
+            ("curve", "v126399-classic", 126_399),
+        ] {
+            let experiment = catalogue::load(name).unwrap();
+            let planned = setups(&experiment, &experiment.scale["full"]).unwrap();
+            let found = planned.iter().find(|each| each.name == configuration).unwrap();
+            assert_eq!(found.vlf_count_predicted, vlf_count, "{name} {configuration}");
+        }
+    }
+
+    #[test]
+    fn a_log_grown_by_hand_and_then_by_itself() {
+        const MB: u64 = 1 << 20;
+        let mut log = LogPlan {
+            start: MB,
+            grown_to: vec![1024 * MB, 2048 * MB],
+            growth: Growth::Bytes(1024 * MB),
+            max: Some(2192 * MB),
+        };
+        let counts = |log: &LogPlan, sizes: &[u64]| -> Vec<usize> {
+            let at = |mb: &u64| log.layout_at(ServerVersion::V2008R2, mb * MB).unwrap().vlf_count();
+            sizes.iter().map(at).collect()
+        };
+        // The last growth has only 144 MB of room.
+        assert_eq!(counts(&log, &[1, 1024, 2048, 2192]), [4, 12, 20, 28]);
+        log.growth = Growth::Percent(10);
+        log.grown_to.clear();
+        assert_eq!(counts(&log, &[1]), [4]);
+        assert!(counts(&log, &[100])[0] > 100);
     }
 
     #[test]

@@ -299,6 +299,11 @@ impl Judge<'_> {
                 configurations.push((place_of!["step", index, "only", at], name));
             }
         }
+        for (scale_name, scale) in &experiment.scale {
+            for (at, name) in scale.only.iter().enumerate() {
+                configurations.push((place_of!["scale", scale_name.as_str(), "only", at], name));
+            }
+        }
         for (index, finding) in experiment.finding.iter().enumerate() {
             configurations.push((place_of!["finding", index, "slow"], &finding.slow));
             configurations.push((place_of!["finding", index, "fast"], &finding.fast));

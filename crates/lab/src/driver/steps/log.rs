@@ -54,7 +54,7 @@ impl OneRun<'_> {
             progress((index + 1) as f64 / sizes.len() as f64);
         }
         let seconds = begin.elapsed().as_secs_f64();
-        if let Some(name) = measure {
+        if let Some(name) = measure.filter(|_| !sizes.is_empty()) {
             self.measure(found, name, seconds);
         }
         Ok(())

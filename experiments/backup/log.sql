@@ -1,0 +1,2 @@
+backup log vlf to disk = 'c:\lab\vlf-log.bak'
+go
