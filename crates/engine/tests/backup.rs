@@ -165,7 +165,11 @@ fn backups_tell_what_sql_server_tells_and_move_the_chain_on() {
             backup(&instance, &control, &request(BackupKind::Log)),
             Err(vec![4214, 3013])
         );
-        let lines = backup(&instance, &control, &request(BackupKind::Database)).unwrap();
+        let with_stats = BackupRequest {
+            stats_percent: Some(10),
+            ..request(BackupKind::Database)
+        };
+        let lines = backup(&instance, &control, &with_stats).unwrap();
         let stats = |line: &&String| line.ends_with("percent processed.");
         assert_eq!(lines.iter().rfind(stats).unwrap(), "100 percent processed.");
         let told: Vec<&str> = lines.iter().filter(|line| !stats(line)).map(String::as_str).collect();

@@ -173,7 +173,7 @@ impl Instance {
             self.check_restoring(&slot).map_err(one)?;
             let brought_up = match &request.standby {
                 Some(undo_file) => self.enter_standby(&slot, undo_file),
-                None => self.roll_forward(&slot, request.after),
+                None => self.roll_forward(&slot, AfterRestore::Recovery),
             };
             brought_up.map_err(one)?;
         }
