@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::compare::{COMPARE_EXAMPLES, CompareOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
@@ -31,6 +32,9 @@ pub enum Command {
     /// Runs experiments and writes results.json and a report.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
+    /// Sets two runs beside each other and says what became faster, slower, or cannot be told apart.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
     #[command(disable_help_flag = true, after_help = SQL_EXAMPLES)]
     Sql(SqlOptions),

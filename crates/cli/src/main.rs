@@ -3,6 +3,7 @@
 //! This file parses the command line, hands over to the subcommand and turns its outcome into the exit code.
 
 mod arguments;
+mod compare;
 mod exit;
 mod generate;
 mod inspect;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::serve(&options),
         Command::Sql(options) => sql::sql(&options),
         Command::Run(options) => run::run(&options),
+        Command::Compare(options) => compare::compare(&options),
         Command::Sample(options) => sample::sample(&options),
         Command::Plan(options) => plan::plan(&options),
         Command::Inspect(options) => inspect::inspect(&options),

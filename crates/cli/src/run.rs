@@ -14,8 +14,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Name of the report in the output folder.
-const REPORT_FILE: &str = "report.html";
 const INTERRUPTED: i32 = 130;
 
 /// Runs them.

@@ -9,10 +9,11 @@
 //! - [`catalogue`], [`experiment`], [`plan`]: what is run
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
 //! - [`target`]: running it on a server that is there already
-//! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`]: what comes of it
+//! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
 
 pub mod catalogue;
 pub mod client;
+pub mod compare;
 pub mod driver;
 pub mod environment;
 pub mod error_log;

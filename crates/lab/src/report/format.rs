@@ -5,7 +5,7 @@
 
 /// What a measurement's name says about its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// A time; so many seconds make one.
     Time(f64),
     /// A size; so many bytes make one.
@@ -35,7 +35,7 @@ const UNITS: [(&str, Unit, &str); 8] = [
 ];
 
 /// The unit of a measurement.
-pub(super) fn unit(name: &str) -> Unit {
+pub(crate) fn unit(name: &str) -> Unit {
     let found = UNITS.iter().find(|(end, _, _)| name.ends_with(end));
     found.map_or(Unit::Number, |(_, unit, _)| *unit)
 }
@@ -92,7 +92,7 @@ pub(super) fn bytes(value: f64) -> String {
 }
 
 /// Two values of a kind, the unit of the first left out where it is the second's.
-pub(super) fn range(name: &str, min: f64, max: f64) -> String {
+pub(crate) fn range(name: &str, min: f64, max: f64) -> String {
     let (min, max) = (value(name, min), value(name, max));
     match (min.split_once(' '), max.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{max}"),
@@ -134,7 +134,7 @@ pub(super) fn thousands(value: f64) -> String {
 }
 
 /// A value in the unit its name ends with.
-pub(super) fn value(name: &str, value: f64) -> String {
+pub(crate) fn value(name: &str, value: f64) -> String {
     match (unit(name), value) {
         // Phases are logged in whole milliseconds.
         (Unit::Time(_), 0.0) => "<1 ms".into(),

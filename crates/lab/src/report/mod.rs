@@ -15,7 +15,7 @@
 mod chart;
 mod comparison;
 mod csv;
-mod format;
+pub(crate) mod format;
 mod markdown;
 mod method;
 mod page;
