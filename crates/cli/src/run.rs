@@ -104,7 +104,7 @@ fn list() -> Result<(), Failure> {
 /// Writes the report's forms beside the results; answers their names.
 fn write_reports(out: &Path, file: &RunFile) -> io::Result<Vec<&'static str>> {
     let forms = [
-        (REPORT_FILE, report::render(file)),
+        ("report.html", report::render(file)),
         ("report.md", report::markdown(file)),
         ("results.csv", report::csv(file)),
     ];
