@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -63,6 +64,15 @@ class Server:
 
     def error_log(self):
         return (self.folder / "log" / "ERRORLOG").read_text()
+
+    def recovered_log(self, database, seconds=60):
+        """The error log once it tells the end of the database's recovery, which goes on while users are in."""
+        deadline = time.monotonic() + seconds
+        while f"Recovery completed for database {database}" not in self.error_log():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the recovery of {database} does not end:\n{self.error_log()}")
+            time.sleep(0.05)
+        return self.error_log()
 
     def sql(self, query, database="master"):
         """Runs a query with the project's own client and gives its output."""

@@ -45,7 +45,7 @@ def recovery(kind, setup, vlf_count):
         started = time.monotonic() - begin
         equal(client.rows("select a, c, left(b, 1) from vlf_test", "vlf"), before, "committed updates")
         equal(client.rows("select count(*) from sys.objects where name = 'opentran'", "vlf"), [["0"]])
-        found = re.search(r"Recovery completed for database vlf.*", server.error_log())
+        found = re.search(r"Recovery completed for database vlf.*", server.recovered_log("vlf"))
         assert found, server.error_log()
         print(f"note: {setup}: filled in {filled:.1f} s, c = {before[0][1]}, restarted in {started:.1f} s; {found.group(0)}")
 

@@ -174,7 +174,7 @@ def restarted(server, client, before, vlf_count):
     equal(client.rows("select id, counter, left(payload, 1) from filled", "recovery"), before, "committed updates")
     equal(client.rows("select count(*) from sys.objects where name = 'never_committed'", "recovery"), [["0"]])
     equal(len(client.rows("dbcc loginfo ('recovery')", "master")), vlf_count, "VLFs after recovery")
-    log = server.error_log()
+    log = server.recovered_log("recovery")
     for words in (
         "Starting up database 'recovery'",
         "transactions rolled forward in database 'recovery'",

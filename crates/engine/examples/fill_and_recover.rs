@@ -1,5 +1,9 @@
 //! Fills a log as the published recovery experiment does, without SQL in between, forgets the instance as a crash would, and
-//! starts it again: what the engine alone costs. `fill_and_recover FOLDER LOG_MB INITIAL_MB [classic]`
+//! starts it again: what the engine alone costs, until the first query and until recovery is over.
+//!
+//! `fill_and_recover FOLDER LOG_MB INITIAL_MB [POLICY [RECOVERY_INTERVAL_MINUTES [UPDATES_PER_COMMIT]]]`, for example
+//! `fill_and_recover /tmp/example 5120 5120 native 60`, where all the log is to be recovered, as without a recovery interval it is
+//! not.
 
 use engine::catalog::{ColumnDefinition, GrowthEntry, TableDefinition};
 use engine::database::Database;
@@ -76,7 +80,7 @@ fn update(session: &mut Session, table: &Table, value: &Value, number: i32) -> R
             table.update(session, &place, &old, &new)?;
         }
     }
-    session.commit()
+    Ok(())
 }
 
 fn options(folder: &str, policy: LogPolicy) -> InstanceOptions {
@@ -108,21 +112,28 @@ fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Result<Arc
     Ok(database)
 }
 
-/// Updates one row, each time in a transaction of its own, until the log is full.
-fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) -> Result<()> {
+/// Updates one row until the log is full.
+fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session, updates_per_commit: usize) -> Result<()> {
     let object = session.create_table(database, table("vlf_test"))?;
     let rows = Table::open(database, &object)?;
     let first = [Value::Int(1), Value::text("vlftest"), Value::Int(0)];
     rows.insert(session, &first, Placement::Anywhere)?;
     session.commit()?;
     let mut other = instance.open_session()?;
-    other.create_table(database, table("opentran"))?;
+    let opentran = Table::open(database, &other.create_table(database, table("opentran"))?)?;
+    other.commit()?;
+    opentran.insert(&mut other, &first, Placement::Anywhere)?;
     let letters = [Value::text("a".repeat(8000)), Value::text("b".repeat(8000))];
     let started = Instant::now();
     let mut updates = 0;
     let error = loop {
         match update(session, &rows, &letters[updates % 2], updates as i32) {
-            Ok(()) => updates += 1,
+            Ok(()) => {
+                updates += 1;
+                if updates.is_multiple_of(updates_per_commit) {
+                    session.commit()?;
+                }
+            }
             Err(error) => break error,
         }
     };
@@ -147,25 +158,36 @@ fn fill(instance: &Instance, database: &Arc<Database>, session: &mut Session) ->
     Ok(())
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().collect();
-    if arguments.len() < 4 {
-        return Err("usage: fill_and_recover FOLDER LOG_MB INITIAL_MB [classic]".into());
+/// How the example is to be run.
+struct Arguments {
+    folder: String,
+    log_bytes: u64,
+    initial_bytes: u64,
+    policy: LogPolicy,
+    /// 0 = not configured.
+    recovery_interval_minutes: i64,
+    updates_per_commit: usize,
+}
+
+impl Arguments {
+    fn read() -> std::result::Result<Arguments, Box<dyn std::error::Error>> {
+        let arguments: Vec<String> = std::env::args().collect();
+        let [_, folder, log, initial, rest @ ..] = arguments.as_slice() else {
+            return Err("usage: fill_and_recover FOLDER LOG_MB INITIAL_MB [POLICY [RECOVERY_INTERVAL_MINUTES [UPDATES_PER_COMMIT]]]".into());
+        };
+        Ok(Arguments {
+            folder: folder.clone(),
+            log_bytes: log.parse::<u64>()? << 20,
+            initial_bytes: initial.parse::<u64>()? << 20,
+            policy: rest.first().map_or(Ok(LogPolicy::native()), |text| text.parse())?,
+            recovery_interval_minutes: rest.get(1).map_or(Ok(0), |text| text.parse())?,
+            updates_per_commit: rest.get(2).map_or(Ok(1), |text| text.parse())?,
+        })
     }
-    let (megabytes, initial): (u64, u64) = (arguments[2].parse()?, arguments[3].parse()?);
-    let policy = if arguments.len() > 4 {
-        LogPolicy::classic()
-    } else {
-        LogPolicy::native()
-    };
-    let options = options(&arguments[1], policy);
-    let instance = Instance::start(options.clone(), environment())?;
-    let database = create(&instance, initial << 20, megabytes << 20)?;
-    let mut session = instance.open_session()?;
-    fill(&instance, &database, &mut session)?;
-    instance.shutdown(true)?;
-    std::mem::forget(session);
-    drop((database, instance));
+}
+
+/// Starts the instance again and tells how long that takes users, and how long it takes in all.
+fn restart(options: &InstanceOptions) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let instance = loop {
         match Instance::start(options.clone(), environment()) {
@@ -174,16 +196,41 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             Err(_) => std::thread::yield_now(),
         }
     };
-    instance
-        .env
-        .errorlog
-        .lines()
-        .iter()
-        .for_each(|line| println!("{}", line.file_text()));
-    println!(
-        "restart {:?}, {:?}",
-        started.elapsed(),
-        instance.database("vlf")?.recovery()
-    );
+    let database = instance.database("vlf")?;
+    let object = database.catalog.find("dbo", "vlf_test", 0).ok_or("the table is gone")?;
+    let rows = Table::open(&database, &object)?;
+    let session = instance.open_session()?;
+    let mut scan = rows.scan(session.locks(), ReadMode::Committed)?;
+    let mut found = 0;
+    while scan.next_batch()? {
+        found += scan.len();
+    }
+    let first_query = started.elapsed();
+    database.wait_for_recovery();
+    let whole = started.elapsed();
+    let lines = instance.env.errorlog.lines();
+    lines.iter().for_each(|line| println!("{}", line.file_text()));
+    let recovery = database.recovery();
+    println!("first query {first_query:?} ({found} row), recovered {whole:?}, {recovery:?}");
     Ok(())
+}
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let arguments = Arguments::read()?;
+    let options = options(&arguments.folder, arguments.policy);
+    let instance = Instance::start(options.clone(), environment())?;
+    if arguments.recovery_interval_minutes > 0 {
+        let configuration = &instance.configuration;
+        configuration.configure("recovery interval (min)", arguments.recovery_interval_minutes)?;
+        configuration.reconfigure();
+    }
+    let database = create(&instance, arguments.initial_bytes, arguments.log_bytes)?;
+    // As after the first backups: from here on only log backups free the log.
+    database.change_boot(|boot| boot.log_backup_start = boot.checkpoint)?;
+    let mut session = instance.open_session()?;
+    fill(&instance, &database, &mut session, arguments.updates_per_commit)?;
+    instance.shutdown(true)?;
+    std::mem::forget(session);
+    drop((database, instance));
+    restart(&options)
 }

@@ -183,3 +183,49 @@ fn the_same_calls_make_the_same_bytes() {
     };
     assert!(run() == run());
 }
+
+/// Read ahead by a thread or not, a scan meets the same records and the same end, from wherever it begins, also where VLFs do
+/// not follow each other in the file.
+#[test]
+fn a_scan_that_reads_ahead_meets_the_same_records() {
+    let bench = Bench::new(file(24 << 20, 0, 24 << 20), LogPolicy::native());
+    let log = bench.create();
+    let mut chain = TransactionChain::new(TransactionId(1));
+    let mut append = |log: &Arc<LogManager>, count: u32| {
+        for number in 0..count {
+            let payload = payload(number, 20_000 + number as usize % 7_000);
+            let lsn = log.append(&mut chain, RecordKind::Change, &[&payload], 0).unwrap();
+            if number % 5 == 0 {
+                log.flush_to(lsn).unwrap();
+            }
+        }
+        log.flush_to(log.end()).unwrap();
+        log.end()
+    };
+    // Twice round: the second use of the first VLFs follows the last ones of the file.
+    let middle = append(&log, 700);
+    log.truncate(middle);
+    append(&log, 400);
+    drop(log);
+    let threads = Bench {
+        env: Environment {
+            background: Background::Threads,
+            ..bench.env.clone()
+        },
+        ..Bench::on(bench.disk.clone(), bench.spec.clone(), bench.policy)
+    };
+    let (alone, ahead) = (bench.open().unwrap(), threads.open().unwrap());
+    let first = oldest(&alone);
+    let (records, end) = read_all(&alone, first).unwrap();
+    assert!(records.len() > 400 && records.iter().map(|record| record.payload.len()).sum::<usize>() > 9 << 20);
+    for from in [0, 1, 90, 200, records.len() - 30] {
+        let (same, same_end) = read_all(&ahead, records[from].lsn).unwrap();
+        assert!(
+            same == records[from..],
+            "from record {from}: {} of {}",
+            same.len(),
+            records.len() - from
+        );
+        assert_eq!(same_end, end, "from record {from}");
+    }
+}
