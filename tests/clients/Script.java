@@ -9,8 +9,8 @@ import java.sql.Statement;
 
 /**
  * Runs a script through Microsoft's JDBC driver, batch by batch, and writes what came back, a line each, fields parted by
- * tabs: {@code columns} with their names, {@code row} with values, {@code message} with number and text, {@code error} with
- * number and text.
+ * tabs: {@code columns} with their names, {@code row} with values, {@code message} with number and text, {@code count} with rows affected,
+ * {@code error} with number and text.
  *
  * <p>Arguments: port, password, script.
  */
@@ -55,6 +55,8 @@ public class Script {
                     try (ResultSet rows = statement.getResultSet()) {
                         rows(rows);
                     }
+                } else {
+                    line("count", statement.getUpdateCount());
                 }
                 isRows = statement.getMoreResults();
             }

@@ -8,69 +8,19 @@ runs. The published scripts themselves, unmodified and from 1.6 to 51.2 million 
 
 import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from harness import PASSWORD, TOOLS, Report, Server, equal
+from harness import Report, Server, equal
 from published import folder
+from scripts import clients
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE / "credit"
-SECONDS_MAX = 3000
 MB = 1 << 20
 # The restored log: 400 MB in 15 VLFs.
 LOG_MB = 400
 LOG_VLFS = 15
-
-
-class Answers:
-    """What a script brought back: result sets as (columns, rows), and texts of messages."""
-
-    def __init__(self):
-        self.sets = []
-        self.messages = []
-
-    def having(self, column):
-        """The rows, as dictionaries, of every result set that has this column."""
-        return [[dict(zip(columns, row)) for row in rows] for columns, rows in self.sets if column in columns]
-
-
-def by_freetds(server, script):
-    environment = {**os.environ, "TDSPORT": str(server.port), "TDSVER": "7.4"}
-    command = ["bsqldb", "-S", "127.0.0.1", "-U", "sa", "-P", PASSWORD, "-t", "|", "-h"]
-    done = subprocess.run(command, input=script, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX)
-    answers = Answers()
-    lines = done.stdout.splitlines()
-    for number, line in enumerate(lines):
-        if re.fullmatch(r"-[-|]*", line):
-            answers.sets[-1:] = [([cell.strip() for cell in lines[number - 1].split("|")], [])]
-        elif number + 1 < len(lines) and re.fullmatch(r"-[-|]*", lines[number + 1]):
-            answers.sets.append(None)
-        else:
-            answers.sets[-1][1].append([cell.strip() for cell in line.split("|")])
-    assert not re.search(r"Msg \d+, Level 1[1-9]", done.stderr), done.stderr
-    answers.messages = [line.strip() for line in done.stderr.splitlines()]
-    return answers
-
-
-def by_jdbc(server, script):
-    file = server.folder / "script.sql"
-    file.write_text(script)
-    command = ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Script.java", server.port, PASSWORD, file]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS_MAX)
-    answers = Answers()
-    for line in done.stdout.splitlines():
-        kind, *fields = line.split("\t")
-        if kind == "columns":
-            answers.sets.append((fields, []))
-        elif kind == "row":
-            answers.sets[-1][1].append([field.strip() for field in fields])
-        else:
-            answers.messages.append(fields[1])
-    equal(done.returncode, 0, f"{done.stdout[-700:]} {done.stderr[-700:]}")
-    return answers
 
 
 def kilobytes(text):
@@ -183,18 +133,14 @@ def published(run, sql_version):
 
 def main():
     report = Report("credit")
-    kinds = [("FreeTDS", by_freetds)]
-    if shutil.which("java") and (TOOLS / "mssql-jdbc.jar").exists():
-        kinds.append(("mssql-jdbc", by_jdbc))
-    else:
-        print("skip credit by mssql-jdbc: it is not installed")
+    kinds = clients("credit")
     for name, run in kinds:
         for sql_version in ("2012", "2022"):
             report.check(f"small by {name} as {sql_version}", small, run, sql_version)
     if not folder():
         print("skip credit, published scripts: there is no folder shared/acceptance beside this repository")
     elif os.environ.get("VLFLAB_PUBLISHED") != "1":
-        print("skip credit, published scripts: they make 8 GB of data and log; VLFLAB_PUBLISHED=1 runs them")
+        print("skip credit, published scripts: they make 6 GB of data and log; VLFLAB_PUBLISHED=1 runs them")
     else:
         for (name, run), sql_version in zip(kinds, ("2012", "2019")):
             report.check(f"published scripts by {name} as {sql_version}", published, run, sql_version)

@@ -61,6 +61,7 @@ ACCEPTANCE = [
     ("recovery by FreeTDS", freetds_missing, [sys.executable, HERE / "recovery.py", "freetds"]),
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
     ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
+    ("dml", freetds_missing, [sys.executable, HERE / "dml.py"]),
     ("published scripts", freetds_missing, [PYTHON if PYTHON.exists() else sys.executable, HERE / "published.py"]),
 ]
 

@@ -1,0 +1,74 @@
+"""Runs a T-SQL script with FreeTDS's bsqldb or Microsoft's JDBC driver and gives everything that came back."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from harness import PASSWORD, TOOLS, equal
+
+HERE = Path(__file__).resolve().parent
+SECONDS_MAX = 3000
+
+
+class Answers:
+    """What a script brought back: result sets as (columns, rows), and texts of messages."""
+
+    def __init__(self):
+        self.sets = []
+        self.messages = []
+        # Rows affected, where the client tells them of every statement.
+        self.counts = []
+
+    def having(self, column):
+        """The rows, as dictionaries, of every result set that has this column."""
+        return [[dict(zip(columns, row)) for row in rows] for columns, rows in self.sets if column in columns]
+
+
+def by_freetds(server, script):
+    environment = {**os.environ, "TDSPORT": str(server.port), "TDSVER": "7.4"}
+    command = ["bsqldb", "-S", "127.0.0.1", "-U", "sa", "-P", PASSWORD, "-t", "|", "-h"]
+    done = subprocess.run(command, input=script, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX)
+    answers = Answers()
+    lines = done.stdout.splitlines()
+    for number, line in enumerate(lines):
+        if re.fullmatch(r"-[-|]*", line):
+            answers.sets[-1:] = [([cell.strip() for cell in lines[number - 1].split("|")], [])]
+        elif number + 1 < len(lines) and re.fullmatch(r"-[-|]*", lines[number + 1]):
+            answers.sets.append(None)
+        else:
+            answers.sets[-1][1].append([cell.strip() for cell in line.split("|")])
+    assert not re.search(r"Msg \d+, Level 1[1-9]", done.stderr), done.stderr
+    answers.messages = [line.strip() for line in done.stderr.splitlines()]
+    return answers
+
+
+def by_jdbc(server, script):
+    file = server.folder / "script.sql"
+    file.write_text(script)
+    command = ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Script.java", server.port, PASSWORD, file]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS_MAX)
+    answers = Answers()
+    for line in done.stdout.splitlines():
+        kind, *fields = line.split("\t")
+        if kind == "columns":
+            answers.sets.append((fields, []))
+        elif kind == "row":
+            answers.sets[-1][1].append([field.strip() for field in fields])
+        elif kind == "count":
+            answers.counts.append(int(fields[0]))
+        else:
+            answers.messages.append(fields[1])
+    equal(done.returncode, 0, f"{done.stdout[-700:]} {done.stderr[-700:]}")
+    return answers
+
+
+def clients(test):
+    """The clients there are, by name; says which is missing."""
+    kinds = [("FreeTDS", by_freetds)]
+    if shutil.which("java") and (TOOLS / "mssql-jdbc.jar").exists():
+        kinds.append(("mssql-jdbc", by_jdbc))
+    else:
+        print(f"skip {test} by mssql-jdbc: it is not installed")
+    return kinds
