@@ -3,6 +3,7 @@
 //! Every check comes before the first byte changes, so a page that an error refers to is as it was. Compaction depends on the
 //! page's bytes alone, so redo repeats it exactly.
 
+use super::flip::flip;
 use super::layout::{
     AT_FREE_OFFSET, AT_GHOST_COUNT, AT_HOLE_BYTES, AT_ID, AT_KIND, AT_LEVEL, AT_NEXT, AT_OBJECT, AT_PREVIOUS,
     AT_SLOT_COUNT, PREFIX_BYTES, PageKind, PageMut, PageRef, VERSION, get_u16, put_u16, slot_at,
@@ -41,6 +42,12 @@ pub fn apply(id: PageId, bytes: &mut PageBytes, operation: &PageOperation<'_>, l
         } => {
             page.patch_row(slot, usize::from(offset), before, after, lsn)?;
         }
+        PageOperation::FlipBits {
+            slot,
+            offset,
+            bit,
+            bitmap,
+        } => page.flip_bits(slot, usize::from(offset), bit, bitmap)?,
         PageOperation::Fill {
             kind,
             object,
@@ -269,6 +276,17 @@ impl PageMut<'_> {
         new_row[offset..offset + after.len()].copy_from_slice(after);
         new_row[offset + after.len()..].copy_from_slice(&row[tail..]);
         self.rewrite(slot, start, row_bytes, &scratch[..new_bytes], lsn)
+    }
+
+    fn flip_bits(&mut self, slot: u16, offset: usize, bit: u8, bitmap: &[u8]) -> Result<(), Damage> {
+        let (start, row_bytes) = self
+            .as_ref()
+            .locate(slot)?
+            .ok_or(Damage("bits of an empty slot are flipped"))?;
+        if offset == 0 {
+            return Err(Damage("bits of a row's status are flipped"));
+        }
+        flip(&mut self.bytes()[start..start + row_bytes], offset, bit, bitmap)
     }
 
     /// Makes `row_bytes`, its prefix and `slot_bytes` contiguous. `replaced` is a row that gives its bytes up.

@@ -26,12 +26,14 @@
 
 mod apply;
 mod change;
+mod flip;
 mod layout;
 mod operation;
 mod verify;
 
 pub use apply::apply;
 pub use change::{Change, Entries, UndoKind};
+pub use flip::flipped_bit;
 pub use layout::{PageKind, PageMut, PageRef, checksum_holds, checksums, seal};
 pub use operation::{PackedRows, PageOperation, RowIterator};
 pub use verify::verify_page;

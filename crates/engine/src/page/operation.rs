@@ -83,6 +83,17 @@ pub enum PageOperation<'a> {
         /// Bytes put in.
         after: &'a [u8],
     },
+    /// Flips one bit in some bytes of a row; takes itself back.
+    FlipBits {
+        /// The slot.
+        slot: u16,
+        /// Offset in the row of the first bitmap bit's byte; not 0, where the status is.
+        offset: u16,
+        /// The bit.
+        bit: u8,
+        /// In which bytes; see [`super::flipped_bit`].
+        bitmap: &'a [u8],
+    },
     /// Makes the page one with these rows in this order, in one record.
     Fill {
         /// What the page becomes; a kind with rows.
@@ -126,6 +137,7 @@ const FILL: u8 = 9;
 const IMAGE: u8 = 10;
 const SET_BYTES: u8 = 11;
 const PURGE_GHOSTS: u8 = 12;
+const FLIP_BITS: u8 = 13;
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     // Every byte string of an operation is part of one page, so its length fits.
@@ -166,6 +178,17 @@ impl<'a> PageOperation<'a> {
                 out.extend_from_slice(&offset.to_le_bytes());
                 put_bytes(out, before);
                 put_bytes(out, after);
+            }
+            PageOperation::FlipBits {
+                slot,
+                offset,
+                bit,
+                bitmap,
+            } => {
+                put_slotted(out, FLIP_BITS, slot, &[]);
+                out.extend_from_slice(&offset.to_le_bytes());
+                out.push(bit);
+                put_bytes(out, bitmap);
             }
             PageOperation::Fill {
                 kind,
@@ -233,6 +256,12 @@ impl<'a> PageOperation<'a> {
                 before: reader.string()?,
                 after: reader.string()?,
             },
+            FLIP_BITS => PageOperation::FlipBits {
+                slot: reader.u16()?,
+                offset: reader.u16()?,
+                bit: reader.u8()?,
+                bitmap: reader.string()?,
+            },
             FILL => PageOperation::Fill {
                 kind: reader.kind()?,
                 object: reader.object()?,
@@ -295,6 +324,7 @@ impl<'a> PageOperation<'a> {
                 before: after,
                 after: before,
             },
+            PageOperation::FlipBits { .. } => *self,
             PageOperation::SetBytes { offset, before, .. } if !before.is_empty() => PageOperation::SetBytes {
                 offset,
                 before: &[],
@@ -313,7 +343,8 @@ impl<'a> PageOperation<'a> {
             | PageOperation::RemoveShift { slot, .. }
             | PageOperation::SetStatus { slot, .. }
             | PageOperation::ReplaceRow { slot, .. }
-            | PageOperation::PatchRow { slot, .. } => Some(slot),
+            | PageOperation::PatchRow { slot, .. }
+            | PageOperation::FlipBits { slot, .. } => Some(slot),
             _ => None,
         }
     }
@@ -327,6 +358,7 @@ impl<'a> PageOperation<'a> {
             PageOperation::SetStatus { .. } => 5,
             PageOperation::ReplaceRow { before, after, .. } => 7 + before.len() + after.len(),
             PageOperation::PatchRow { before, after, .. } => 9 + before.len() + after.len(),
+            PageOperation::FlipBits { bitmap, .. } => 8 + bitmap.len(),
             PageOperation::Fill { rows, .. } => 4 + OWNER_BYTES + rows.len(),
             PageOperation::Image { bytes } => 3 + bytes.len(),
             PageOperation::SetBytes { before, after, .. } => 7 + before.len() + after.len(),
@@ -422,12 +454,18 @@ impl PackedRows {
 
     /// Adds a row unless the page would overflow; false when it would. An empty row is refused too.
     pub fn push(&mut self, row: &[u8]) -> bool {
+        self.push_parts(&[row])
+    }
+
+    /// Adds a row that lies in parts, as [`PackedRows::push`].
+    pub fn push_parts(&mut self, parts: &[&[u8]]) -> bool {
+        let row_bytes: usize = parts.iter().map(|part| part.len()).sum();
         let used = HEADER_BYTES + self.bytes.len() + 2 * self.row_count;
-        if row.is_empty() || used + row.len() + PREFIX_BYTES + 2 > PAGE_BYTES {
+        if row_bytes == 0 || used + row_bytes + PREFIX_BYTES + 2 > PAGE_BYTES {
             return false;
         }
-        self.bytes.extend_from_slice(&(row.len() as u16).to_le_bytes());
-        self.bytes.extend_from_slice(row);
+        self.bytes.extend_from_slice(&(row_bytes as u16).to_le_bytes());
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.row_count += 1;
         true
     }

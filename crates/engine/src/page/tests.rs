@@ -85,6 +85,18 @@ fn step_model(model: &mut Vec<Option<Vec<u8>>>, operation: &PageOperation<'_>, i
             let offset = usize::from(offset);
             row.splice(offset..offset + before.len(), after.iter().copied());
         }
+        PageOperation::FlipBits {
+            slot,
+            offset,
+            bit,
+            bitmap,
+        } => {
+            let row = model.get_mut(usize::from(slot))?.as_mut()?;
+            for (place, byte) in row.iter_mut().skip(usize::from(offset)).enumerate() {
+                let flips = bitmap.get(place / 8).is_some_and(|bits| bits >> (place % 8) & 1 == 1);
+                *byte ^= if flips { bit } else { 0 };
+            }
+        }
         PageOperation::PurgeGhosts if is_heap => {
             let is_ghost = |row: &Option<Vec<u8>>| row.as_ref().is_some_and(|row| row[0] & ROW_GHOST != 0);
             model.iter_mut().filter(|row| is_ghost(row)).for_each(|row| *row = None);
@@ -133,7 +145,16 @@ fn random_operation<'a>(
             before: &parts.0,
             after: &parts.1,
         },
-        (16..=18, _) if !current.is_empty() && offset > 0 => {
+        (18, _) if !current.is_empty() && offset > 0 => {
+            let bitmap_bytes = ((current.len() - offset) / 8).min(parts.1.len());
+            PageOperation::FlipBits {
+                slot,
+                offset: offset as u16,
+                bit: 1 << (offset % 8),
+                bitmap: &parts.1[..bitmap_bytes],
+            }
+        }
+        (16..=17, _) if !current.is_empty() && offset > 0 => {
             let before = &parts.0[offset..offset + removed];
             PageOperation::PatchRow {
                 slot,

@@ -1,9 +1,11 @@
 //! Steps 4 to 6 of the recipe in one place: encode the change, append it to the log, apply it with the LSN got.
 
+use super::row::splice;
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::{RecordKind, TransactionChain};
+use crate::page::flipped_bit;
 use crate::page::{
     Change, Damage, ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_FORWARDED, ROW_GHOST, RowIterator, UndoKind,
 };
@@ -90,6 +92,42 @@ pub fn log_and_apply(
         storage.row_counts.add(subject.object, rows_added);
     }
     Ok(lsn)
+}
+
+/// Changed bytes from which on it is worth looking whether they all changed in one bit.
+const FLIP_BYTES_MIN: usize = 64;
+
+/// What turns a row into another, as the log's policy wants it recorded; `None` when they are the same. `bitmap` is what a
+/// [`PageOperation::FlipBits`] borrows.
+pub fn update_operation<'r>(
+    storage: &DatabaseStorage,
+    slot: u16,
+    before: &'r [u8],
+    after: &'r [u8],
+    bitmap: &'r mut Vec<u8>,
+) -> Option<PageOperation<'r>> {
+    let found = splice(before, after)?;
+    if storage.log_whole_rows() {
+        return Some(PageOperation::ReplaceRow { slot, before, after });
+    }
+    let offset = found.offset as u16; // rows are shorter than a page
+    if offset > 0
+        && found.before.len() >= FLIP_BYTES_MIN
+        && let Some(bit) = flipped_bit(found.before, found.after, bitmap)
+    {
+        return Some(PageOperation::FlipBits {
+            slot,
+            offset,
+            bit,
+            bitmap,
+        });
+    }
+    Some(PageOperation::PatchRow {
+        slot,
+        offset,
+        before: found.before,
+        after: found.after,
+    })
 }
 
 /// How many rows more an object has after a change. What goes is read from the page: an operation that takes another one back

@@ -7,7 +7,7 @@
 use super::StoreContext;
 use super::change::{Author, Planned, Subject, fresh, log_and_apply, write};
 use super::heap::{Heap, check_length};
-use super::row::{Rid, encode_heap_row, encode_tree_row, parse_tree_row};
+use super::row::{Rid, STUB_BYTES, encode_heap_row, parse_tree_row};
 use super::tree::{Tree, check_lengths};
 use crate::error::{Error, Result};
 use crate::page::{PackedRows, PageId, PageKind, PageOperation, RowIterator, UndoKind};
@@ -39,14 +39,22 @@ impl HeapFill {
     /// 511 for a row longer than 8,060 bytes; 1101, 1105, 9002 for want of space.
     pub fn push(&mut self, ctx: &mut StoreContext<'_>, payload: &[u8]) -> Result<Rid> {
         check_length(payload)?;
-        encode_heap_row(payload, &mut self.row);
+        // Only rows as short as a stub need more than a status in front.
+        let is_short = payload.len() < STUB_BYTES;
+        if is_short {
+            encode_heap_row(payload, &mut self.row);
+        }
         loop {
             if self.page.is_none() {
                 let space = self.heap.object_space();
                 self.page = space.take_page(ctx.storage, ctx.space, ctx.chain)?;
             }
             let slot = self.packed.row_count() as u16;
-            if self.packed.push(&self.row) {
+            let parts: [&[u8]; 2] = match is_short {
+                true => [&self.row, &[]],
+                false => [&[0], payload],
+            };
+            if self.packed.push_parts(&parts) {
                 return Ok(Rid { page: self.page, slot });
             }
             self.flush(ctx)?;
@@ -97,7 +105,6 @@ impl HeapFill {
 pub struct TreeFill {
     tree: Tree,
     packed: PackedRows,
-    row: Vec<u8>,
     first_key: Vec<u8>,
     last_key: Option<Vec<u8>>,
 }
@@ -108,7 +115,6 @@ impl TreeFill {
         TreeFill {
             tree: tree.clone(),
             packed: PackedRows::new(),
-            row: Vec::new(),
             first_key: Vec::new(),
             last_key: None,
         }
@@ -128,10 +134,11 @@ impl TreeFill {
         if self.last_key.as_ref().is_some_and(|last| &last[..] >= key) {
             return Ok(false);
         }
-        encode_tree_row(key, payload, &mut self.row);
-        if !self.packed.push(&self.row) {
+        let head = [0, key.len() as u8, (key.len() >> 8) as u8];
+        let row = [&head[..], key, payload];
+        if !self.packed.push_parts(&row) {
             self.flush(ctx)?;
-            self.packed.push(&self.row);
+            self.packed.push_parts(&row);
         }
         if self.packed.row_count() == 1 {
             self.first_key.clear();

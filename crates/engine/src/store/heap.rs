@@ -11,10 +11,12 @@
 //!   meet the row once, at its stub. A row that moves again is reached through the same stub: there are no chains.
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, damaged, is_settled, log_and_apply, read, while_shared, write};
+use super::change::{
+    Author, Planned, Subject, damaged, is_settled, log_and_apply, read, update_operation, while_shared, write,
+};
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
-    encode_stub, is_ghost, parse_heap_row, splice,
+    encode_stub, is_ghost, parse_heap_row,
 };
 use super::row::{Rid, STUB};
 use super::scan::{HeapScan, ReadMode};
@@ -355,19 +357,9 @@ impl Heap {
             return Ok(false); // step 3
         }
         let before = row.to_vec();
-        let operation = match splice(&before, after) {
-            None => return Ok(true),
-            Some(_) if storage.log_whole_rows() => PageOperation::ReplaceRow {
-                slot: rid.slot,
-                before: &before,
-                after,
-            },
-            Some(found) => PageOperation::PatchRow {
-                slot: rid.slot,
-                offset: found.offset as u16,
-                before: found.before,
-                after: found.after,
-            },
+        let mut bitmap = Vec::new();
+        let Some(operation) = update_operation(storage, rid.slot, &before, after, &mut bitmap) else {
+            return Ok(true);
         };
         let shrinks = after.len() < before.len();
         let mut planned = [Planned {

@@ -69,7 +69,7 @@ fn start(folder: &std::path::Path) -> Arc<Instance> {
         server_name: "BENCH".to_owned(),
         version: ServerVersion::V2022,
         policy: LogPolicy::native(),
-        max_server_memory_bytes: 256 << 20,
+        max_server_memory_bytes: 4 << 30,
         instant_file_initialization: true,
     };
     Instance::start(options, env).expect("an example may stop at the first error")

@@ -25,8 +25,10 @@ pub use scan::{TreeBatch, TreeScan};
 pub(super) use undo::{empty_split_off_pages, undo_by_key};
 
 use super::StoreContext;
-use super::change::{Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, while_shared, write};
-use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row, splice};
+use super::change::{
+    Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, update_operation, while_shared, write,
+};
+use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::scan::ReadMode;
 use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
@@ -157,7 +159,8 @@ impl Tree {
             };
             if self.has_room(ctx.storage, leaf.view(), row.len(), Some(old.len())) {
                 let before = old.to_vec();
-                let Some(operation) = update_operation(ctx.storage, found.slot, &before, &row) else {
+                let mut bitmap = Vec::new();
+                let Some(operation) = update_operation(ctx.storage, found.slot, &before, &row, &mut bitmap) else {
                     return Ok(true);
                 };
                 self.log_row_change(ctx, &mut leaf, UndoKind::TreeUpdate, key, operation)?;
@@ -553,24 +556,6 @@ fn empty_leaf(object: ObjectId, next: PageId, previous: PageId) -> PageOperation
         next,
         previous,
     }
-}
-
-fn update_operation<'r>(
-    storage: &DatabaseStorage,
-    slot: u16,
-    before: &'r [u8],
-    after: &'r [u8],
-) -> Option<PageOperation<'r>> {
-    let found = splice(before, after)?;
-    if storage.log_whole_rows() {
-        return Some(PageOperation::ReplaceRow { slot, before, after });
-    }
-    Some(PageOperation::PatchRow {
-        slot,
-        offset: found.offset as u16,
-        before: found.before,
-        after: found.after,
-    })
 }
 
 pub(super) fn check_lengths(key: &[u8], payload: &[u8]) -> Result<()> {

@@ -140,6 +140,14 @@ fn at_slot<'r>(operation: PageOperation<'r>, slot: u16) -> Option<PageOperation<
             before,
             after,
         },
+        PageOperation::FlipBits {
+            offset, bit, bitmap, ..
+        } => PageOperation::FlipBits {
+            slot,
+            offset,
+            bit,
+            bitmap,
+        },
         _ => return None,
     })
 }
