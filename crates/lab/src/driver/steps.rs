@@ -11,7 +11,7 @@ use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, ServerMessage
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
-use crate::results::ConfigurationResults;
+use crate::results::{ConfigurationResults, GrowthEvent};
 use crate::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -77,6 +77,9 @@ impl<'a> OneRun<'a> {
             .iter()
             .filter(|step| step.is_for(&self.setup.base))
             .collect();
+        if let Some(found) = ledger.configuration(self.place.configuration) {
+            found.growth_events.clear();
+        }
         let mut was_started = false;
         let weights: u64 = steps.iter().map(|step| step.weight()).sum();
         let mut weights_before = 0;
@@ -214,9 +217,13 @@ impl<'a> OneRun<'a> {
         if let Some(name) = measure {
             self.measure(found, name, seconds);
         }
-        found
-            .growth_events
-            .extend(watcher.map(LogWatcher::into_events).unwrap_or_default());
+        // A step of the same run goes on where the one before it ended.
+        let from_s = found.growth_events.last().map_or(0.0, |event| event.at_s);
+        let events = watcher.map(LogWatcher::into_events).unwrap_or_default();
+        found.growth_events.extend(events.into_iter().map(|event| GrowthEvent {
+            at_s: from_s + event.at_s,
+            ..event
+        }));
         Ok(())
     }
 

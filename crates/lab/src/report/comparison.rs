@@ -1,7 +1,7 @@
 //! The published table beside ours, with ratios.
 //!
 //! Two configurations stand side by side under each group, a measurement in each row; more configurations take a row each,
-//! below a heading for each measurement.
+//! below a heading for each measurement; so do the groups when they are many.
 
 use super::format::{label, range, ratio, value};
 use super::table::{Cell, Column, Look, Row, Table};
@@ -9,8 +9,11 @@ use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::statistics::Measurement;
 
-/// More groups than this leave no room for ratios.
-const GROUPS_WITH_RATIO_MAX: usize = 4;
+/// More groups than this take a row each instead of columns.
+const GROUPS_BESIDE_MAX: usize = 4;
+
+/// Before the name of a variant.
+const MEASURED: &str = "measured, ";
 
 /// Published figures or those of one variant.
 struct Group<'a> {
@@ -26,6 +29,9 @@ pub(super) fn table(experiment: &Experiment, results: &Results) -> Table {
     let bases = bases(experiment, results);
     let groups = groups(experiment, results);
     let measures = measures(experiment, &bases, &groups);
+    if groups.len() > GROUPS_BESIDE_MAX {
+        return groups_below_each_other(&bases, &groups, &measures);
+    }
     if let [first, second] = bases.as_slice() {
         side_by_side((first, second), &groups, &measures)
     } else {
@@ -36,6 +42,9 @@ pub(super) fn table(experiment: &Experiment, results: &Results) -> Table {
 /// What the ratios are of.
 pub(super) fn ratio_note(experiment: &Experiment, results: &Results) -> String {
     let spread = "Medians; below them, where runs were repeated, the smallest and the largest value.";
+    if groups(experiment, results).len() > GROUPS_BESIDE_MAX {
+        return spread.into();
+    }
     match bases(experiment, results).as_slice() {
         [first, second] => format!("{spread} Ratios are of {first} to {second}."),
         _ => format!("{spread} Ratios are to the configuration without one."),
@@ -65,7 +74,7 @@ fn groups<'a>(experiment: &'a Experiment, results: &'a Results) -> Vec<Group<'a>
         let name = if variant.is_empty() {
             "measured".into()
         } else {
-            format!("measured, {variant}")
+            format!("{MEASURED}{variant}")
         };
         groups.push(Group {
             name,
@@ -123,7 +132,7 @@ fn side_by_side((first, second): (&str, &str), groups: &[Group<'_>], measures: &
 }
 
 fn below_each_other(experiment: &Experiment, bases: &[&str], groups: &[Group<'_>], measures: &[String]) -> Table {
-    let with_ratio = bases.len() > 1 && groups.len() <= GROUPS_WITH_RATIO_MAX && !experiment.finding.is_empty();
+    let with_ratio = bases.len() > 1 && !experiment.finding.is_empty();
     let mut table = Table {
         caption: "Published and measured figures".into(),
         columns: vec![column("", "configuration", Look::Text)],
@@ -152,6 +161,31 @@ fn below_each_other(experiment: &Experiment, bases: &[&str], groups: &[Group<'_>
                     cells.push(ratio_cell(found.as_ref(), to.as_ref()));
                 }
             }
+            table.push(cells);
+        }
+    }
+    table
+}
+
+fn groups_below_each_other(bases: &[&str], groups: &[Group<'_>], measures: &[String]) -> Table {
+    let mut table = Table {
+        caption: "Published and measured figures".into(),
+        columns: vec![column("", "variant", Look::Text)],
+        rows: Vec::new(),
+    };
+    table
+        .columns
+        .extend(bases.iter().map(|base| column("", base, Look::Figure)));
+    for measure in measures {
+        table.rows.push(Row::Heading(label(measure)));
+        for group in groups {
+            let found = |base: &&str| (group.find)(base, measure);
+            if !bases.iter().any(|base| found(base).is_some()) {
+                continue;
+            }
+            let name = group.name.trim_start_matches(MEASURED);
+            let mut cells = vec![Cell::text(name)];
+            cells.extend(bases.iter().map(|base| figure_cell(measure, found(base).as_ref())));
             table.push(cells);
         }
     }

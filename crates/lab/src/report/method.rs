@@ -133,6 +133,9 @@ pub(super) fn settings(results: &Results) -> Table {
     table
 }
 
+/// More configurations than this have their settings folded away.
+const SETTINGS_SHOWN_MAX: usize = 16;
+
 /// The method as HTML.
 pub(super) fn html(experiment: &Experiment, results: &Results) -> String {
     let mut html = String::from(
@@ -142,7 +145,16 @@ pub(super) fn html(experiment: &Experiment, results: &Results) -> String {
         html.push_str(&step_item(experiment, step));
     }
     html.push_str("</ol>\n");
-    html.push_str(&settings(results).html());
+    let settings = settings(results);
+    if settings.rows.len() > SETTINGS_SHOWN_MAX {
+        html.push_str(&format!(
+            "<details><summary>Settings of {} configurations</summary>\n{}</details>\n",
+            settings.rows.len(),
+            settings.html()
+        ));
+    } else {
+        html.push_str(&settings.html());
+    }
     for configuration in results.configurations.iter().filter(|each| !each.error_log.is_empty()) {
         html.push_str(&format!(
             "<details><summary>Error log of the last recovery, {}</summary><pre>{}</pre></details>\n",

@@ -73,7 +73,7 @@ pub(super) fn foot(file: &RunFile) -> String {
         "<section id=\"machine\">\n<h2>Machine and versions</h2>\n{}<p class=\"small\">One machine, one disk. Small log growths cost their file system calls and flushes: where a durable write takes microseconds, a disk of the published experiments took milliseconds, and their ratios need not come out here.</p>\n</section>\n",
         method::machine(file).html()
     );
-    html.push_str("<section id=\"raw\">\n<h2>Raw results</h2>\n<p><a id=\"download\" hidden download=\"results.json\" href=\"#raw\">Download results.json</a></p>\n<p class=\"small\">Every run's every figure, the experiments' texts and scripts are in this file: results.json is embedded in its source, and was written beside it.</p>\n</section>\n</main>\n");
+    html.push_str("<section id=\"raw\">\n<h2>Raw results</h2>\n<p class=\"screen\"><a id=\"download\" hidden download=\"results.json\" href=\"#raw\">Download results.json</a></p>\n<p class=\"small\">Every run's every figure, the experiments' texts and scripts are in this file: results.json is embedded in its source, and was written beside it.</p>\n</section>\n</main>\n");
     html.push_str(&format!(
         "<script type=\"application/json\" id=\"results-json\">{}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         embedded(&compact_json(file))

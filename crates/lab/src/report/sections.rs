@@ -52,7 +52,7 @@ pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
 }
 
 /// How the figures of the findings are to be read.
-pub(super) const RATIO_KEY: &str = "Ratios are slow over fast, of medians, their spread below; “same” is within 5 %, “unclear” is no difference beyond the spread of the runs, “–” is not measured or too little to tell.";
+pub(super) const RATIO_KEY: &str = "Ratios are slow over fast, of medians, that of single runs from the smallest to the largest below; “same” is within 5 %, “unclear” is no difference beyond the spread of the runs, “–” is not measured or too little to tell.";
 
 /// How slopes are to be read.
 pub(super) const SLOPE_KEY: &str = "The rise of the straight line through the medians of all configurations. Below it, the number of VLFs at which it has cost a second more than native. A rise near zero, of either sign, is noise.";

@@ -50,6 +50,8 @@ const DIFFERENCE_SECONDS_MIN: f64 = 0.005;
 const DIFFERENCE_OF_ONE_RUN_SECONDS_MIN: f64 = 0.05;
 /// Medians this close are called the same.
 const SAME_WITHIN: f64 = 0.05;
+/// The largest run of one over the smallest of the other, from which on medians alone do not make two the same.
+const SCATTERED_FROM: f64 = 1.25;
 /// A headline names at most so many variants one by one.
 const VARIANTS_NAMED_MAX: usize = 4;
 
@@ -118,12 +120,13 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
     let runs = runs_text(slow.runs.min(fast.runs));
     let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
     let spread = spread_of_ratio(slow, fast);
-    let (outcome, figure, sentence) = if (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times) {
+    let close = (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times);
+    let (outcome, figure, sentence) = if close && !is_scattered(slow, fast) {
         let sentence = format!("{what} {}: {against}, {runs}.", wording(name).same);
         (Outcome::Same, "same".into(), sentence)
     } else if slow.runs > 1 && fast.runs > 1 && slow.overlaps(fast) {
         let sentence = format!(
-            "{what} shows no difference beyond the spread of its runs: {against}; the ranges {} and {} overlap.",
+            "{what}: no difference beyond the spread of the runs, {against}; the ranges {} and {} overlap.",
             range(name, slow.min, slow.max),
             range(name, fast.min, fast.max)
         );
@@ -186,9 +189,18 @@ fn too_little(name: &str, slow: &Measurement, fast: &Measurement) -> Option<Stri
     (small && single).then(|| seconds(limit))
 }
 
+/// Whether single runs lie so far apart that medians close to each other may be an accident.
+fn is_scattered(slow: &Measurement, fast: &Measurement) -> bool {
+    let wide = |one: &Measurement, other: &Measurement| one.max > other.min * SCATTERED_FROM;
+    slow.runs > 1 && fast.runs > 1 && (wide(slow, fast) || wide(fast, slow))
+}
+
 fn spread_of_ratio(slow: &Measurement, fast: &Measurement) -> String {
-    if slow.runs < 2 || fast.runs < 2 || fast.min <= 0.0 {
+    if slow.runs < 2 || fast.runs < 2 || fast.max <= 0.0 {
         return String::new();
+    }
+    if fast.min <= 0.0 {
+        return format!("at least {}", ratio(slow.min / fast.max));
     }
     format!("{}–{}", ratio(slow.min / fast.max), ratio(slow.max / fast.min))
 }
@@ -497,10 +509,21 @@ mod tests {
             ),
             (&[5.0], &[1.0], "5.0×", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
+            (
+                &[1.0, 2.0, 3.0],
+                &[1.1, 2.0, 2.9],
+                "unclear",
+                "no difference beyond the spread",
+            ),
             (&[1.01], &[1.0], "same", "about the same"),
             (&[0.002], &[0.001], "–", "too little to tell"),
             (&[0.015], &[0.001], "–", "less than 50.0 ms"),
-            (&[0.023, 0.024], &[0.0, 0.001], "47×", "47 times as long"),
+            (
+                &[0.023, 0.024],
+                &[0.0, 0.001],
+                "47×",
+                "47 times as long (at least 23 by single runs)",
+            ),
             (&[1.0], &[4.0], "0.25×", "0.25 times as long"),
             (
                 &[0.033, 0.034],

@@ -18,7 +18,7 @@ const DRAWN: [Drawn; 2] = [
 pub(in crate::report) fn figure(results: &Results) -> Figure {
     let mut figure = Figure {
         title: "How the log grew".into(),
-        caption: "In the last run of each configuration, while its log was watched. A flat line is a log that was large enough from the start.".into(),
+        caption: "In the last run of each configuration, while its log was watched. A lone dot is a log that was large enough from the start.".into(),
         ..Figure::default()
     };
     let bases = bases(results);
