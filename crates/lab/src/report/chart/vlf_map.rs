@@ -129,9 +129,11 @@ fn file_bytes(file: &VlfMapFile) -> f64 {
 fn crowded(file: &VlfMapFile, total: f64) -> Option<(f64, f64)> {
     let mut at = FILE_HEADER_BYTES;
     let mut found: Option<(u64, f64, f64)> = None;
+    let mut narrow_count = 0;
     for run in &file.runs {
         let size = run.vlf_bytes as f64;
         let narrow = size / total * WIDTH < VLF_WIDTH_MIN;
+        narrow_count += if narrow { run.vlf_count } else { 0 };
         if narrow && found.is_none_or(|(count, _, _)| run.vlf_count > count) {
             found = Some((run.vlf_count, at, size));
         }
@@ -139,7 +141,7 @@ fn crowded(file: &VlfMapFile, total: f64) -> Option<(f64, f64)> {
     }
     let all: u64 = file.runs.iter().map(|run| run.vlf_count).sum();
     found
-        .filter(|(count, _, _)| *count as f64 >= all as f64 * CROWD_SHARE_MIN)
+        .filter(|_| narrow_count as f64 >= all as f64 * CROWD_SHARE_MIN)
         .map(|(_, at, size)| (at, size))
 }
 
