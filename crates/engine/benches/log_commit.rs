@@ -1,6 +1,6 @@
 //! What a commit costs beside the write it waits for, and what discovery, bulk append and scan do per second.
 //!
-//! `cargo bench -p vlflab-engine --bench log_commit [-- <directory>]`; the directory (default: the target directory's disk)
+//! `cargo bench -p vlflab-engine --bench log_commit [-- <directory>] [vlfs=126399] [only=commit|growth|vlfs|start]`; the directory (default: the target directory's disk)
 //! should lie on the disk that is meant. Every figure is the median of several rounds, with the extremes beside it.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark stops at the first surprise")]
@@ -194,55 +194,207 @@ fn bulk_and_scan(directory: &Path) {
     OsDisk.delete(&path).unwrap();
 }
 
-/// 5 GB grown by 1 MB under the rules of 2005: 20,480 VLFs.
-fn many_vlfs(directory: &Path) {
+/// What the commits of eight sessions waited, in microseconds.
+struct Latencies(Vec<u64>);
+
+impl Latencies {
+    fn percentile(&self, percent: f64) -> f64 {
+        let index = (self.0.len() as f64 * percent / 100.0) as usize;
+        self.0.get(index.min(self.0.len() - 1)).copied().unwrap_or(0) as f64
+    }
+}
+
+/// Eight sessions commit 4 KB each, again and again, until `until` says that it is enough.
+fn commit_latencies(log: &LogManager, truncates: bool, until: impl Fn(u32) -> bool + Sync) -> Latencies {
+    let payload = vec![7; 3_600];
+    let session = |id: u64| {
+        let mut waited = Vec::new();
+        while until(waited.len() as u32) {
+            let mut chain = TransactionChain::new(TransactionId(id));
+            let start = Instant::now();
+            log.append(&mut chain, RecordKind::Change, &[&payload], 60).unwrap();
+            let lsn = log.append(&mut chain, RecordKind::Commit, &[], 0).unwrap();
+            log.flush_to(lsn).unwrap();
+            waited.push(start.elapsed().as_micros() as u64);
+            if truncates && waited.len() % 64 == 0 {
+                log.truncate(lsn);
+            }
+        }
+        waited
+    };
+    let mut all: Vec<u64> = std::thread::scope(|scope| {
+        let sessions: Vec<_> = (0..8).map(|id| scope.spawn(move || session(id + 1))).collect();
+        sessions
+            .into_iter()
+            .flat_map(|session| session.join().unwrap())
+            .collect()
+    });
+    all.sort_unstable();
+    Latencies(all)
+}
+
+/// Commits while the log grows and while it does not, in turns: space written before, space only reserved, growth by 64 MB.
+fn growth_under_commits(directory: &Path) {
+    const PER_SESSION: u32 = 6_000;
+    let path = directory.join("growing.ldf");
+    let env = environment();
+    let mut ratios = Vec::new();
+    for round in 0..5 {
+        let mut tails = Vec::new();
+        for (what, bytes, growth) in [("not growing", 1024 * MB, 0), ("growing by 64 MB", 64 * MB, 64 * MB)] {
+            let files = [spec(path.clone(), bytes, growth)];
+            let policy = LogPolicy::native();
+            let log = LogManager::create(&env, "bench", &files, ServerVersion::V2022, policy, 1).unwrap();
+            let latencies = commit_latencies(&log, false, |done| done < PER_SESSION);
+            let [half, most, tail] = [50.0, 99.0, 99.9].map(|percent| latencies.percentile(percent));
+            let growths = log.counters().growths;
+            println!(
+                "8 sessions, {what:<20} round {round}: p50 {half:.0} us, p99 {most:.0} us, p99.9 {tail:.0} us, {growths} growths"
+            );
+            tails.push(tail);
+            log.close();
+            drop(log);
+            engine::log::delete_directory(&OsDisk, &path).unwrap();
+            OsDisk.delete(&path).unwrap();
+        }
+        ratios.push(tails[1] / tails[0].max(1.0));
+    }
+    report("p99.9 of a commit, growing : not growing", "times", ratios);
+}
+
+/// The same work in a log of 16 VLFs and in one of many, both written before; in turns.
+fn commits_by_vlf_count(directory: &Path, vlf_count: u64) {
+    const PER_SESSION: u32 = 4_000;
+    let env = environment();
+    let many = directory.join("many.ldf");
+    let few = directory.join("few.ldf");
+    let policy = LogPolicy::native();
+    let logs = [(&few, 512 * MB, 0), (&many, MB, vlf_count / 4)].map(|(path, bytes, growths)| {
+        let files = [spec(path.clone(), bytes, MB)];
+        let log = LogManager::create(&env, "bench", &files, ServerVersion::V2005, policy, 1).unwrap();
+        for megabytes in 2..=growths {
+            log.grow_file(2, megabytes * MB).unwrap();
+        }
+        log
+    });
+    let mut ratios = [Vec::new(), Vec::new()];
+    for round in 0..ROUNDS {
+        let mut figures = Vec::new();
+        for log in &logs {
+            let start = Instant::now();
+            let latencies = commit_latencies(log, true, |done| done < PER_SESSION);
+            figures.push([start.elapsed().as_secs_f64(), latencies.percentile(99.9)]);
+        }
+        if round > 0 {
+            (0..2).for_each(|which| ratios[which].push(figures[1][which] / figures[0][which]));
+        }
+    }
+    let [time, tail] = ratios;
+    report(
+        &format!("commits of 8 sessions, {vlf_count} VLFs : 8 VLFs"),
+        "times",
+        time,
+    );
+    report("the same, p99.9", "times", tail);
+    drop(logs);
+    for path in [many, few] {
+        engine::log::delete_directory(&OsDisk, &path).unwrap();
+        OsDisk.delete(&path).unwrap();
+    }
+}
+
+/// Start-up of a log grown by 1 MB under the rules of 2005, beside one of as few VLFs as its size gets: by header after header,
+/// by the directory after a clean stop, by the directory with some VLFs entered since, and by all headers in parallel.
+fn many_vlfs(directory: &Path, vlf_count: u64) {
     let path = directory.join("many.ldf");
     let env = environment();
     let files = [spec(path.clone(), MB, MB)];
     let start = Instant::now();
     let log = LogManager::create(&env, "bench", &files, ServerVersion::V2005, LogPolicy::native(), 1).unwrap();
-    for megabytes in 2..=5120 {
+    let growths = vlf_count.div_ceil(4).max(2);
+    for megabytes in 2..=growths {
         log.grow_file(2, megabytes * MB).unwrap();
     }
     println!(
         "{:<58} {:>10.1} s",
-        "native: 5119 growths of 1 MB, 20,480 VLFs",
+        format!("native: growths of 1 MB to {} VLFs", growths * 4),
         start.elapsed().as_secs_f64()
     );
+    let few = [spec(directory.join("few.ldf"), 512 * MB, 0)];
+    let small = LogManager::create(&env, "bench", &few, ServerVersion::V2005, LogPolicy::native(), 1).unwrap();
+    small.close();
+    log.save_directory();
+    let mut chain = TransactionChain::new(TransactionId(1));
+    while log.end().vlf < 20 {
+        log.append(&mut chain, RecordKind::Change, &[&[7; 50_000]], 0).unwrap();
+    }
+    log.flush_to(Lsn::MAX).unwrap();
+    // As after a crash: the directory knows nothing of these VLFs.
     drop(log);
-    for (name, discovery) in [("walk", DiscoveryMode::Walk), ("directory", DiscoveryMode::Directory)] {
+    let open = |files: &[LogFileSpec], discovery| {
         let policy = LogPolicy {
             discovery,
             ..LogPolicy::native()
         };
-        let open = || {
-            LogManager::open(&env, "bench", &files, ServerVersion::V2005, policy)
-                .unwrap()
-                .1
-                .micros as f64
-                / 1000.0
-        };
-        report(&format!("discovery of 20,480 VLFs, {name}"), "ms", rounds(open));
-    }
+        let opened = LogManager::open(&env, "bench", files, ServerVersion::V2005, policy).unwrap();
+        opened.1.micros as f64 / 1000.0
+    };
+    report(
+        "discovery of 8 VLFs",
+        "ms",
+        rounds(|| open(&few, DiscoveryMode::Directory)),
+    );
+    report(
+        "discovery of many, after a crash",
+        "ms",
+        rounds(|| open(&files, DiscoveryMode::Directory)),
+    );
+    engine::log::delete_directory(&OsDisk, &path).unwrap();
+    report(
+        "discovery of many, directory lost",
+        "ms",
+        vec![open(&files, DiscoveryMode::Directory)],
+    );
+    report("discovery of many, walk", "ms", vec![open(&files, DiscoveryMode::Walk)]);
     OsDisk.delete(&path).unwrap();
 }
 
+/// `vlfs=126399` on the command line.
+fn vlf_count() -> u64 {
+    let named = std::env::args().find_map(|argument| argument.strip_prefix("vlfs=")?.parse().ok());
+    named.unwrap_or(20_480)
+}
+
 fn main() {
-    let named = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let named = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-') && !argument.contains('='));
     let root = named.map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
     let directory = root.join(format!("log-commit-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    append_cost();
-    for block_bytes in [4096, 16384] {
-        raw_writes(&directory, block_bytes);
-        for (name, policy) in [("native", LogPolicy::native()), ("classic", LogPolicy::classic())] {
-            commits(&directory, name, policy, block_bytes, 1);
+    let only: Option<String> = std::env::args().find_map(|argument| argument.strip_prefix("only=").map(String::from));
+    let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+    if wanted("commit") {
+        append_cost();
+        for block_bytes in [4096, 16384] {
+            raw_writes(&directory, block_bytes);
+            for (name, policy) in [("native", LogPolicy::native()), ("classic", LogPolicy::classic())] {
+                commits(&directory, name, policy, block_bytes, 1);
+            }
         }
+        for (name, policy) in [("native", LogPolicy::native()), ("classic", LogPolicy::classic())] {
+            commits(&directory, name, policy, 4096, 8);
+        }
+        bulk_and_scan(&directory);
     }
-    for (name, policy) in [("native", LogPolicy::native()), ("classic", LogPolicy::classic())] {
-        commits(&directory, name, policy, 4096, 8);
+    if wanted("growth") {
+        growth_under_commits(&directory);
     }
-    bulk_and_scan(&directory);
-    many_vlfs(&directory);
+    if wanted("vlfs") {
+        commits_by_vlf_count(&directory, vlf_count());
+    }
+    if wanted("start") {
+        many_vlfs(&directory, vlf_count());
+    }
     std::fs::remove_dir_all(&directory).unwrap();
 }
