@@ -4,7 +4,7 @@
 //! submit a, b, c -> [ thread 1: a ] [ thread 2: b ] [ waiting: c ] -> next() = a, next() = b, next() = c
 //! ```
 //! For long transfers: reads that run ahead of whoever checks them, compression on every core, writes behind the copying. The
-//! caller bounds what is under way by calling [`Ordered::next`] before it submits more. With `Background::Inline` the work is
+//! caller bounds what is under way by taking results before it submits more. With `Background::Inline` the work is
 //! done when it is submitted, by the caller.
 //!
 //! Invariants: results come in the order of submission; when an [`Ordered`] is dropped, nothing it started runs any more.
@@ -104,17 +104,21 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
         self.pending.push_back(Pending::UnderWay(result));
     }
 
-    /// The oldest result not handed out yet, waiting for it; `None` when nothing is under way.
-    pub fn next(&mut self) -> Option<O> {
+    /// Results submitted and not handed out yet.
+    pub fn under_way(&self) -> usize {
+        self.pending.len()
+    }
+}
+
+/// The oldest result not handed out yet, waiting for it; `None` when nothing is under way.
+impl<I, O> Iterator for Ordered<I, O> {
+    type Item = O;
+
+    fn next(&mut self) -> Option<O> {
         match self.pending.pop_front()? {
             Pending::Done(result) => Some(result),
             Pending::UnderWay(result) => Some(result.recv().expect("a worker answers every job it takes")),
         }
-    }
-
-    /// Results submitted and not handed out yet.
-    pub fn under_way(&self) -> usize {
-        self.pending.len()
     }
 }
 
@@ -155,7 +159,7 @@ mod tests {
                 }
                 work.submit(number);
             }
-            results.extend(std::iter::from_fn(|| work.next()));
+            results.extend(work);
             let expected = (0..200u64).map(|number| number * number);
             assert!(results.iter().map(|result| result.2).eq(expected));
         }

@@ -263,9 +263,7 @@ impl Stream {
             self.next_read += len;
         }
         let window = self.reads.next().ok_or_else(ended)?;
-        if let Err(error) = window.outcome {
-            return Err(error);
-        }
+        window.outcome?;
         self.window = Some(Window {
             outcome: Ok(()),
             ..window

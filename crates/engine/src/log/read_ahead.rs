@@ -125,7 +125,7 @@ impl ReadAhead {
             .reads
             .get_or_insert_with(|| Ordered::new(background, "log-read-ahead", READS_AHEAD, || read));
         if self.next != (window.file_id, end) {
-            while let Some(piece) = reads.next() {
+            for piece in reads.by_ref() {
                 self.spare.push(piece.buffer);
             }
             (self.next, self.asked) = ((window.file_id, end), end);

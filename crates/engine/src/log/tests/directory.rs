@@ -226,11 +226,78 @@ enum Fate {
     Nothing,
 }
 
+/// Does it.
+fn befall(bench: &Bench, fate: Fate, older_log: &[u8]) {
+    let path = directory_path(Path::new(LOG));
+    let mut bytes = bytes_of(&bench.disk, &path);
+    match fate {
+        Fate::Missing => bench.disk.delete(&path).unwrap(),
+        Fate::BothHeadersDamaged => {
+            bytes[20] ^= 1;
+            bytes[4096 + 20] ^= 1;
+        }
+        Fate::NewerHeaderDamaged => {
+            let generation = |slot: usize| {
+                bytes[slot * 4096 + 16..][..8]
+                    .iter()
+                    .rev()
+                    .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+            };
+            let newer = usize::from(generation(1) > generation(0));
+            bytes[newer * 4096 + 30] ^= 1;
+        }
+        Fate::PartDamaged(part) => bytes[8192 + part * 4096 + 100] ^= 1,
+        Fate::CutShort => bytes.truncate(8192 + 4096),
+        Fate::OlderLog => write(&bench.disk, Path::new(LOG), older_log),
+        Fate::OtherLog => bytes[32 + 8] ^= 1,
+        Fate::Nothing => {}
+    }
+    if fate == Fate::OtherLog {
+        bytes[4096 + 32 + 8] ^= 1;
+        for slot in [0, 4096] {
+            let crc = crc32c::crc32c(&bytes[slot..slot + 4092]).to_le_bytes();
+            bytes[slot + 4092..slot + 4096].copy_from_slice(&crc);
+        }
+    }
+    if fate != Fate::Missing {
+        write(&bench.disk, &path, &bytes);
+    }
+}
+
+/// Opens the log: it knows what the headers say, and has read as many of them as the table promises.
+fn assert_start_as_promised(bench: &Bench, fate: Fate, what: &str) {
+    let files = std::slice::from_ref(&bench.spec);
+    let opened = LogManager::open(&bench.env, "test", files, ServerVersion::V2008, bench.policy);
+    let (log, discovery) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_needed_as_headers_say(&log, bench, what);
+    let most = match fate {
+        Fate::Nothing => 4 + 4 + 5,
+        Fate::PartDamaged(_) | Fate::NewerHeaderDamaged => 2 * ENTRIES_PER_PART + 20,
+        _ => discovery.vlf_count,
+    };
+    assert!(
+        discovery.headers_read <= most,
+        "{what}: {} headers read",
+        discovery.headers_read
+    );
+    let all = [
+        Fate::Missing,
+        Fate::BothHeadersDamaged,
+        Fate::CutShort,
+        Fate::OlderLog,
+        Fate::OtherLog,
+    ];
+    assert_eq!(
+        discovery.headers_read == discovery.vlf_count,
+        all.contains(&fate),
+        "{what}"
+    );
+}
+
 /// The table of the module `directory`, each row with what happens in the log after the save: nothing, growths, VLFs entered,
 /// both. The start finds what the headers say, and reads as few headers as the table promises.
 #[test]
 fn every_case_of_the_directory_finds_what_the_headers_say() {
-    let path = directory_path(Path::new(LOG));
     let fates = [
         Fate::Missing,
         Fate::BothHeadersDamaged,
@@ -264,65 +331,8 @@ fn every_case_of_the_directory_finds_what_the_headers_say() {
         for fate in fates {
             let what = format!("{fate:?}, grown {grown}, entered {entered}, saved {saved}");
             let bench = Bench::on(bench.disk.snapshot(), bench.spec.clone(), bench.policy);
-            let mut bytes = bytes_of(&bench.disk, &path);
-            match fate {
-                Fate::Missing => bench.disk.delete(&path).unwrap(),
-                Fate::BothHeadersDamaged => {
-                    bytes[20] ^= 1;
-                    bytes[4096 + 20] ^= 1;
-                }
-                Fate::NewerHeaderDamaged => {
-                    let generation = |slot: usize| {
-                        bytes[slot * 4096 + 16..][..8]
-                            .iter()
-                            .rev()
-                            .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
-                    };
-                    let newer = usize::from(generation(1) > generation(0));
-                    bytes[newer * 4096 + 30] ^= 1;
-                }
-                Fate::PartDamaged(part) => bytes[8192 + part * 4096 + 100] ^= 1,
-                Fate::CutShort => bytes.truncate(8192 + 4096),
-                Fate::OlderLog => write(&bench.disk, Path::new(LOG), &older_log),
-                Fate::OtherLog => bytes[32 + 8] ^= 1,
-                Fate::Nothing => {}
-            }
-            if fate == Fate::OtherLog {
-                bytes[4096 + 32 + 8] ^= 1;
-                for slot in [0, 4096] {
-                    let crc = crc32c::crc32c(&bytes[slot..slot + 4092]).to_le_bytes();
-                    bytes[slot + 4092..slot + 4096].copy_from_slice(&crc);
-                }
-            }
-            if fate != Fate::Missing {
-                write(&bench.disk, &path, &bytes);
-            }
-            let files = std::slice::from_ref(&bench.spec);
-            let opened = LogManager::open(&bench.env, "test", files, ServerVersion::V2008, bench.policy);
-            let (log, discovery) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_needed_as_headers_say(&log, &bench, &what);
-            let most = match fate {
-                Fate::Nothing => 4 + 4 + 5,
-                Fate::PartDamaged(_) | Fate::NewerHeaderDamaged => 2 * ENTRIES_PER_PART + 20,
-                _ => discovery.vlf_count,
-            };
-            assert!(
-                discovery.headers_read <= most,
-                "{what}: {} headers read",
-                discovery.headers_read
-            );
-            let all = [
-                Fate::Missing,
-                Fate::BothHeadersDamaged,
-                Fate::CutShort,
-                Fate::OlderLog,
-                Fate::OtherLog,
-            ];
-            assert_eq!(
-                discovery.headers_read == discovery.vlf_count,
-                all.contains(&fate),
-                "{what}"
-            );
+            befall(&bench, fate, &older_log);
+            assert_start_as_promised(&bench, fate, &what);
         }
     }
 }
