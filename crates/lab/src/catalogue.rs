@@ -212,6 +212,12 @@ mod tests {
     }
 
     #[test]
+    fn the_published_experiments_are_all_there_and_come_first() {
+        assert_eq!(published(), PUBLISHED);
+        assert!(names().starts_with(&PUBLISHED));
+    }
+
+    #[test]
     fn a_mistyped_name_gets_the_nearest() {
         let error = load("recvery").unwrap_err().to_string();
         assert!(error.contains("Did you mean recovery?"), "{error}");
