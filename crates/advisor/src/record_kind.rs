@@ -1,6 +1,6 @@
 //! Names of what log records do, SQL Server's and ours, counted by number.
 //!
-//! Our records (format version 0x5601) begin alike whatever they say:
+//! Our records (format version 0x5602) begin alike whatever they say:
 //!
 //! ```text
 //! 0    u16  length of the whole record
@@ -13,13 +13,18 @@
 //! | 2 | `LOP_VLFLAB_COMPENSATION` | one change undone |
 //! | 128, 129, 130 | `LOP_BEGIN_XACT`, `LOP_COMMIT_XACT`, `LOP_ABORT_XACT` | a transaction begins, commits, is rolled back |
 //! | 150, 152, 153 | `LOP_BEGIN_CKPT`, `LOP_XACT_CKPT`, `LOP_END_CKPT` | a checkpoint begins, its transactions, its end |
+//! | 160 | `LOP_VLFLAB_LOCKS_CKPT` | a checkpoint's transactions' locks on what they changed |
 //!
 //! Where SQL Server has an operation of the same meaning, number and name are its own.
 
 use vlf::FormatVersion;
 use vlf::record::{Operation, SqlRecord};
 
-const OURS: [(u8, &str); 2] = [(1, "LOP_VLFLAB_CHANGE"), (2, "LOP_VLFLAB_COMPENSATION")];
+const OURS: [(u8, &str); 3] = [
+    (1, "LOP_VLFLAB_CHANGE"),
+    (2, "LOP_VLFLAB_COMPENSATION"),
+    (160, "LOP_VLFLAB_LOCKS_CKPT"),
+];
 const SHARED: [u8; 6] = [128, 129, 130, 150, 152, 153];
 
 /// The number of the operation of a record in `format`; `None` when the bytes are no record.

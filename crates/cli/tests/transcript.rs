@@ -22,7 +22,7 @@ fn help_names_every_subcommand_and_gives_examples() {
     let output = vlflab(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let help = text(&output.stdout);
-    for part in ["run", "sql", "serve", "Exit codes", "vlflab run recovery"] {
+    for part in ["run", "compare", "sql", "serve", "sample", "Exit codes", "vlflab run"] {
         assert!(help.contains(part), "{part} in {help}");
     }
     for (subcommand, example) in [

@@ -3,7 +3,7 @@
 //! ```text
 //! 0x00  u8   0xAB
 //! 0x01  u8   parity: 0x00 never used, 0x40 / 0x80 toggling with each use
-//! 0x02  u16  format version: 2 (7.0/2000), 4 (2005..2008 R2), 5 (2012..2022), 0x5601 (ours)
+//! 0x02  u16  format version: 2 (7.0/2000), 4 (2005..2008 R2), 5 (2012..2022), 0x5602 (ours)
 //! 0x04  u32  sequence number (FSeqNo), 0 = never used
 //! 0x08  u32  0
 //! 0x0C  u32  number of uses; parity is 0x40 when odd, 0x80 when even
@@ -79,7 +79,7 @@ pub enum FormatVersion {
     SqlServer2005,
     /// 5: SQL Server 2012 to 2022.
     SqlServer2012,
-    /// 0x5601: ours. The high byte is beyond any version SQL Server has used, so neither takes the other's file for its
+    /// 0x5602: ours. The high byte is beyond any version SQL Server has used, so neither takes the other's file for its
     /// own: same block envelope, other records.
     Vlflab,
 }
@@ -99,7 +99,7 @@ impl FormatVersion {
             FormatVersion::SqlServer2000 => 2,
             FormatVersion::SqlServer2005 => 4,
             FormatVersion::SqlServer2012 => 5,
-            FormatVersion::Vlflab => 0x5601,
+            FormatVersion::Vlflab => 0x5602,
         }
     }
 
@@ -127,7 +127,7 @@ impl fmt::Display for FormatVersion {
             FormatVersion::SqlServer2000 => "2 (SQL Server 7.0, 2000)",
             FormatVersion::SqlServer2005 => "4 (SQL Server 2005 to 2008 R2)",
             FormatVersion::SqlServer2012 => "5 (SQL Server 2012 to 2022)",
-            FormatVersion::Vlflab => "0x5601 (vlflab)",
+            FormatVersion::Vlflab => "0x5602 (vlflab)",
         })
     }
 }
