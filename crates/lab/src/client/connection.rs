@@ -40,7 +40,7 @@ const PACKET_BYTES: usize = 4096;
 const ATTENTION: [u8; HEADER_BYTES] = [6, 1, 0, 8, 0, 0, 0, 0];
 const READ_BYTES: usize = 64 * 1024;
 /// How often a waiting caller is asked whether to go on waiting.
-const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection that is logged in.
 pub struct Connection {

@@ -193,12 +193,15 @@ impl<'a> OneRun<'a> {
         };
         let target = self.target(None)?;
         let connection = connection_named(&mut self.connections, connection, &target, label)?;
+        // A step may be over before the first look from inside the wait for its answer: sizes before and after always count.
+        watch();
         let begin = Instant::now();
         let ended_with = run_script(connection, &script, *until_error, &mut watch).map_err(|error| LabError::Step {
             label: label.clone(),
             error,
         })?;
         let seconds = begin.elapsed().as_secs_f64();
+        watch();
         if let Some(expected) = until_error {
             let detail = ended_with
                 .as_ref()

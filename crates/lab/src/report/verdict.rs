@@ -3,7 +3,7 @@
 //! A finding compares one measurement of two configurations under each variant of the matrix. Ratios are of medians; the
 //! spread of a ratio is from the smallest over the largest run to the largest over the smallest.
 
-use super::format::{Unit, counted, label, range, ratio, seconds, thousands, unit, value};
+use super::format::{Unit, counted, range, ratio, seconds, thousands, unit, value};
 use crate::experiment::{Experiment, Finding};
 use crate::results::{ConfigurationResults, Results, Slope};
 use crate::statistics::Measurement;
@@ -458,7 +458,7 @@ pub(super) fn published_sentence(finding: &Finding, experiment: &Experiment, who
     };
     match (side(&finding.slow), side(&finding.fast)) {
         (Some(slow), Some(fast)) => format!("{slow} against {fast} ({whose})."),
-        _ => format!("{} is not published ({whose}).", label(&finding.measure)),
+        _ => format!("no figure for this ({whose})."),
     }
 }
 
