@@ -8,7 +8,6 @@
 //!
 //! The load generators of other engines (pgbench, sysbench) are small C programs; this one does as little as they do, so
 //! that what is compared on a machine with few cores is the servers.
-#![allow(clippy::unwrap_used)]
 
 use bytes::{Bytes, BytesMut};
 use std::io::{Read, Write};
@@ -82,7 +81,10 @@ fn run(load: &Load) -> (f64, Vec<u32>) {
             .collect();
         ready.wait();
         let start = Instant::now();
-        let latencies: Vec<u32> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
+        let latencies: Vec<u32> = clients
+            .into_iter()
+            .flat_map(|client| client.join().expect("a client fails with its own message"))
+            .collect();
         (start.elapsed().as_secs_f64(), latencies)
     })
 }
@@ -99,7 +101,7 @@ struct Client {
 impl Client {
     fn connect(load: &Load) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", load.port)).expect("the server listens");
-        stream.set_nodelay(true).unwrap();
+        stream.set_nodelay(true).expect("a connected socket takes the option");
         let mut client = Client {
             stream,
             request: Vec::new(),
@@ -134,7 +136,7 @@ impl Client {
             match token {
                 Token::ReturnValue(value) => {
                     let bytes = value.value.get(1..5).expect("a handle of four bytes");
-                    return i32::from_le_bytes(bytes.try_into().unwrap());
+                    return i32::from_le_bytes(bytes.try_into().expect("four bytes"));
                 }
                 Token::Error(error) => panic!("{}", error.message),
                 _ => {}

@@ -28,7 +28,7 @@ fn measure(session: &mut Session) {
     let mut rows = 1.0;
     let rows_max: f64 = std::env::args()
         .nth(1)
-        .map_or(1_500_000.0, |rows| rows.parse().unwrap());
+        .map_or(1_500_000.0, |rows| rows.parse().expect("ROWS is a number"));
     while rows < rows_max {
         let before = cpu_micros();
         let micros = timed(session, double);

@@ -15,7 +15,9 @@ const COLUMNS: &str = "(id int identity(1,1) not null, comment varchar(8000) not
     surname varchar(40) not null, dob date not null, acc int not null, joindate datetime not null)";
 
 fn measure(session: &mut Session) {
-    let rows: u32 = std::env::args().nth(1).map_or(50_000, |rows| rows.parse().unwrap());
+    let rows: u32 = std::env::args()
+        .nth(1)
+        .map_or(50_000, |rows| rows.parse().expect("ROWS is a number"));
     timed(
         session,
         "create database bench on (name = d, filename = 'c:\\bench.mdf', size = 1500MB)
