@@ -15,10 +15,10 @@
 use super::LogManager;
 use super::counters::add;
 use super::files::write_page;
-use super::flush::header_page;
 use super::policy::Initialization;
 use super::state::{Claim, LogState};
 use super::table::{FileGrowth, Vlf, unused_vlfs};
+use super::write::header_page;
 use crate::error::{Error, Result};
 use crate::seams::Environment;
 use crate::waits::WaitType;

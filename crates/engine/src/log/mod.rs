@@ -47,6 +47,7 @@ mod scan;
 mod state;
 mod table;
 mod worker;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -246,7 +247,7 @@ impl LogManager {
         let (file_id, header) = entered.ok_or_else(|| Error::log_damaged(&self.database, "the log has no VLF"))?;
         let file = state.table.files.get(&file_id).map(|file| file.handle.clone());
         let file = file.ok_or_else(|| Error::log_damaged(&self.database, "the log has no file"))?;
-        let page = flush::header_page(&header);
+        let page = write::header_page(&header);
         file.write_durable_at(header.start_offset, &page)
             .map_err(|error| self.latch(&error))
     }
@@ -271,7 +272,7 @@ impl LogManager {
         if end.next.block < FIRST_BLOCK || block_offset > header.vlf_bytes {
             return Err(invalid());
         }
-        let zero_bytes = (header.vlf_bytes - block_offset).min(flush::WRITE_BYTES_MAX as u64) as usize;
+        let zero_bytes = (header.vlf_bytes - block_offset).min(write::WRITE_BYTES_MAX as u64) as usize;
         if zero_bytes > 0 {
             let zeros = AlignedBuffer::with_len(zero_bytes);
             let written = file.write_durable_at(header.start_offset + block_offset, &zeros);

@@ -25,11 +25,11 @@
 //! Online, whatever lies before the durable end must fit; anything else is damage.
 
 use super::LogManager;
-use super::flush::WRITE_BYTES_MAX;
 use super::policy::ScanMode;
 use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
+use super::write::WRITE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
