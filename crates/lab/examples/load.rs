@@ -4,18 +4,27 @@
 //! load PORT DATABASE CLIENTS REPEATS KEYS "update account set amount = amount + 1 where id = @key"
 //! ```
 //! `REPEATS` is per client; the password of sa comes from `MSSQL_SA_PASSWORD`. Every answer is read whole and must end
-//! without an error. Prints one JSON object: seconds from the moment all clients are connected and prepared, and latencies.
+//! without an error. Prints one JSON object: seconds from the moment all clients are connected and prepared, and latencies
+//! from sending a request to having read its answer.
 //!
 //! The load generators of other engines (pgbench, sysbench) are small C programs; this one does as little as they do, so
-//! that what is compared on a machine with few cores is the servers.
+//! that what is compared on a machine with few cores is the servers. As in `pgbench -j 2`, two threads serve all clients:
+//! each waits for whichever of its clients is answered next. A thread with one client waits in the read itself.
 
 use bytes::{Bytes, BytesMut};
-use std::io::{Read, Write};
+use rustix::event::epoll;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
 use std::time::Instant;
 use tds_protocol::rpc::{ProcId, RpcParam, RpcRequest, TypeInfo};
 use tds_protocol::{EncryptionLevel, Login7, PacketType, PreLogin, Token, TokenParser};
+
+/// Threads that serve the clients, at most.
+const THREADS_MAX: usize = 2;
+
+/// Answered clients that one wait tells of, at most.
+const EVENTS_MAX: usize = 64;
 
 const HEADER_BYTES: usize = 8;
 /// The DONEPROC token that ends the answer to a procedure call: its type, status, command, row count.
@@ -67,26 +76,70 @@ fn main() {
 
 /// Seconds from the common start to the last answer, and every latency in nanoseconds.
 fn run(load: &Load) -> (f64, Vec<u32>) {
-    let ready = Barrier::new(load.clients + 1);
+    let threads = load.clients.clamp(1, THREADS_MAX);
+    let ready = Barrier::new(threads + 1);
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..load.clients)
+        let workers: Vec<_> = (0..threads)
             .map(|number| {
                 let ready = &ready;
                 scope.spawn(move || {
-                    let mut client = Client::connect(load);
+                    let mut clients: Vec<Client> = (number..load.clients)
+                        .step_by(threads)
+                        .map(|client| Client::connect(load, client as u64))
+                        .collect();
                     ready.wait();
-                    client.work(load, number as u64)
+                    match clients.as_mut_slice() {
+                        [only] => only.work(load),
+                        several => serve(load, several),
+                    }
+                    clients.into_iter().flat_map(|client| client.latencies)
                 })
             })
             .collect();
         ready.wait();
         let start = Instant::now();
-        let latencies: Vec<u32> = clients
+        let latencies: Vec<_> = workers
             .into_iter()
-            .flat_map(|client| client.join().expect("a client fails with its own message"))
+            .map(|worker| worker.join().expect("a client fails with its own message"))
             .collect();
-        (start.elapsed().as_secs_f64(), latencies)
+        let seconds = start.elapsed().as_secs_f64();
+        (seconds, latencies.into_iter().flatten().collect())
     })
+}
+
+/// Keeps one request of every client under way until each has had all its answers.
+fn serve(load: &Load, clients: &mut [Client]) {
+    let waiting = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the system has epoll");
+    for (client, number) in clients.iter_mut().zip(0..) {
+        client
+            .stream
+            .set_nonblocking(true)
+            .expect("a connected socket takes the option");
+        epoll::add(
+            &waiting,
+            &client.stream,
+            epoll::EventData::new_u64(number),
+            epoll::EventFlags::IN,
+        )
+        .expect("a socket can be waited for");
+        client.send(load);
+    }
+    let mut answered = Vec::with_capacity(EVENTS_MAX);
+    let mut left = clients.len() * load.repeats;
+    while left > 0 {
+        answered.clear();
+        epoll::wait(&waiting, rustix::buffer::spare_capacity(&mut answered), None)
+            .expect("the wait ends with an answer");
+        for event in &answered {
+            let number = usize::try_from(event.data.u64()).expect("a number given above");
+            let client = &mut clients[number];
+            if client.receive_ready() {
+                client.answered();
+                left -= 1;
+                client.send(load);
+            }
+        }
+    }
 }
 
 /// One connection with its prepared statement.
@@ -96,10 +149,16 @@ struct Client {
     request: Vec<u8>,
     answer: Vec<u8>,
     unread: Box<[u8; ANSWER_BYTES_MAX]>,
+    /// The unread bytes received, and how many of them were taken into `answer`.
+    received_bytes: usize,
+    taken_bytes: usize,
+    random: u64,
+    sent: Instant,
+    latencies: Vec<u32>,
 }
 
 impl Client {
-    fn connect(load: &Load) -> Client {
+    fn connect(load: &Load, seed: u64) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", load.port)).expect("the server listens");
         stream.set_nodelay(true).expect("a connected socket takes the option");
         let mut client = Client {
@@ -107,6 +166,11 @@ impl Client {
             request: Vec::new(),
             answer: Vec::new(),
             unread: Box::new([0; ANSWER_BYTES_MAX]),
+            received_bytes: 0,
+            taken_bytes: 0,
+            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            sent: Instant::now(),
+            latencies: Vec::with_capacity(load.repeats),
         };
         let hello = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
         client.exchange(PacketType::PreLogin, &hello.encode());
@@ -145,27 +209,41 @@ impl Client {
         panic!("the server gave no handle");
     }
 
-    /// Executes the statement again and again; the latency of each.
-    fn work(&mut self, load: &Load, seed: u64) -> Vec<u32> {
-        let mut latencies = Vec::with_capacity(load.repeats);
-        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    /// Executes the statement again and again.
+    fn work(&mut self, load: &Load) {
+        self.send(load);
         for _ in 0..load.repeats {
-            // xorshift64: keys only have to be spread.
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let key = 1 + (state >> 33) as u32 % load.keys;
-            let at = self.request.len() - 4;
-            self.request[at..].copy_from_slice(&key.to_le_bytes());
-            let start = Instant::now();
-            self.stream
-                .write_all(&self.request)
-                .expect("the server takes the request");
             self.receive();
-            latencies.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
-            self.check();
+            self.answered();
+            self.send(load);
         }
-        latencies
+    }
+
+    /// Sends the next request; none when all are sent.
+    fn send(&mut self, load: &Load) {
+        if self.latencies.len() == load.repeats {
+            return;
+        }
+        // xorshift64: keys only have to be spread.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let key = 1 + (self.random >> 33) as u32 % load.keys;
+        let at = self.request.len() - 4;
+        self.request[at..].copy_from_slice(&key.to_le_bytes());
+        self.begin_answer();
+        self.sent = Instant::now();
+        // The answer before was read, so the request finds the socket's buffer empty.
+        self.stream
+            .write_all(&self.request)
+            .expect("the server takes the request");
+    }
+
+    /// The answer is here.
+    fn answered(&mut self) {
+        let nanoseconds = self.sent.elapsed().as_nanos();
+        self.latencies.push(u32::try_from(nanoseconds).unwrap_or(u32::MAX));
+        self.check();
     }
 
     fn check(&self) {
@@ -178,30 +256,44 @@ impl Client {
     }
 
     fn exchange(&mut self, kind: PacketType, payload: &[u8]) {
+        self.begin_answer();
         self.stream
             .write_all(&packet(kind, payload))
             .expect("the server takes the request");
         self.receive();
     }
 
+    fn begin_answer(&mut self) {
+        self.answer.clear();
+        (self.received_bytes, self.taken_bytes) = (0, 0);
+    }
+
     /// Reads packets to the end of the message into `answer`. Nothing follows before the next request.
     fn receive(&mut self) {
-        self.answer.clear();
-        let (mut from, mut to) = (0, 0);
+        while !self.receive_ready() {}
+    }
+
+    /// Reads once; true when the message is whole.
+    fn receive_ready(&mut self) -> bool {
+        match self.stream.read(&mut self.unread[self.received_bytes..]) {
+            Ok(0) => panic!("the server closed the connection"),
+            Ok(bytes) => self.received_bytes += bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            Err(error) => panic!("the server answers: {error}"),
+        }
         loop {
-            let read = self.stream.read(&mut self.unread[to..]).expect("the server answers");
-            assert!(read > 0, "the server closed the connection");
-            to += read;
-            while let Some(header) = self.unread[from..to].first_chunk::<HEADER_BYTES>() {
-                let end = from + usize::from(u16::from_be_bytes([header[2], header[3]]));
-                if end > to {
-                    break;
-                }
-                self.answer.extend_from_slice(&self.unread[from + HEADER_BYTES..end]);
-                if header[1] & 1 == 1 {
-                    return;
-                }
-                from = end;
+            let unread = &self.unread[self.taken_bytes..self.received_bytes];
+            let Some(header) = unread.first_chunk::<HEADER_BYTES>() else {
+                return false;
+            };
+            let packet_bytes = usize::from(u16::from_be_bytes([header[2], header[3]]));
+            let Some(content) = unread.get(HEADER_BYTES..packet_bytes) else {
+                return false;
+            };
+            self.answer.extend_from_slice(content);
+            self.taken_bytes += packet_bytes;
+            if header[1] & 1 == 1 {
+                return true;
             }
         }
     }
