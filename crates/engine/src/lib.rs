@@ -21,3 +21,4 @@ pub mod store;
 pub mod txn;
 pub mod types;
 pub mod waits;
+pub mod workspace;

@@ -4,6 +4,7 @@
 //! <folder>/.lock            held while the instance runs
 //! <folder>/log/ERRORLOG     and ERRORLOG.1 .. ERRORLOG.6 of former runs
 //! <folder>/data/master.mdf  mastlog.ldf  model.mdf  modellog.ldf  MSDBData.mdf  MSDBLog.ldf  tempdb.mdf  templog.ldf
+//! <folder>/data/spill/      what queries write when their memory is used up
 //! <folder>/c/vlf.mdf        a file that a script calls c:\vlf.mdf
 //! ```
 //! master's catalog lists every database with its files. Start-up recovers master, then model and msdb, makes tempdb anew,
@@ -38,6 +39,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::LogPolicy;
 use crate::seams::Environment;
 use crate::session::Session;
+use crate::workspace::Workspace;
 use parking_lot::{Mutex, RwLock};
 use registry::Registry;
 use std::collections::BTreeMap;
@@ -60,7 +62,7 @@ pub struct InstanceOptions {
     pub version: ServerVersion,
     /// How the log does its work.
     pub policy: LogPolicy,
-    /// Memory for pages, in bytes.
+    /// Memory for pages and queries, in bytes.
     pub max_server_memory_bytes: u64,
     /// New data file space is reserved rather than zeroed (instant file initialization).
     pub instant_file_initialization: bool,
@@ -74,6 +76,8 @@ pub struct Instance {
     pub env: Environment,
     /// Its pages in memory.
     pub pool: Arc<BufferPool>,
+    /// Its memory for queries.
+    pub workspace: Arc<Workspace>,
     /// Its locks.
     pub locks: Arc<LockManager>,
     /// Its settings.

@@ -11,6 +11,7 @@ use crate::lock::LockManager;
 use crate::log::Opening;
 use crate::recovery::RecoveryModel;
 use crate::seams::Environment;
+use crate::workspace::Workspace;
 use disk::{Access, Disk, DiskErrorKind};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ use std::sync::atomic::AtomicBool;
 const MB: u64 = 1 << 20;
 /// Former error logs kept, as SQL Server keeps six.
 const FORMER_ERRORLOGS: usize = 6;
+/// The folder of spill files, beside tempdb's own.
+const SPILL_FOLDER: &str = "spill";
 
 /// A system database: its id, name, logical file names and file names.
 struct SystemDatabase {
@@ -118,12 +121,15 @@ impl Instance {
         );
         env.errorlog.write("Server", banner);
         let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
+        let spill = options.folder.join(super::paths::DEFAULT_FOLDER).join(SPILL_FOLDER);
+        let workspace = Workspace::new(env.clone(), spill, options.max_server_memory_bytes);
         let policy = options.policy;
         let mut instance = Instance {
             started: env.clock.wall_ticks(),
             options,
             env,
             pool,
+            workspace: Arc::new(workspace),
             locks: Arc::new(LockManager::new()),
             configuration: Configuration::new(&[]),
             registry: Registry::default(),

@@ -9,6 +9,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::grant::Account;
 use super::subquery::CachedResult;
 use crate::bind::TableVariableShape;
 use crate::session::SessionState;
@@ -61,6 +62,7 @@ pub struct Context<'s> {
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
     /// The rows of the last round of each recursive query under way.
     rounds: RefCell<HashMap<usize, Round>>,
+    account: Rc<Account>,
     pub(super) cache: RefCell<HashMap<usize, Rc<CachedResult>>>,
 }
 
@@ -72,6 +74,7 @@ impl<'s> Context<'s> {
             variables,
             parameters: RefCell::default(),
             rounds: RefCell::default(),
+            account: Rc::default(),
             cache: RefCell::default(),
         }
     }
@@ -79,6 +82,11 @@ impl<'s> Context<'s> {
     /// The session's locks.
     pub fn locks(&self) -> &'s LockOwner {
         &self.session.locks
+    }
+
+    /// What the query's operators have taken of the workspace.
+    pub(super) fn account(&self) -> Rc<Account> {
+        self.account.clone()
     }
 
     /// The value of a variable.

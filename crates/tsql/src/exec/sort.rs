@@ -1,20 +1,24 @@
-//! ORDER BY: all rows in memory, sorted by their keys, equal rows in the order they came.
+//! ORDER BY: rows sorted by their keys, equal rows in the order they came; in memory as far as the grant goes.
 
 use std::cmp::Ordering;
 
 use engine::error::Result;
-use engine::types::Value;
+use engine::types::{KeyDirection, Value, encode_key_part};
 
+use super::sorter::{Sorted, Sorter};
 use super::{Context, Operator};
 use crate::plan::SortKey;
 use crate::scalar::compare::order;
+
+/// Rows between two looks at whether the client wants the batch to end.
+const ROWS_PER_CHECK: u64 = 256;
 
 /// Rows in order.
 pub(super) struct Sort<'p> {
     input: Option<Box<dyn Operator + 'p>>,
     width: usize,
     keys: &'p [SortKey],
-    rows: std::vec::IntoIter<Vec<Value>>,
+    rows: Option<Sorted>,
 }
 
 impl<'p> Sort<'p> {
@@ -23,7 +27,7 @@ impl<'p> Sort<'p> {
             input: Some(input),
             width,
             keys,
-            rows: Vec::new().into_iter(),
+            rows: None,
         }
     }
 }
@@ -42,32 +46,50 @@ pub(super) fn compare_rows(keys: &[SortKey], left: &[Value], right: &[Value]) ->
     Ordering::Equal
 }
 
-/// Reads all rows of an operator.
-pub(super) fn collect<'p>(
-    mut input: Box<dyn Operator + 'p>,
+/// The direction of a key.
+pub(super) fn direction(descending: bool) -> KeyDirection {
+    if descending {
+        KeyDirection::Descending
+    } else {
+        KeyDirection::Ascending
+    }
+}
+
+/// Appends a row's key.
+fn push_key(keys: &[SortKey], row: &[Value], output: &mut Vec<u8>) {
+    for key in keys {
+        if let Some(value) = row.get(key.column) {
+            encode_key_part(value, direction(key.descending), output);
+        }
+    }
+}
+
+/// Reads all rows of an operator, sorted by keys; without keys in the order they come.
+pub(super) fn collect(
+    mut input: Box<dyn Operator + '_>,
     width: usize,
+    keys: &[SortKey],
     context: &Context<'_>,
-) -> Result<Vec<Vec<Value>>> {
-    let mut rows = Vec::new();
+) -> Result<Sorter> {
+    let mut sorter = Sorter::new(context);
     let mut row = vec![Value::Null; width];
     while input.next(context, &mut row)? {
-        rows.push(row.clone());
-        if rows.len() % 256 == 0 {
+        sorter.push(&row, |output| {
+            push_key(keys, &row, output);
+            Ok(())
+        })?;
+        if sorter.count().is_multiple_of(ROWS_PER_CHECK) {
             context.check_cancelled()?;
         }
     }
-    Ok(rows)
+    Ok(sorter)
 }
 
 impl Operator for Sort<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         if let Some(input) = self.input.take() {
-            let mut rows = collect(input, self.width, context)?;
-            rows.sort_by(|left, right| compare_rows(self.keys, left, right));
-            self.rows = rows.into_iter();
+            self.rows = Some(collect(input, self.width, self.keys, context)?.finish()?);
         }
-        let Some(next) = self.rows.next() else { return Ok(false) };
-        super::derived::place(row, 0, next);
-        Ok(true)
+        self.rows.as_mut().map_or(Ok(false), |rows| rows.next(row))
     }
 }

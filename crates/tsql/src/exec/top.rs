@@ -6,6 +6,7 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::sort::{collect, compare_rows};
+use super::sorter::Sorted;
 use super::{Context, Operator, evaluate};
 use crate::messages;
 use crate::plan::{Expr, TopCount};
@@ -19,13 +20,11 @@ pub(super) struct Top<'p> {
 }
 
 /// Rows already at hand, for TOP PERCENT, which must know how many there are.
-struct Collected(std::vec::IntoIter<Vec<Value>>);
+struct Collected(Sorted);
 
 impl Operator for Collected {
     fn next(&mut self, _context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        let Some(next) = self.0.next() else { return Ok(false) };
-        super::derived::place(row, 0, next);
-        Ok(true)
+        self.0.next(row)
     }
 }
 
@@ -52,10 +51,10 @@ impl<'p> Top<'p> {
         if !(0.0..=100.0).contains(&percent) {
             return Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100."));
         }
-        let rows = collect(input, width, context)?;
-        let left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
+        let rows = collect(input, width, &[], context)?;
+        let left = (rows.count() as f64 * percent / 100.0).ceil() as u64;
         Ok(Top {
-            input: Box::new(Collected(rows.into_iter())),
+            input: Box::new(Collected(rows.finish()?)),
             left,
             top,
             last: None,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::sort::collect;
+use super::grant::{Grant, row_bytes};
 use super::window_frame::frame_values;
 use super::{Context, Operator, evaluate, open};
 use crate::plan::{Node, WindowCall, WindowFunction};
@@ -14,6 +14,7 @@ use crate::scalar::compare::order;
 /// Rows with one more column per call.
 pub(super) struct Window {
     rows: std::vec::IntoIter<Vec<Value>>,
+    _grant: Grant,
 }
 
 /// One partition of the rows, in order: what a call computes over.
@@ -33,7 +34,8 @@ impl Window {
         calls: &[WindowCall],
         context: &Context<'_>,
     ) -> Result<Window> {
-        let mut rows = collect(open(input, context.locks(), context)?, input_width, context)?;
+        let mut grant = Grant::new(context);
+        let mut rows = keep_all(open(input, context.locks(), context)?, input_width, &mut grant, context)?;
         let mut results: Vec<Vec<Value>> = Vec::with_capacity(calls.len());
         for call in calls {
             results.push(compute(call, &rows, context)?);
@@ -48,8 +50,30 @@ impl Window {
                 );
             }
         }
-        Ok(Window { rows: rows.into_iter() })
+        Ok(Window {
+            rows: rows.into_iter(),
+            _grant: grant,
+        })
     }
+}
+
+/// Reads all rows of an operator.
+fn keep_all(
+    mut input: Box<dyn Operator + '_>,
+    width: usize,
+    grant: &mut Grant,
+    context: &Context<'_>,
+) -> Result<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    let mut row = vec![Value::Null; width];
+    while input.next(context, &mut row)? {
+        grant.require(row_bytes(&row))?;
+        rows.push(row.clone());
+        if rows.len() % 256 == 0 {
+            context.check_cancelled()?;
+        }
+    }
+    Ok(rows)
 }
 
 impl Operator for Window {

@@ -1,0 +1,119 @@
+//! What a query may keep in memory: every operator that keeps rows has a [`Grant`] and charges it as they come.
+//!
+//! ```text
+//! operator --charges--> its grant --1 MB at a time--> the query's account --> the instance's workspace
+//! ```
+//! The first 256 KB of every operator are free, so that small statements touch nothing shared. An operator that can go on
+//! in a file asks with [`Grant::has_room`], which keeps the query within its share; one that cannot asks with
+//! [`Grant::require`], which fails with 701 when the whole workspace is used up.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::error::{Error, Result};
+use engine::types::Value;
+use engine::workspace::Workspace;
+
+use super::Context;
+
+/// What every operator has without asking.
+const FREE_BYTES: u64 = 256 << 10;
+/// What is taken from the workspace at a time.
+const STEP_BYTES: u64 = 1 << 20;
+/// A map's own bytes per entry, beside key and value: control byte, load factor, the vector of the key.
+const ENTRY_BYTES: u64 = 48;
+
+/// The memory that the operators of one query have taken together.
+#[derive(Debug, Default)]
+pub struct Account {
+    bytes: Cell<u64>,
+}
+
+/// The memory of one operator. Gives everything back when dropped.
+pub struct Grant {
+    workspace: Arc<Workspace>,
+    account: Rc<Account>,
+    used: u64,
+    taken: u64,
+}
+
+impl Grant {
+    /// A grant of a query.
+    pub(crate) fn new(context: &Context<'_>) -> Grant {
+        Grant {
+            workspace: context.session.instance.workspace.clone(),
+            account: context.account(),
+            used: 0,
+            taken: 0,
+        }
+    }
+
+    /// The workspace it is of.
+    pub(super) fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// Bytes charged.
+    pub(super) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Charges bytes; false, and nothing charged, when they are beyond the query's share: time to spill.
+    pub(super) fn has_room(&mut self, bytes: u64) -> bool {
+        self.charge(bytes, self.workspace.query_limit_bytes())
+    }
+
+    /// Charges bytes that there is no way to do without.
+    ///
+    /// # Errors
+    /// 701 when the workspace is used up.
+    pub(crate) fn require(&mut self, bytes: u64) -> Result<()> {
+        if self.charge(bytes, u64::MAX) {
+            Ok(())
+        } else {
+            Err(Error::insufficient_memory())
+        }
+    }
+
+    fn charge(&mut self, bytes: u64, query_limit: u64) -> bool {
+        let wanted = self.used.saturating_add(bytes);
+        if wanted > self.taken + FREE_BYTES {
+            let more = (wanted - self.taken - FREE_BYTES).next_multiple_of(STEP_BYTES);
+            if self.account.bytes.get().saturating_add(more) > query_limit || !self.workspace.take(more) {
+                return false;
+            }
+            self.taken += more;
+            self.account.bytes.set(self.account.bytes.get() + more);
+        }
+        self.used = wanted;
+        true
+    }
+
+    /// Gives everything back.
+    pub(super) fn clear(&mut self) {
+        if self.taken > 0 {
+            self.workspace.give_back(self.taken);
+            self.account
+                .bytes
+                .set(self.account.bytes.get().saturating_sub(self.taken));
+        }
+        (self.used, self.taken) = (0, 0);
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// About what a row takes in memory.
+pub(crate) fn row_bytes(row: &[Value]) -> u64 {
+    let beside = |value: &Value| match value {
+        Value::Text(text) => text.len() as u64 + ENTRY_BYTES,
+        Value::Binary(bytes) => bytes.len() as u64 + ENTRY_BYTES,
+        _ => 0,
+    };
+    size_of_val(row) as u64 + ENTRY_BYTES + row.iter().map(beside).sum::<u64>()
+}
