@@ -118,6 +118,22 @@ impl Error {
         Error::new(924, 14, 1, text)
     }
 
+    /// 948: the files were written by a later version of this program.
+    pub fn database_too_new(name: &str, version: u32, newest: u32) -> Error {
+        let text = format!(
+            "The database '{name}' cannot be opened because it is version {version}. This server supports version {newest} and earlier. A downgrade path is not supported."
+        );
+        Error::new(948, 20, 1, text)
+    }
+
+    /// 950: the files were written before the first release.
+    pub fn database_too_old(name: &str, version: u32) -> Error {
+        let text = format!(
+            "Database '{name}' cannot be upgraded because its non-release version ({version}) is not supported by this version of SQL Server. You cannot open a database that is incompatible with this version of sqlservr.exe. You must re-create the database."
+        );
+        Error::new(950, 20, 1, text)
+    }
+
     /// 926: recovery failed; the error log says why.
     pub fn suspect(name: &str) -> Error {
         let text = format!(

@@ -1,6 +1,7 @@
 //! What a backup set says about itself: the columns of RESTORE HEADERONLY and FILELISTONLY, and what a restore needs.
 
 use crate::catalog::FileEntry;
+use crate::log::LogPath;
 use crate::seams::DateTimeTicks;
 use serde::{Deserialize, Serialize};
 use vlf::Lsn;
@@ -70,19 +71,19 @@ pub struct SetDescription {
     /// CompressedBackupSize in bytes.
     pub stored_bytes: u64,
     /// FirstLSN: where the set's log begins.
-    #[serde(with = "lsn")]
+    #[serde(with = "crate::log::lsn_text")]
     pub first_lsn: Lsn,
     /// LastLSN: the first LSN that is not in the set.
-    #[serde(with = "lsn")]
+    #[serde(with = "crate::log::lsn_text")]
     pub last_lsn: Lsn,
     /// CheckpointLSN.
-    #[serde(with = "lsn")]
+    #[serde(with = "crate::log::lsn_text")]
     pub checkpoint_lsn: Lsn,
     /// DatabaseBackupLSN: the checkpoint of the last full backup before.
-    #[serde(with = "lsn")]
+    #[serde(with = "crate::log::lsn_text")]
     pub database_backup_lsn: Lsn,
     /// Where redo of a full backup starts.
-    #[serde(with = "lsn")]
+    #[serde(with = "crate::log::lsn_text")]
     pub redo_start: Lsn,
     /// BackupStartDate.
     #[serde(with = "time")]
@@ -109,6 +110,8 @@ pub struct SetDescription {
     pub no_recovery: bool,
     /// FamilyGUID, and the identity by which backups and databases know each other.
     pub family_guid: [u8; 16],
+    /// The recovery path of the set's log: RecoveryForkID, FirstRecoveryForkID and ForkPointLSN.
+    pub path: LogPath,
     /// BackupSetGUID.
     pub set_guid: [u8; 16],
     /// FILELISTONLY.
@@ -117,20 +120,6 @@ pub struct SetDescription {
     pub boot: Vec<u8>,
     /// Pages of log in the set.
     pub log_pages: u64,
-}
-
-mod lsn {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use vlf::Lsn;
-
-    pub fn serialize<S: Serializer>(lsn: &Lsn, serializer: S) -> Result<S::Ok, S::Error> {
-        lsn.to_decimal().serialize(serializer)
-    }
-
-    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Lsn, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Lsn::parse_decimal(&text).map_err(|_| serde::de::Error::custom("no LSN"))
-    }
 }
 
 mod time {

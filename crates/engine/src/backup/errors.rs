@@ -117,6 +117,14 @@ impl Error {
         Error::new(3159, 16, 1, text)
     }
 
+    /// 3169: the set was written by another version of this program. `format` is the set's, `readable` ours.
+    pub fn set_of_another_format(format: u32, readable: u32) -> Error {
+        let text = format!(
+            "The database was backed up on a server running version 'backup format {format}'. That version is incompatible with this server, which is running version 'backup format {readable}'. Either restore the database on a server that supports the backup, or use a backup that is compatible with this server."
+        );
+        Error::new(3169, 16, 1, text)
+    }
+
     /// 3189: a checksum or a length of the set does not hold.
     pub fn damaged_set() -> Error {
         Error::new(3189, 16, 1, "Damage to the backup set was detected.")
@@ -242,6 +250,12 @@ impl Error {
             numeric(needed)
         );
         Error::new(4326, 16, 1, text)
+    }
+
+    /// 4330: the database has taken another path of recovery than the set.
+    pub fn inconsistent_recovery_path() -> Error {
+        let text = "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.  For more information about recovery paths, see SQL Server Books Online.";
+        Error::new(4330, 16, 1, text)
     }
 
     /// 4335: the database is rolled forward beyond STOPAT already.

@@ -3,7 +3,7 @@
 //! ```text
 //! label (4096)      0 "VLFLABBK" | 8 u32 format 1 | 12 media guid (16) | 28 i32,u32 created | 36 u16 name length, name (UTF-8)
 //!                   4092 u32 CRC32C of the bytes before
-//! set header (512)  0 "VLFLABBS" | 8 u32 format 1 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
+//! set header (512)  0 "VLFLABBS" | 8 u32 format 2 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
 //!                   40 u64 description's offset in the set | 48 u32 chunks | 52 u32 CRC32C over all chunk headers
 //!                   508 u32 CRC32C of the bytes before
 //! chunk header (48) 0 "VBCK" | 4 u16 kind | 6 u16 flags: 1 = Zstandard | 8 u32 bytes stored | 12 u32 bytes plain
@@ -30,7 +30,9 @@ pub const CHUNK_HEADER_BYTES: usize = 48;
 pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The longest description.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 20;
-const FORMAT: u32 = 1;
+const LABEL_FORMAT: u32 = 1;
+/// The one format of sets that is read and written. Sets of format 1, of before the first release, do not tell recovery forks apart.
+pub const SET_FORMAT: u32 = 2;
 const LABEL_MAGIC: &[u8; 8] = b"VLFLABBK";
 const SET_MAGIC: &[u8; 8] = b"VLFLABBS";
 const CHUNK_MAGIC: &[u8; 4] = b"VBCK";
@@ -88,7 +90,7 @@ impl MediaLabel {
         let cut = self.name.floor_char_boundary(NAME_BYTES_MAX);
         let name = &self.name.as_bytes()[..cut];
         put(&mut bytes, 0, LABEL_MAGIC);
-        put(&mut bytes, 8, &FORMAT.to_le_bytes());
+        put(&mut bytes, 8, &LABEL_FORMAT.to_le_bytes());
         put(&mut bytes, 12, &self.guid);
         put(&mut bytes, 28, &self.created.days.to_le_bytes());
         put(&mut bytes, 32, &self.created.ticks.to_le_bytes());
@@ -103,7 +105,7 @@ impl MediaLabel {
         if bytes.len() != LABEL_BYTES as usize || !bytes.starts_with(LABEL_MAGIC) {
             return Err(Unreadable("the file is no backup of ours"));
         }
-        if !is_sealed(bytes) || number(bytes, 8) != FORMAT {
+        if !is_sealed(bytes) || number(bytes, 8) != LABEL_FORMAT {
             return Err(Unreadable("the label is damaged"));
         }
         let length = usize::from(u16::from_le_bytes(array(bytes, 36)));
@@ -141,7 +143,7 @@ impl SetHeader {
     pub fn encode(&self) -> [u8; SET_HEADER_BYTES] {
         let mut bytes = [0; SET_HEADER_BYTES];
         put(&mut bytes, 0, SET_MAGIC);
-        put(&mut bytes, 8, &FORMAT.to_le_bytes());
+        put(&mut bytes, 8, &SET_FORMAT.to_le_bytes());
         put(&mut bytes, 12, &self.position.to_le_bytes());
         put(&mut bytes, 16, &self.guid);
         put(&mut bytes, 32, &self.set_bytes.to_le_bytes());
@@ -152,9 +154,14 @@ impl SetHeader {
         bytes
     }
 
+    /// The format of the set whose header this is; `None` when it is damaged or none.
+    pub fn format(bytes: &[u8; SET_HEADER_BYTES]) -> Option<u32> {
+        (bytes.starts_with(SET_MAGIC) && is_sealed(bytes)).then(|| number(bytes, 8))
+    }
+
     /// Reads a header.
     pub fn decode(bytes: &[u8; SET_HEADER_BYTES]) -> Result<SetHeader, Unreadable> {
-        if !bytes.starts_with(SET_MAGIC) || number(bytes, 8) != FORMAT || !is_sealed(bytes) {
+        if !bytes.starts_with(SET_MAGIC) || number(bytes, 8) != SET_FORMAT || !is_sealed(bytes) {
             return Err(Unreadable("the header of a backup set is damaged"));
         }
         Ok(SetHeader {

@@ -26,6 +26,8 @@ pub struct RestoredLog {
     pub first: Option<Lsn>,
     /// Where the next block of the chain belongs.
     pub end: Lsn,
+    /// The first record that was not restored: where the log was cut, else `end`.
+    pub position: Lsn,
     /// The last checkpoint that is complete in the log.
     pub checkpoint: Option<Lsn>,
     /// The highest transaction number met.
@@ -117,6 +119,7 @@ impl LogRestorer {
                     rebuilt = shorten(&block, slot, &header);
                     self.restored.stopped = true;
                     self.restored.end = lsn;
+                    self.restored.position = lsn.with_slot(slot);
                     break;
                 }
                 self.restored.first.get_or_insert(lsn);
@@ -201,7 +204,10 @@ impl LogRestorer {
     }
 
     /// Steps 3 and 4.
-    pub fn finish(self) -> Result<RestoredLog> {
+    pub fn finish(mut self) -> Result<RestoredLog> {
+        if !self.restored.stopped {
+            self.restored.position = self.restored.end;
+        }
         let last_sequence = match (self.restored.stopped, &self.last) {
             // The block that was shortened, or nothing, is the last one of the VLF where it lies.
             (true, _) => self.restored.end.vlf,

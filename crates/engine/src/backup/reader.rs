@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the file cannot be opened | 3201 |
 //! | the label | 3241 |
+//! | a set's format | 3169 |
 //! | a set's header or description | 3242 |
 //! | a chunk: checksum, order, length; padding | 3189; what and where is in the error log |
 //!
@@ -14,7 +15,8 @@
 
 use super::description::SetDescription;
 use super::format::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader, Unreadable,
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_FORMAT, SET_HEADER_BYTES, SetHeader,
+    Unreadable,
 };
 use crate::error::{Error, Result};
 use crate::ordered::Ordered;
@@ -70,7 +72,10 @@ impl MediaReader {
             if bytes.iter().all(|byte| *byte == 0) {
                 break;
             }
-            let header = SetHeader::decode(&bytes).map_err(|_| Error::invalid_set(device))?;
+            let header = SetHeader::decode(&bytes).map_err(|_| match SetHeader::format(&bytes) {
+                Some(format) if format != SET_FORMAT => Error::set_of_another_format(format, SET_FORMAT),
+                _ => Error::invalid_set(device),
+            })?;
             let end = media.end.checked_add(header.set_bytes).filter(|end| *end <= file_bytes);
             let follows = header.position as usize == media.sets.len() + 1 && header.set_bytes >= LABEL_BYTES;
             let end = end.filter(|_| follows).ok_or_else(|| Error::invalid_set(device))?;

@@ -220,6 +220,11 @@ impl Database {
             begins_log_chain: request.kind == BackupKind::Database && boot.log_backup_start == Lsn::ZERO,
             no_recovery: request.tail == LogTail::NoRecovery,
             family_guid: boot.guid,
+            // "For data backups, FirstRecoveryForkID equals RecoveryForkID" (SQL Server docs): they are what they end as.
+            path: boot.path.since(match request.kind {
+                BackupKind::Database => extent.end,
+                BackupKind::Log => extent.first.with_slot(1),
+            }),
             set_guid: place.set_guid,
             files: self.backup_files(&extent.pages),
             boot: boot.encode().to_vec(),

@@ -221,6 +221,8 @@ impl Database {
             catalog_object: CATALOG_UNIT,
             next_transaction: 1,
             restored_to: Lsn::ZERO,
+            restore_position: Lsn::ZERO,
+            path: log::LogPath::of_new_database(files.entry.guid),
         };
         let boot_page = BootPage::create(&storage.files, &boot.encode())?;
         let parts = Parts {

@@ -22,7 +22,7 @@ use crate::backup::{
 };
 use crate::buffer::{DataFiles, DatabaseId};
 use crate::error::{Error, Result};
-use crate::log::Opening;
+use crate::log::{Continuation, Opening};
 use crate::page::{PAGE_BYTES, PageId};
 use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
 use crate::seams::DateTimeTicks;
@@ -79,7 +79,7 @@ impl Database {
 
     /// Adds a log set to a database that is RESTORING.
     ///
-    /// Errors: 3154 when the set is of another database, 4305 and 4326 when it does not follow, 4335 when the database is
+    /// Errors: 3154 when the set is of another database, 4305, 4326 and 4330 when it does not follow, 4335 when the database is
     /// behind the point in time already; and those of [`Database::restore_full`].
     pub fn restore_log(
         context: &OpenContext,
@@ -109,6 +109,7 @@ impl Database {
         self.change_boot(|boot| {
             boot.restoring = true;
             boot.restored_to = end;
+            boot.restore_position = end;
             boot.redo_start = end;
         })
     }
@@ -135,12 +136,12 @@ pub fn check_follows(
     if boot.guid != description.family_guid {
         return Err(Error::set_of_another_database(name));
     }
-    let (first, last) = (description.first_lsn, description.last_lsn);
-    if first > boot.restored_to {
-        return Err(Error::log_too_recent(first, boot.restored_to));
-    }
-    if last < boot.restored_to || last == boot.restored_to && first < last {
-        return Err(Error::log_too_early(last, boot.restored_to));
+    let (first, last, position) = (description.first_lsn, description.last_lsn, boot.restore_position);
+    match boot.path.continuation(position, &description.path, first, last) {
+        Continuation::Applies => {}
+        Continuation::TooRecent => return Err(Error::log_too_recent(first, position)),
+        Continuation::TooEarly => return Err(Error::log_too_early(last, position)),
+        Continuation::OtherPath => return Err(Error::inconsistent_recovery_path()),
     }
     match stop_at {
         Some(stop) if stop < boot.full_backup_time.max(boot.log_backup_time) => Err(Error::stop_point_passed()),
@@ -174,6 +175,8 @@ fn restore_set(
         (SetKind::Log, Some(first)) => first,
     };
     boot.restored_to = log.end;
+    boot.restore_position = log.position;
+    boot.path = boot.path.continued(&newest.path, log.position);
     boot.next_transaction = boot.next_transaction.max(log.transaction_max + 1);
     let reached = source
         .stop_at
@@ -295,6 +298,10 @@ fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestor
         return Ok(Opened::Restoring);
     }
     boot.restoring = false;
+    if files.entry.standby.is_none() {
+        // A standby database has not left the path yet: the next set goes on from its undo file.
+        boot.path = boot.path.forked_at(boot.restore_position, &context.env);
+    }
     boot.log_backup_start = match boot.recovery_model {
         RecoveryModel::Simple => Lsn::ZERO,
         RecoveryModel::Full | RecoveryModel::BulkLogged => boot.restored_to,

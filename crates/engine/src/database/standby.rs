@@ -64,6 +64,13 @@ impl Database {
         Ok(())
     }
 
+    /// First step of RECOVERY of a standby database: its log leaves the path of the sets. Done twice, the second fork counts;
+    /// the first has no log that anybody has seen.
+    pub fn fork_standby(&self) -> Result<()> {
+        let env = &self.storage.env;
+        self.change_boot(|boot| boot.path = boot.path.forked_at(boot.restore_position, env))
+    }
+
     /// RECOVERY of a standby database: it goes on from here, and the undo file is not needed any more.
     pub fn end_standby(&self) {
         self.storage.files.set_before_images(None);

@@ -41,8 +41,8 @@ fn one(error: Error) -> Vec<Error> {
 impl Instance {
     /// RESTORE DATABASE and RESTORE LOG: what the set is decides.
     ///
-    /// Errors: see the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305 and
-    /// 4326 for the chain, 4335 and 4338 for the point in time; 3013 is last.
+    /// Errors: see the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305,
+    /// 4326 and 4330 for the chain, 4335 and 4338 for the point in time; 3013 is last.
     pub fn restore(
         &self,
         database: &str,

@@ -82,7 +82,7 @@ impl Instance {
             return Ok(false);
         };
         let resource = self.lock_standby(slot, session)?;
-        let stored = self.store_entry(entry);
+        let stored = database.fork_standby().and_then(|()| self.store_entry(entry));
         if stored.is_ok() {
             database.end_standby();
             self.delete_undo_file(&undo_file);

@@ -26,6 +26,7 @@
 //! | `append` | what to do when it may not |
 //! | `flush` | who writes, and what one write covers |
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
+//! | [`fork`] | which path of recovery a stretch of log belongs to |
 //! | `discover` | finding the VLFs of an existing log |
 //! | `directory`, `follow` | what spares reading a header per VLF |
 //! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
@@ -38,7 +39,9 @@ mod discover;
 mod files;
 mod flush;
 mod follow;
+mod fork;
 mod grow;
+pub mod lsn_text;
 mod policy;
 mod read;
 mod read_ahead;
@@ -56,6 +59,7 @@ pub use counters::LogCounters;
 pub use directory::{delete_directory, directory_path};
 pub use discover::Discovery;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
+pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
 pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
     Opening, PolicyError, ScanMode, VlfSwitch,

@@ -6,19 +6,21 @@
 //!  0 u32 format | 4 guid (16) | 20 i32 days, u32 ticks of creation | 28 u8 recovery model | 29 u8 flags | 30 u16 compatibility
 //! 32 checkpoint lsn (10) | 42 redo start lsn (10) | 52 next log backup starts at lsn (10) | 62 last full backup's lsn (10)
 //! 72 i32,u32 last full backup | 80 i32,u32 last log backup | 88 catalog root page u32, file u16 | 94 u64 next transaction id
-//! 102 u32 catalog object | 106 u64 restore position: lsn (10)
+//! 102 u32 catalog object | 106 restored to lsn (10) | 116 recovery fork (16) | 132 its parent (16) | 148 fork point lsn (10), zero
+//! for a fork without a parent | 158 restore position lsn (10)
 //! ```
 //! Invariant: `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
 
 use crate::error::{Error, Result};
+use crate::log::{ForkId, ForkOrigin, LogPath};
 use crate::page::PageId;
 use crate::seams::DateTimeTicks;
 use vlf::Lsn;
 
-/// The one format written so far.
-const FORMAT: u32 = 1;
+/// The one format read and written. Format 1, of before the first release, did not know recovery forks.
+const FORMAT: u32 = 2;
 /// Bytes of an encoded record.
-pub const BOOT_BYTES: usize = 116;
+pub const BOOT_BYTES: usize = 168;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +93,12 @@ pub struct BootRecord {
     pub catalog_object: u32,
     /// No transaction with this id or above exists in the log up to the checkpoint.
     pub next_transaction: u64,
-    /// While restoring: the log has been rolled forward up to here.
+    /// While restoring: the log has been rolled forward up to this block. One that STOPAT has cut begins here.
     pub restored_to: Lsn,
+    /// While restoring: the first record that has not been restored, which may lie in the block at `restored_to`.
+    pub restore_position: Lsn,
+    /// The recovery path that the log has taken.
+    pub path: LogPath,
 }
 
 impl BootRecord {
@@ -117,18 +123,31 @@ impl BootRecord {
         put(94, &self.next_transaction.to_le_bytes());
         put(102, &self.catalog_object.to_le_bytes());
         put(106, &self.restored_to.to_bytes());
+        put(116, &self.path.fork.0);
+        if let Some(origin) = self.path.origin {
+            put(132, &origin.parent.0);
+            put(148, &origin.point.to_bytes());
+        }
+        put(158, &self.restore_position.to_bytes());
         bytes
     }
 
-    /// Reads a record. Errors: 824 when the bytes are not one.
+    /// Reads a record. Errors: 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
         let damaged = || Error::damaged_page("the boot record is not readable", "(1:9)", database, "primary");
         let bytes: &[u8; BOOT_BYTES] = bytes.first_chunk().ok_or_else(damaged)?;
         let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
         let number = |offset: usize| u32::from_le_bytes(part(bytes, offset));
-        if number(0) != FORMAT {
-            return Err(damaged());
+        match number(0) {
+            FORMAT => {}
+            0 => return Err(damaged()),
+            older if older < FORMAT => return Err(Error::database_too_old(database, older)),
+            newer => return Err(Error::database_too_new(database, newer, FORMAT)),
         }
+        let origin = ForkOrigin {
+            parent: ForkId(part(bytes, 132)),
+            point: lsn(148)?,
+        };
         Ok(BootRecord {
             guid: part(bytes, 4),
             created: decode_time(bytes, 20),
@@ -149,6 +168,11 @@ impl BootRecord {
             next_transaction: u64::from_le_bytes(part(bytes, 94)),
             catalog_object: number(102),
             restored_to: lsn(106)?,
+            restore_position: lsn(158)?,
+            path: LogPath {
+                fork: ForkId(part(bytes, 116)),
+                origin: (origin.point != Lsn::ZERO).then_some(origin),
+            },
         })
     }
 }
@@ -202,19 +226,32 @@ mod tests {
             catalog_object: 7,
             next_transaction: u64::MAX - 1,
             restored_to: lsn(8),
+            restore_position: lsn(9),
+            path: LogPath {
+                fork: ForkId(*b"fedcba9876543210"),
+                origin: Some(ForkOrigin {
+                    parent: ForkId(*b"0123456789abcdef"),
+                    point: lsn(10),
+                }),
+            },
         }
     }
 
     #[test]
     fn a_boot_record_comes_back_as_it_went() {
         assert_eq!(BootRecord::decode(&sample().encode(), "vlf").unwrap(), sample());
+        let mut first = sample();
+        first.path.origin = None;
+        assert_eq!(BootRecord::decode(&first.encode(), "vlf").unwrap(), first);
     }
 
     #[test]
     fn bytes_that_are_no_boot_record_are_refused() {
         assert_eq!(BootRecord::decode(&[0; 60], "vlf").unwrap_err().number, 824);
         let mut bytes = sample().encode();
-        bytes[0] = 9;
-        assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 824);
+        for (format, number) in [(0, 824), (1, 950), (9, 948)] {
+            bytes[0] = format;
+            assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, number);
+        }
     }
 }

@@ -110,7 +110,7 @@ system_row!(Header {
     "MachineName" NAME => |row| row.0.server_name.as_str().into();
     "Flags" SqlType::Int => |row| row.flags().into();
     "BindingID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
-    "RecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
+    "RecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.path.fork.0);
     "Collation" NAME => |_| super::super::views::COLLATION.into();
     "FamilyGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
     "HasBulkLoggedData" SqlType::Bit => |_| false.into();
@@ -123,8 +123,8 @@ system_row!(Header {
     "HasIncompleteMetaData" SqlType::Bit => |_| false.into();
     "IsForceOffline" SqlType::Bit => |row| row.0.no_recovery.into();
     "IsCopyOnly" SqlType::Bit => |row| row.0.copy_only.into();
-    "FirstRecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
-    "ForkPointLSN" LSN => |_| Value::Null;
+    "FirstRecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.path.first_fork().0);
+    "ForkPointLSN" LSN => |row| row.0.path.origin.map_or(Value::Null, |origin| lsn_number(origin.point));
     "RecoveryModel" SqlType::NVarChar(Length::Limited(60)) => |row| row.recovery_model().into();
     "DifferentialBaseLSN" LSN => |_| Value::Null;
     "DifferentialBaseGUID" SqlType::UniqueIdentifier => |_| Value::Null;

@@ -131,6 +131,13 @@ system_row!(DatabaseFacts {
 
 struct RecoveryStatus(DatabaseFacts);
 
+impl RecoveryStatus {
+    /// The recovery path; `None` while the database cannot be asked.
+    fn path(&self) -> Option<engine::log::LogPath> {
+        Some(self.0.database.as_ref()?.boot().path)
+    }
+}
+
 system_row!(RecoveryStatus {
     "database_id" INT => |row| i32::from(row.0.entry.database_id).into();
     "database_guid" GUID => |row| Value::UniqueIdentifier(row.0.entry.guid);
@@ -139,7 +146,12 @@ system_row!(RecoveryStatus {
         let database = row.0.database.as_ref().filter(|database| database.keeps_log_for_backup());
         database.map_or(Value::Null, |database| super::facts::lsn_number(database.boot().log_backup_start))
     };
-    "recovery_fork_guid" GUID => |row| Value::UniqueIdentifier(row.0.entry.guid);
-    "first_recovery_fork_guid" GUID => |_| Value::Null;
-    "fork_point_lsn" super::LSN => |_| Value::Null;
+    "recovery_fork_guid" GUID => |row| row.path().map_or(Value::Null, |path| Value::UniqueIdentifier(path.fork.0));
+    "first_recovery_fork_guid" GUID => |row| {
+        row.path().map_or(Value::Null, |path| Value::UniqueIdentifier(path.first_fork().0))
+    };
+    "fork_point_lsn" super::LSN => |row| {
+        let origin = row.path().and_then(|path| path.origin);
+        origin.map_or(Value::Null, |origin| super::facts::lsn_number(origin.point))
+    };
 });
