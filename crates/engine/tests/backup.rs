@@ -816,3 +816,32 @@ fn a_power_cut_between_standby_and_restoring_loses_nothing() {
         "both sides of the change were cut"
     );
 }
+
+/// A set of the format before recovery forks is named as that, not taken for damage; so is appending to it.
+#[test]
+fn sets_of_another_format_are_refused_by_name() {
+    let disk = SimDisk::new(5);
+    let instance = start(&disk, LogPolicy::native());
+    instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
+    let session = instance.open_session().unwrap();
+    backup(&instance, &session, &request(BackupKind::Database)).unwrap();
+    let path = instance.resolve(MEDIA).unwrap();
+    let file = instance.env.disk.open(&path, disk::Access::Buffered).unwrap();
+    let mut header = vec![0; 512];
+    file.read_at(4096, &mut header).unwrap();
+    header[8..12].copy_from_slice(&1u32.to_le_bytes());
+    let crc = crc32c::crc32c(&header[..508]);
+    header[508..].copy_from_slice(&crc.to_le_bytes());
+    file.write_at(4096, &header).unwrap();
+    drop(file);
+    let full = restore_request(RestoreKind::Database, 1, AfterRestore::Recovery);
+    assert_eq!(
+        restore(&instance, &session, "copy", &moved(full, "copy")),
+        Err(vec![3169, 3013])
+    );
+    assert_eq!(numbers(&instance.backup_headers(MEDIA).unwrap_err()), [3169, 3013]);
+    assert_eq!(
+        backup(&instance, &session, &request(BackupKind::Log)),
+        Err(vec![3169, 3013])
+    );
+}
