@@ -23,6 +23,11 @@ import time
 import traceback
 from pathlib import Path
 
+if "--quick" in sys.argv:
+    # The workloads read their sizes when they are imported.
+    small = {"PEERS_DOUBLING_ROWS": "10000", "PEERS_UPDATES": "1600", "PEERS_READS": "1000", "PEERS_WIDE_ROWS": "10000"}
+    os.environ.update(small)
+
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
 from measuring import backup, binary, draw, growth, log_rows, peers_rows, restart, scaling, vlfs

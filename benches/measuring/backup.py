@@ -1,27 +1,43 @@
 """Full backup and log backup through the server, against the disk's reads and one core's zstd.
 
-The database has 2 GB of wide rows; every run loads them anew, so that every log backup has as much log to read. Backups go
-to files on the same disk. Compressed, the measure is zstd of the command line on one core, with pages of this database.
+The database has 2 GB of wide rows; every run loads them anew, so that every log backup has as much log to read. Their texts
+are random letters that do not repeat within the reach of a compressor. Backups go to files on the same disk. Compressed, the
+measure is zstd of the command line on one core, with pages of this database in pieces as large as the backup's.
 """
 
+import random
 import re
 import shutil
+import string
 import subprocess
 
 from workloads import wide_rows
 
 from .bench import GB, MB, Line, Row
 from .disk import scratch, sequential_reads
-from .server import serving
+from .server import prepare_wide_rows, serving
 
 IN_FLIGHT = 8
-ZSTD_LEVEL = 1
+ZSTD_LEVEL = 1  # As BACKUP ... WITH COMPRESSION has it.
 SAMPLE_MB = 64
+TEXTS = 1_000  # 5 MB of them; what is compressed in one piece is 1 MB.
+TEXTS_PER_STATEMENT = 20  # A statement is an argument of the client, at most 128 KB.
 KINDS = {
     "full backup": "backup database peers to disk = 'd:\\full.bak' with init",
     "log backup": "backup log peers to disk = 'd:\\log.bak' with init",
     "compressed full backup": "backup database peers to disk = 'd:\\small.bak' with init, compression",
 }
+
+
+def vary(server):
+    """Other texts in the table that the wide rows are copied from."""
+    draw = random.Random(11)
+    server.run("use peers truncate table source truncate table letters")
+    for first in range(0, TEXTS, TEXTS_PER_STATEMENT):
+        numbers = range(first, first + TEXTS_PER_STATEMENT)
+        rows = ", ".join(f"({number}, '{''.join(draw.choices(string.ascii_lowercase, k=5_000))}')" for number in numbers)
+        server.run(f"use peers insert into letters values {rows}")
+    server.run("use peers " + wide_rows.FILL.replace(f"n % {wide_rows.TEXTS}", f"n % {TEXTS}"))
 
 
 def load(server, times):
@@ -37,16 +53,16 @@ def load(server, times):
     return pages / 128, written / MB
 
 
-def zstd_rate(bench, found, data_file):
-    """MB/s of one core's zstd on pages from the middle of the data file; nothing where there is no zstd."""
+def zstd_rate(bench, found, data_file, middle_mb):
+    """MB/s of one core's zstd on pages from the middle of the rows; nothing where there is no zstd."""
     if not shutil.which("zstd"):
         found.facts["zstd"] = "zstd is not installed (Debian: apt-get install zstd)"
         return
     sample = bench.folder / "pages"
     with open(data_file, "rb") as pages, open(sample, "wb") as copy:
-        pages.seek(data_file.stat().st_size // 2 // MB * MB)
+        pages.seek(middle_mb * MB)
         copy.write(pages.read(SAMPLE_MB * MB))
-    printed = subprocess.run(["zstd", f"-b{ZSTD_LEVEL}", "-i1", sample], capture_output=True, text=True, check=True)
+    printed = subprocess.run(["zstd", f"-b{ZSTD_LEVEL}", f"-B{MB}", "-i1", sample], capture_output=True, text=True, check=True)
     rates = re.findall(r"([0-9.]+) MB/s", (printed.stdout + printed.stderr).replace("\r", "\n"))
     if len(rates) < 2:
         raise RuntimeError(f"zstd printed no rates: {printed.stdout[-200:]}")
@@ -56,16 +72,16 @@ def zstd_rate(bench, found, data_file):
 
 def measure(bench, found):
     times = bench.size(5, 1)
-    bench.need_space(bench.size(14 * GB, 11 * GB), "the database and its backups")
+    bench.need_space(bench.size(14, 5) * GB, "the database and its backups")
     with serving(bench, bench.room("backup"), sql_version="2022") as server:
-        for script in wide_rows.PREPARE["vlflab"]:
-            server.run(script.replace("size = 1500MB", "size = 3000MB").replace("size = 8000MB", "size = 4000MB"))
+        prepare_wide_rows(bench, server, data_mb=3_000, log_mb=4_000)
+        vary(server)
         data_file = next(path for path in server.folder.rglob("peers.mdf"))
         for turn in range(bench.runs):
             data_mb, log_mb = load(server, times)
             with scratch(bench.folder, bench.size(1024, 64) * MB) as descriptor:
                 found.add("disk reads", sequential_reads(descriptor, bench.size(1024, 64) * MB, IN_FLIGHT))
-            zstd_rate(bench, found, data_file)
+            zstd_rate(bench, found, data_file, int(data_mb / 2))
             for kind, statement in KINDS.items():
                 seconds = server.timed(statement)
                 found.add(kind, (log_mb if kind == "log backup" else data_mb) / seconds)

@@ -18,18 +18,18 @@ PANELS = [
     ("A row of INSERT ... SELECT, by table size", "rows", "ns per row", [("row ns by rows", "")]),
     ("Kill to first query, by VLFs", "VLFs", "ms", [("first query ms by VLFs", "")]),
     (
-        "Kill to first query, by log since the last log backup",
+        "Kill to first query, by active log",
         "MB of log",
         "s",
         [(f"first query s by log MB, {SHIPPED}", SHIPPED), (f"first query s by log MB, {WHOLE}", WHOLE)],
     ),
     (
-        "Kill to the end of recovery",
+        "Kill to the end of recovery, by active log",
         "MB of log",
         "s",
         [(f"recovered s by log MB, {SHIPPED}", SHIPPED), (f"recovered s by log MB, {WHOLE}", WHOLE)],
     ),
-    ("Log backup", "MB of log", "s", [("log backup s by log MB", "")]),
+    ("Log backup, by its log", "MB of log", "s", [("log backup s by log MB", "")]),
 ]
 STYLE = """
   .ground { fill: #ffffff } .ink { fill: #1f2328 } .soft { fill: #59636e } text { font: 11px system-ui, sans-serif }
@@ -61,8 +61,8 @@ def decades(values, least):
 def power(exponent):
     """A power of ten as people write it."""
     value = 10.0**exponent
-    if value >= 1e6:
-        return f"{value / 1e6:,.0f} M"
+    if value >= 1e5:
+        return f"{value / 1e6:g} M"
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
@@ -103,18 +103,22 @@ class Axes:
 
 
 def curve(axes, points, color, name, above):
-    """One series: a line, its points, the costs at its ends and its name."""
+    """One series: a line, its points, the cost at its end, and its name there or the cost at its start."""
     places = [(axes.x(size), axes.y(cost)) for size, cost in points]
     marks = [f'<polyline class="line {color}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>']
     for (size, cost), (x, y) in zip(points, places):
         marks.append(f'<circle class="dot {color}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"><title>{size:,}: {cost:,.4g}</title></circle>')
-    shift = -9 if above else 17
-    for index, anchor in ((0, "start"), (-1, "end")):
-        x, y = places[index]
-        marks.append(f'<text class="ink" x="{x:.1f}" y="{y + shift:.1f}" text-anchor="{anchor}">{short(points[index][1])}</text>')
+    shift = -9 if above else 18
+    (x, y), cost = places[-1], short(points[-1][1])
     if name:
-        x, y = places[len(places) // 2]
-        marks.append(f'<text class="name {color}" x="{x:.1f}" y="{y + 1.3 * shift:.1f}" text-anchor="middle">{escape(name)}</text>')
+        text = f'<tspan class="name {color}">{escape(name)}:</tspan> {cost}'
+    else:
+        text = cost
+        first_x, first_y = places[0]
+        # Beside a line that climbs, above one that does not.
+        aside, up = (12, -1) if first_y - y > PANEL_HEIGHT / 5 else (4, 9)
+        marks.append(f'<text class="ink" x="{first_x + aside:.1f}" y="{first_y - up:.1f}">{short(points[0][1])}</text>')
+    marks.append(f'<text class="ink" x="{x + 6:.1f}" y="{y + shift:.1f}" text-anchor="end">{text}</text>')
     return marks
 
 
@@ -129,9 +133,9 @@ def panel(title, size_name, cost_name, series):
     marks += axes.grid()
     middle = (LEFT + PANEL_WIDTH - RIGHT) / 2
     marks.append(f'<text class="soft" x="{middle}" y="{PANEL_HEIGHT - 10}" text-anchor="middle">{escape(size_name)}</text>')
-    highest = max(range(len(series)), key=lambda index: series[index][0][-1][1])
+    highest = max(points[-1][1] for points, _ in series)
     for index, (points, name) in enumerate(series):
-        marks += curve(axes, points, "ab"[index], name, index == highest)
+        marks += curve(axes, points, "ab"[index], name, points[-1][1] == highest)
     return marks
 
 
@@ -146,12 +150,14 @@ def chart(results):
     height = HEAD + rows * (PANEL_HEIGHT + 12)
     machine = results["machine"]
     about = f"{machine['cpu']}, {machine['cpus']} cores; {machine['date'][:10]}; native policy; one run; logarithmic axes"
+    if machine["load_at_start"] > 1:
+        about += f"; a busy machine, load {machine['load_at_start']:.0f}"
     if results["quick"]:
         about = f"NO MEASUREMENT: --quick; {about}"
     text = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">']
     text += ["<title>How cost grows with size</title>", f"<style>{STYLE}</style>"]
     text.append(f'<rect class="ground" width="{WIDTH}" height="{height}"/>')
-    text.append(f'<text class="head ink" x="14" y="24">How cost grows with size</text>')
+    text.append('<text class="head ink" x="14" y="24">How cost grows with size</text>')
     text.append(f'<text class="soft" x="14" y="41">{escape(about)}</text>')
     for index, marks in enumerate(panels):
         x, y = 4 + index % COLUMNS * (PANEL_WIDTH + 12), HEAD + index // COLUMNS * (PANEL_HEIGHT + 12)

@@ -7,7 +7,7 @@ from workloads import accounts, wide_rows
 
 from .bench import GB, MB, Line, Row
 from .disk import durable_writes, scratch, sequential_writes
-from .server import serving
+from .server import prepare_wide_rows, serving
 
 IN_FLIGHT = (1, 8)
 CPU_LIMITED = 0.85  # A thread busy for so much of the time had no more to give.
@@ -32,10 +32,9 @@ def load_once(server):
 
 def measure_log_write(bench, found):
     file_bytes = bench.size(2 * GB, 128 * MB)
-    bench.need_space(file_bytes + 10 * GB, "wide rows and a file to write")
+    bench.need_space(file_bytes + bench.size(10, 4) * GB, "wide rows and a file to write")
     with serving(bench, bench.room("log-write"), sql_version="2022") as server:
-        for script in wide_rows.PREPARE["vlflab"]:
-            server.run(script)
+        prepare_wide_rows(bench, server)
         load_once(server)
         for turn in range(bench.runs):
             with scratch(bench.folder, file_bytes) as descriptor:
@@ -63,7 +62,7 @@ def judge_log_write(found):
     measured += f"{os.cpu_count()}, busiest thread {busiest:.0%} of one"
     limited = busiest >= CPU_LIMITED or found.median("cores busy") >= CPU_LIMITED * os.cpu_count()
     note = "" if share >= 0.7 else "the processor is the limit" if limited else "neither the disk nor one thread is used up"
-    work = "sequential log write while 50,000 wide rows are inserted"
+    work = f"sequential log write while {wide_rows.ROWS:,} wide rows are inserted"
     goal = "at least 0.70 of the disk's writes, or processor-bound"
     return [Line(work, goal, measured, found.ratio_text("log MB/s", disk), share >= 0.7 or limited, note)]
 
@@ -104,7 +103,7 @@ def judge_update_rate(found):
     share = found.ratio("commits/s", disk)
     measured = f"{found.text('commits/s', '/s', 'commits')}; {found.text(disk, '/s', 'durable writes')} of "
     measured += f"{found.median('log write bytes'):,.0f} bytes as the log's; of 4 KB {found.median('durable writes/s of 4 KB'):,.0f} /s"
-    work = "40,000 committed updates in one session against the disk"
+    work = f"{accounts.UPDATES:,} committed updates in one session against the disk"
     return [Line(work, "at least 0.85 of the disk's write+flush rate", measured, found.ratio_text("commits/s", disk), share >= 0.85)]
 
 

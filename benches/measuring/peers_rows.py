@@ -4,12 +4,11 @@ Doubling takes minutes with the slower peers: all of them run once, to show whic
 this engine and SQLite.
 """
 
-import os
 import statistics
 
 import comparison
 from peers import PEERS
-from workloads import WORKLOADS, doubling
+from workloads import WORKLOADS
 
 from .bench import GB, Line, Row, number
 from .server import Server, remember
@@ -52,9 +51,8 @@ def measure_workload(bench, found, name, peers):
 
 
 def measure(bench, found):
-    bench.need_space(bench.size(40 * GB, 6 * GB), "the databases of all engines")
-    quick_rows = os.environ.get("PEERS_DOUBLING_ROWS")
-    found.facts.update(workloads=bench.workloads, doubling_rows=quick_rows or doubling.ROWS)
+    bench.need_space(bench.size(30, 20) * GB, "databases of all engines")
+    found.facts.update(workloads=bench.workloads)
     peers = available(bench, found)
     errors = []
     try:

@@ -131,7 +131,7 @@ def measure_ours(bench, found, name, log_bytes):
 def measure(bench, found):
     log_bytes = bench.size(5 * GB, 64 * MB)
     found.facts.update(log_bytes=log_bytes)
-    bench.need_space(bench.size(24 * GB, 4 * GB), f"{log_bytes / GB:.2f} GB of log, its images and copies")
+    bench.need_space(bench.size(24, 3) * GB, f"{log_bytes / GB:.2f} GB of log, its images and copies")
     for name in (SHIPPED, WHOLE):
         measure_ours(bench, found, name, log_bytes)
     peer = PostgreSql(bench.room("restart"))

@@ -25,6 +25,7 @@ def clients(bench, found):
     with serving(bench, bench.room("scaling"), sql_version="2022") as server:
         for script in PREPARE["vlflab"]:
             server.run(script)
+        os.sync()
         for count in CLIENTS:
             load = Load(count, commits // count, KEYS, {"vlflab": f"{UPDATE} @key"})
             # The first warms this number of sessions.
@@ -51,7 +52,7 @@ def doublings(bench, found):
 def start_ups(bench, found):
     """Kill to first query, and the discovery of VLFs in it, by number of VLFs."""
     for count in (*VLF_COUNTS, bench.vlfs) if not bench.quick else VLF_COUNTS[:2]:
-        bench.need_space((max(vlfs.log_mb(count), vlfs.FEW_LOG_MB_MIN)) * MB + 3 * GB, f"{count:,} VLFs")
+        bench.need_space(max(vlfs.log_mb(count), vlfs.FEW_LOG_MB_MIN) * MB + 2 * GB, f"{count:,} VLFs")
         server = Server(bench.room("scaling"), sql_version="2012")
         server.start()
         try:
@@ -70,7 +71,7 @@ def start_ups(bench, found):
 def log_volumes(bench, found):
     """Restart by bytes of log since the last checkpoint, and log backup, as shipped and with all of the log to replay."""
     sizes = LOG_MB if not bench.quick else (16, 64)
-    bench.need_space((2 * sizes[-1] + 6_000) * MB, "logs to replay and to back up")
+    bench.need_space((2 * sizes[-1] + bench.size(6_000, 1_000)) * MB, "logs to replay and to back up")
     for name in (restart.SHIPPED, restart.WHOLE):
         server = Server(bench.room("scaling"), sql_version="2012")
         server.start()

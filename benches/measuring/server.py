@@ -8,6 +8,7 @@ from pathlib import Path
 
 from comparison import number_in
 from peers import Vlflab
+from workloads import wide_rows
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 CPU_FIELDS = slice(11, 13)  # Of /proc/*/stat behind the name: user and system time.
@@ -90,3 +91,10 @@ def serving(bench, folder, sql_version="2012"):
 def remember(bench, server):
     if not server.stopped:
         bench.remember_memory(server.resident_mb_max())
+
+
+def prepare_wide_rows(bench, server, data_mb=1_500, log_mb=8_000):
+    """The tables of the wide rows, in a database of the sizes given, or of small ones for `--quick`."""
+    for script in wide_rows.PREPARE["vlflab"]:
+        script = script.replace("size = 1500MB", f"size = {bench.size(data_mb, 900)}MB")
+        server.run(script.replace("size = 8000MB", f"size = {bench.size(log_mb, 1_500)}MB"))

@@ -1,10 +1,15 @@
-"""Short transactions on one table of accounts: a loop on the server, 8 and 64 clients, and reads by key."""
+"""Short transactions on one table of accounts: a loop on the server, 8 and 64 clients, and reads by key.
+
+PEERS_UPDATES and PEERS_READS set other numbers of them.
+"""
+
+import os
 
 from . import Load, Scripts, Workload, sqlite_number, timed_mariadb, timed_postgresql, timed_sqlite, timed_vlflab
 
-UPDATES = 40_000
+UPDATES = int(os.environ.get("PEERS_UPDATES", "40000"))
 ROWS = 10_000
-READS = 50_000
+READS = int(os.environ.get("PEERS_READS", "50000"))
 UPDATE = "update account set amount = amount + 1 where id = "
 READ = "select amount from account where id = "
 

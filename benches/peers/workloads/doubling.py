@@ -10,6 +10,9 @@ from . import Scripts, Workload, sqlite_number, timed_mariadb, timed_postgresql,
 
 ROWS = int(os.environ.get("PEERS_DOUBLING_ROWS", "1600000"))
 DOUBLINGS = 5
+# Large enough that no file of this engine grows.
+DATA_MB = max(200, ROWS // 400)
+LOG_MB = max(500, ROWS // 200)
 NAMES = "member_no, provider_no, category_no, charge_dt, charge_amt, statement_no, charge_code"
 VALUES = "n % 10000, n % 500, n % 10, {date}, n % 5000, n % 30000, '  '"
 COLUMNS = (
@@ -64,8 +67,8 @@ WORKLOADS = {
             "vlflab": Scripts(
                 prepare=[
                     "if db_id('peers') is not null drop database peers",
-                    "create database peers on (name = peers, filename = 'd:\\peers.mdf', size = 4000MB) "
-                    "log on (name = peers_log, filename = 'l:\\peers.ldf', size = 8000MB)",
+                    f"create database peers on (name = peers, filename = 'd:\\peers.mdf', size = {DATA_MB}MB) "
+                    f"log on (name = peers_log, filename = 'l:\\peers.ldf', size = {LOG_MB}MB)",
                     "use peers create table d (n int not null) insert d values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
                     "backup database peers to disk = 'd:\\peers.bak' with init",
                 ],

@@ -1,14 +1,15 @@
 """50,000 rows of about 5,000 characters: inserted from another table, all updated, all deleted; each statement commits once.
 
 The text is random letters, so that nobody's compression helps. Before each timed run the table is brought to the state
-that the statement starts from, outside the time.
+that the statement starts from, outside the time. PEERS_WIDE_ROWS sets another number of rows, in tens of thousands.
 """
 
+import os
 import random
 
 from . import Scripts, Workload, sqlite_number, timed_mariadb, timed_postgresql, timed_sqlite, timed_vlflab
 
-ROWS = 50_000
+ROWS = int(os.environ.get("PEERS_WIDE_ROWS", "50000"))
 # Texts of 4,000 to 5,999 letters, generated once and repeated over the rows.
 TEXTS = 100
 
