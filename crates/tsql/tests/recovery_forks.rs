@@ -31,6 +31,7 @@ impl Story {
         };
         story.run("create database d");
         story.run("create table d.dbo.t (i int not null primary key, w char(2000) not null default 'w')");
+        story.run("create table d.dbo.n (i int identity)");
         story.work(1..=1);
         story.run("backup database d to disk = 'F'");
         story.work(2..=2);
@@ -346,4 +347,52 @@ fn a_copy_has_a_path_of_its_own() {
     story.run("restore log d from disk = 'E1' with recovery");
     assert_eq!(story.content(), "1 50");
     drop(story.instance);
+}
+
+/// A database that waits for log, or is read between two sets of it, is not altered.
+#[test]
+fn a_database_under_restore_is_not_altered() {
+    let alterations = [
+        ("set recovery simple", 5063),
+        ("set compatibility_level = 150", 5063),
+        ("set read_write", 5063),
+        ("set auto_shrink off", 5063),
+        ("add file (name = x, filename = 'c:\\x.ndf')", 5004),
+        ("add log file (name = x, filename = 'c:\\x.ldf')", 5004),
+        ("remove file d_log", 5004),
+        ("modify file (name = d_log, filegrowth = 5 MB)", 5004),
+        ("set single_user", 0),
+        ("set multi_user", 0),
+        ("set offline", 0),
+        ("set online", 0),
+    ];
+    let mut story = Story::begin();
+    story.restore(&["L1"]);
+    for (alteration, _) in alterations {
+        assert_eq!(
+            story.errors(&format!("alter database d {alteration}")),
+            [5052, 5069],
+            "restoring: {alteration}"
+        );
+    }
+    assert_eq!(story.errors("alter database d modify name = f"), [5052, 5069]);
+    story.run("restore log d from disk = 'L2' with standby = 'undo'");
+    for (alteration, number) in alterations {
+        let errors = story.errors(&format!("alter database d {alteration}"));
+        match number {
+            0 => assert!(errors.is_empty(), "standby: {alteration}: {errors:?}"),
+            _ => assert_eq!(errors, [number, 5069], "standby: {alteration}"),
+        }
+    }
+    assert_eq!(story.errors("insert d.dbo.t (i) values (9)"), [3906]);
+    assert_eq!(story.errors("create table d.dbo.u (i int)"), [3906]);
+    assert_eq!(story.errors("use d dbcc shrinkfile (d_log, 1)"), [7992]);
+    assert_eq!(story.errors("use d dbcc shrinkfile (d, 1)"), [7992]);
+    assert_eq!(story.errors("use d dbcc checkident ('n', reseed, 40)"), [3906]);
+    assert_eq!(story.errors("insert d.dbo.n default values"), [3906]);
+    story.run("use master");
+    assert_eq!(story.content(), "1 2 3");
+    story.run("restore log d from disk = 'L3' with recovery");
+    assert_eq!(story.content(), "1 2 3 4");
+    story.run("alter database d set recovery simple");
 }

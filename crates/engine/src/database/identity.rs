@@ -179,6 +179,9 @@ impl Database {
     }
 
     fn store_identity(&self, table: u32, reserved_to: i64, locks: &LockOwner) -> Result<()> {
+        if self.is_standby() {
+            return Err(Error::database_is_read_only(&self.name()));
+        }
         let _one_at_a_time = self.identities.storing.lock();
         let stored = self.stored_identity(table);
         let outcome = self.system_transaction("IdentityReserve", locks, |ctx| {

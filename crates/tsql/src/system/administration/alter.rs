@@ -6,7 +6,7 @@ use engine::buffer::{DataFileSpecification, FileGrowth};
 use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::{FileSpec, MSDB, Size};
+use engine::instance::{DatabaseState, FileSpec, MSDB, Size};
 use engine::log::{self, LogFileSpec};
 
 use super::super::{Host, SystemContext};
@@ -25,7 +25,7 @@ pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement:
         .map_or_else(|| context.database.name(), |name| name.text.clone());
     let outcome = act(context, host, &name, &statement.action);
     outcome.map_err(|error| match error.number {
-        5011 | 5061 | 5058 => match host.message(&error) {
+        5004 | 5011 | 5052 | 5058 | 5061 | 5063 => match host.message(&error) {
             Ok(()) => Error::new(5069, 16, 1, "ALTER DATABASE statement failed."),
             Err(gone) => gone,
         },
@@ -34,12 +34,13 @@ pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement:
 }
 
 fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &AlterDatabaseAction) -> Result<()> {
-    if context.slot(name).is_none() {
+    let Some(slot) = context.slot(name) else {
         let text = format!(
             "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
         );
         return Err(Error::new(5011, 14, 5, text));
-    }
+    };
+    check_state(&slot.state(), name, action)?;
     match action {
         AlterDatabaseAction::Set { options, termination } => options::set(context, host, name, options, *termination),
         AlterDatabaseAction::ModifyName(new_name) => rename(context, host, name, &new_name.text),
@@ -63,6 +64,37 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         | AlterDatabaseAction::RemoveFilegroup(_)
         | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
         AlterDatabaseAction::Collate(_) => not_supported("COLLATE"),
+    }
+}
+
+/// Whether a database that is being restored may be altered. One that waits for log may not at all; a standby database may change
+/// who uses it and whether it is online, which says nothing in its own files.
+///
+/// # Errors
+/// 5052 while RESTORING; 5063 for options and 5004 for files of a standby database.
+fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) -> Result<()> {
+    match state {
+        DatabaseState::Restoring => {
+            let text = "ALTER DATABASE is not permitted while a database is in the Restoring state.";
+            return Err(Error::new(5052, 16, 1, text));
+        }
+        DatabaseState::Online(database) if database.is_standby() => {}
+        _ => return Ok(()),
+    }
+    let not_writable = |state: u8| {
+        let text =
+            "To use ALTER DATABASE, the database must be in a writable state in which a checkpoint can be executed.";
+        Err(Error::new(5004, 16, state, text))
+    };
+    match action {
+        AlterDatabaseAction::Set { options, .. } if !options.iter().all(|option| options::is_of_use(option)) => {
+            let text = format!("Database '{name}' is in warm standby. A warm-standby database is read-only.");
+            Err(Error::new(5063, 16, 1, text))
+        }
+        AlterDatabaseAction::AddFiles { .. } | AlterDatabaseAction::AddLogFiles(_) => not_writable(1),
+        AlterDatabaseAction::RemoveFile(_) => not_writable(3),
+        AlterDatabaseAction::ModifyFile(_) => not_writable(4),
+        _ => Ok(()),
     }
 }
 

@@ -59,6 +59,11 @@ pub(super) fn set(
     Ok(())
 }
 
+/// Options about who uses a database, and whether anybody: they live outside its files.
+pub(super) fn is_of_use(option: &DatabaseOption) -> bool {
+    ["SINGLE_USER", "RESTRICTED_USER", "MULTI_USER", "OFFLINE", "ONLINE"].contains(&option.name.as_str())
+}
+
 fn refused(name: &str, option: &str) -> Result<()> {
     let text = format!("Option '{option}' cannot be set in database '{name}'.");
     Err(Error::new(5058, 16, 1, text))

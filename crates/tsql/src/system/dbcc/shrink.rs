@@ -68,6 +68,11 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
 
 /// Shrinks one file and says how it is now.
 fn shrink(database: &Arc<Database>, file: &FileEntry, target: u64, host: &mut dyn Host) -> Result<Vec<Value>> {
+    if database.is_standby() {
+        // Its log must stay as the sets have left it.
+        let text = format!("Cannot shrink 'read only' database '{}'.", database.name());
+        return Err(Error::new(7992, 16, 1, text));
+    }
     let env = &database.storage.env;
     let work = env.begin_work(WorkKind::Shrink, &database.name(), 2);
     if file.log {
