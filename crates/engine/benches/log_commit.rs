@@ -54,7 +54,7 @@ fn report(what: &str, unit: &str, mut figures: Vec<f64>) {
     figures.sort_by(f64::total_cmp);
     let (low, high) = (figures[0], figures[figures.len() - 1]);
     println!(
-        "{what:<58} {:>10.1} {unit:<10} ({low:.1} .. {high:.1})",
+        "{what:<58} {:>10.2} {unit:<10} ({low:.2} .. {high:.2})",
         figures[figures.len() / 2]
     );
 }
@@ -303,6 +303,62 @@ fn commits_by_vlf_count(directory: &Path, vlf_count: u64) {
     }
 }
 
+/// 50,000 rows of 5,000 characters as a statement of many rows logs them, one record per page, in a log of 16 VLFs and in one
+/// of many. Neither goes round, so that both write into space never written before. In turns.
+fn bulk_by_vlf_count(directory: &Path, vlf_count: u64) {
+    const RECORDS: u32 = 50_000;
+    let env = environment();
+    let many = directory.join("many.ldf");
+    let few = directory.join("few.ldf");
+    let rounds = ROUNDS as u64 + 1;
+    let few_bytes = rounds * 300 * MB;
+    let logs = [(&few, few_bytes, 0), (&many, MB, vlf_count / 4)].map(|(path, bytes, growths)| {
+        let files = [spec(path.clone(), bytes, MB)];
+        let log = LogManager::create(&env, "bench", &files, ServerVersion::V2012, LogPolicy::native(), 1).unwrap();
+        for megabytes in 2..=growths {
+            log.grow_file(2, megabytes * MB).unwrap();
+        }
+        log
+    });
+    let payload = vec![7; 5_050];
+    let append = |log: &LogManager| {
+        let (start, flushes) = (Instant::now(), log.counters().flushes);
+        let mut chain = TransactionChain::new(TransactionId(1));
+        for _ in 0..RECORDS {
+            log.append(&mut chain, RecordKind::Change, &[&payload], 60).unwrap();
+        }
+        let lsn = log.append(&mut chain, RecordKind::Commit, &[], 0).unwrap();
+        log.flush_to(lsn).unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        log.truncate(lsn);
+        (seconds * 1e3, (log.counters().flushes - flushes) as f64)
+    };
+    let mut figures = [(); 2].map(|()| (Vec::new(), Vec::new()));
+    for _ in 0..rounds {
+        for (log, (times, writes)) in logs.iter().zip(&mut figures) {
+            let (milliseconds, count) = append(log);
+            times.push(milliseconds);
+            writes.push(count);
+        }
+    }
+    let [few_times, many_times] = [0, 1].map(|which: usize| figures[which].0.clone());
+    for (name, (times, writes)) in ["16 VLFs", "many VLFs"].iter().zip(figures) {
+        report(&format!("bulk append of 50,000 rows, {name}"), "ms", times);
+        report(&format!("its writes, {name}"), "", writes);
+    }
+    let ratios = few_times.iter().zip(&many_times).skip(1).map(|(few, many)| many / few);
+    report(
+        &format!("bulk append, {vlf_count} VLFs : 16 VLFs"),
+        "times",
+        ratios.collect(),
+    );
+    drop(logs);
+    for path in [many, few] {
+        engine::log::delete_directory(&OsDisk, &path).unwrap();
+        OsDisk.delete(&path).unwrap();
+    }
+}
+
 /// Start-up of a log grown by 1 MB under the rules of 2005, beside one of as few VLFs as its size gets: by header after header,
 /// by the directory after a clean stop, by the directory with some VLFs entered since, and by all headers in parallel.
 fn many_vlfs(directory: &Path, vlf_count: u64) {
@@ -392,6 +448,9 @@ fn main() {
     }
     if wanted("vlfs") {
         commits_by_vlf_count(&directory, vlf_count());
+    }
+    if wanted("bulk") {
+        bulk_by_vlf_count(&directory, vlf_count());
     }
     if wanted("start") {
         many_vlfs(&directory, vlf_count());

@@ -11,6 +11,7 @@
 //! 0x18  u64  offset of the VLF in the file
 //! 0x20  LSN  (10 bytes) of the growth that made it, 0 when made with the file
 //! 0x2C  u32  ours only: CRC32C of the first 512 bytes, this field as 0
+//! 0x30  LSN  (10 bytes) ours only: where the write began that put this header on disk, 0 when with the header itself
 //! ```
 //!
 //! Signature, parity, format version, sequence and size are published (Bob Ward's inside-the-log demos; a parser project
@@ -27,6 +28,7 @@ use crate::{PAGE_BYTES, SECTOR_BYTES, VLF_HEADER_BYTES};
 
 const SIGNATURE: u8 = 0xAB;
 const CRC_OFFSET: usize = 0x2C;
+const WRITE_START_OFFSET: usize = 0x30;
 
 /// Which use of a VLF its blocks belong to: bits 0xC0 of every sector's first byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -149,6 +151,9 @@ pub struct VlfHeader {
     pub start_offset: u64,
     /// LSN of the growth that made it; [`Lsn::ZERO`] when made with its file.
     pub create_lsn: Lsn,
+    /// Where the log's write began that carried this header: everything before that place was durable before. [`Lsn::ZERO`] =
+    /// with the header itself, so that all earlier VLFs are whole. Formats of SQL Server do not have it.
+    pub write_start: Lsn,
 }
 
 /// Why bytes are no VLF header.
@@ -220,6 +225,7 @@ impl VlfHeader {
             vlf_bytes: span.bytes,
             start_offset: span.offset,
             create_lsn,
+            write_start: Lsn::ZERO,
         }
     }
 
@@ -231,6 +237,7 @@ impl VlfHeader {
             sequence,
             use_count,
             parity: Parity::of_use_count(use_count),
+            write_start: Lsn::ZERO,
             ..self
         }
     }
@@ -248,6 +255,15 @@ impl VlfHeader {
         self.vlf_bytes.saturating_sub(VLF_HEADER_BYTES)
     }
 
+    /// The place before which the log was durable when this header was written: all of the VLFs before it, and some of the
+    /// last ones not if its write began there.
+    pub fn durable_before(&self) -> Lsn {
+        match self.write_start {
+            Lsn::ZERO => Lsn::new(self.sequence.0, 0, 1),
+            start => start,
+        }
+    }
+
     /// The header as the 512 bytes that carry its data. The rest of its 8192 bytes stays zero.
     pub fn encode(&self) -> [u8; SECTOR_BYTES] {
         let mut out = [0; SECTOR_BYTES];
@@ -260,6 +276,7 @@ impl VlfHeader {
         put(&mut out, 0x18, &self.start_offset.to_le_bytes());
         put(&mut out, 0x20, &self.create_lsn.to_bytes());
         if self.format == FormatVersion::Vlflab {
+            put(&mut out, WRITE_START_OFFSET, &self.write_start.to_bytes());
             let crc = crc_without(&out, CRC_OFFSET..CRC_OFFSET + 4);
             put(&mut out, CRC_OFFSET, &crc.to_le_bytes());
         }
@@ -296,6 +313,10 @@ impl VlfHeader {
         {
             return Err(VlfHeaderFault::Size { found: vlf_bytes });
         }
+        let write_start = match format {
+            FormatVersion::Vlflab => Lsn::read(sector, WRITE_START_OFFSET).ok_or(short)?,
+            _ => Lsn::ZERO,
+        };
         Ok(VlfHeader {
             format,
             parity,
@@ -304,6 +325,7 @@ impl VlfHeader {
             vlf_bytes,
             start_offset: u64_at(sector, 0x18).ok_or(short)?,
             create_lsn: Lsn::read(sector, 0x20).ok_or(short)?,
+            write_start,
         })
     }
 
@@ -370,6 +392,17 @@ mod tests {
                 assert_eq!(VlfHeader::decode_at(&header.encode(), 262_144), Ok(header));
             }
         }
+        let joined = VlfHeader {
+            write_start: Lsn::new(20, 480, 1),
+            ..header()
+        };
+        assert_eq!(VlfHeader::decode(&joined.encode()), Ok(joined));
+        assert_eq!(joined.durable_before(), Lsn::new(20, 480, 1));
+        assert_eq!(
+            joined.entered(VlfSequence(22)).durable_before(),
+            Lsn::new(22, 0, 1),
+            "of that use only"
+        );
         let worn = VlfHeader {
             use_count: u32::MAX,
             parity: Parity::Odd,

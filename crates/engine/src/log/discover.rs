@@ -320,7 +320,7 @@ impl Discoverer<'_> {
             .collect();
         for index in witnesses {
             let header = places.read_header(index, opened)?;
-            if header != places.headers[index] {
+            if !is_same_use(&header, &places.headers[index]) {
                 return Ok(false);
             }
         }
@@ -478,7 +478,7 @@ fn follow_log(
     places.known = known;
     places.headers_read += probes;
     for (index, header) in taken {
-        if places.headers[index] != header {
+        if !is_same_use(&places.headers[index], &header) {
             places.headers_read -= 1;
             places.take(index, header);
         }
@@ -518,6 +518,13 @@ fn spans_of(entries: &[Option<Entry>]) -> Option<Vec<VlfSpan>> {
         offset = offset.checked_add(bytes)?;
     }
     Some(spans)
+}
+
+/// Whether two headers say the same but for the write that put them on disk, which the directory does not record: when it was
+/// written, that write was durable.
+fn is_same_use(a: &VlfHeader, b: &VlfHeader) -> bool {
+    let write_start = vlf::Lsn::ZERO;
+    VlfHeader { write_start, ..*a } == VlfHeader { write_start, ..*b }
 }
 
 /// The header a VLF has by the directory.

@@ -30,12 +30,14 @@
 //! | `discover` | finding the VLFs of an existing log |
 //! | `directory`, `follow` | what spares reading a header per VLF |
 //! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
+//! | `end` | where a forward reader stops, and when that is damage |
 //! | `worker` | work in the background |
 
 mod append;
 mod counters;
 mod directory;
 mod discover;
+mod end;
 mod files;
 mod flush;
 mod follow;
@@ -75,13 +77,13 @@ use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use counters::{Counters, add};
 use discover::Discoverer;
-use disk::AlignedBuffer;
+use disk::{AlignedBuffer, DiskError};
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use table::VlfTable;
-use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion};
+use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES};
 
 /// The log of one database.
 pub struct LogManager {
@@ -172,7 +174,7 @@ impl LogManager {
             previous_block_bytes: 0,
             previous_crc: 0,
         })?;
-        log.state.lock().restarted = false;
+        log.state.lock().to_clear = 0;
         Ok(log)
     }
 
@@ -257,19 +259,15 @@ impl LogManager {
     }
 
     /// Opens the log for appending right behind its last good block. What an interrupted write left behind that place is
-    /// overwritten with zeros, so that it can never follow a block written from now on.
+    /// overwritten with zeros, so that it can never follow a block written from now on; VLFs behind it whose headers that write
+    /// had brought to disk are free again.
     ///
     /// # Errors
     /// 9003 when `end` is no place in this log, 9001 when the zeros cannot be written.
     pub fn resume(self: &Arc<Self>, end: EndOfLog) -> Result<()> {
         let invalid = || Error::log_position_invalid(&end.next.to_string(), &self.database);
         let mut state = self.state.lock();
-        let last = state.table.active_sequences().map(|(_, last)| last);
-        let place = state
-            .table
-            .of_sequence(end.next.vlf)
-            .filter(|_| last == Some(end.next.vlf))
-            .ok_or_else(invalid)?;
+        let place = state.table.of_sequence(end.next.vlf).ok_or_else(invalid)?;
         let header = state.table.vlf(place).ok_or_else(invalid)?.header;
         let file = state.table.files.get(&place.file).ok_or_else(invalid)?.handle.clone();
         let block_offset = end.next.offset_in_vlf();
@@ -282,6 +280,8 @@ impl LogManager {
             let written = file.write_durable_at(header.start_offset + block_offset, &zeros);
             written.map_err(|error| self.latch(&error))?;
         }
+        self.leave_what_was_not_written(&mut state, end.next.vlf)
+            .map_err(|error| self.latch(&error))?;
         let tail = Tail {
             place,
             sequence: end.next.vlf,
@@ -307,6 +307,19 @@ impl LogManager {
         if first && self.env.background == Background::Threads {
             worker::start(self)?;
             self.worker.ask(false);
+        }
+        Ok(())
+    }
+
+    /// Frees the VLFs behind the one in which the log ends. Their first blocks are cleared at once, for the next reader meets
+    /// these headers again until the log has entered the VLFs anew.
+    fn leave_what_was_not_written(&self, state: &mut LogState, last: u32) -> std::result::Result<(), DiskError> {
+        while let Some((place, header)) = state.table.take_back_last(last) {
+            let file = state.table.files.get(&place.file).map(|file| file.handle.clone());
+            let zeros = AlignedBuffer::with_len(write::CLEARED_BYTES);
+            file.map_or(Ok(()), |file| {
+                file.write_durable_at(header.start_offset + VLF_HEADER_BYTES, &zeros)
+            })?;
         }
         Ok(())
     }

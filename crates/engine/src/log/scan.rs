@@ -2,42 +2,26 @@
 //!
 //! Records are handed out in place, from a window of the file: read ahead in pieces of 1 MB and across VLF borders (native) or one log block's 60 KB within its VLF (classic).
 //!
-//! **Where the log ends.** Blocks are checked as `vlf::tail` lists it; each must name its predecessor's length and CRC.
-//! When the block at the reader's place in VLF `s` does not fit, the next VLFs decide. They are evidence because writes are
-//! strictly in order: the header of `s + 1` is written after every block of `s` is durable, and the first block of `s + 1`
-//! can be no left-over (the first switch after a restart clears its place).
-//!
-//! | at the reader's place in `s` | `s + 1` entered | first block of `s + 1` | `s + 2` entered | then |
-//! |---|---|---|---|---|
-//! | no block, or torn, and a later write's block behind it | no | - | - | damage: 9004 |
-//! | no block, or torn | no | - | - | the log ends here |
-//! | torn | yes | - | - | damage: 9004 |
-//! | no block, where reading began | yes | - | - | damage: 9004 |
-//! | no block | yes | fits | - | go on in `s + 1` |
-//! | no block | yes | sound, names another predecessor | - | damage: 9004 |
-//! | no block | yes | none, or torn | yes | damage: 9004 |
-//! | no block | yes | none, or torn | no | the log ends at the start of `s + 1` |
-//!
-//! A later write's block: sound, of the same use, at its own place, and the first of its write
-//! ([`vlf::block::FLAG_WRITE_START`]). Such a write began only when everything before it was durable. What an interrupted
-//! write leaves behind its torn block is never first of a write.
+//! **Where the log ends** when a reader finds no block that fits, and when that is damage: [`super::end`].
 //!
 //! Online, whatever lies before the durable end must fit; anything else is damage.
 
 use super::LogManager;
+use super::end::{Evidence, Found, LaterHeader, Reached, Then, judge};
 use super::policy::ScanMode;
 use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
-use super::write::WRITE_BYTES_MAX;
+use super::write::{VLFS_ENTERED_MAX, WRITE_BYTES_MAX};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
+use std::ops::Range;
 use std::sync::Arc;
 use vlf::block::{BlockHeader, FLAG_WRITE_START};
 use vlf::{
-    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VlfHeader, VlfSequence,
-    parse_block_in_place,
+    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VLF_HEADER_BYTES,
+    VlfHeader, VlfSequence, parse_block_in_place,
 };
 
 /// One read of a native scan.
@@ -105,6 +89,8 @@ pub struct LogScan {
     block: Option<CurrentBlock>,
     last: Option<BlockHeader>,
     first_slot: u16,
+    /// The VLF before the reader's, and where in it no block was found any more.
+    left: Option<(Route, Expectations)>,
     end: Option<EndOfLog>,
 }
 
@@ -133,6 +119,7 @@ impl LogManager {
             block: None,
             last: None,
             first_slot: from.slot.max(1),
+            left: None,
             end: None,
         })
     }
@@ -323,56 +310,133 @@ impl LogScan {
         Ok(())
     }
 
-    /// No block fits at the reader's place: goes on to the next VLF, or ends, by the table of the module.
+    /// No block fits at the reader's place: goes on to the next VLF, or ends.
     fn leave_vlf(&mut self, fault: Option<BlockFault>) -> Result<bool> {
-        let sequence = self.expected.sequence.0;
-        let next = sequence.checked_add(1).and_then(|next| self.log.route(next));
-        if let Some(fault) = fault.filter(|fault| self.is_damage(*fault, next.is_some())) {
-            return Err(self.damage(fault));
-        }
-        if let (Some(fault), None, false) = (fault, &next, self.online)
-            && self.is_before_a_later_write()?
-        {
-            return Err(self.damage(fault));
-        }
+        let next = self.next_route(1);
+        let then = match fault {
+            Some(fault) if self.online => self.judge_online(fault),
+            Some(fault) => self.judge(fault, next.is_some())?,
+            None => Then::GoOn,
+        };
+        let next = match (then, next, fault) {
+            (Then::Damage, _, Some(fault)) => return Err(self.damage(fault)),
+            (Then::EndWhereLeft, ..) => {
+                if let Some((route, expected)) = self.left.take() {
+                    (self.route, self.expected) = (route, expected);
+                }
+                None
+            }
+            (Then::EndHere, ..) => None,
+            (_, next, _) => next,
+        };
         let Some(route) = next else {
             self.end = Some(self.here(fault));
             return Ok(false);
         };
-        self.expected = match &self.last {
+        let expected = match &self.last {
             Some(last) => Expectations::first_of_after(&route.header, last),
             None => Expectations::first_of(&route.header),
         };
-        self.route = route;
+        let former = std::mem::replace(&mut self.expected, expected);
+        self.left = Some((std::mem::replace(&mut self.route, route), former));
         self.first_slot = 1;
         Ok(true)
     }
 
-    /// The table of the module; `next` = the VLF after the reader's was entered.
-    fn is_damage(&self, fault: BlockFault, next: bool) -> bool {
+    /// The VLF that was entered so many VLFs after the reader's.
+    fn next_route(&self, distance: u32) -> Option<Route> {
+        let sequence = self.expected.sequence.0.checked_add(distance)?;
+        self.log.route(sequence)
+    }
+
+    /// The reader stands at the first block of a VLF, having read blocks of the VLF before.
+    fn entered_here(&self) -> bool {
         let VlfSequence(sequence) = self.expected.sequence;
+        self.expected.block == FIRST_BLOCK && self.last.is_some_and(|last| last.lsn.vlf != sequence)
+    }
+
+    /// What is durable must fit.
+    fn judge_online(&self, fault: BlockFault) -> Then {
         let torn = fault.verdict(false) != TailVerdict::EndOfLog;
-        let entered_here = self.expected.block == FIRST_BLOCK && self.last.is_some_and(|last| last.lsn.vlf != sequence);
-        let began_here = self.last.is_none();
-        match self.online {
-            // A reader may have begun in the unused rest of a VLF that the log has left since.
-            true => torn || entered_here || self.log.durable().sequence() == sequence,
-            false if entered_here => next || fault.is_link_fault(),
-            false => next && (torn || began_here),
+        // A reader may have begun in the unused rest of a VLF that the log has left since.
+        let is_lost = torn || self.entered_here() || self.log.durable().sequence() == self.expected.sequence.0;
+        if is_lost { Then::Damage } else { Then::GoOn }
+    }
+
+    /// What the reader does, by the tables of [`super::end`].
+    fn judge(&self, fault: BlockFault, next_entered: bool) -> Result<Then> {
+        let found = match fault.verdict(false) {
+            TailVerdict::EndOfLog if fault.is_link_fault() => Found::OtherPredecessor,
+            TailVerdict::EndOfLog => Found::NoBlock,
+            _ => Found::Torn,
+        };
+        let reached = match (self.last.is_none(), self.entered_here()) {
+            (true, _) => Reached::Began,
+            (false, false) => Reached::Inside,
+            (false, true) if self.route.header.durable_before().vlf == self.expected.sequence.0 => {
+                Reached::FirstOfOwnWrite
+            }
+            (false, true) => Reached::FirstOfJoinedWrite,
+        };
+        let then = judge(Evidence {
+            found,
+            reached,
+            later_header: self.later_header(),
+            next_entered,
+        });
+        match then {
+            Then::EndHere | Then::EndWhereLeft if self.is_before_a_later_write()? => Ok(Then::Damage),
+            then => Ok(then),
         }
     }
 
-    /// Whether a block behind the reader's place, within reach of the write that lies here, is the first of a later write.
+    /// Whether the headers of the next VLFs show that a later write began behind the reader's place.
+    fn later_header(&self) -> LaterHeader {
+        let place = Lsn::new(self.expected.sequence.0, self.expected.block, 1);
+        let headers = (1..=VLFS_ENTERED_MAX as u32 + 1).map_while(|distance| self.next_route(distance));
+        let starts = headers.map(|route| route.header.durable_before());
+        let mut shown = LaterHeader::None;
+        for start in starts.filter(|start| *start > place) {
+            if start.vlf == place.vlf {
+                return LaterHeader::Here;
+            }
+            shown = LaterHeader::Beyond;
+        }
+        shown
+    }
+
+    /// Whether a block behind the reader's place, within reach of the write that lies here, is the first of a later write. The
+    /// write may go on in the next VLFs, as far as they lie next in the file too.
     fn is_before_a_later_write(&self) -> Result<bool> {
-        let (place, route) = (self.file_offset(), &self.route);
-        let start = place / READ_UNIT * READ_UNIT;
-        let end = (place + REACH_OF_A_WRITE).next_multiple_of(READ_UNIT);
-        let len = usize::try_from(end.min(route.header.span().end()).saturating_sub(start)).unwrap_or(0);
+        let (mut route, mut expected) = (self.route.clone(), self.expected);
+        let (mut place, mut skipped) = (self.file_offset(), SECTOR_BYTES as u64);
+        let reach_end = place + REACH_OF_A_WRITE;
+        for distance in 1.. {
+            if self.has_write_start(&route, &expected, place..reach_end, skipped)? {
+                return Ok(true);
+            }
+            let end = route.header.span().end();
+            let is_near = |next: &Route| next.file_id == route.file_id && next.header.start_offset == end;
+            let Some(next) = self.next_route(distance).filter(|_| end < reach_end).filter(is_near) else {
+                break;
+            };
+            (expected, place, skipped) = (Expectations::first_of(&next.header), end + VLF_HEADER_BYTES, 0);
+            route = next;
+        }
+        Ok(false)
+    }
+
+    /// Whether a block in `range` of a VLF is the first of its write; `expected` is for its start, of which `skipped` bytes are
+    /// passed over.
+    fn has_write_start(&self, route: &Route, expected: &Expectations, range: Range<u64>, skipped: u64) -> Result<bool> {
+        let start = range.start / READ_UNIT * READ_UNIT;
+        let end = range.end.next_multiple_of(READ_UNIT).min(route.header.span().end());
+        let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         let mut buffer = AlignedBuffer::with_len(len);
         self.log.read_for_scan(&*route.file, start, &mut buffer)?;
-        let first = usize::try_from(place - start).unwrap_or(len) + SECTOR_BYTES;
+        let first = usize::try_from(range.start + skipped - start).unwrap_or(len);
         Ok((first..len).step_by(SECTOR_BYTES).any(|offset| {
-            let expected = self.expected.skip((start + offset as u64) - place);
+            let expected = expected.skip((start + offset as u64) - range.start);
             parse_block_in_place(&mut buffer[offset..], &expected)
                 .is_ok_and(|block| block.header().flags & FLAG_WRITE_START != 0)
         }))

@@ -19,6 +19,7 @@ use super::directory::DirectoryState;
 use super::policy::LogPolicy;
 use super::record::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, RecordHeader};
 use super::table::{VlfPlace, VlfTable};
+use super::write::VLFS_ENTERED_MAX;
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -53,7 +54,7 @@ pub(crate) struct QueuedBlock {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EnteredVlf {
     pub(crate) header: VlfHeader,
-    /// The place of its first block must be cleared first: it is the first VLF entered since a restart, and what an
+    /// The place of its first block must be cleared first: it is among the first VLFs entered since a restart, and what an
     /// interrupted write has left there may carry the very same sequence and parity.
     pub(crate) clear_first: bool,
 }
@@ -175,8 +176,9 @@ pub(crate) struct LogState {
     pub(crate) warming_due: bool,
     sealed_since_warming: u64,
     pub(crate) warming: Option<WarmChunk>,
-    /// No VLF was entered since the log was opened.
-    pub(crate) restarted: bool,
+    /// How many of the VLFs to be entered next an interrupted write before the last restart may have reached. What it has left
+    /// in the n-th of them carries the sequence that the n-th VLF entered since gets, and no later one.
+    pub(crate) to_clear: usize,
     pub(crate) reserved_bytes: u64,
     largest_undo_bytes: u64,
     pub(crate) reuse_wait: &'static str,
@@ -204,7 +206,7 @@ impl LogState {
             warming_due: false,
             sealed_since_warming: 0,
             warming: None,
-            restarted: true,
+            to_clear: VLFS_ENTERED_MAX,
             reserved_bytes: 0,
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
@@ -378,6 +380,8 @@ impl LogState {
         let header = self.table.enter(place, sequence).ok_or(Obstacle::NoSpace)?;
         self.directory.note_entered(place, former);
         let file = self.table.files.get(&place.file).ok_or(Obstacle::NoSpace)?;
+        let clear_first = self.to_clear > 0;
+        self.to_clear = self.to_clear.saturating_sub(1);
         self.tail = Some(Tail {
             place,
             sequence,
@@ -388,10 +392,7 @@ impl LogState {
             block_offset: VLF_HEADER_BYTES,
             previous_block_bytes,
             open: None,
-            entered: Some(EnteredVlf {
-                header,
-                clear_first: std::mem::take(&mut self.restarted),
-            }),
+            entered: Some(EnteredVlf { header, clear_first }),
         });
         self.growth_due = self.table.free_count() == 0;
         Ok(())

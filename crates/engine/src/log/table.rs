@@ -39,6 +39,15 @@ pub(crate) struct Vlf {
     pub(crate) written_bytes: u64,
 }
 
+impl Vlf {
+    /// Its header reached the disk with a write that was interrupted before it: the use counts, so that the next one has
+    /// another parity, and the sequence does not.
+    fn forget_use(&mut self) {
+        self.header.sequence = VlfSequence::UNUSED;
+        self.header.write_start = Lsn::ZERO;
+    }
+}
+
 /// How a file grows by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileGrowth {
@@ -99,6 +108,9 @@ impl VlfTable {
 
     /// The files of an existing log. Every used VLF from the sequence `needed` on counts as active, as far back as sequences
     /// run without a gap; recovery then truncates. Fails with the sequence that two VLFs share.
+    ///
+    /// VLFs behind a gap that the log's last write has left, by losing the header of one VLF and not of the next, were not
+    /// entered: they are free, as if never used under that sequence.
     pub(crate) fn opened(files: BTreeMap<u16, LogFile>, needed: u32) -> Result<VlfTable, u32> {
         let mut table = VlfTable {
             files,
@@ -113,8 +125,19 @@ impl VlfTable {
         if let Some(pair) = used.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(pair[0].0);
         }
-        let gap = used.windows(2).rposition(|pair| pair[0].0 + 1 != pair[1].0);
-        let used = used.split_off(gap.map_or(0, |gap| gap + 1));
+        let gap = |used: &[(u32, VlfPlace)]| used.windows(2).rposition(|pair| pair[0].0 + 1 != pair[1].0);
+        while let Some(at) = gap(&used) {
+            let behind = used.split_off(at + 1);
+            let last = behind.last().and_then(|(_, place)| table.vlf(*place));
+            let lost = Lsn::new(used[at].0.saturating_add(1), 0, 1);
+            if last.is_none_or(|last| last.header.durable_before() > lost) {
+                used = behind;
+                break;
+            }
+            for (_, place) in behind {
+                table.vlf_mut(place).into_iter().for_each(Vlf::forget_use);
+            }
+        }
         table.free_body_bytes = table.vlfs().map(|vlf| vlf.header.body_bytes()).sum();
         for &(sequence, place) in &used {
             table.take_active(place, sequence);
@@ -229,6 +252,22 @@ impl VlfTable {
             freed += 1;
         }
         freed
+    }
+
+    /// Frees the last active VLF, if its sequence is above `sequence`: the write that was to enter it was interrupted. Answers
+    /// its place and its header as found.
+    pub(crate) fn take_back_last(&mut self, sequence: u32) -> Option<(VlfPlace, VlfHeader)> {
+        let (_, last) = self.active_sequences().filter(|(_, last)| *last > sequence)?;
+        let place = self.of_sequence(last)?;
+        self.active.pop_back();
+        let vlf = self.vlf_mut(place)?;
+        let header = vlf.header;
+        vlf.active = false;
+        vlf.forget_use();
+        self.active_bytes -= header.vlf_bytes;
+        self.free_body_bytes += header.body_bytes();
+        self.free.insert(place);
+        Some((place, header))
     }
 
     /// The active VLF of a sequence.

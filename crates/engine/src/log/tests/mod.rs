@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 //! Tests of the log as its users see it, on a simulated disk unless said otherwise.
 
+mod borders;
 mod concurrency;
 mod directory;
 mod faults;
