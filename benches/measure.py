@@ -84,7 +84,7 @@ def build():
 
 def wanted_rows(names):
     """The rows to measure, in the order of ROWS, and the workloads of the row of peers."""
-    workloads = [name for name in names if name in peers_rows.WORKLOADS]
+    workloads = [name for name in peers_rows.WORKLOADS if name in names]
     wanted = [row for name, row in ROWS.items() if not names or name in names or (name == "peers" and workloads)]
     return wanted, list(peers_rows.WORKLOADS) if not workloads or "peers" in names else workloads
 

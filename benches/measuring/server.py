@@ -23,6 +23,8 @@ def ticks(stat):
 class Server(Vlflab):
     """One server and its folder."""
 
+    stopped = True
+
     def number(self, query, database="master"):
         return number_in(self.run(f"set nocount on {query}", database))
 
@@ -89,7 +91,8 @@ def serving(bench, folder, sql_version="2012"):
 
 
 def remember(bench, server):
-    if not server.stopped:
+    """Keeps the memory of a server that runs; one that has ended, of itself or by an interruption, has none to show."""
+    if not server.stopped and server.process.poll() is None:
         bench.remember_memory(server.resident_mb_max())
 
 

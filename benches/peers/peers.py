@@ -253,6 +253,11 @@ class MariaDb:
         self.process.terminate()
         self.process.wait(600)
 
+    def kill(self):
+        """As a crash would: SIGKILL."""
+        self.process.kill()
+        self.process.wait(60)
+
     def run(self, script):
         return output_of(["mariadb", *self.login(), "-N", "-B", "peers"], input=script)
 

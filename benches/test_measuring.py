@@ -1,0 +1,72 @@
+"""How figures are judged and drawn, on made-up figures: python3 -m unittest discover -s benches."""
+
+import unittest
+import xml.etree.ElementTree as xml
+
+import measure
+from measuring import draw, growth, log_rows, peers_rows, restart, vlfs
+from measuring.bench import Found, judge_memory
+
+
+def verdicts(row, series, **facts):
+    return [line.met for line in row.judge(Found(series, facts))]
+
+
+class Judging(unittest.TestCase):
+    def test_a_ratio_at_its_goal_is_met_and_one_above_is_not(self):
+        series = {"INSERT 16": [1.0, 1.1, 1.2], "INSERT 64": [1.1, 1.155, 1.3], "DELETE 16": [1.0], "DELETE 64": [1.06]}
+        self.assertEqual(verdicts(vlfs.ROW, series, vlfs=64), [True, False])
+
+    def test_a_start_may_take_50_ms_more(self):
+        for seconds, met in ((0.249, True), (0.251, False)):
+            series = {"start-up 16": [0.2], "start-up 64": [seconds]}
+            self.assertEqual(verdicts(vlfs.ROW, series, vlfs=64), [met])
+
+    def test_an_interrupted_row_shows_what_it_has(self):
+        self.assertEqual(verdicts(vlfs.ROW, {"INSERT 16": [1.0]}, vlfs=64), [])
+        for row in measure.ROWS.values():
+            self.assertEqual(row.judge(Found()), [], row.name)
+
+    def test_latency_may_double_while_the_log_grows(self):
+        series = {"p50_us growing": [1], "p50_us grown before": [1], "growths": [9], "p999_us grown before": [100.0]}
+        for tail, met in ((200.0, True), (201.0, False)):
+            found = {**series, "p999_us growing": [tail]}
+            self.assertEqual(verdicts(growth.ROW, found, growth_mb=32, commits=40_000), [met])
+
+    def test_the_best_peer_is_the_measure(self):
+        series = {f"wide-insert seconds {name}": [seconds] for name, seconds in (("vlflab", 1), ("mariadb", 1.4), ("sqlite", 9))}
+        self.assertEqual(verdicts(peers_rows.ROW, series, workloads=["wide-insert"]), [False])
+        series["wide-insert seconds mariadb"] = [1.5]
+        self.assertEqual(verdicts(peers_rows.ROW, series, workloads=["wide-insert"]), [True])
+
+    def test_a_load_may_be_bound_by_the_processor_instead_of_the_disk(self):
+        series = {"log MB/s": [100], "cores busy": [1], "disk MB/s, 1 in flight": [900], "disk MB/s, 8 in flight": [1000]}
+        for busiest, met in ((0.2, False), (0.99, True)):
+            self.assertEqual(verdicts(log_rows.LOG_WRITE, {**series, "busiest thread, cores": [busiest]}), [met])
+
+    def test_a_restart_without_its_peer_is_not_judged_against_it(self):
+        series = {f"first query s, {restart.SHIPPED}": [0.4], f"recovered s, {restart.SHIPPED}": [0.5]}
+        self.assertEqual(verdicts(restart.ROW, series, log_bytes=1, postgresql="not installed"), [True, None])
+        series["postgresql redo s"], series["postgresql first query s"] = [0.9], [1.2]
+        self.assertEqual(verdicts(restart.ROW, series, log_bytes=1, postgresql_wal_bytes=1), [True, False])
+
+    def test_the_row_with_the_most_memory_decides(self):
+        self.assertEqual([line.met for line in judge_memory({"a": 10, "b": 4_296})], [True])
+        self.assertEqual([line.met for line in judge_memory({"a": 4_297, "b": 10})], [False])
+
+
+class Drawing(unittest.TestCase):
+    def test_every_measured_panel_is_drawn_as_well_formed_svg(self):
+        series = {"commit us by clients": [[1, 115.0], [64, 21.0]], "first query ms by VLFs": [[16, 95.0], [126_399, 99.0]]}
+        machine = {"cpu": "a & b", "cpus": 2, "date": "2026-01-01 00:00", "load_at_start": 0.1}
+        results = {"machine": machine, "quick": False, "rows": {"scaling": {"series": series}}}
+        lines = xml.fromstring(draw.chart(results)).findall(".//{http://www.w3.org/2000/svg}polyline")
+        self.assertEqual(len(lines), 2)
+
+    def test_the_cost_axis_shows_two_decades_at_least(self):
+        self.assertEqual(draw.decades([95.0, 99.0], 2), (1, 3))
+        self.assertEqual(draw.decades([1.0, 1000.0], 2), (0, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
