@@ -9,10 +9,10 @@
 //! names both for watching instant initialization).
 
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ThreadId;
 
 /// Tells of zeroing, and of the steps of backup and restore.
 pub const TRACE_FILE_WORK: u16 = 3004;
@@ -168,12 +168,16 @@ struct TraceFlags {
     sessions: BTreeMap<u16, BTreeSet<u16>>,
 }
 
+thread_local! {
+    /// The session whose request this thread serves. A thread serves one instance at a time.
+    static SERVED: Cell<Option<u16>> = const { Cell::new(None) };
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Activity {
     next_number: AtomicU64,
     works: Mutex<Vec<Arc<Work>>>,
-    requests: Mutex<HashMap<ThreadId, u16>>,
     traces: Mutex<TraceFlags>,
     has_traces: AtomicBool,
 }
@@ -181,17 +185,17 @@ pub struct Activity {
 impl Activity {
     /// This thread serves a request of `session` from now on.
     pub fn begin_request(&self, session: u16) {
-        self.requests.lock().insert(std::thread::current().id(), session);
+        SERVED.set(Some(session));
     }
 
     /// This thread serves nobody any more.
     pub fn end_request(&self) {
-        self.requests.lock().remove(&std::thread::current().id());
+        SERVED.set(None);
     }
 
     /// The session that this thread serves.
     pub fn session(&self) -> Option<u16> {
-        self.requests.lock().get(&std::thread::current().id()).copied()
+        SERVED.get()
     }
 
     /// Begins work of this thread's session, of `total` steps, bytes or whatever the work counts; 0 = not known yet.

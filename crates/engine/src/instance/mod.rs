@@ -29,7 +29,7 @@ pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use registry::{DatabaseSlot, DatabaseState};
-pub use sessions::SessionInformation;
+pub use sessions::{SessionDescription, SessionInformation};
 
 use crate::buffer::BufferPool;
 use crate::catalog::{CatalogObject, ObjectDefinition};

@@ -1,9 +1,11 @@
 //! The sessions of an instance: who they are, what they are doing, and how they are told to stop.
 //!
-//! A session describes itself here whenever a request begins or ends; the views of sessions and requests read it.
+//! A session describes itself whenever a request begins or ends; the views of sessions and requests read it. Each description
+//! has a mutex of its own, so that short requests of many sessions do not meet here.
 
 use super::Instance;
 use crate::seams::DateTimeTicks;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,12 +46,23 @@ pub struct SessionInformation {
     pub row_count: i64,
 }
 
+/// What a session tells of itself, shared with those who list sessions.
+#[derive(Clone, Debug)]
+pub struct SessionDescription(Arc<Mutex<SessionInformation>>);
+
+impl SessionDescription {
+    /// Tells what the session is doing now.
+    pub fn tell(&self, describe: impl FnOnce(&mut SessionInformation)) {
+        describe(&mut self.0.lock());
+    }
+}
+
 /// A session's entry.
 pub(super) struct OpenSession {
     pub(super) cancel: Arc<AtomicBool>,
     ended: Arc<AtomicBool>,
     on_end: Option<Arc<SessionEndHook>>,
-    information: SessionInformation,
+    description: SessionDescription,
 }
 
 /// Called when another session ends a session.
@@ -70,7 +83,7 @@ impl OpenSession {
             cancel,
             ended: Arc::default(),
             on_end: None,
-            information,
+            description: SessionDescription(Arc::new(Mutex::new(information))),
         }
     }
 }
@@ -81,15 +94,14 @@ impl Instance {
         self.sessions
             .lock()
             .values()
-            .map(|session| session.information.clone())
+            .map(|session| session.description.0.lock().clone())
             .collect()
     }
 
-    /// A session tells what it is doing now.
-    pub fn describe_session(&self, id: u16, describe: impl FnOnce(&mut SessionInformation)) {
-        if let Some(session) = self.sessions.lock().get_mut(&id) {
-            describe(&mut session.information);
-        }
+    /// Where a session tells what it is doing; `None` when there is no such session.
+    pub fn session_description(&self, id: u16) -> Option<SessionDescription> {
+        let sessions = self.sessions.lock();
+        sessions.get(&id).map(|session| session.description.clone())
     }
 
     /// Ends a session for good (KILL, ROLLBACK IMMEDIATE): what it is doing is cancelled, and it must close its connection.

@@ -1,5 +1,6 @@
 //! The shared side: queues per resource, granting, waiting, cycles.
 
+use super::hasher::LockMap;
 use super::{Mode, Resource};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
@@ -77,7 +78,7 @@ impl Queue {
     }
 }
 
-type Shard = HashMap<Resource, Queue>;
+type Shard = LockMap<Resource, Queue>;
 
 /// One line of `sys.dm_tran_locks`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl LockManager {
     /// No locks at all.
     pub fn new() -> LockManager {
         LockManager {
-            shards: (0..SHARDS).map(|_| Mutex::new(Shard::new())).collect(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
         }
     }
 

@@ -12,6 +12,7 @@
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
 
+mod hasher;
 mod manager;
 mod mode;
 mod owner;

@@ -1,12 +1,12 @@
 //! One transaction's side: what it holds, how it waits, when its row locks become one table lock.
 
+use super::hasher::LockMap;
 use super::manager::{Answer, Price, Verdict, Waiter};
 use super::{LockManager, Mode, Resource};
 use crate::error::{Error, Result};
 use crate::seams::Clock;
 use crate::waits::{WaitStatistics, WaitType};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI8, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -32,8 +32,8 @@ pub struct LockOwner {
 
 #[derive(Default)]
 pub(super) struct Held {
-    pub(super) modes: HashMap<Resource, Mode>,
-    pub(super) rows_by_object: HashMap<(u16, u32), RowLocks>,
+    pub(super) modes: LockMap<Resource, Mode>,
+    pub(super) rows_by_object: LockMap<(u16, u32), RowLocks>,
 }
 
 #[derive(Default)]

@@ -267,6 +267,21 @@ impl<'a> PageRef<'a> {
         (0..self.slot_count()).find(empty).unwrap_or(self.slot_count())
     }
 
+    /// Copies the header, the slot array and the rows of some slots to their places in `copy`; false when a slot has no row.
+    pub fn copy_rows_to(self, slots: std::ops::Range<u16>, copy: &mut PageBytes) -> bool {
+        let slots_from = PAGE_BYTES.saturating_sub(2 * usize::from(self.slot_count()));
+        copy[..HEADER_BYTES].copy_from_slice(&self.bytes[..HEADER_BYTES]);
+        copy[slots_from..].copy_from_slice(&self.bytes[slots_from..]);
+        for slot in slots {
+            let Ok(Some((start, row_bytes))) = self.locate(slot) else {
+                return false;
+            };
+            let range = start - PREFIX_BYTES..start + row_bytes;
+            copy[range.clone()].copy_from_slice(&self.bytes[range]);
+        }
+        true
+    }
+
     /// Appends what [`super::PageOperation::Image`] carries: header and rows, then the slot array.
     pub fn image_into(self, image: &mut Vec<u8>) {
         let rows_end = usize::from(self.free_offset()).min(PAGE_BYTES);

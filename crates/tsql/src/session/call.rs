@@ -1,6 +1,7 @@
 //! Calls by the client: parametrised batches, procedures by name, prepared statements.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use engine::error::Error;
 use engine::types::{SqlType, Value};
@@ -70,9 +71,15 @@ impl Session {
     }
 
     /// An executor of an empty batch, from which a call is made.
-    fn caller<'s>(&'s self, sink: &'s mut dyn ResultSink) -> Result<Executor<'s>, Box<Failure>> {
-        let empty = compile("", true, VariableScope::default())?;
-        Ok(Executor::new(&self.state, sink, std::rc::Rc::new(empty)))
+    fn caller<'s>(&'s mut self, sink: &'s mut dyn ResultSink) -> Result<Executor<'s>, Box<Failure>> {
+        let empty = match &self.empty {
+            Some(empty) => empty.clone(),
+            None => {
+                let empty = Rc::new(compile("", true, VariableScope::default())?);
+                self.empty.insert(empty).clone()
+            }
+        };
+        Ok(Executor::new(&self.state, sink, empty))
     }
 
     fn end_call(

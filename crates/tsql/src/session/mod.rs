@@ -45,6 +45,8 @@ pub struct Session {
     state: Box<SessionState>,
     batches: BatchCache,
     prepared: PreparedStatements,
+    /// An empty batch, from which calls by the client are made.
+    empty: Option<Rc<CompiledBatch>>,
     /// Set when another session has ended this one.
     ended: Arc<AtomicBool>,
 }
@@ -70,7 +72,7 @@ impl Session {
         }
         let ended = instance.ended_flag(engine.id);
         let state = Box::new(SessionState::new(instance, login, engine, database));
-        state.instance.describe_session(state.id, |session| {
+        state.describe(|session| {
             session.login.clone_from(&state.login.login);
             session.host.clone_from(&state.login.host);
             session.application.clone_from(&state.login.application);
@@ -81,6 +83,7 @@ impl Session {
             state,
             batches: BatchCache::default(),
             prepared: PreparedStatements::default(),
+            empty: None,
             ended,
         })
     }

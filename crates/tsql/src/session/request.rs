@@ -21,7 +21,7 @@ impl Session {
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database().id;
         self.state.instance.env.activity.begin_request(self.state.id);
-        self.state.instance.describe_session(self.state.id, |session| {
+        self.state.describe(|session| {
             session.running = true;
             session.database_id = database_id;
             if *session.text != *text {
@@ -38,7 +38,7 @@ impl Session {
         let command = statements
             .first()
             .map_or("AWAITING COMMAND", |statement| command_of(&statement.kind));
-        self.state.instance.describe_session(self.state.id, |session| {
+        self.state.describe(|session| {
             if session.command != command {
                 command.clone_into(&mut session.command);
             }
@@ -95,7 +95,7 @@ impl Session {
         let ended = state.instance.env.clock.wall_ticks();
         let (database_id, row_count) = (state.database().id, state.row_count());
         let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);
-        state.instance.describe_session(state.id, |session| {
+        state.describe(|session| {
             session.running = false;
             session.request_ended = ended;
             session.database_id = database_id;

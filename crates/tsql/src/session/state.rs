@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::catalog::CatalogObject;
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::{Instance, TEMPDB};
+use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
 
@@ -24,6 +24,13 @@ use crate::statements::{Callable, Cursor};
 /// Procedures and parametrised texts that a session keeps; beyond that all are forgotten at once.
 const CALLABLES_MAX: usize = 256;
 
+/// Procedures and parametrised texts by their text; those of one text with their declarations.
+#[derive(Default)]
+struct Callables {
+    by_text: HashMap<String, Vec<(String, Rc<Callable>)>>,
+    count: usize,
+}
+
 /// A session's memory.
 pub struct SessionState {
     /// The instance.
@@ -34,6 +41,8 @@ pub struct SessionState {
     pub id: u16,
     /// The engine's session: locks and transaction.
     pub engine: RefCell<engine::session::Session>,
+    /// Where it tells others what it is doing.
+    pub(super) description: Option<SessionDescription>,
     /// The session's locks, which scans hold on to.
     pub locks: Arc<LockOwner>,
     cancel: Arc<AtomicBool>,
@@ -57,8 +66,8 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
-    /// Procedures and parametrised texts, by declarations and text.
-    callables: RefCell<HashMap<(String, String), Rc<Callable>>>,
+    /// Procedures and parametrised texts.
+    callables: RefCell<Callables>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
 }
@@ -74,6 +83,7 @@ impl SessionState {
         let clock = instance.env.clock.clone();
         SessionState {
             id: engine.id,
+            description: instance.session_description(engine.id),
             locks: engine.locks().clone(),
             cancel: engine.cancel_flag(),
             engine: RefCell::new(engine),
@@ -184,26 +194,36 @@ impl SessionState {
 
     /// A procedure or parametrised text that was called before.
     pub fn callable(&self, declarations: &str, text: &str) -> Option<Rc<Callable>> {
-        self.callables
-            .borrow()
-            .get(&(declarations.to_owned(), text.to_owned()))
-            .cloned()
+        let callables = self.callables.borrow();
+        let mut found = callables.by_text.get(text)?.iter();
+        found
+            .find(|(declared, _)| declared == declarations)
+            .map(|(_, callable)| callable.clone())
     }
 
     /// Keeps a procedure or parametrised text.
     pub fn keep_callable(&self, declarations: &str, text: &str, callable: Callable) -> Rc<Callable> {
         let callable = Rc::new(callable);
         let mut callables = self.callables.borrow_mut();
-        if callables.len() >= CALLABLES_MAX {
-            callables.clear();
+        if callables.count >= CALLABLES_MAX {
+            *callables = Callables::default();
         }
-        callables.insert((declarations.to_owned(), text.to_owned()), callable.clone());
+        callables.count += 1;
+        let of_text = callables.by_text.entry(text.to_owned()).or_default();
+        of_text.push((declarations.to_owned(), callable.clone()));
         callable
     }
 
     /// An object by its name as a string, such as `N'dbo.charge'`.
     pub fn find_object_by_text(&self, text: &str) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
         self.find_object(&parse_name(text)?).ok().flatten()
+    }
+
+    /// Tells others what the session is doing.
+    pub(super) fn describe(&self, describe: impl FnOnce(&mut SessionInformation)) {
+        if let Some(description) = &self.description {
+            description.tell(describe);
+        }
     }
 
     /// The session's SET options.

@@ -1,5 +1,5 @@
-//! Scanning a range of a tree in key order, either way, leaf by leaf: each leaf is copied under its latch once, its rows are
-//! then read without it.
+//! Scanning a range of a tree in key order, either way, leaf by leaf: what lies in the range is found and copied under the
+//! leaf's latch once, the rows are then read without it.
 //!
 //! Between two leaves no latch is held. Going right is safe as it is: what a split moves right of a leaf already copied was
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
@@ -10,10 +10,14 @@ use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, left_neighbour, parse};
 use crate::buffer::DatabaseStorage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::page::{PAGE_BYTES, PageId, PageRef};
-use std::ops::Bound;
+use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
+use std::cell::Cell;
+use std::ops::{Bound, Deref, DerefMut, Range};
+
+/// Up to so many rows are copied one by one; more of them cost more than the whole leaf.
+const ROWS_APART_MAX: usize = 8;
 
 /// The rows of one leaf that lie in the range, copied.
 #[derive(Default)]
@@ -58,6 +62,7 @@ impl TreeBatch {
 
     fn push(&mut self, key: &[u8], payload: &[u8]) {
         let start = self.bytes.len() as u32;
+        self.bytes.reserve(key.len() + payload.len());
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(payload);
         let payload_at = start + key.len() as u32;
@@ -83,7 +88,54 @@ pub struct TreeScan<'s> {
     stop_before: PageId,
     /// Leaves that somebody may be changing are noted here and not read, each with the leaf it had to its right.
     put_aside: Option<Vec<(PageId, PageId)>>,
-    copy: Box<[u8; PAGE_BYTES]>,
+    copy: LeafCopy,
+}
+
+thread_local! {
+    /// The copy of this thread's last scan: a search for one row need not clear and allocate a page of memory.
+    static SPARE_COPY: Cell<Option<Box<PageBytes>>> = const { Cell::new(None) };
+}
+
+/// A leaf's header, slots, and at least those of its rows that lie in the range, at their places. The rest is of no meaning.
+struct LeafCopy(Option<Box<PageBytes>>);
+
+impl LeafCopy {
+    fn new() -> LeafCopy {
+        let spare = SPARE_COPY.take();
+        LeafCopy(Some(spare.unwrap_or_else(|| Box::new([0; PAGE_BYTES]))))
+    }
+}
+
+impl Drop for LeafCopy {
+    fn drop(&mut self) {
+        // A thread that is ending has no place for it any more.
+        let _ = SPARE_COPY.try_with(|spare| spare.set(self.0.take()));
+    }
+}
+
+impl Deref for LeafCopy {
+    type Target = PageBytes;
+
+    fn deref(&self) -> &PageBytes {
+        self.0.as_deref().expect("taken when dropped only")
+    }
+}
+
+impl DerefMut for LeafCopy {
+    fn deref_mut(&mut self) -> &mut PageBytes {
+        self.0.as_deref_mut().expect("taken when dropped only")
+    }
+}
+
+/// A leaf that was copied.
+struct Copied {
+    id: PageId,
+    /// All on it is committed.
+    is_settled: bool,
+    /// The slots that lie in the range.
+    slots: Range<u16>,
+    /// The scan's last key lies on it or before it.
+    is_past_end: bool,
 }
 
 /// Where the next leaf comes from.
@@ -154,7 +206,7 @@ impl Tree {
             step: Step::Begin,
             stop_before: PageId::NONE,
             put_aside: None,
-            copy: Box::new([0; PAGE_BYTES]),
+            copy: LeafCopy::new(),
         }
     }
 }
@@ -198,40 +250,30 @@ impl TreeScan<'_> {
     pub fn next_page(&mut self, batch: &mut TreeBatch) -> Result<bool> {
         batch.bytes.clear();
         batch.rows.clear();
-        let Some((id, is_settled)) = self.copy_next_leaf()? else {
+        let Some(leaf) = self.copy_next_leaf()? else {
             return Ok(false);
         };
+        let (id, is_past_end) = (leaf.id, leaf.is_past_end);
         let view = PageRef::new(&self.copy);
         let is_settled = match self.mode {
             ReadMode::Uncommitted => true,
-            ReadMode::Committed => is_settled,
+            ReadMode::Committed => leaf.is_settled,
             ReadMode::Locked(_) => false,
         };
         if !is_settled && let Some(put_aside) = &mut self.put_aside {
-            let last = view.slot_count().checked_sub(1);
-            let last_key = last.map(|slot| key_at(self.storage, view, id, slot)).transpose()?;
-            let is_past_end = last_key.is_some_and(|key| !is_within_upper(key, &self.upper));
             let next = view.next();
             put_aside.push((id, next));
             self.step = self.step_right(next, is_past_end);
             return Ok(true);
         }
-        let mut is_past_end = false;
-        for index in 0..view.slot_count() {
+        for index in 0..leaf.slots.end - leaf.slots.start {
             let slot = if self.is_backward {
-                view.slot_count() - 1 - index
+                leaf.slots.end - 1 - index
             } else {
-                index
+                leaf.slots.start + index
             };
-            let Some(row) = view.row(slot) else {
-                return Err(damaged(self.storage, id, "a tree page has an empty slot"));
-            };
+            let row = view.row(slot).ok_or_else(|| empty_slot(self.storage, id))?;
             let (key, payload) = parse(self.storage, id, row)?;
-            let (within_lower, within_upper) = (is_within_lower(key, &self.lower), is_within_upper(key, &self.upper));
-            is_past_end |= if self.is_backward { !within_lower } else { !within_upper };
-            if !within_lower || !within_upper {
-                continue;
-            }
             if !is_settled {
                 self.take_waiting(id, key, row, batch)?;
             } else if !is_ghost(row) {
@@ -257,8 +299,8 @@ impl TreeScan<'_> {
         }
     }
 
-    /// Copies the leaf the scan is to read next and tells whether all on it is committed; `None` at the end.
-    fn copy_next_leaf(&mut self) -> Result<Option<(PageId, bool)>> {
+    /// Copies what the scan is to read of the next leaf; `None` at the end.
+    fn copy_next_leaf(&mut self) -> Result<Option<Copied>> {
         let storage = self.storage;
         let page = match (&self.step, self.is_backward) {
             (Step::End, _) => return Ok(None),
@@ -275,11 +317,53 @@ impl TreeScan<'_> {
         };
         self.tree.check_leaf(storage, page.view(), page.id())?;
         let view = page.view();
-        let used = usize::from(view.free_offset()).min(PAGE_BYTES);
-        let slots = PAGE_BYTES.saturating_sub(2 * usize::from(view.slot_count())).max(used);
-        self.copy[..used].copy_from_slice(&page[..used]);
-        self.copy[slots..].copy_from_slice(&page[slots..]);
-        Ok(Some((page.id(), is_settled(storage, view))))
+        let (slots, is_past_end) = self.slots_within(view, page.id())?;
+        if slots.len() <= ROWS_APART_MAX {
+            if !view.copy_rows_to(slots.clone(), &mut self.copy) {
+                return Err(empty_slot(storage, page.id()));
+            }
+        } else {
+            let used = usize::from(view.free_offset()).min(PAGE_BYTES);
+            let slots_at = PAGE_BYTES.saturating_sub(2 * usize::from(view.slot_count())).max(used);
+            self.copy[..used].copy_from_slice(&page[..used]);
+            self.copy[slots_at..].copy_from_slice(&page[slots_at..]);
+        }
+        Ok(Some(Copied {
+            id: page.id(),
+            is_settled: is_settled(storage, view),
+            slots,
+            is_past_end,
+        }))
+    }
+
+    /// The slots of a leaf whose keys lie in the range, and whether keys beyond the scan's last are on the leaf.
+    fn slots_within(&self, leaf: PageRef<'_>, id: PageId) -> Result<(Range<u16>, bool)> {
+        let count = leaf.slot_count();
+        let first = match &self.lower {
+            Bound::Unbounded => 0,
+            lower => self.slots_before(leaf, id, |key| !is_within_lower(key, lower))?,
+        };
+        let end = match &self.upper {
+            Bound::Unbounded => count,
+            upper => self.slots_before(leaf, id, |key| is_within_upper(key, upper))?,
+        };
+        let is_past_end = if self.is_backward { first > 0 } else { end < count };
+        // The bounds of an empty range may be the wrong way round.
+        Ok((first..end.max(first), is_past_end))
+    }
+
+    /// How many slots there are before the first whose key does not come `before`.
+    fn slots_before(&self, leaf: PageRef<'_>, id: PageId, before: impl Fn(&[u8]) -> bool) -> Result<u16> {
+        let (mut low, mut high) = (0, leaf.slot_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(key_at(self.storage, leaf, id, middle)?) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
     }
 
     /// Waits for a row, ghosts included, and takes it as it is then.
@@ -312,6 +396,10 @@ impl TreeScan<'_> {
         }
         Ok(())
     }
+}
+
+fn empty_slot(storage: &DatabaseStorage, id: PageId) -> Error {
+    damaged(storage, id, "a tree page has an empty slot")
 }
 
 fn is_within_lower(key: &[u8], lower: &Bound<Vec<u8>>) -> bool {
