@@ -21,9 +21,6 @@ use crate::waits::WaitType;
 use parking_lot::MutexGuard;
 use vlf::Lsn;
 
-/// Sealed blocks after which the background is asked to write them: about 1 MB.
-const BACKGROUND_WRITE_BLOCKS: usize = 16;
-
 impl LogManager {
     /// Appends a record of a transaction and extends its chain. `undo_reserve` is the size in bytes that the payload of the
     /// compensation record will have at most, 0 if the record is never undone; that much log stays free for it.
@@ -192,12 +189,11 @@ impl LogManager {
         let growth_due = std::mem::take(&mut state.growth_due);
         let growth_due = growth_due && state.policy.growth == GrowthTiming::AheadOfNeed;
         let warming_due = std::mem::take(&mut state.warming_due);
+        let write_due = std::mem::take(&mut state.write_due);
         match self.env.background {
             Background::Inline if growth_due => self.grow_ahead(&mut state),
             Background::Inline => {}
             Background::Threads => {
-                let blocks = state.queue.len();
-                let write_due = blocks >= BACKGROUND_WRITE_BLOCKS && blocks.is_multiple_of(BACKGROUND_WRITE_BLOCKS);
                 if growth_due || warming_due || (write_due && !state.writer_busy) {
                     self.worker.ask(growth_due);
                 }

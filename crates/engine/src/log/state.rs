@@ -31,6 +31,9 @@ use vlf::{
 /// How often the background is asked to warm the space ahead, in bytes of log. A good part at a time: every zero written makes
 /// the next durable write pay for an update of the file system's own journal.
 const WARM_EVERY_BYTES: u64 = 16 << 20;
+/// Sealed bytes after which the background is asked to write them: as many as one write takes, less the headers and the unused
+/// ends of VLFs that it may cover. Bytes and not blocks: in small VLFs every few blocks one is short.
+const BACKGROUND_WRITE_BYTES: u64 = 960 << 10;
 /// Log blocks in memory at most: open, sealed or being written.
 const BUFFERS_MAX: usize = 64;
 /// Kept free of transactions' records for checkpoints and for blocks that are flushed before they are full.
@@ -175,6 +178,9 @@ pub(crate) struct LogState {
     /// The log has moved on by [`WARM_EVERY_BYTES`] since the background last looked for cold space.
     pub(crate) warming_due: bool,
     sealed_since_warming: u64,
+    /// The queue has grown by [`BACKGROUND_WRITE_BYTES`] since the background was last asked to write it.
+    pub(crate) write_due: bool,
+    queued_bytes: u64,
     pub(crate) warming: Option<WarmChunk>,
     /// How many of the VLFs to be entered next an interrupted write before the last restart may have reached. What it has left
     /// in the n-th of them carries the sequence that the n-th VLF entered since gets, and no later one.
@@ -205,6 +211,8 @@ impl LogState {
             growth_due: false,
             warming_due: false,
             sealed_since_warming: 0,
+            write_due: false,
+            queued_bytes: 0,
             warming: None,
             to_clear: VLFS_ENTERED_MAX,
             reserved_bytes: 0,
@@ -336,6 +344,9 @@ impl LogState {
             self.sealed_since_warming = 0;
             self.warming_due = true;
         }
+        let queued_bytes = if self.queue.is_empty() { 0 } else { self.queued_bytes };
+        self.queued_bytes = queued_bytes + bytes as u64;
+        self.write_due |= queued_bytes / BACKGROUND_WRITE_BYTES < self.queued_bytes / BACKGROUND_WRITE_BYTES;
         self.queue.push_back(QueuedBlock {
             builder,
             bytes,
