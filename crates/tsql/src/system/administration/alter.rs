@@ -87,7 +87,7 @@ fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) 
         Err(Error::new(5004, 16, state, text))
     };
     match action {
-        AlterDatabaseAction::Set { options, .. } if !options.iter().all(|option| options::is_of_use(option)) => {
+        AlterDatabaseAction::Set { options, .. } if !options.iter().all(options::is_of_use) => {
             let text = format!("Database '{name}' is in warm standby. A warm-standby database is read-only.");
             Err(Error::new(5063, 16, 1, text))
         }
