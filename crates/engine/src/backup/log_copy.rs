@@ -6,7 +6,7 @@ use super::writer::{Payload, SetWriter};
 use crate::error::Result;
 use crate::log::LogManager;
 use std::sync::Arc;
-use vlf::{Lsn, SECTOR_BYTES};
+use vlf::{FIRST_BLOCK, Lsn};
 
 /// Copies the log from `from` up to `end`, both the begin of a block. Answers the bytes copied.
 ///
@@ -20,6 +20,7 @@ pub fn copy_log(
 ) -> Result<u64> {
     let mut piece = Piece {
         first: Lsn::ZERO,
+        next: Lsn::ZERO,
         payload: set.payload(),
     };
     let mut copied = 0;
@@ -41,17 +42,20 @@ pub fn copy_log(
     Ok(copied)
 }
 
-/// Consecutive blocks of one VLF.
+/// Blocks that follow one another in the log, from one VLF to the next as well: chunks are as long with many VLFs as with few.
 struct Piece {
     first: Lsn,
+    /// Where the next block of the same VLF belongs.
+    next: Lsn,
     payload: Payload,
 }
 
 impl Piece {
     fn takes(&self, lsn: Lsn, block_bytes: usize) -> bool {
         let len = self.payload.len;
-        let next_block = u64::from(self.first.block) + (len / SECTOR_BYTES) as u64;
-        let follows = lsn.vlf == self.first.vlf && u64::from(lsn.block) == next_block;
+        let (vlf, block) = (self.next.vlf, self.next.block);
+        let follows =
+            (lsn.vlf, lsn.block) == (vlf, block) || vlf.checked_add(1) == Some(lsn.vlf) && lsn.block == FIRST_BLOCK;
         len == 0 || follows && len + block_bytes <= CHUNK_BYTES_MAX
     }
 
@@ -60,6 +64,7 @@ impl Piece {
         if start == 0 {
             self.first = lsn;
         }
+        self.next = lsn.next_block(block.len());
         self.payload.len += block.len();
         self.payload.buffer[start..self.payload.len].copy_from_slice(block);
     }

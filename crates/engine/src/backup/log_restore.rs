@@ -5,11 +5,13 @@
 //! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
 //! 4. zeros behind the end; everything is synced
 
+use super::format::CHUNK_BYTES_MAX;
 use super::layout::LogImage;
 use crate::error::{Error, Result};
 use crate::log::{LogFileImage, LogRecord, RecordKind, delete_directory};
+use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
-use disk::{Access, DiskError, DiskErrorKind, File};
+use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +20,9 @@ use vlf::{
     BLOCK_BYTES_MAX, Block, BlockBuilder, BlockOrigin, Expectations, FIRST_BLOCK, FIRST_VLF_OFFSET, Lsn, SECTOR_BYTES,
     VLF_HEADER_BYTES, VlfHeader, parse_block,
 };
+
+/// Writes of blocks given to the system before the next chunk is waited for.
+const WRITES_AHEAD: usize = 3;
 
 /// Where the log ends afterwards, and what was seen on the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,6 +50,22 @@ struct LogFile {
     former: Vec<VlfHeader>,
 }
 
+/// Blocks to be written.
+struct WriteJob {
+    file: Arc<dyn File>,
+    offset: u64,
+    buffer: AlignedBuffer,
+    len: usize,
+}
+
+/// How it went, and the buffer back.
+type Written = (std::result::Result<(), DiskError>, AlignedBuffer);
+
+fn write(job: WriteJob) -> Written {
+    let outcome = job.file.write_at(job.offset, &job.buffer[..job.len]);
+    (outcome, job.buffer)
+}
+
 /// Restores the log of one set.
 pub struct LogRestorer {
     files: BTreeMap<u16, LogFile>,
@@ -54,6 +75,8 @@ pub struct LogRestorer {
     last: Option<BlockHeader>,
     restored: RestoredLog,
     scratch: Vec<u8>,
+    writes: Ordered<WriteJob, Written>,
+    spare: Vec<AlignedBuffer>,
 }
 
 impl LogRestorer {
@@ -78,6 +101,8 @@ impl LogRestorer {
                 ..RestoredLog::default()
             },
             scratch: Vec::new(),
+            writes: Ordered::new(env.background, "restore-write", WRITES_AHEAD, || write),
+            spare: Vec::new(),
         };
         for image in image.files {
             let id = image.page.file_id;
@@ -97,21 +122,36 @@ impl LogRestorer {
     ///
     /// Errors: 3189 for blocks that are damaged or do not follow; 9001 when they cannot be written.
     pub fn apply(&mut self, address: u64, bytes: &[u8]) -> Result<bool> {
-        let (sequence, first_block) = ((address >> 32) as u32, address as u32);
+        let (mut sequence, mut block, mut at) = ((address >> 32) as u32, address as u32, 0);
+        while !self.restored.stopped {
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += self.apply_in_vlf(sequence, block, rest)?;
+            if at >= bytes.len() {
+                break;
+            }
+            // What does not go on in this VLF must be the begin of the next.
+            (sequence, block) = (sequence.saturating_add(1), FIRST_BLOCK);
+        }
+        Ok(!self.restored.stopped)
+    }
+
+    /// The blocks at the begin of `bytes` that lie in one VLF, from `first_block` on. Answers how many bytes they are.
+    fn apply_in_vlf(&mut self, sequence: u32, first_block: u32, bytes: &[u8]) -> Result<usize> {
         let (file, index) = *self.places.get(&sequence).ok_or_else(Error::damaged_set)?;
         let header = self.header(file, index).ok_or_else(Error::damaged_set)?;
-        if !self.follows(sequence, first_block) || self.restored.stopped {
-            return match self.restored.stopped {
-                true => Ok(false),
-                false => Err(Error::damaged_set()),
-            };
+        if !self.follows(sequence, first_block) {
+            return Err(Error::damaged_set());
         }
         let (mut at, mut keep_from, mut rebuilt) = (0, bytes.len(), None);
         let mut scratch = std::mem::take(&mut self.scratch);
         while at < bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
             let expected = self.expectations(&header, first_block, at);
-            let block = parse_block(rest, &expected, &mut scratch).map_err(|_| Error::damaged_set())?;
+            let block = match parse_block(rest, &expected, &mut scratch) {
+                Ok(block) => block,
+                Err(_) if at > 0 => break,
+                Err(_) => return Err(Error::damaged_set()),
+            };
             let lsn = block.header().lsn;
             if lsn.with_slot(0) >= self.from.with_slot(0) {
                 keep_from = keep_from.min(at);
@@ -138,7 +178,7 @@ impl LogRestorer {
             self.restored.first.get_or_insert(self.restored.end);
             self.clear(file, &header, place + at as u64 + block.len() as u64)?;
         }
-        Ok(!self.restored.stopped)
+        Ok(at)
     }
 
     fn header(&self, file: u16, index: usize) -> Option<VlfHeader> {
@@ -192,13 +232,43 @@ impl LogRestorer {
         matches!((self.stop_at, time), (Some(stop), Some(time)) if time > stop)
     }
 
-    fn write(&self, file: u16, offset: u64, bytes: &[u8]) -> Result<()> {
+    /// Hands bytes to the writers; [`LogRestorer::end_writes`] says how it went.
+    fn write(&mut self, file: u16, offset: u64, bytes: &[u8]) -> Result<()> {
+        if self.writes.under_way() >= WRITES_AHEAD {
+            self.end_write()?;
+        }
+        let fits = |buffer: &AlignedBuffer| buffer.len() >= bytes.len();
+        let room = || AlignedBuffer::with_len(bytes.len().max(CHUNK_BYTES_MAX));
+        let mut buffer = self.spare.pop().filter(fits).unwrap_or_else(room);
+        buffer[..bytes.len()].copy_from_slice(bytes);
         let file = self.files.get(&file).ok_or_else(Error::damaged_set)?;
-        file.blocks.write_at(offset, bytes).map_err(|error| file_error(&error))
+        self.writes.submit(WriteJob {
+            file: file.blocks.clone(),
+            offset,
+            buffer,
+            len: bytes.len(),
+        });
+        Ok(())
+    }
+
+    /// Waits for the oldest write.
+    fn end_write(&mut self) -> Result<()> {
+        let Some((outcome, buffer)) = self.writes.next() else {
+            return Ok(());
+        };
+        self.spare.push(buffer);
+        outcome.map_err(|error| file_error(&error))
+    }
+
+    fn end_writes(&mut self) -> Result<()> {
+        while self.writes.under_way() > 0 {
+            self.end_write()?;
+        }
+        Ok(())
     }
 
     /// Zeros from `offset` on, as far as a left-over block could reach.
-    fn clear(&self, file: u16, header: &VlfHeader, offset: u64) -> Result<()> {
+    fn clear(&mut self, file: u16, header: &VlfHeader, offset: u64) -> Result<()> {
         let left = header.span().end().saturating_sub(offset).min(BLOCK_BYTES_MAX as u64);
         self.write(file, offset, &vec![0; left as usize])
     }
@@ -208,6 +278,7 @@ impl LogRestorer {
         if !self.restored.stopped {
             self.restored.position = self.restored.end;
         }
+        self.end_writes()?;
         let last_sequence = match (self.restored.stopped, &self.last) {
             // The block that was shortened, or nothing, is the last one of the VLF where it lies.
             (true, _) => self.restored.end.vlf,
@@ -234,6 +305,7 @@ impl LogRestorer {
         {
             self.clear(file, &header, header.start_offset + self.restored.end.offset_in_vlf())?;
         }
+        self.end_writes()?;
         for file in self.files.values() {
             file.handle.sync().map_err(|error| file_error(&error))?;
         }

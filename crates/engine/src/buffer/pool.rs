@@ -195,6 +195,17 @@ impl BufferPool {
         Some(index)
     }
 
+    /// Whether a page is in memory at this moment.
+    pub fn holds(&self, database: DatabaseId, id: PageId) -> bool {
+        let key = page_key(database, id);
+        self.shard(key).read().contains_key(&key)
+    }
+
+    /// Pages that have room in it.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
     fn unpin(&self, index: usize) {
         self.frame(index).pins.fetch_sub(1, Ordering::Release);
     }

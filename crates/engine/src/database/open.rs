@@ -15,7 +15,7 @@ use super::truncation::BackupHolds;
 use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
-    AtomicLsn, BeforeImages, BufferPool, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
+    AtomicLsn, BeforeImages, BufferPool, DamagedPages, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
     DatabaseStorage, FileGrowth, FileOptions,
 };
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, FileEntry, GrowthEntry};
@@ -446,6 +446,14 @@ impl<'c> Recovering<'c> {
 
     /// Steps 3 and 4 in one.
     fn analyse_and_redo(&mut self) -> Result<Analysis> {
+        let (analysis, damaged) = self.analyse_and_redo_noting_damage()?;
+        damaged.into_result()?;
+        self.report_redo(&analysis);
+        Ok(analysis)
+    }
+
+    /// The same, but leaves it to the caller which damaged pages matter.
+    pub(super) fn analyse_and_redo_noting_damage(&mut self) -> Result<(Analysis, DamagedPages)> {
         let started = self.now();
         let (redo_start, checkpoint) = (self.boot.redo_start, self.boot.checkpoint);
         let mut progress = self.progress(Phase::Redo, redo_start.min(checkpoint));
@@ -454,11 +462,9 @@ impl<'c> Recovering<'c> {
                 progress.report(position);
             })?;
         self.resume_log(&analysis)?;
-        damaged.into_result()?;
         self.report.redo_ms = (self.now() - started) / 1_000;
         self.warn_of_many_vlfs();
-        self.report_redo(&analysis);
-        Ok(analysis)
+        Ok((analysis, damaged))
     }
 
     fn resume_log(&self, analysis: &Analysis) -> Result<()> {

@@ -22,7 +22,7 @@ use crate::backup::{
 };
 use crate::buffer::{DataFiles, DatabaseId};
 use crate::error::{Error, Result};
-use crate::log::{Continuation, Opening};
+use crate::log::{Continuation, Opening, ScanMode};
 use crate::page::{PAGE_BYTES, PageId};
 use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
 use crate::seams::DateTimeTicks;
@@ -283,12 +283,11 @@ fn restore_pages(data: &DataFiles, chunk: &Chunk, payload: &[u8]) -> Result<()> 
 fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
     let data = OpenedData::open(context, files)?;
     let mut recovering = Recovering::begin(context, files, data)?;
-    let analysis = recovering.analyse()?;
-    let redone = redo(&mut recovering, &analysis);
-    if redone.is_err() {
+    let analysis = analyse_and_redo(context, &mut recovering);
+    if analysis.is_err() {
         recovering.storage.log.close();
     }
-    redone?;
+    let analysis = analysis?;
     let storage = recovering.storage.clone();
     let boot = &mut recovering.boot;
     boot.redo_start = boot.restored_to;
@@ -312,16 +311,28 @@ fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestor
     )))
 }
 
-fn redo(recovering: &mut Recovering<'_>, analysis: &Analysis) -> Result<()> {
+/// Analysis, redo and the writing of every page; in one pass over the log where it is read in large pieces.
+fn analyse_and_redo(context: &OpenContext, recovering: &mut Recovering<'_>) -> Result<Analysis> {
+    let (analysis, damaged) = match context.policy.scan {
+        ScanMode::LargeReads => {
+            let (analysis, damaged) = recovering.analyse_and_redo_noting_damage()?;
+            (analysis, Some(damaged))
+        }
+        ScanMode::BlockReads => {
+            let analysis = recovering.analyse()?;
+            let redo_start = recovering.boot.redo_start;
+            let redone = (redo_start < analysis.end.next)
+                .then(|| recovery::redo_noting_damage(&recovering.storage, redo_start, Lsn::MAX, &mut |_| {}));
+            (analysis, redone.transpose()?.map(|(_, damaged)| damaged))
+        }
+    };
     let storage = &recovering.storage;
-    if recovering.boot.redo_start < analysis.end.next {
-        let redone = recovery::redo_noting_damage(storage, recovering.boot.redo_start, Lsn::MAX, &mut |_| {});
-        let (_, mut damaged) = redone?;
+    if let Some(mut damaged) = damaged {
         let space = SpaceMap::open(storage)?;
         damaged.retain(|page| space.is_in_use(page));
         damaged.into_result()?;
     }
     storage.pool.flush_database(storage.id, None)?;
     recovering.boot.next_transaction = recovering.boot.next_transaction.max(analysis.transaction_max + 1);
-    Ok(())
+    Ok(analysis)
 }

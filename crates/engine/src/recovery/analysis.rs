@@ -200,7 +200,9 @@ pub fn analyse_and_redo(
             progress(scan.position());
         }
     }
-    Ok((census.into_analysis(scan.end(), records), redo.done, redo.damaged))
+    let analysis = census.into_analysis(scan.end(), records);
+    let (redone, damaged) = redo.finish()?;
+    Ok((analysis, redone, damaged))
 }
 
 #[cfg(test)]
