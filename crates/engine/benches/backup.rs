@@ -155,6 +155,30 @@ impl Runs {
     }
 }
 
+/// Drops the database and restores both sets.
+fn restore_once(instance: &Instance, session: &Session, measured: &mut Runs) {
+    // Deleting a file of many pieces is the file system's work, and can take longer than the restore.
+    instance.drop_database("vlf", session).unwrap();
+    for (kind, path, after, what) in [
+        (
+            RestoreKind::Database,
+            "full.bak",
+            AfterRestore::NoRecovery,
+            "RESTORE DATABASE",
+        ),
+        (RestoreKind::Log, "log.bak", AfterRestore::Recovery, "RESTORE LOG"),
+    ] {
+        let restore = RestoreRequest {
+            kind,
+            path: Some(path.into()),
+            after,
+            ..RestoreRequest::default()
+        };
+        let done = instance.restore("vlf", &restore, session, &mut |_| Ok(())).unwrap();
+        measured.add(what, done.pages, done.micros);
+    }
+}
+
 /// One database with a log file of the given shape: everything measured, everything deleted.
 fn measure(folder: &Path, rows: i32, runs: u64, vlf_count: u64, one_piece: bool) -> (Runs, Reference) {
     std::fs::create_dir_all(folder).unwrap();
@@ -207,28 +231,7 @@ fn measure(folder: &Path, rows: i32, runs: u64, vlf_count: u64, one_piece: bool)
     }
     let reference = Reference::of(&instance.resolve("full.bak").unwrap());
     drop((table, writer, database));
-    for _ in 0..runs {
-        // Deleting a file of many pieces is the file system's work, and can take longer than the restore.
-        instance.drop_database("vlf", &session).unwrap();
-        for (kind, path, after, what) in [
-            (
-                RestoreKind::Database,
-                "full.bak",
-                AfterRestore::NoRecovery,
-                "RESTORE DATABASE",
-            ),
-            (RestoreKind::Log, "log.bak", AfterRestore::Recovery, "RESTORE LOG"),
-        ] {
-            let restore = RestoreRequest {
-                kind,
-                path: Some(path.into()),
-                after,
-                ..RestoreRequest::default()
-            };
-            let done = instance.restore("vlf", &restore, &session, &mut |_| Ok(())).unwrap();
-            measured.add(what, done.pages, done.micros);
-        }
-    }
+    (0..runs).for_each(|_| restore_once(&instance, &session, &mut measured));
     assert_eq!(instance.database("vlf").unwrap().storage.log.files()[0].vlf_count, vlfs);
     println!("{vlfs} VLFs in {} MB of log file: done", log_bytes / MB);
     drop(session);
