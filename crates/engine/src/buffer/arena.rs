@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::{RawRwLock as _, RawRwLockDowngrade as _};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use vlf::Lsn;
@@ -60,6 +61,19 @@ impl Arena {
         assert!(frame < self.frame_count, "a frame of this arena");
         // SAFETY: the frame lies inside the allocation, as just checked.
         unsafe { self.first.add(frame * PAGE_BYTES).cast() }
+    }
+
+    /// Has the system give memory to some frames now rather than at their first touch; false when it cannot.
+    pub fn populate(&self, frames: Range<usize>) -> bool {
+        let (start, count) = (frames.start, frames.len());
+        assert!(frames.end <= self.frame_count, "frames of this arena");
+        if count == 0 {
+            return true;
+        }
+        let advice = rustix::mm::Advice::LinuxPopulateWrite;
+        // SAFETY: the frames lie inside the allocation, as just checked; what the advice does to memory is that of a write which
+        // changes no byte, so it does not matter who else uses them.
+        unsafe { rustix::mm::madvise(self.page(start).as_ptr().cast(), count * PAGE_BYTES, advice) }.is_ok()
     }
 
     /// The bytes of a frame whose latch the caller holds.

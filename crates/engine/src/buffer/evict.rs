@@ -2,6 +2,7 @@
 
 use super::arena::NO_KEY;
 use super::batch::WriteReason;
+use super::memory_ahead::is_calling_point;
 use super::pool::BufferPool;
 use super::{DatabaseId, key_parts};
 use crate::error::{Error, Result};
@@ -52,6 +53,9 @@ impl BufferPool {
             return None;
         }
         let index = self.next_unused.fetch_add(1, Ordering::AcqRel);
+        if is_calling_point(index) {
+            self.memory_ahead.ring();
+        }
         (index < self.frames.len() && self.claim_empty(index)).then_some(index)
     }
 

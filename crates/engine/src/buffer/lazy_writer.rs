@@ -3,58 +3,15 @@
 //! Eviction wakes it when it met dirty victims; it then writes those in front of the clock's hand that nobody used lately. It
 //! runs only where background threads are allowed: without it, eviction writes the same batches itself.
 
+use super::bell::Bell;
 use super::pool::BufferPool;
 use crate::seams::Background;
-use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 
 /// The part of the pool in front of the hand that is kept clean: one in so many.
 const AHEAD_DIVISOR: usize = 4;
 /// Use counts up to this are worth writing: the hand takes such a frame at this turn or the next.
 const USAGE_MAX: u8 = 1;
-
-#[derive(Default, PartialEq, Eq)]
-enum Call {
-    #[default]
-    None,
-    Write,
-    End,
-}
-
-/// How the pool and its lazy writer talk.
-#[derive(Default)]
-pub(super) struct LazyWriterBell {
-    call: Mutex<Call>,
-    rung: Condvar,
-}
-
-impl LazyWriterBell {
-    /// Asks for clean frames ahead of the hand.
-    pub fn ring(&self) {
-        let mut call = self.call.lock();
-        if *call == Call::None {
-            *call = Call::Write;
-            self.rung.notify_one();
-        }
-    }
-
-    /// Ends the lazy writer.
-    pub fn end(&self) {
-        *self.call.lock() = Call::End;
-        self.rung.notify_one();
-    }
-
-    /// Waits for a call; false when the pool is gone.
-    fn wait(&self) -> bool {
-        let mut call = self.call.lock();
-        self.rung.wait_while(&mut call, |call| *call == Call::None);
-        let goes_on = *call == Call::Write;
-        if goes_on {
-            *call = Call::None;
-        }
-        goes_on
-    }
-}
 
 impl BufferPool {
     /// Starts the lazy writer, where the environment allows threads. It ends with the pool.
@@ -90,7 +47,7 @@ impl BufferPool {
     }
 }
 
-fn lazy_writer(pool: &Weak<BufferPool>, bell: &LazyWriterBell) {
+fn lazy_writer(pool: &Weak<BufferPool>, bell: &Bell) {
     while bell.wait() {
         let Some(pool) = pool.upgrade() else { return };
         pool.write_ahead_of_hand();

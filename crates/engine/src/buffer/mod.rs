@@ -25,12 +25,14 @@
 mod arena;
 mod batch;
 mod before_images;
+mod bell;
 mod data_file;
 mod double_write;
 mod evict;
 mod files;
 mod guard;
 mod lazy_writer;
+mod memory_ahead;
 mod pool;
 mod redo;
 mod row_counts;

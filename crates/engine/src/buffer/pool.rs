@@ -6,7 +6,7 @@
 )]
 
 use super::arena::{Arena, Frame, NO_KEY};
-use super::lazy_writer::LazyWriterBell;
+use super::bell::Bell;
 use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId};
@@ -98,12 +98,14 @@ pub struct BufferPool {
     pub(super) hand: AtomicUsize,
     /// Frames just written by eviction: likely clean, to be looked at before the hand moves on.
     pub(super) likely_clean: Mutex<Vec<u32>>,
-    pub(super) lazy_writer: Arc<LazyWriterBell>,
+    pub(super) lazy_writer: Arc<Bell>,
+    pub(super) memory_ahead: Arc<Bell>,
 }
 
 impl Drop for BufferPool {
     fn drop(&mut self) {
         self.lazy_writer.end();
+        self.memory_ahead.end();
     }
 }
 
@@ -123,6 +125,7 @@ impl BufferPool {
             hand: AtomicUsize::new(0),
             likely_clean: Mutex::new(Vec::new()),
             lazy_writer: Arc::default(),
+            memory_ahead: Arc::default(),
         }
     }
 

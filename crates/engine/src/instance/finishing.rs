@@ -39,7 +39,7 @@ impl Drop for Finisher {
 }
 
 impl Instance {
-    /// Starts what works in the background: the lazy writer, automatic checkpoints, and the end of recoveries. Without
+    /// Starts what works in the background: the lazy writer, memory ahead, automatic checkpoints, and the end of recoveries. Without
     /// background threads only the last is done, and here.
     pub(super) fn begin_background(self: &Arc<Instance>) -> Result<()> {
         if self.env.background == Background::Inline {
@@ -47,6 +47,7 @@ impl Instance {
         }
         let failed = |what: &str, error: std::io::Error| Error::operating_system(what, &error.to_string());
         self.pool.start_lazy_writer();
+        self.pool.start_memory_ahead();
         let worker = worker::Worker::start(self).map_err(|error| failed("starting the checkpoint thread", error))?;
         *self.worker.lock() = Some(worker);
         let unfinished = self.unfinished();

@@ -80,8 +80,13 @@ fn expect_before(found: &[u8], before: &[u8]) -> Result<(), Damage> {
 
 impl PageMut<'_> {
     fn format(&mut self, id: PageId, kind: PageKind, level: u8, owner: Owner) {
+        self.bytes().fill(0);
+        self.set_head(id, kind, level, owner);
+    }
+
+    /// Writes the header of a page without rows over zeros.
+    fn set_head(&mut self, id: PageId, kind: PageKind, level: u8, owner: Owner) {
         let page = self.bytes();
-        page.fill(0);
         page[0] = VERSION;
         page[AT_KIND] = kind as u8;
         page[AT_LEVEL] = level;
@@ -104,8 +109,11 @@ impl PageMut<'_> {
         if !kind.has_rows() || HEADER_BYTES + rows.len() + 2 * row_count > PAGE_BYTES {
             return Err(Damage("a page is filled with more than it can hold"));
         }
-        self.format(id, kind, 0, owner);
-        self.bytes()[HEADER_BYTES..HEADER_BYTES + rows.len()].copy_from_slice(rows);
+        let page = self.bytes();
+        page[..HEADER_BYTES].fill(0);
+        page[HEADER_BYTES..HEADER_BYTES + rows.len()].copy_from_slice(rows);
+        page[HEADER_BYTES + rows.len()..].fill(0);
+        self.set_head(id, kind, 0, owner);
         let mut prefix = HEADER_BYTES;
         for slot in 0..row_count {
             let page = self.bytes();

@@ -7,7 +7,7 @@ use engine::error::Result;
 use engine::types::{Decimal, Length, POWERS_OF_TEN, SqlType, Value};
 
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
-use super::moment::Moment;
+use super::moment::{DATETIME_DAYS, Moment};
 use crate::ast::BinaryOperator;
 use crate::messages::{self, expression_overflow};
 
@@ -394,6 +394,13 @@ fn datetime(operator: BinaryOperator, left: &Value, right: &Value, result: SqlTy
         days,
         ticks: total.rem_euclid(25_920_000) as u32,
     };
+    if result == SqlType::DateTime {
+        return if DATETIME_DAYS.contains(&days) {
+            Ok(value)
+        } else {
+            Err(overflow())
+        };
+    }
     Moment::from_value(&value)
         .filter(|moment| (0..=engine::types::calendar::DAY_MAX).contains(&moment.days))
         .and_then(|moment| moment.to_value(result))

@@ -20,6 +20,9 @@ pub struct Moment {
     pub offset_minutes: i16,
 }
 
+/// Days of `datetime`, counted from 1900-01-01: 1753-01-01 to 9999-12-31.
+pub const DATETIME_DAYS: std::ops::RangeInclusive<i32> = -53_690..=DAY_MAX - DAY_OF_1900;
+
 const TICKS_PER_MINUTE: i64 = 60 * TICKS_PER_SECOND as i64;
 
 impl Moment {
@@ -71,8 +74,7 @@ impl Moment {
                 let ticks = ((self.ticks * 3 + 50_000) / 100_000) as u32;
                 let carry = i32::from(ticks >= DATETIME_TICKS_PER_DAY);
                 let days = self.days + carry - DAY_OF_1900;
-                // datetime begins on 1753-01-01.
-                if days < -53_690 || self.days + carry > DAY_MAX {
+                if !DATETIME_DAYS.contains(&days) {
                     return None;
                 }
                 Value::DateTime {
