@@ -256,6 +256,27 @@ impl<'a> PageRef<'a> {
         self.row(slot).map(|row| row[0])
     }
 
+    /// Copies the header, the slot array and the beginning of every row, so many bytes at most, to their places in `copy`. Slots
+    /// that are damaged become empty ones there.
+    pub fn copy_heads_to(self, row_bytes_max: usize, copy: &mut PageBytes) {
+        let slots_from = PAGE_BYTES.saturating_sub(2 * usize::from(self.slot_count()));
+        let slots_from = slots_from.max(HEADER_BYTES);
+        copy[..HEADER_BYTES].copy_from_slice(&self.bytes[..HEADER_BYTES]);
+        copy[slots_from..].copy_from_slice(&self.bytes[slots_from..]);
+        for slot in 0..self.slot_count() {
+            let at = PAGE_BYTES.saturating_sub(2 * (usize::from(slot) + 1));
+            match self.locate(slot) {
+                Ok(Some((start, row_bytes))) => {
+                    let head = start - PREFIX_BYTES..start + row_bytes.min(row_bytes_max);
+                    copy[head.clone()].copy_from_slice(&self.bytes[head]);
+                }
+                Ok(None) => {}
+                Err(_) if at >= slots_from => put_u16(copy, at, 0),
+                Err(_) => {}
+            }
+        }
+    }
+
     /// Slots with their rows, ghosts included, empty slots left out.
     pub fn rows(self) -> impl DoubleEndedIterator<Item = (u16, &'a [u8])> {
         (0..self.slot_count()).filter_map(move |slot| self.row(slot).map(|row| (slot, row)))

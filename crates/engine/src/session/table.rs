@@ -452,6 +452,13 @@ pub enum TableScan<'s> {
 }
 
 impl TableScan<'_> {
+    /// From now on the rows of a heap may come without their bytes: nobody will ask for any.
+    pub fn leave_out_bytes(&mut self) {
+        if let TableScan::Heap(scan, _) = self {
+            scan.leave_out_bytes();
+        }
+    }
+
     /// Reads the next page's rows. False at the end.
     pub fn next_batch(&mut self) -> Result<bool> {
         match self {
@@ -531,7 +538,7 @@ impl TableFill<'_> {
         };
         self.key.clear();
         for &(column, direction) in &self.key_columns {
-            encode_key_part(&self.table.layout.column(row, column)?, direction, &mut self.key);
+            self.table.layout.push_key_part(row, column, direction, &mut self.key)?;
         }
         if !self.is_unique {
             self.key.extend_from_slice(&uniquifier(ctx));

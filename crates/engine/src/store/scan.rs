@@ -9,7 +9,7 @@
 
 use super::change::{is_settled, read, while_shared};
 use super::heap::Heap;
-use super::row::{HeapRow, Rid, is_ghost};
+use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
@@ -106,6 +106,8 @@ pub struct HeapScan<'s> {
     put_aside: Option<Vec<PageId>>,
     /// Only this page is read.
     only: Option<PageId>,
+    /// Nobody asks for what is in the rows.
+    only_locators: bool,
     copy: Box<[u8; PAGE_BYTES]>,
 }
 
@@ -137,8 +139,15 @@ impl<'s> HeapScan<'s> {
             collects_hints,
             put_aside: None,
             only: None,
+            only_locators: false,
             copy: Box::new([0; PAGE_BYTES]),
         })
+    }
+
+    /// From now on rows come with their identifiers alone, without their bytes: for who counts or deletes them. That saves going
+    /// through all of the table's memory.
+    pub fn leave_out_bytes(&mut self) {
+        self.only_locators = true;
     }
 
     /// A scan of the same rows from the start.
@@ -253,7 +262,9 @@ impl<'s> HeapScan<'s> {
             return Ok(true);
         }
         if needs_no_lock {
-            batch.bytes.extend_from_slice(&self.copy[..used]);
+            if !self.only_locators {
+                batch.bytes.extend_from_slice(&self.copy[..used]);
+            }
             self.take_rows(limit, batch)?;
         } else {
             self.take_rows_waiting(id, limit, batch)?;
@@ -261,9 +272,14 @@ impl<'s> HeapScan<'s> {
         Ok(true)
     }
 
-    /// Copies header, rows and slots; returns where the rows end.
+    /// Copies header, rows and slots; returns where the rows end. Of rows nobody asks for only what says of which kind they are:
+    /// a status and a row identifier, or all of a padded row.
     fn copy_used(&mut self, view: PageRef<'_>) -> usize {
         let used = usize::from(view.free_offset()).min(PAGE_BYTES);
+        if self.only_locators {
+            view.copy_heads_to(STUB_BYTES, &mut self.copy);
+            return used;
+        }
         let slots = PAGE_BYTES.saturating_sub(2 * usize::from(view.slot_count())).max(used);
         self.copy[..used].copy_from_slice(&view.bytes()[..used]);
         self.copy[slots..].copy_from_slice(&view.bytes()[slots..]);
@@ -285,6 +301,7 @@ impl<'s> HeapScan<'s> {
                 continue;
             }
             match self.heap.parse(self.storage, Rid { page: id, slot }, row)? {
+                HeapRow::Plain(_) if self.only_locators => batch.push(slot, 0, 0),
                 HeapRow::Plain(payload) => batch.push(slot, payload.as_ptr() as usize - base, payload.len()),
                 HeapRow::Forwarded(..) => {}
                 HeapRow::Stub(_) => self.take_forwarded(Rid { page: id, slot }, batch)?,
@@ -336,7 +353,10 @@ impl<'s> HeapScan<'s> {
             return Ok(());
         }
         if is_unchanged && let HeapRow::Plain(payload) = self.heap.parse(self.storage, rid, row)? {
-            batch.push_copy(rid.slot, payload);
+            match self.only_locators {
+                true => batch.push(rid.slot, 0, 0),
+                false => batch.push_copy(rid.slot, payload),
+            }
             return Ok(());
         }
         self.take_forwarded(rid, batch)

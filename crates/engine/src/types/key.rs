@@ -48,6 +48,12 @@ pub fn encode_key_part(value: &Value, direction: KeyDirection, output: &mut Vec<
     }
 }
 
+/// Appends the ascending key of an `int` as it is stored; what [`encode_key_part`] makes of its value.
+pub(super) fn push_stored_int(stored: [u8; 4], output: &mut Vec<u8>) {
+    let [lowest, low, high, highest] = stored;
+    output.extend_from_slice(&[1, highest ^ 0x80, high, low, lowest]);
+}
+
 /// Flips the sign bit, so that negative numbers come first in unsigned order.
 fn push_signed_64(number: i64, output: &mut Vec<u8>) {
     output.extend_from_slice(&(number as u64 ^ (1 << 63)).to_be_bytes());

@@ -16,7 +16,8 @@
 
 use std::sync::Arc;
 
-use super::{Decimal, SqlType, Value, cp1252};
+use super::key::push_stored_int;
+use super::{Decimal, KeyDirection, SqlType, Value, cp1252, encode_key_part};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
@@ -195,6 +196,20 @@ impl RowLayout {
             None => Ok(Value::Null),
             Some(bytes) => decode(bytes, self.columns[column].0),
         }
+    }
+
+    /// Appends a column's part of a key, as [`encode_key_part`] makes it of the column's value.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    pub fn push_key_part(&self, row: &[u8], column: usize, direction: KeyDirection, key: &mut Vec<u8>) -> Result<()> {
+        let is_int = self.column_type(column) == Some(SqlType::Int) && direction == KeyDirection::Ascending;
+        match self.bytes(row, column)? {
+            Some(&[a, b, c, d]) if is_int => push_stored_int([a, b, c, d], key),
+            Some(bytes) => encode_key_part(&decode(bytes, self.columns[column].0)?, direction, key),
+            None => encode_key_part(&Value::Null, direction, key),
+        }
+        Ok(())
     }
 
     /// Overwrites a fixed column of an encoded row with a value that is not NULL.

@@ -9,7 +9,7 @@
 //! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
 
 use super::row::{Place, RowLayout, STATUS_BYTES, get_u16, push_variable, put_fixed, put_u16};
-use super::{ROW_BYTES_MAX, Value};
+use super::{ROW_BYTES_MAX, SqlType, Value};
 use crate::error::{Error, Result};
 
 /// Encoded rows one behind the other.
@@ -78,6 +78,36 @@ impl EncodedRows {
     pub fn get_mut(&mut self, index: usize) -> Option<&mut [u8]> {
         let range = self.range(index)?;
         self.bytes.get_mut(range)
+    }
+
+    /// Numbers an `int` column of all rows: `first`, `first + step` and so on. False, and nothing done, when the column is another
+    /// or a number does not fit.
+    ///
+    /// # Errors
+    /// 3624 when a row is too short to have the column.
+    pub fn number(&mut self, layout: &RowLayout, column: usize, first: i64, step: i64) -> Result<bool> {
+        let Some(&(SqlType::Int, Place::Fixed { offset, .. })) = layout.columns.get(column) else {
+            return Ok(false);
+        };
+        let steps = i64::try_from(self.ends.len().saturating_sub(1)).ok();
+        let last = steps.and_then(|steps| steps.checked_mul(step)?.checked_add(first));
+        let last = last.and_then(|last| i32::try_from(last).ok());
+        let (Ok(mut number), Some(_)) = (i32::try_from(first), last) else {
+            return Ok(false);
+        };
+        let mut start = 0;
+        for end in self.ends.iter().map(|end| *end as usize) {
+            let slot = self
+                .bytes
+                .get_mut(start..end)
+                .and_then(|row| row.get_mut(offset..offset + 4));
+            let slot = slot.ok_or_else(|| Error::assertion("a row without the column to be numbered"))?;
+            slot.copy_from_slice(&number.to_le_bytes());
+            // First and last fit, so the sum wraps behind the last only.
+            number = number.wrapping_add(step as i32);
+            start = end;
+        }
+        Ok(true)
     }
 
     /// Adds a row.
@@ -309,7 +339,7 @@ fn add_move(moves: &mut Vec<Move>, next: Move) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::{Length, SqlType};
+    use super::super::{KeyDirection, Length, encode_key_part};
     use super::*;
 
     fn layouts() -> (RowLayout, RowLayout) {
@@ -404,6 +434,65 @@ mod tests {
         source.encode(&source_values(0), &mut row).unwrap();
         assert_eq!(transfer.append(&row, &[Value::Null], &mut rows).unwrap(), Some(5));
         assert!(rows.is_empty() && rows.byte_count() == 0);
+    }
+
+    #[test]
+    fn rows_are_numbered_as_one_by_one_or_not_at_all() {
+        let layout = RowLayout::new(&[SqlType::BigInt, SqlType::Int]);
+        let (mut row, mut rows) = (Vec::new(), EncodedRows::new());
+        for _ in 0..3 {
+            layout.encode(&[Value::BigInt(-1), Value::Int(0)], &mut row).unwrap();
+            rows.push(&row);
+        }
+        let (most, least) = (i64::from(i32::MAX), i64::from(i32::MIN));
+        // first, step -> whether it fits
+        let table = [
+            (5, 1, true),
+            (0, -7, true),
+            (most - 2, 1, true),
+            (most - 1, 1, false),
+            (least, most, true),
+            (least, most * 2, false),
+            (least + 1, -1, false),
+            (most + 1, -1, false),
+            (0, i64::MAX, false),
+        ];
+        for (first, step, fits) in table {
+            let before = rows.bytes.clone();
+            assert_eq!(rows.number(&layout, 1, first, step).unwrap(), fits, "{first} {step}");
+            if !fits {
+                assert_eq!(rows.bytes, before);
+                continue;
+            }
+            for index in 0..3 {
+                let number = (first + index as i64 * step) as i32;
+                assert_eq!(layout.column(rows.get(index).unwrap(), 1).unwrap(), Value::Int(number));
+                assert_eq!(layout.column(rows.get(index).unwrap(), 0).unwrap(), Value::BigInt(-1));
+            }
+        }
+        assert!(!rows.number(&layout, 0, 1, 1).unwrap(), "a column of another type");
+    }
+
+    #[test]
+    fn key_parts_of_stored_columns_are_those_of_their_values() {
+        let layout = RowLayout::new(&[SqlType::Int, SqlType::BigInt, SqlType::VarChar(Length::Limited(9))]);
+        let mut row = Vec::new();
+        for number in [i32::MIN, -256, -1, 0, 1, 77_777, i32::MAX] {
+            for nulls in 0..8 {
+                let values = [Value::Int(number), Value::BigInt(number.into()), "text".into()];
+                let keep = |(index, value)| if nulls >> index & 1 == 1 { Value::Null } else { value };
+                let values: Vec<Value> = values.into_iter().enumerate().map(keep).collect();
+                layout.encode(&values, &mut row).unwrap();
+                for direction in [KeyDirection::Ascending, KeyDirection::Descending] {
+                    for (column, value) in values.iter().enumerate() {
+                        let (mut stored, mut expected) = (Vec::new(), Vec::new());
+                        layout.push_key_part(&row, column, direction, &mut stored).unwrap();
+                        encode_key_part(value, direction, &mut expected);
+                        assert_eq!(stored, expected, "{value:?} {direction:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

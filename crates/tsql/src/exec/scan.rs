@@ -52,7 +52,10 @@ pub(super) fn open<'p>(
     let mode = read_mode(scan, context);
     let table = &scan.table.table;
     let Some(seek) = &scan.seek else {
-        let rows = table.scan(locks, table.effective_mode(locks, mode))?;
+        let mut rows = table.scan(locks, table.effective_mode(locks, mode))?;
+        if scan.columns.is_empty() {
+            rows.leave_out_bytes();
+        }
         return Ok(Box::new(Scan {
             node: scan,
             rows,

@@ -266,6 +266,11 @@ impl Filler<'_, '_, '_> {
         let first = table
             .database()
             .next_identities(definition, identity, count, &self.executor.session.locks)?;
+        if rows.number(table.layout(), column, first, identity.increment)? {
+            let steps = i64::from(count.saturating_sub(1));
+            self.executor.session.set_identity(first + steps * identity.increment);
+            return Ok(());
+        }
         let mut number = first;
         for index in 0..rows.len() {
             number = first + index as i64 * identity.increment;

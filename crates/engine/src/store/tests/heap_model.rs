@@ -50,6 +50,19 @@ fn random_transaction(bench: &Bench, heap: &Heap, model: &mut Model, random: &mu
     }
 }
 
+/// What a scan finds that leaves the rows' bytes out.
+fn locators(bench: &Bench, heap: &Heap, mode: ReadMode) -> std::collections::BTreeSet<Rid> {
+    let locks = bench.owner();
+    let mut scan = heap.scan(&bench.storage, &locks, mode).unwrap();
+    scan.leave_out_bytes();
+    let (mut batch, mut found) = (RowBatch::new(), std::collections::BTreeSet::new());
+    while scan.next_page(&mut batch).unwrap() {
+        assert!(batch.iter().all(|(rid, _)| found.insert(rid)), "a row is met twice");
+    }
+    locks.release_transaction(None);
+    found
+}
+
 fn run(seed: u64, frames: usize, policy: LogPolicy) {
     let bench = Bench::new(frames, policy);
     let heap = bench.heap(1);
@@ -61,6 +74,10 @@ fn run(seed: u64, frames: usize, policy: LogPolicy) {
             model.committed,
             "seed {seed}"
         );
+        for mode in [ReadMode::Committed, ReadMode::Uncommitted, ReadMode::Locked(crate::lock::Mode::U)] {
+            let found = locators(&bench, &heap, mode);
+            assert!(found.iter().eq(model.committed.keys()), "seed {seed}, {mode:?}");
+        }
         let counted = bench.storage.row_counts.get(heap.root().object);
         assert_eq!(counted, Some(model.committed.len() as u64), "seed {seed}");
     }
