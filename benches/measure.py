@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures every row of the performance table on the release build and prints the table.
 
-    benches/measure.py                              every row, about 40 minutes on a quiet machine, 46 GB of disk
+    benches/measure.py                              every row, about 40 minutes on a quiet machine, 43 GB of disk
     benches/measure.py vlfs growth                  some rows
     benches/measure.py update-8-clients wide-insert some of the comparisons with other engines
     benches/measure.py --quick                      small sizes, one run: shows that everything works, measures nothing
