@@ -101,3 +101,73 @@ fn a_row_larger_than_a_buffer_is_sorted() {
          from t where id between 20 and 40) as wide order by big desc";
     server.assert_same(query, true);
 }
+
+#[test]
+fn groups_and_distinct_values_beyond_memory_are_the_same() {
+    let mut server = Server::new();
+    for query in [
+        "select name, count(*), sum(amount), min(at), max(grp) from t group by name order by name",
+        "select id, count(*), avg(amount) from t group by id order by id desc",
+        "select count(distinct id), count(distinct name), sum(distinct amount), count(*), count(grp) from t",
+        "select grp, count(distinct name), count(distinct at) from t group by grp order by grp",
+        "select id / 2, name, count(*), grouping_id(id / 2, name) from t group by cube (id / 2, name) order by 1, 2, 4",
+        "select distinct name, at from t order by name, at",
+        "select distinct id / 3, amount, name from t order by 1, 2, 3",
+        "select id, name from t where id < 9000 union select id, name from t where id > 7000 order by id",
+    ] {
+        server.assert_same(query, true);
+    }
+    server.assert_same(
+        "select grp, count(*), sum(amount) from t where id < 300 group by grp order by grp",
+        false,
+    );
+}
+
+#[test]
+fn joins_beyond_memory_are_the_same() {
+    let mut server = Server::new();
+    for query in [
+        "select a.id, b.id, b.name from t as a join t as b on a.id = b.id + 5 order by a.id",
+        "select a.id, b.name, b.at from t as a left join t as b on a.id = b.id * 2 and b.amount > a.amount order by a.id",
+        "select a.id, b.id, b.grp from t as a full join t as b on a.grp = b.id and b.grp > 200 order by a.id, b.id",
+        "select count(*), sum(b.amount) from t as a join t as b on a.name = b.name",
+        "select count(*) from t as a full join t as b on a.grp = b.grp and a.id = b.id",
+        "select a.id, c.name from t as a join t as b on a.id = b.id join t as c on c.id = b.id + a.id order by a.id",
+    ] {
+        server.assert_same(query, true);
+    }
+}
+
+#[test]
+fn ranks_beyond_memory_are_the_same() {
+    let mut server = Server::new();
+    for query in [
+        "select id, row_number() over (order by amount desc, id) from t order by id",
+        "select id, rank() over (partition by grp order by name), dense_rank() over (partition by name order by grp desc),
+                row_number() over (order by at, id desc) from t order by id",
+    ] {
+        server.assert_same(query, true);
+    }
+}
+
+#[test]
+fn without_a_way_on_701_is_raised_and_nothing_is_lost() {
+    let mut server = Server::new();
+    for query in [
+        "select id, sum(amount) over (order by id) from t",
+        "select string_agg(cast(name as varchar(max)), ',') from t",
+        "select id, name, amount from t except select id, name, amount from t where id = 3",
+        "select count(*) from t where name in (select name from t where amount > 0)",
+        "declare @rows table (id int, name varchar(60)) insert @rows select id, name from t",
+        "insert t select id + 100000, grp, name, amount, at from t order by amount",
+    ] {
+        let answer = server.run_starved(query);
+        let is_refused = answer.contains("Msg 701, Level 17, State 123");
+        assert!(is_refused || query.starts_with("insert t"), "{query}: {answer:.300}");
+        assert_eq!(server.instance.workspace.used_bytes(), 0, "{query}");
+        let roomy = server.run(query);
+        assert!(!roomy.contains("Msg "), "{query}: {roomy:.300}");
+    }
+    let rows = server.run("set nocount on select count(*), count(distinct id) from t");
+    assert!(rows.contains("49152"), "{rows}");
+}

@@ -6,11 +6,15 @@ use std::collections::HashSet;
 use engine::error::Result;
 use engine::types::{Decimal, SqlType, Value};
 
+use super::grant::{Grant, row_bytes};
 use super::{Context, evaluate};
 use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::scalar::compare::{GroupKey, order};
 use crate::scalar::convert::{as_float, integer};
+
+/// What a text of STRING_AGG takes beside its characters.
+const TEXT_BYTES: u64 = 96;
 
 /// What has been seen so far.
 #[derive(Clone, Debug)]
@@ -60,20 +64,35 @@ impl AggregateState {
         }
     }
 
-    /// Takes in one row.
-    pub(super) fn add(&mut self, call: &AggregateCall, row: &[Value], context: &Context<'_>) -> Result<()> {
+    /// Takes in one row; texts and values of DISTINCT are charged to a grant each. A value of DISTINCT that may be new and does not fit into memory comes back: it must be given to
+    /// [`AggregateState::take_distinct`] once, after the last row.
+    ///
+    /// # Errors
+    /// Those of the expressions; 701 when texts do not fit into memory.
+    pub(super) fn add(
+        &mut self,
+        call: &AggregateCall,
+        row: &[Value],
+        (grant, distinct_grant): (&mut Grant, &mut Grant),
+        context: &Context<'_>,
+    ) -> Result<Option<Value>> {
         let Some(argument) = &call.argument else {
             self.count += 1;
-            return Ok(());
+            return Ok(None);
         };
         let value = evaluate(argument, row, context)?;
         if value.is_null() {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(seen) = &mut self.distinct
-            && !seen.insert(GroupKey(vec![value.clone().into_owned()]))
-        {
-            return Ok(());
+        if let Some(seen) = &mut self.distinct {
+            let key = GroupKey(vec![value.clone().into_owned()]);
+            if seen.contains(&key) {
+                return Ok(None);
+            }
+            if !distinct_grant.has_room(row_bytes(&key.0)) {
+                return Ok(key.0.into_iter().next());
+            }
+            seen.insert(key);
         }
         self.count += 1;
         if let Accumulator::Texts(texts) = &mut self.accumulator {
@@ -85,14 +104,32 @@ impl AggregateState {
                 Some(separator) => evaluate(separator, row, context)?.as_str().unwrap_or("").to_owned(),
                 None => String::new(),
             };
-            texts.push((
-                keys.collect::<Result<_>>()?,
-                separator,
+            let (keys, text) = (
+                keys.collect::<Result<Vec<_>>>()?,
                 value.as_str().unwrap_or("").to_owned(),
-            ));
-            return Ok(());
+            );
+            grant.require(row_bytes(&keys) + (separator.len() + 2 * text.len()) as u64 + TEXT_BYTES)?;
+            texts.push((keys, separator, text));
+            return Ok(None);
         }
-        self.accumulate(call, &value)
+        self.accumulate(call, &value)?;
+        Ok(None)
+    }
+
+    /// Forgets which values of DISTINCT were seen.
+    pub(super) fn forget_distinct(&mut self) {
+        if let Some(seen) = &mut self.distinct {
+            *seen = HashSet::new();
+        }
+    }
+
+    /// Takes in a value of DISTINCT that is not among those seen.
+    ///
+    /// # Errors
+    /// Overflow of a sum.
+    pub(super) fn take_distinct(&mut self, call: &AggregateCall, value: &Value) -> Result<()> {
+        self.count += 1;
+        self.accumulate(call, value)
     }
 
     fn accumulate(&mut self, call: &AggregateCall, value: &Value) -> Result<()> {

@@ -9,7 +9,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::grant::Account;
+use super::grant::{Account, Grant};
 use super::subquery::CachedResult;
 use crate::bind::TableVariableShape;
 use crate::session::SessionState;
@@ -23,6 +23,8 @@ pub struct TableVariable {
     pub rows: Vec<Option<Vec<Value>>>,
     /// The next identity value.
     pub identity_next: i64,
+    /// The memory of the rows.
+    pub(crate) grant: Option<Grant>,
 }
 
 impl TableVariable {
@@ -37,6 +39,7 @@ impl TableVariable {
             shape,
             rows: Vec::new(),
             identity_next,
+            grant: None,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! [`Grant::require`], which fails with 701 when the whole workspace is used up.
 
 use std::cell::Cell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ use super::Context;
 const FREE_BYTES: u64 = 256 << 10;
 /// What is taken from the workspace at a time.
 const STEP_BYTES: u64 = 1 << 20;
+/// An operator may have one part in so many of the query's share even when others have used it up.
+const OPERATOR_SHARE_DIVISOR: u64 = 8;
 /// A map's own bytes per entry, beside key and value: control byte, load factor, the vector of the key.
 const ENTRY_BYTES: u64 = 48;
 
@@ -44,6 +47,16 @@ impl Grant {
         Grant {
             workspace: context.session.instance.workspace.clone(),
             account: context.account(),
+            used: 0,
+            taken: 0,
+        }
+    }
+
+    /// A grant of a workspace, for what outlives a query or is no part of one.
+    pub(crate) fn of(workspace: &Arc<Workspace>) -> Grant {
+        Grant {
+            workspace: workspace.clone(),
+            account: Rc::default(),
             used: 0,
             taken: 0,
         }
@@ -80,7 +93,9 @@ impl Grant {
         let wanted = self.used.saturating_add(bytes);
         if wanted > self.taken + FREE_BYTES {
             let more = (wanted - self.taken - FREE_BYTES).next_multiple_of(STEP_BYTES);
-            if self.account.bytes.get().saturating_add(more) > query_limit || !self.workspace.take(more) {
+            let is_in_share = self.account.bytes.get().saturating_add(more) <= query_limit;
+            let is_in_minimum = self.taken + more <= query_limit / OPERATOR_SHARE_DIVISOR;
+            if !(is_in_share || is_in_minimum) || !self.workspace.take(more) {
                 return false;
             }
             self.taken += more;
@@ -105,6 +120,33 @@ impl Grant {
 impl Drop for Grant {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+impl fmt::Debug for Grant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} bytes", self.used)
+    }
+}
+
+/// Rows kept because there is no way to do without them.
+#[derive(Debug, Default)]
+pub(crate) struct KeptRows {
+    /// The rows.
+    pub(crate) rows: Vec<Vec<Value>>,
+    grant: Option<Grant>,
+}
+
+impl KeptRows {
+    /// Keeps one more.
+    ///
+    /// # Errors
+    /// 701 when the workspace is used up.
+    pub(crate) fn push(&mut self, row: Vec<Value>, workspace: &Arc<Workspace>) -> Result<()> {
+        let grant = self.grant.get_or_insert_with(|| Grant::of(workspace));
+        grant.require(row_bytes(&row))?;
+        self.rows.push(row);
+        Ok(())
     }
 }
 

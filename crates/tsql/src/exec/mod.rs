@@ -11,8 +11,11 @@ mod evaluate;
 mod exchange;
 pub(crate) mod gather;
 pub(crate) mod grant;
+mod hash_join;
 mod join;
 mod numbering;
+mod partitions;
+mod rank_stream;
 mod recursive;
 mod row_bytes;
 mod scan;
@@ -20,6 +23,7 @@ mod set_operation;
 pub(crate) mod settle;
 mod sort;
 mod sorter;
+mod spill_set;
 mod subquery;
 mod top;
 mod window;
@@ -89,7 +93,7 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
             sets,
             aggregates,
         } => {
-            let grouped = aggregate::Aggregate::open(input, *input_width, keys, sets, aggregates, context)?;
+            let grouped = aggregate::Aggregate::open(input, *input_width, (keys, sets), aggregates, context)?;
             Box::new(grouped)
         }
         Node::Window {
@@ -133,7 +137,7 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             residual,
         } => {
             let (left, ranges) = (input(left)?, (*left_range, *right_range));
-            let joined = join::Hash::open(left, right, ranges, *kind, keys, residual, context)?;
+            let joined = hash_join::Hash::open(left, right, ranges, *kind, (keys, residual), context)?;
             Box::new(joined)
         }
         Node::SetOperation {

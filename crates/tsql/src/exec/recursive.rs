@@ -9,6 +9,7 @@ use engine::types::Value;
 
 use super::context::Round;
 use super::derived::place;
+use super::grant::{Grant, row_bytes};
 use super::{Context, Operator, open};
 use crate::plan::{Node, QueryPlan};
 
@@ -24,6 +25,8 @@ pub(super) struct Recursive<'p> {
     rounds: u32,
     rows: Round,
     next: usize,
+    /// The memory of the last round's rows.
+    grant: Option<Grant>,
 }
 
 /// The parts of a recursive query that its plan has.
@@ -57,6 +60,7 @@ impl<'p> Recursive<'p> {
             rounds: 0,
             rows: Round::default(),
             next: 0,
+            grant: None,
         }
     }
 
@@ -79,11 +83,14 @@ impl<'p> Recursive<'p> {
         let mut operator = open(node, self.locks, context)?;
         let mut row = vec![Value::Null; width];
         let mut rows = Vec::new();
+        let mut grant = Grant::new(context);
         while operator.next(context, &mut row)? {
+            grant.require(row_bytes(&row))?;
             rows.push(row.get(..self.width).unwrap_or_default().to_vec());
         }
         self.rounds += 1;
         self.rows = Rc::new(rows);
+        self.grant = Some(grant);
         self.next = 0;
         Ok(!self.rows.is_empty())
     }

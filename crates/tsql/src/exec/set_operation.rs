@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use engine::error::Result;
 use engine::types::Value;
 
+use super::grant::{Grant, row_bytes};
+use super::spill_set::SpillSet;
 use super::{Context, Operator};
 use crate::plan::SetKind;
 use crate::scalar::compare::GroupKey;
@@ -12,16 +14,14 @@ use crate::scalar::compare::GroupKey;
 /// The first of rows that are the same in their first columns.
 pub(super) struct Distinct<'p> {
     input: Box<dyn Operator + 'p>,
-    columns: usize,
-    seen: HashSet<GroupKey>,
+    seen: SpillSet,
 }
 
 impl<'p> Distinct<'p> {
     pub(super) fn new(input: Box<dyn Operator + 'p>, columns: usize) -> Distinct<'p> {
         Distinct {
             input,
-            columns,
-            seen: HashSet::new(),
+            seen: SpillSet::new(columns),
         }
     }
 }
@@ -29,14 +29,11 @@ impl<'p> Distinct<'p> {
 impl Operator for Distinct<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while self.input.next(context, row)? {
-            if self
-                .seen
-                .insert(GroupKey(row.get(..self.columns).unwrap_or_default().to_vec()))
-            {
+            if self.seen.insert(row, context)? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        self.seen.next_put_aside(row, context)
     }
 }
 
@@ -49,7 +46,11 @@ pub(super) struct SetOperation<'p> {
     left_done: bool,
     /// EXCEPT and INTERSECT: the right side's rows.
     other: Option<HashSet<GroupKey>>,
-    seen: HashSet<GroupKey>,
+    /// EXCEPT and INTERSECT: the left side's rows that came out.
+    taken: HashSet<GroupKey>,
+    grant: Option<Grant>,
+    /// UNION: the rows of both.
+    seen: SpillSet,
 }
 
 impl<'p> SetOperation<'p> {
@@ -66,7 +67,9 @@ impl<'p> SetOperation<'p> {
             width,
             left_done: false,
             other: None,
-            seen: HashSet::new(),
+            taken: HashSet::new(),
+            grant: None,
+            seen: SpillSet::new(width),
         }
     }
 
@@ -87,9 +90,13 @@ impl<'p> SetOperation<'p> {
     fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
         let mut found = HashSet::new();
         let mut buffer = vec![Value::Null; self.width];
+        let mut grant = Grant::new(context);
         while self.right.next(context, &mut buffer)? {
-            found.insert(GroupKey(buffer.clone()));
+            if found.insert(GroupKey(buffer.clone())) {
+                grant.require(row_bytes(&buffer))?;
+            }
         }
+        self.grant = Some(grant);
         self.other = Some(found);
         Ok(())
     }
@@ -101,12 +108,11 @@ impl Operator for SetOperation<'_> {
             SetKind::UnionAll => self.next_of_both(context, row),
             SetKind::Union => {
                 while self.next_of_both(context, row)? {
-                    let key = self.key(row);
-                    if self.seen.insert(key) {
+                    if self.seen.insert(row, context)? {
                         return Ok(true);
                     }
                 }
-                Ok(false)
+                self.seen.next_put_aside(row, context)
             }
             SetKind::Except | SetKind::Intersect => {
                 if self.other.is_none() {
@@ -115,7 +121,10 @@ impl Operator for SetOperation<'_> {
                 while self.left.next(context, row)? {
                     let key = self.key(row);
                     let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
-                    if inside == (self.kind == SetKind::Intersect) && self.seen.insert(key) {
+                    if inside == (self.kind == SetKind::Intersect) && self.taken.insert(key) {
+                        if let Some(grant) = &mut self.grant {
+                            grant.require(row_bytes(row))?;
+                        }
                         return Ok(true);
                     }
                 }

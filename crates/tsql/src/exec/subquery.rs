@@ -9,6 +9,7 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::evaluate::{evaluate, satisfies};
+use super::grant::{Grant, row_bytes};
 use super::{Context, open};
 use crate::ast::ComparisonOperator;
 use crate::messages;
@@ -28,6 +29,7 @@ pub(super) enum CachedResult {
 pub(super) struct ValueSet {
     values: HashSet<GroupKey>,
     has_null: bool,
+    grant: Option<Grant>,
 }
 
 /// Runs `work` with the subquery's captures in place, or takes the kept result when there are none.
@@ -100,15 +102,19 @@ pub(super) fn quantified(
 ) -> Result<Option<bool>> {
     let result = cached(subquery, row, context, |plan| {
         let mut set = ValueSet::default();
+        let mut grant = Grant::new(context);
         super::run(plan, context, &mut |row| {
             match row.first() {
                 None | Some(Value::Null) => set.has_null = true,
                 Some(value) => {
-                    set.values.insert(GroupKey(vec![value.clone()]));
+                    if set.values.insert(GroupKey(vec![value.clone()])) {
+                        grant.require(row_bytes(std::slice::from_ref(value)))?;
+                    }
                 }
             }
             Ok(())
         })?;
+        set.grant = Some(grant);
         Ok(CachedResult::Set(set))
     })?;
     let CachedResult::Set(set) = &*result else {

@@ -1,4 +1,5 @@
 //! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked.
+//! ROW_NUMBER, RANK and DENSE_RANK go on as streams when the memory is used up ([`RankStream`]); others fail with 701.
 
 use std::cmp::Ordering;
 
@@ -6,15 +7,26 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::grant::{Grant, row_bytes};
+use super::rank_stream::RankStream;
 use super::window_frame::frame_values;
 use super::{Context, Operator, evaluate, open};
 use crate::plan::{Node, WindowCall, WindowFunction};
 use crate::scalar::compare::order;
 
+/// What sorting takes of a row: its keys and its place.
+const KEYS_BYTES: u64 = 160;
+/// What a call's value takes until it is in its row.
+const RESULT_BYTES: u64 = 64;
+
 /// Rows with one more column per call.
-pub(super) struct Window {
-    rows: std::vec::IntoIter<Vec<Value>>,
-    _grant: Grant,
+pub(super) struct Window<'p>(Source<'p>);
+
+enum Source<'p> {
+    Memory {
+        rows: std::vec::IntoIter<Vec<Value>>,
+        _grant: Grant,
+    },
+    Stream(RankStream<'p>),
 }
 
 /// One partition of the rows, in order: what a call computes over.
@@ -27,15 +39,34 @@ pub(super) struct Partition<'r> {
     pub(super) peers: Vec<usize>,
 }
 
-impl Window {
+impl<'p> Window<'p> {
     pub(super) fn open(
         input: &Node,
         input_width: usize,
-        calls: &[WindowCall],
+        calls: &'p [WindowCall],
         context: &Context<'_>,
-    ) -> Result<Window> {
+    ) -> Result<Window<'p>> {
         let mut grant = Grant::new(context);
-        let mut rows = keep_all(open(input, context.locks(), context)?, input_width, &mut grant, context)?;
+        let mut input = open(input, context.locks(), context)?;
+        let is_ranking = calls.iter().all(RankStream::computes);
+        let mut rows = Vec::new();
+        let mut row = vec![Value::Null; input_width];
+        while input.next(context, &mut row)? {
+            let bytes = row_bytes(&row) + KEYS_BYTES + RESULT_BYTES * calls.len() as u64;
+            if is_ranking && !grant.has_room(bytes) {
+                rows.push(row);
+                drop(grant);
+                let stream = RankStream::open(rows, input, input_width, calls, context)?;
+                return Ok(Window(Source::Stream(stream)));
+            }
+            if !is_ranking {
+                grant.require(bytes)?;
+            }
+            rows.push(row.clone());
+            if rows.len() % 256 == 0 {
+                context.check_cancelled()?;
+            }
+        }
         let mut results: Vec<Vec<Value>> = Vec::with_capacity(calls.len());
         for call in calls {
             results.push(compute(call, &rows, context)?);
@@ -50,37 +81,23 @@ impl Window {
                 );
             }
         }
-        Ok(Window {
+        Ok(Window(Source::Memory {
             rows: rows.into_iter(),
             _grant: grant,
-        })
+        }))
     }
 }
 
-/// Reads all rows of an operator.
-fn keep_all(
-    mut input: Box<dyn Operator + '_>,
-    width: usize,
-    grant: &mut Grant,
-    context: &Context<'_>,
-) -> Result<Vec<Vec<Value>>> {
-    let mut rows = Vec::new();
-    let mut row = vec![Value::Null; width];
-    while input.next(context, &mut row)? {
-        grant.require(row_bytes(&row))?;
-        rows.push(row.clone());
-        if rows.len() % 256 == 0 {
-            context.check_cancelled()?;
+impl Operator for Window<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        match &mut self.0 {
+            Source::Memory { rows, .. } => {
+                let Some(next) = rows.next() else { return Ok(false) };
+                super::derived::place(row, 0, next);
+                Ok(true)
+            }
+            Source::Stream(stream) => stream.next(context, row),
         }
-    }
-    Ok(rows)
-}
-
-impl Operator for Window {
-    fn next(&mut self, _context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        let Some(next) = self.rows.next() else { return Ok(false) };
-        super::derived::place(row, 0, next);
-        Ok(true)
     }
 }
 

@@ -3,10 +3,11 @@
 //! A frame that starts at the partition's start only ever grows, so its aggregate is carried from row to row; any other
 //! frame is summed up anew.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::aggregate_state::AggregateState;
+use super::grant::Grant;
 use super::window::Partition;
 use super::{Context, evaluate};
 use crate::plan::{WindowBound, WindowCall, WindowFunction};
@@ -23,6 +24,7 @@ pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context
         WindowFunction::Aggregate(aggregate) => {
             let mut values = Vec::with_capacity(frames.len());
             let mut state = AggregateState::new(aggregate);
+            let (mut texts, mut values_seen) = (Grant::new(context), Grant::new(context));
             let (mut start, mut end) = (0, 0);
             for &(frame_start, frame_end) in &frames {
                 if frame_start != start || frame_end < end {
@@ -30,7 +32,15 @@ pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context
                     (start, end) = (frame_start, frame_start);
                 }
                 for &member in partition.members.get(end..frame_end).unwrap_or_default() {
-                    state.add(aggregate, &partition.rows[member], context)?;
+                    let put_aside = state.add(
+                        aggregate,
+                        &partition.rows[member],
+                        (&mut texts, &mut values_seen),
+                        context,
+                    )?;
+                    if put_aside.is_some() {
+                        return Err(Error::insufficient_memory());
+                    }
                 }
                 end = end.max(frame_end);
                 values.push(state.clone().finish(aggregate)?);

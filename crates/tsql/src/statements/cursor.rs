@@ -6,6 +6,7 @@ use engine::types::Value;
 use super::executor::{Executor, closed};
 use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, StatementKind};
 use crate::exec::Context;
+use crate::exec::grant::KeptRows;
 use crate::messages;
 use crate::session::{DoneKind, ResultColumn};
 
@@ -14,7 +15,7 @@ use crate::session::{DoneKind, ResultColumn};
 pub struct Cursor {
     query: Option<Query>,
     columns: Vec<ResultColumn>,
-    rows: Option<Vec<Vec<Value>>>,
+    rows: Option<KeptRows>,
     /// 0 before the first row, 1 on it.
     position: i64,
 }
@@ -88,10 +89,9 @@ impl Executor<'_> {
         let bound = binder.statement_query(&query)?;
         let rows = self.atomically(false, |executor| {
             let context = Context::new(executor.session, &executor.variables);
-            let mut rows = Vec::new();
+            let mut rows = KeptRows::default();
             crate::exec::run(&bound.plan, &context, &mut |row| {
-                rows.push(row.to_vec());
-                Ok(())
+                rows.push(row.to_vec(), &executor.session.instance.workspace)
             })?;
             Ok(rows)
         })?;
@@ -115,7 +115,7 @@ impl Executor<'_> {
         let (row, columns) = {
             let mut cursors = self.session.cursors.borrow_mut();
             let cursor = cursors.get_mut(&key).ok_or_else(|| not_found(&fetch.cursor.name))?;
-            let Some(rows) = &cursor.rows else {
+            let Some(KeptRows { rows, .. }) = &cursor.rows else {
                 return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
             };
             let count = rows.len() as i64;

@@ -8,6 +8,7 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumns};
+use crate::exec::grant::{Grant, KeptRows, row_bytes};
 use crate::exec::{Context, evaluate, test};
 use crate::messages;
 use crate::plan::QueryPlan;
@@ -15,7 +16,7 @@ use crate::scalar::convert::store;
 use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
-pub(super) type OutputRows = Vec<Vec<Value>>;
+pub(super) type OutputRows = KeptRows;
 
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,6 +185,9 @@ impl Executor<'_> {
                         return Err(messages::duplicate_key(kind, "PK__table_variable", &shape.name, &key));
                     }
                 }
+                let workspace = &self.session.instance.workspace;
+                let grant = table.grant.get_or_insert_with(|| Grant::of(workspace));
+                grant.require(row_bytes(&row))?;
                 table.rows.push(Some(row));
                 Ok(())
             }
@@ -228,8 +232,7 @@ impl Executor<'_> {
             .expressions
             .iter()
             .map(|expression| Ok(evaluate(expression, &both, &context)?.into_owned()));
-        rows.push(values.collect::<Result<_>>()?);
-        Ok(())
+        rows.push(values.collect::<Result<_>>()?, &self.session.instance.workspace)
     }
 
     /// Sends or stores the rows of OUTPUT.
@@ -238,14 +241,14 @@ impl Executor<'_> {
         match &output.target {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
-                for row in &rows {
+                for row in &rows.rows {
                     self.sink.row(row).map_err(closed)?;
                 }
                 Ok(())
             }
             OutputTarget::Into(target, columns, assignments) => {
                 self.lock_for_change(target)?;
-                for row in rows {
+                for row in rows.rows {
                     let source = |position: usize| {
                         let sql_type = output
                             .columns

@@ -10,6 +10,7 @@ use super::data::{OutputRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Delete;
 use crate::bind::{BoundDelete, Target};
+use crate::exec::grant::KeptRows;
 use crate::exec::{Context, locator_of, open};
 use crate::scalar::compare::GroupKey;
 use crate::session::DoneKind;
@@ -22,7 +23,7 @@ impl Executor<'_> {
             return Err(Error::assertion("a DELETE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            let mut output = OutputRows::new();
+            let mut output = OutputRows::default();
             let count = executor.delete_rows(bound, &mut output)?;
             executor.finish_output(bound.output.as_ref(), output)?;
             Ok(count)
@@ -42,16 +43,16 @@ impl Executor<'_> {
             }
             return Ok(count);
         }
-        let mut found: Vec<Vec<Value>> = Vec::new();
+        let mut found = KeptRows::default();
         let mut seen = HashSet::new();
-        while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
+        while (found.rows.len() as u64) < limit && operator.next(&context, &mut row)? {
             let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
             if seen.insert(GroupKey(vec![locator])) {
-                found.push(row.clone());
+                found.push(row.clone(), &self.session.instance.workspace)?;
             }
         }
         drop(operator);
-        for row in found {
+        for row in found.rows {
             count += u64::from(self.delete_row(bound, &row, output)?);
         }
         Ok(count)

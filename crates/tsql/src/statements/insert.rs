@@ -14,6 +14,7 @@ use super::data::{OutputRows, Verb, goes_to_client};
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
 use crate::bind::{Assignment, BoundInsert, InsertRows, Target};
+use crate::exec::grant::KeptRows;
 use crate::exec::{Context, evaluate, open};
 use crate::plan::{Node, QueryPlan};
 use crate::session::DoneKind;
@@ -27,7 +28,7 @@ impl Executor<'_> {
         };
         let count = self.atomically(true, |executor| {
             executor.lock_for_change(&bound.target)?;
-            let mut output = OutputRows::new();
+            let mut output = OutputRows::default();
             let count = match &bound.rows {
                 InsertRows::Values(rows) => executor.insert_values(bound, rows, &mut output)?,
                 InsertRows::Query(plan) => executor.insert_query(bound, plan, &mut output)?,
@@ -106,14 +107,13 @@ impl Executor<'_> {
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
             return self.copy_rows(&copy, bound, &context);
         }
+        let mut kept = KeptRows::default();
         let mut source: Box<dyn Iterator<Item = Result<Vec<Value>>>> = if reads_itself {
             // Keys may fall anywhere among those still to be read, so all rows are read first.
-            let mut rows = Vec::new();
             crate::exec::run(plan, &context, &mut |row| {
-                rows.push(Ok(row.to_vec()));
-                Ok(())
+                kept.push(row.to_vec(), &self.session.instance.workspace)
             })?;
-            Box::new(rows.into_iter())
+            Box::new(kept.rows.into_iter().map(Ok))
         } else {
             Box::new(PlanRows {
                 operator: open(&plan.root, context.locks(), &context)?,

@@ -13,6 +13,7 @@ use super::data::{OutputRows, Verb, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::{BoundUpdate, Target};
+use crate::exec::grant::{Grant, row_bytes};
 use crate::exec::{Context, evaluate, locator_of, open};
 use crate::scalar::compare::GroupKey;
 use crate::scalar::convert::store;
@@ -26,7 +27,7 @@ impl Executor<'_> {
             return Err(Error::assertion("an UPDATE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            let mut output = OutputRows::new();
+            let mut output = OutputRows::default();
             let count = executor.update_rows(bound, &mut output)?;
             executor.finish_output(bound.output.as_ref(), output)?;
             Ok(count)
@@ -48,12 +49,14 @@ impl Executor<'_> {
             return Ok(count);
         }
         let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+        let mut grant = Grant::new(&context);
         let mut seen = HashSet::new();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
             // A row that several rows of FROM match is changed once.
             let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
             if seen.insert(GroupKey(vec![locator])) {
                 let new = self.new_row(bound, &row, &context)?;
+                grant.require(row_bytes(&row) + row_bytes(&new))?;
                 found.push((row.clone(), new));
             }
         }

@@ -1,0 +1,322 @@
+//! The join for equal values: right rows in a hash table, probed by left rows.
+//!
+//! ```text
+//! right rows fit:      table <- all right rows             probed by left rows as they come
+//! they do not:         right rows -> 16 partitions         left rows -> 16 partitions, by the same hash
+//!                      then pair by pair: table <- right partition, probed by the left one;
+//!                      a right partition that does not fit is parted again, and the left one with it
+//! ```
+
+use std::collections::HashMap;
+
+use engine::error::Result;
+use engine::types::Value;
+
+use super::derived::place;
+use super::grant::{Grant, row_bytes};
+use super::join::clear;
+use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
+use super::{Context, Operator, evaluate, holds, open};
+use crate::plan::{Condition, Expr, JoinKind, Node};
+use crate::scalar::compare::GroupKey;
+
+/// A table's own bytes for a row: the list of rows of a key, the row's number in it.
+const PLACE_BYTES: u64 = 48;
+/// Rows between two looks at whether the client wants the batch to end.
+const ROWS_PER_CHECK: u64 = 1024;
+
+/// A row of the hash table.
+struct BuiltRow {
+    values: Vec<Value>,
+    matched: bool,
+}
+
+/// The hash table of right rows.
+#[derive(Default)]
+struct Table {
+    rows: Vec<BuiltRow>,
+    places: HashMap<GroupKey, Vec<usize>>,
+}
+
+impl Table {
+    fn add(&mut self, key: Option<GroupKey>, values: Vec<Value>) {
+        if let Some(key) = key {
+            self.places.entry(key).or_default().push(self.rows.len());
+        }
+        self.rows.push(BuiltRow { values, matched: false });
+    }
+}
+
+/// Where left rows come from.
+enum Left<'p> {
+    Input(Box<dyn Operator + 'p>),
+    Partition(PartitionRows),
+    None,
+}
+
+/// A right partition and the left one with the same hashes.
+struct Pair {
+    right: PartitionRows,
+    left: PartitionRows,
+}
+
+/// Right rows in a hash table, probed by left rows.
+pub(super) struct Hash<'p> {
+    left: Left<'p>,
+    left_range: (usize, usize),
+    right_range: (usize, usize),
+    kind: JoinKind,
+    keys: &'p [(Expr, Expr)],
+    residual: &'p Condition,
+    grant: Grant,
+    table: Table,
+    /// Right rows put aside before the first left row is read.
+    aside: Option<Partitions>,
+    pending: Vec<Pair>,
+    /// Right rows still to be paired with the current left row.
+    candidates: Vec<usize>,
+    has_left: bool,
+    matched: bool,
+    /// After the last left row: the next right row to look at.
+    leftover: Option<usize>,
+}
+
+impl<'p> Hash<'p> {
+    pub(super) fn open(
+        left: Box<dyn Operator + 'p>,
+        right: &Node,
+        (left_range, right_range): ((usize, usize), (usize, usize)),
+        kind: JoinKind,
+        (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
+        context: &Context<'_>,
+    ) -> Result<Hash<'p>> {
+        let mut hash = Hash {
+            left: Left::Input(left),
+            left_range,
+            right_range,
+            kind,
+            keys,
+            residual,
+            grant: Grant::new(context),
+            table: Table::default(),
+            aside: None,
+            pending: Vec::new(),
+            candidates: Vec::new(),
+            has_left: false,
+            matched: false,
+            leftover: None,
+        };
+        let (offset, width) = right_range;
+        let mut row = vec![Value::Null; offset + width];
+        let mut operator = open(right, context.locks(), context)?;
+        let mut count = 0u64;
+        while operator.next(context, &mut row)? {
+            count += 1;
+            if count.is_multiple_of(ROWS_PER_CHECK) {
+                context.check_cancelled()?;
+            }
+            hash.build(&row, 0, context)?;
+        }
+        Ok(hash)
+    }
+
+    /// Takes in a right row, which lies in its place of a wide row.
+    fn build(&mut self, row: &[Value], level: u32, context: &Context<'_>) -> Result<()> {
+        let (offset, width) = self.right_range;
+        let key = self.right_key(row, context)?;
+        if key.is_none() && self.kind != JoinKind::Full {
+            return Ok(());
+        }
+        let values = row.get(offset..offset + width).unwrap_or_default();
+        if self.aside.is_none() {
+            let key_bytes = key.as_ref().map_or(0, |key| row_bytes(&key.0));
+            let bytes = row_bytes(values) + key_bytes + PLACE_BYTES;
+            if level >= LEVELS_MAX {
+                self.grant.require(bytes)?;
+            } else if !self.grant.has_room(bytes) {
+                self.put_table_aside(level, context)?;
+            }
+        }
+        match &mut self.aside {
+            Some(aside) => aside.push(hash_of_key(key.as_ref()), values),
+            None => {
+                self.table.add(key, values.to_vec());
+                Ok(())
+            }
+        }
+    }
+
+    /// All right rows so far go to partitions.
+    fn put_table_aside(&mut self, level: u32, context: &Context<'_>) -> Result<()> {
+        let mut aside = Partitions::new(&self.grant, level)?;
+        let table = std::mem::take(&mut self.table);
+        let (offset, width) = self.right_range;
+        let mut row = vec![Value::Null; offset + width];
+        for built in table.rows {
+            place(&mut row, offset, built.values);
+            let key = self.right_key(&row, context)?;
+            aside.push(hash_of_key(key.as_ref()), row.get(offset..).unwrap_or_default())?;
+        }
+        self.grant.clear();
+        self.aside = Some(aside);
+        Ok(())
+    }
+
+    fn right_key(&self, row: &[Value], context: &Context<'_>) -> Result<Option<GroupKey>> {
+        key_of(self.keys.iter().map(|(_, right)| right), row, context)
+    }
+
+    fn left_key(&self, row: &[Value], context: &Context<'_>) -> Result<Option<GroupKey>> {
+        key_of(self.keys.iter().map(|(left, _)| left), row, context)
+    }
+
+    fn next_left(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        match &mut self.left {
+            Left::Input(input) => input.next(context, row),
+            Left::Partition(rows) => rows.next(row),
+            Left::None => Ok(false),
+        }
+    }
+
+    /// Right rows were put aside: so are all left rows, and the pairs wait for their turn.
+    fn put_left_aside(&mut self, aside: Partitions, context: &Context<'_>, row: &mut [Value]) -> Result<()> {
+        let mut left = Partitions::new(&self.grant, aside.level())?;
+        let mut count = 0u64;
+        while self.next_left(context, row)? {
+            count += 1;
+            if count.is_multiple_of(ROWS_PER_CHECK) {
+                context.check_cancelled()?;
+            }
+            let key = self.left_key(row, context)?;
+            // The right side's columns hold what a row before left there.
+            clear(row, self.right_range);
+            left.push(hash_of_key(key.as_ref()), row)?;
+        }
+        self.left = Left::None;
+        let pairs = aside.finish()?.into_iter().zip(left.finish()?);
+        self.pending.extend(pairs.map(|(right, left)| Pair { right, left }));
+        Ok(())
+    }
+
+    /// Turns to the next pair of partitions; false when there is none.
+    fn next_pair_of_partitions(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        while let Some(Pair { mut right, left }) = self.pending.pop() {
+            context.check_cancelled()?;
+            (self.table, self.left) = (Table::default(), Left::Partition(left));
+            self.grant.clear();
+            let (offset, width) = self.right_range;
+            let mut wide = vec![Value::Null; offset + width];
+            while right.next(wide.get_mut(offset..).unwrap_or_default())? {
+                self.build(&wide, right.level, context)?;
+            }
+            match self.aside.take() {
+                Some(aside) => self.put_left_aside(aside, context, row)?,
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The next pairing of the current left row.
+    fn next_match(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        while let Some(index) = self.candidates.pop() {
+            let Some(built) = self.table.rows.get_mut(index) else {
+                continue;
+            };
+            place(row, self.right_range.0, built.values.iter().cloned());
+            if holds(self.residual, row, context)? {
+                built.matched = true;
+                self.matched = true;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Right rows that no left row wanted, for FULL.
+    fn next_leftover(&mut self, row: &mut [Value]) -> bool {
+        let Some(next) = &mut self.leftover else { return false };
+        while let Some(built) = self.table.rows.get(*next) {
+            *next += 1;
+            if !built.matched {
+                clear(row, self.left_range);
+                place(row, self.right_range.0, built.values.iter().cloned());
+                return true;
+            }
+        }
+        self.leftover = None;
+        self.table = Table::default();
+        false
+    }
+
+    /// The left rows are at their end: begins with what is left of the right ones. False when nothing is.
+    fn after_left(&mut self, row: &mut [Value]) -> bool {
+        self.left = Left::None;
+        if self.kind == JoinKind::Full && !self.table.rows.is_empty() {
+            self.leftover = Some(0);
+            return self.next_leftover(row);
+        }
+        self.table = Table::default();
+        false
+    }
+}
+
+/// Rows without a key meet none: they may lie in any partition.
+fn hash_of_key(key: Option<&GroupKey>) -> u64 {
+    key.map_or(0, hash_of)
+}
+
+/// The key of a row; `None` when a part is NULL, which equals nothing.
+fn key_of<'e>(
+    expressions: impl Iterator<Item = &'e Expr>,
+    row: &[Value],
+    context: &Context<'_>,
+) -> Result<Option<GroupKey>> {
+    let mut values = Vec::new();
+    for expression in expressions {
+        let value = evaluate(expression, row, context)?.into_owned();
+        if value.is_null() {
+            return Ok(None);
+        }
+        values.push(value);
+    }
+    Ok(Some(GroupKey(values)))
+}
+
+impl Operator for Hash<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if let Some(aside) = self.aside.take() {
+            self.put_left_aside(aside, context, row)?;
+        }
+        loop {
+            if self.leftover.is_some() && self.next_leftover(row) {
+                return Ok(true);
+            }
+            if self.has_left {
+                if self.next_match(context, row)? {
+                    return Ok(true);
+                }
+                self.has_left = false;
+                if self.kind != JoinKind::Inner && !self.matched {
+                    clear(row, self.right_range);
+                    return Ok(true);
+                }
+            }
+            if !self.next_left(context, row)? {
+                if self.after_left(row) {
+                    return Ok(true);
+                }
+                if !self.next_pair_of_partitions(context, row)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            self.has_left = true;
+            self.matched = false;
+            let key = self.left_key(row, context)?;
+            let found = key.and_then(|key| self.table.places.get(&key));
+            self.candidates.clear();
+            self.candidates.extend(found.into_iter().flatten().rev());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! ROW_NUMBER, RANK and DENSE_RANK of more rows than memory holds: per call, rows are sorted by partition and order and
+//! numbered as they pass, and the next call sorts them again. Rows come out in the order of the last call.
+//!
+//! ```text
+//! sort key    partition, order, length of the partition's part u32    (the length never decides: parts delimit themselves)
+//! ```
+
+use engine::error::{Error, Result};
+use engine::types::{KeyDirection, Value, encode_key_part};
+
+use super::sort::direction;
+use super::sorter::{Sorted, Sorter};
+use super::{Context, Operator, evaluate};
+use crate::plan::{WindowCall, WindowFunction};
+
+/// Rows between two looks at whether the client wants the batch to end.
+const ROWS_PER_CHECK: u64 = 256;
+
+/// Rows with one more column per call.
+pub(super) struct RankStream<'p> {
+    /// Sorted for the last call; their width is that of the input and of the calls before.
+    rows: Sorted,
+    width: usize,
+    call: &'p WindowCall,
+    ranks: Ranks,
+}
+
+impl<'p> RankStream<'p> {
+    /// Whether a call is one of those that this computes.
+    pub(super) fn computes(call: &WindowCall) -> bool {
+        use WindowFunction::{DenseRank, Rank, RowNumber};
+        matches!(call.function, RowNumber | Rank | DenseRank)
+    }
+
+    /// Sorts the rows read so far and those still to come, call by call.
+    ///
+    /// # Errors
+    /// Those of the input, of the keys and of sorting.
+    pub(super) fn open(
+        read: Vec<Vec<Value>>,
+        mut input: Box<dyn Operator + '_>,
+        input_width: usize,
+        calls: &'p [WindowCall],
+        context: &Context<'_>,
+    ) -> Result<RankStream<'p>> {
+        let no_call = || Error::assertion("window functions without a call");
+        let (mut call, rest) = calls.split_first().ok_or_else(no_call)?;
+        let mut sorter = Sorter::new(context);
+        for row in read {
+            push(&mut sorter, &row, call, context)?;
+        }
+        let mut row = vec![Value::Null; input_width];
+        while input.next(context, &mut row)? {
+            push(&mut sorter, &row, call, context)?;
+        }
+        let mut width = input_width;
+        for next_call in rest {
+            let (mut rows, mut next_sorter) = (sorter.finish()?, Sorter::new(context));
+            let (mut ranks, mut row) = (Ranks::default(), vec![Value::Null; width + 1]);
+            while ranks.number(&mut rows, width, call, &mut row)? {
+                push(&mut next_sorter, &row, next_call, context)?;
+            }
+            (sorter, call, width) = (next_sorter, next_call, width + 1);
+        }
+        Ok(RankStream {
+            rows: sorter.finish()?,
+            width,
+            call,
+            ranks: Ranks::default(),
+        })
+    }
+}
+
+impl Operator for RankStream<'_> {
+    fn next(&mut self, _context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        self.ranks.number(&mut self.rows, self.width, self.call, row)
+    }
+}
+
+fn push(sorter: &mut Sorter, row: &[Value], call: &WindowCall, context: &Context<'_>) -> Result<()> {
+    if sorter.count().is_multiple_of(ROWS_PER_CHECK) {
+        context.check_cancelled()?;
+    }
+    sorter.push(row, |key| {
+        let start = key.len();
+        for part in &call.partition {
+            encode_key_part(&*evaluate(part, row, context)?, KeyDirection::Ascending, key);
+        }
+        let length = (key.len() - start) as u32;
+        for (part, descending) in &call.order {
+            encode_key_part(&*evaluate(part, row, context)?, direction(*descending), key);
+        }
+        key.extend_from_slice(&length.to_le_bytes());
+        Ok(())
+    })
+}
+
+/// Numbers of the row that passes.
+#[derive(Default)]
+struct Ranks {
+    key: Vec<u8>,
+    row_number: i64,
+    rank: i64,
+    dense_rank: i64,
+}
+
+impl Ranks {
+    /// The next row, with its number in column `width`; false at the end.
+    fn number(&mut self, rows: &mut Sorted, width: usize, call: &WindowCall, row: &mut [Value]) -> Result<bool> {
+        if !rows.next_with_key(row, |key| self.pass(key))? {
+            return Ok(false);
+        }
+        if let Some(place) = row.get_mut(width) {
+            *place = Value::BigInt(match call.function {
+                WindowFunction::Rank => self.rank,
+                WindowFunction::DenseRank => self.dense_rank,
+                _ => self.row_number,
+            });
+        }
+        Ok(true)
+    }
+
+    fn pass(&mut self, key: &[u8]) {
+        if self.row_number > 0 && key == self.key {
+            self.row_number += 1;
+            return;
+        }
+        if self.row_number == 0 || partition_of(key) != partition_of(&self.key) {
+            (self.row_number, self.rank, self.dense_rank) = (0, 0, 0);
+        }
+        self.row_number += 1;
+        self.rank = self.row_number;
+        self.dense_rank += 1;
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
+}
+
+fn partition_of(key: &[u8]) -> &[u8] {
+    let length = key.last_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+    key.get(..length as usize).unwrap_or_default()
+}

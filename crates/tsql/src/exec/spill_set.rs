@@ -1,0 +1,94 @@
+//! A set of rows already seen that outgrows its memory: what is in memory answers at once; a row that may be new and does not
+//! fit is put aside, and is answered for when the input is at its end.
+
+use std::collections::HashSet;
+
+use engine::error::Result;
+use engine::types::Value;
+
+use super::Context;
+use super::grant::{Grant, row_bytes};
+use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
+use crate::scalar::compare::GroupKey;
+
+/// Rows seen, told apart by their first columns.
+pub(super) struct SpillSet {
+    columns: usize,
+    grant: Option<Grant>,
+    seen: HashSet<GroupKey>,
+    level: u32,
+    aside: Option<Partitions>,
+    pending: Vec<PartitionRows>,
+}
+
+impl SpillSet {
+    pub(super) fn new(columns: usize) -> SpillSet {
+        SpillSet {
+            columns,
+            grant: None,
+            seen: HashSet::new(),
+            level: 0,
+            aside: None,
+            pending: Vec::new(),
+        }
+    }
+
+    /// True when the row is the first of its kind for certain; false when it was seen, or is put aside.
+    ///
+    /// # Errors
+    /// Those of spilling; 701 when rows cannot be told apart by parting them any more.
+    pub(super) fn insert(&mut self, row: &[Value], context: &Context<'_>) -> Result<bool> {
+        let key = GroupKey(row.get(..self.columns).unwrap_or_default().to_vec());
+        if self.seen.contains(&key) {
+            return Ok(false);
+        }
+        let grant = self.grant.get_or_insert_with(|| Grant::new(context));
+        // Once something was put aside, a row not in memory may lie there: it goes the same way.
+        if self.aside.is_none() && grant.has_room(row_bytes(&key.0)) {
+            self.seen.insert(key);
+            return Ok(true);
+        }
+        if self.level >= LEVELS_MAX {
+            grant.require(row_bytes(&key.0))?;
+            return Ok(self.seen.insert(key));
+        }
+        let aside = match &mut self.aside {
+            Some(aside) => aside,
+            None => self.aside.insert(Partitions::new(grant, self.level)?),
+        };
+        aside.push(hash_of(&key), row)?;
+        Ok(false)
+    }
+
+    /// After the input's end: the next row of those put aside that is the first of its kind.
+    ///
+    /// # Errors
+    /// As [`SpillSet::insert`].
+    pub(super) fn next_put_aside(&mut self, row: &mut [Value], context: &Context<'_>) -> Result<bool> {
+        loop {
+            if let Some(aside) = self.pending.last_mut() {
+                if aside.next(row)? {
+                    if self.insert(row, context)? {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                self.pending.pop();
+            }
+            // What was put aside of a partition comes before the next one.
+            if let Some(aside) = self.aside.take() {
+                self.pending
+                    .extend(aside.finish()?.into_iter().filter(|rows| !rows.is_empty()));
+            }
+            context.check_cancelled()?;
+            self.seen = HashSet::new();
+            if let Some(grant) = &mut self.grant {
+                grant.clear();
+            }
+            match self.pending.last() {
+                Some(next) => self.level = next.level,
+                None => return Ok(false),
+            }
+        }
+    }
+}
