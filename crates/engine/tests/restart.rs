@@ -4,16 +4,15 @@
 mod support;
 
 use disk::sim::{CutPolicy, SimDisk};
-use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::instance::Instance;
-use engine::lock::{LockOwner, Mode};
+use engine::lock::Mode;
 use engine::log::LogPolicy;
 use engine::session::{Session, Table};
-use engine::store::{Placement, ReadMode, RowLocator};
-use engine::types::{SqlType, Value};
+use engine::store::{Placement, ReadMode};
 use std::sync::Arc;
+use support::small::*;
 use support::*;
 
 /// A page that is changed all the time stays dirty; indirect checkpoints write it all the same, so that redo starts at the
@@ -47,79 +46,6 @@ fn indirect_checkpoints_keep_the_start_of_redo_close_to_the_end_of_the_log() {
             before = boot.checkpoint;
         }
     }
-}
-
-/// Small rows, many on a page: a heap, or a table clustered by `a`; `c` may be indexed.
-fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
-    let mut table = table_definition("t");
-    table.columns = vec![column("a", SqlType::Int), column("c", SqlType::Int)];
-    let index = |index_id, key: usize, name: &str| IndexDefinition {
-        index_id,
-        name: name.into(),
-        keys: vec![(key, false)],
-        included: vec![],
-        unique: index_id == 1,
-        primary_key: index_id == 1,
-        unique_constraint: false,
-        storage: StorageRoot {
-            unit: 0,
-            first_iam: (0, 0),
-        },
-    };
-    if is_indexed {
-        table.indexes.push(index(2, 1, "by_c"));
-    }
-    if is_clustered {
-        table.indexes.insert(0, index(1, 0, "pk"));
-    }
-    table
-}
-
-fn pair(a: i32, c: i32) -> [Value; 2] {
-    [Value::Int(a), Value::Int(c)]
-}
-
-fn numbers(table: &Table, row: &[u8]) -> (i32, i32) {
-    let number = |column| table.layout().column(row, column).unwrap().as_i64().unwrap() as i32;
-    (number(0), number(1))
-}
-
-fn content(table: &Table, locks: &LockOwner, mode: ReadMode) -> Result<Vec<(i32, i32)>> {
-    let mut scan = table.scan(locks, mode)?;
-    let mut rows = Vec::new();
-    while scan.next_batch()? {
-        rows.extend((0..scan.len()).map(|index| numbers(table, scan.row(index).unwrap())));
-    }
-    rows.sort_unstable();
-    Ok(rows)
-}
-
-/// Finds the row with that `a` without locks, and calls `work` with its place and its values.
-fn with_row<T>(
-    table: &Table,
-    session: &mut Session,
-    a: i32,
-    work: impl FnOnce(&mut Session, &RowLocator, [Value; 2]) -> T,
-) -> T {
-    let locks = session.locks().clone();
-    let mut scan = table.scan(&locks, ReadMode::Uncommitted).unwrap();
-    while scan.next_batch().unwrap() {
-        for index in 0..scan.len() {
-            let found = numbers(table, scan.row(index).unwrap());
-            if found.0 == a {
-                let place = scan.locator(index).unwrap();
-                drop(scan);
-                return work(session, &place, pair(found.0, found.1));
-            }
-        }
-    }
-    panic!("no row {a}");
-}
-
-fn set(table: &Table, session: &mut Session, a: i32, c: i32) -> Result<bool> {
-    with_row(table, session, a, |session, place, old| {
-        table.update(session, place, &old, &pair(a, c))
-    })
 }
 
 /// What the transaction under way at the crash has done.

@@ -1,6 +1,8 @@
 //! What the tests of whole instances share: a simulated machine, a small database, rows with a number and a letter.
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
+pub mod small;
+
 use disk::sim::SimDisk;
 use engine::catalog::{ColumnDefinition, GrowthEntry, Identity, TableDefinition};
 use engine::errorlog::ErrorLog;
