@@ -26,7 +26,7 @@ enum Source<'p> {
         rows: std::vec::IntoIter<Vec<Value>>,
         _grant: Grant,
     },
-    Stream(RankStream<'p>),
+    Stream(Box<RankStream<'p>>),
 }
 
 /// One partition of the rows, in order: what a call computes over.
@@ -57,7 +57,7 @@ impl<'p> Window<'p> {
                 rows.push(row);
                 drop(grant);
                 let stream = RankStream::open(rows, input, input_width, calls, context)?;
-                return Ok(Window(Source::Stream(stream)));
+                return Ok(Window(Source::Stream(Box::new(stream))));
             }
             if !is_ranking {
                 grant.require(bytes)?;
