@@ -1,14 +1,13 @@
 //! Memory for queries: what sorts, hash tables and kept rows may take, and the files they go on in when that is used up.
 //!
 //! ```text
-//! max server memory
-//! |----------------------- pages ------------------------|
-//!                  |- workspace, taken as queries need it -|   at most 3/4 of it
-//!                  |- one query -|                             at most 1/4 of the workspace, where it can spill
+//! max server memory   |------------------- pages -------------------|
+//! beside it           |- workspace, taken as queries need it -|           at most 3/4 of it
+//!                     |- one query -|                                     at most 1/4 of the workspace, where it can spill
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
-//! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). Nothing is set aside:
-//! what queries take, the buffer pool gives, and it gets it back when they end.
+//! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). Unlike SQL Server's it
+//! comes on top of the buffer pool, which gives nothing up for it.
 //!
 //! Invariant: what is taken never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
