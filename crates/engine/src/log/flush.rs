@@ -5,13 +5,26 @@
 //! session B      append commit -> A writes: wait ......... lead write 2 ----------> done
 //! session C          append commit -> A writes: wait ......................... covered by write 2
 //! ```
-//! The first to come writes everything sealed so far, itself. Who comes meanwhile waits; when the write is done, those it
-//! covered go on and exactly one of the others leads the next write, which covers all of them.
+//! The first to come writes everything sealed so far, itself. Who comes meanwhile waits; when the write is done, one of those
+//! it did not cover is woken to lead the next write, which covers all of them, and then those it covered are woken.
 //!
-//! Two condition variables alternate, one per write number's parity, so that the end of write `n` wakes all who wait for
-//! `n` and one of those who wait for `n + 1`. No wake-up is lost: whoever waits does so for `n` or `n + 1` under the mutex,
-//! the end of every write signals both, and the one woken as leader either leads or finds that a newcomer does, whose end
-//! will signal again.
+//! | at the end of a write | woken, in this order |
+//! |---|---|
+//! | somebody waits for the next | the one who has waited longest: the device stands still until a leader runs |
+//! | somebody waited for this one | all of them, with one system call |
+//! | the log has failed or is closed | all; they answer 9001 unless theirs was durable |
+//!
+//! Leading goes round among the sessions on purpose: a thread that does nothing but write uses more time of a busy processor
+//! than any session, so a fair scheduler lets just that one wait.
+//!
+//! Each write covers all that was sealed when it began, and its leader seals all that was appended. So nobody waits for more than
+//! two writes: the one under way when the record was appended, and the one after it.
+//!
+//! Two gates alternate, one per write number's parity. No wake-up is lost: whoever waits does so for write `n`, which is under
+//! way, or for `n + 1`, says so in [`LogState::waiting`] under the mutex and takes the gate's ticket there. The end of `n` opens
+//! both gates under the mutex. The one woken to lead leads; or finds that a newcomer does, whose end will wake again; or finds
+//! its own record durable, and then so did whoever wrote it; or finds the log closed, and tells all. Those whose record is
+//! durable go on without the mutex.
 //!
 //! Writes are strictly in order, each durable before the next begins. So what a power cut leaves is a prefix of the log, but
 //! for the one write it interrupts, whose torn blocks the chain of checksums cuts off. The first failed write closes the log
@@ -19,6 +32,7 @@
 
 use super::LogManager;
 use super::counters::add;
+use super::gate::Gate;
 use super::state::{LogPosition, LogState};
 use super::write::Writer;
 use crate::error::{Error, Result};
@@ -27,6 +41,16 @@ use disk::DiskError;
 use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
+
+/// Who is to be woken once the mutex is free. Gates by their number.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[must_use = "somebody sleeps"]
+struct Wakes {
+    /// Where one waits to lead.
+    one: Option<usize>,
+    /// Where all may go on.
+    all: [bool; 2],
+}
 
 impl LogManager {
     /// Returns when the record at `lsn`, and all before it, are durable. LSNs beyond the end of the log mean its end. A log that
@@ -52,25 +76,44 @@ impl LogManager {
         let mut state = self.state.lock();
         let target = target.min(state.last_block());
         while target >= self.durable() {
-            self.check_usable()?;
+            if let Err(closed) = self.check_usable() {
+                let wakes = self.open_gates(&mut state);
+                drop(state);
+                self.wake(&wakes);
+                return Err(closed);
+            }
             if !state.writer_busy {
                 state.seal_open();
-                self.write_queue(&mut state)?;
-                continue;
+                let (result, wakes) = self.write_batch(&mut state);
+                drop(state);
+                self.wake(&wakes);
+                return result;
             }
-            let awaited = if target < state.batch_end {
-                state.batch
-            } else {
-                state.batch + 1
-            };
-            self.done[(awaited % 2) as usize].wait(&mut state);
+            let under_way = target < state.batch_end;
+            let awaited = gate_of(if under_way { state.batch } else { state.batch + 1 });
+            state.waiting[awaited] += 1;
+            let ticket = self.done[awaited].ticket();
+            drop(state);
+            self.done[awaited].wait(ticket);
+            if target < self.durable() {
+                return Ok(());
+            }
+            state = self.state.lock();
         }
         Ok(())
     }
 
     /// Writes all sealed blocks as their leader. Nobody else writes when this is called.
     pub(super) fn write_queue(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
-        let Some(last) = state.queue.back() else { return Ok(()) };
+        let (result, wakes) = self.write_batch(state);
+        MutexGuard::unlocked(state, || self.wake(&wakes));
+        result
+    }
+
+    fn write_batch(&self, state: &mut MutexGuard<'_, LogState>) -> (Result<()>, Wakes) {
+        let Some(last) = state.queue.back() else {
+            return (Ok(()), Wakes::default());
+        };
         state.batch_end = last.end;
         state.batch += 1;
         state.writer_busy = true;
@@ -84,19 +127,34 @@ impl LogManager {
         state.give_back(&mut left.buffers);
         state.staging = left.staging;
         let result = outcome.map_err(|error| self.latch(&error));
-        self.announce(state.batch, result.is_err());
-        result
+        let wakes = self.open_gates(state);
+        self.room.notify_all();
+        (result, wakes)
     }
 
-    fn announce(&self, batch: u64, failed: bool) {
-        let ended = (batch % 2) as usize;
-        self.done[ended].notify_all();
-        if failed {
-            self.done[1 - ended].notify_all();
+    /// A write has ended, or the log was found closed.
+    fn open_gates(&self, state: &mut LogState) -> Wakes {
+        let ended = gate_of(state.batch);
+        let next = 1 - ended;
+        self.done.iter().for_each(Gate::open);
+        let mut wakes = Wakes::default();
+        wakes.all[ended] = std::mem::take(&mut state.waiting[ended]) > 0;
+        if self.check_usable().is_err() {
+            wakes.all[next] = std::mem::take(&mut state.waiting[next]) > 0;
         } else {
-            self.done[1 - ended].notify_one();
+            wakes.one = (state.waiting[next] > 0).then_some(next);
         }
-        self.room.notify_all();
+        wakes
+    }
+
+    /// Not to be called under the mutex.
+    fn wake(&self, wakes: &Wakes) {
+        if let Some(gate) = wakes.one {
+            self.done[gate].wake_one();
+        }
+        for (gate, _) in self.done.iter().zip(wakes.all).filter(|(_, waits)| *waits) {
+            gate.wake_all();
+        }
     }
 
     /// The log failed: says so once, and refuses everything from now on.
@@ -110,4 +168,9 @@ impl LogManager {
         }
         closed
     }
+}
+
+/// Which of the two gates the end of a write opens.
+fn gate_of(batch: u64) -> usize {
+    (batch % 2) as usize
 }

@@ -24,7 +24,8 @@
 //! | [`table`] | free and active VLFs, and which comes next |
 //! | [`state`] | the open block, and whether a record may be appended |
 //! | `append` | what to do when it may not |
-//! | `flush` | who writes, and what one write covers |
+//! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
+//! | `write` | how blocks become writes |
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
 //! | [`fork`] | which path of recovery a stretch of log belongs to |
 //! | `discover` | finding the VLFs of an existing log |
@@ -42,6 +43,7 @@ mod files;
 mod flush;
 mod follow;
 mod fork;
+mod gate;
 mod grow;
 pub mod lsn_text;
 mod policy;
@@ -78,6 +80,7 @@ use crate::seams::{Background, Environment};
 use counters::{Counters, add};
 use discover::Discoverer;
 use disk::{AlignedBuffer, DiskError};
+use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
 use std::sync::Arc;
@@ -93,7 +96,7 @@ pub struct LogManager {
     /// Buffers came back, a growth ended, or a chunk was warmed.
     room: Condvar,
     /// Ends of writes with even and with odd numbers.
-    done: [Condvar; 2],
+    done: [Gate; 2],
     /// A [`LogPosition`]: everything before it is durable.
     durable: AtomicU64,
     failed: AtomicBool,
@@ -236,7 +239,7 @@ impl LogManager {
             end_reserve_bytes: state.end_reserve_bytes(),
             state: Mutex::new(state),
             room: Condvar::new(),
-            done: [Condvar::new(), Condvar::new()],
+            done: Default::default(),
             durable: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             resumed: AtomicBool::new(false),

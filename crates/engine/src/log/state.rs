@@ -168,6 +168,8 @@ pub(crate) struct LogState {
     pub(crate) batch: u64,
     /// Where the log is durable once that write is.
     pub(crate) batch_end: LogPosition,
+    /// How many have begun to wait at each gate since it was opened last; some may have gone to wait at the other.
+    pub(crate) waiting: [u32; 2],
     /// CRC of the last block written.
     pub(crate) link: u32,
     pub(crate) staging: Option<AlignedBuffer>,
@@ -205,6 +207,7 @@ impl LogState {
             writer_busy: false,
             batch: 0,
             batch_end: LogPosition(0),
+            waiting: [0, 0],
             link: 0,
             staging: None,
             resizing: false,

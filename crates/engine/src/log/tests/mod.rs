@@ -6,6 +6,7 @@ mod concurrency;
 mod directory;
 mod faults;
 mod files;
+mod group;
 mod power;
 mod rollback;
 mod round_trip;

@@ -1,0 +1,82 @@
+//! Where threads wait for the end of a write: a futex, so that one system call wakes all of them and none needs a mutex to go on.
+//!
+//! A condition variable tied to a mutex hands its waiters to that mutex one by one: each is woken by the one before, which is
+//! a chain of as many context switches as there are waiters. Here they are all runnable at once.
+//!
+//! Protocol: take a [`Ticket`], then make sure under the mutex that the opening waited for is still to come, then wait.
+//! [`Gate::wait`] returns at once when the gate was opened since. It may return early as well; look again at what you wait for.
+
+use rustix::thread::futex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counts its openings. See the module.
+#[derive(Default)]
+pub(super) struct Gate {
+    openings: AtomicU32,
+}
+
+/// The openings somebody has seen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket(u32);
+
+impl Gate {
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket(self.openings.load(Ordering::Acquire))
+    }
+
+    /// Returns when the gate has been opened since the ticket was taken, or early.
+    pub(super) fn wait(&self, ticket: Ticket) {
+        // Every error means "look again": the gate was opened meanwhile, or a signal came.
+        let _ = futex::wait(&self.openings, futex::Flags::PRIVATE, ticket.0, None);
+    }
+
+    /// Lets nobody begin to wait with a ticket taken before; those who sleep already are to be woken.
+    pub(super) fn open(&self) {
+        self.openings.fetch_add(1, Ordering::Release);
+    }
+
+    /// Wakes whoever sleeps. A system call: not to be made under a mutex.
+    pub(super) fn wake_all(&self) {
+        self.wake(i32::MAX as u32);
+    }
+
+    /// Wakes the one who has slept longest. A system call as well.
+    pub(super) fn wake_one(&self) {
+        self.wake(1);
+    }
+
+    fn wake(&self, count: u32) {
+        // Its only errors are about the address, which is a live one.
+        let _ = futex::wake(&self.openings, futex::Flags::PRIVATE, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_ticket_does_not_wait() {
+        let gate = Gate::default();
+        let ticket = gate.ticket();
+        gate.open();
+        gate.wait(ticket);
+    }
+
+    #[test]
+    fn one_opening_frees_all_who_wait() {
+        let gate = Gate::default();
+        let ticket = gate.ticket();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while gate.ticket().0 == ticket.0 {
+                        gate.wait(ticket);
+                    }
+                });
+            }
+            gate.open();
+            gate.wake_all();
+        });
+    }
+}
