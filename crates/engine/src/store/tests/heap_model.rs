@@ -74,7 +74,11 @@ fn run(seed: u64, frames: usize, policy: LogPolicy) {
             model.committed,
             "seed {seed}"
         );
-        for mode in [ReadMode::Committed, ReadMode::Uncommitted, ReadMode::Locked(crate::lock::Mode::U)] {
+        for mode in [
+            ReadMode::Committed,
+            ReadMode::Uncommitted,
+            ReadMode::Locked(crate::lock::Mode::U),
+        ] {
             let found = locators(&bench, &heap, mode);
             assert!(found.iter().eq(model.committed.keys()), "seed {seed}, {mode:?}");
         }
