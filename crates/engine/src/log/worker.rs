@@ -3,8 +3,8 @@
 //! **Warming.** Space that the file system has only reserved costs a durable write an update of metadata at its first use
 //! (about 50 us on ext4, measured with O_DIRECT|O_DSYNC). The thread therefore writes zeros over the next
 //! [`WARM_AHEAD_BYTES`] ahead of the log, in VLFs of which that part was never written. Nothing depends on it: zeros are
-//! what the space reads as anyway. The range being zeroed is announced in [`LogState::warming`]; the log does not open a
-//! block in it.
+//! what the space reads as anyway. While blocks queue up faster than they are written, they come first. The range being zeroed
+//! is announced in [`LogState::warming`]; the log does not open a block in it.
 
 use super::LogManager;
 use super::state::{LogState, WarmChunk};
@@ -21,6 +21,8 @@ use std::sync::{Arc, Weak};
 const WARM_AHEAD_BYTES: u64 = 64 << 20;
 /// One write of zeros.
 const WARM_CHUNK_BYTES: u64 = 1 << 20;
+/// Blocks that gather during one write of the log when a bulk load is under way, and never by commits alone: half a write.
+const BULK_BLOCKS: usize = 8;
 /// Distance the zeros keep from the writing end inside its VLF: more than the log writes while one chunk is zeroed.
 const WARM_DISTANCE_BYTES: u64 = 8 << 20;
 
@@ -125,12 +127,15 @@ impl LogManager {
         if growth && !state.resizing {
             self.grow_ahead(&mut state);
         }
+        let mut is_bulk = false;
         if !state.writer_busy && self.check_usable().is_ok() {
             // A failure latches the log and is reported to whoever waits for it.
-            let _ = self.write_queue(&mut state);
+            let written = self.write_queue(&mut state);
+            // A bulk load waits for this thread: its large writes hardly feel what small ones pay for unwritten space.
+            is_bulk = written.is_ok() && state.queue.len() >= BULK_BLOCKS;
         }
         drop(state);
-        if self.warm_one_chunk() {
+        if is_bulk || self.warm_one_chunk() {
             self.worker.ask(false);
         }
     }
