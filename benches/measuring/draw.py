@@ -150,7 +150,8 @@ def chart(results):
     height = HEAD + rows * (PANEL_HEIGHT + 12)
     machine = results["machine"]
     about = f"{machine['cpu']}, {machine['cpus']} cores; {machine['date'][:10]}; native policy; one run; logarithmic axes"
-    if machine["load_at_start"] > 1:
+    # What was measured just before leaves a load of about 1 behind.
+    if machine["load_at_start"] > machine["cpus"]:
         about += f"; a busy machine, load {machine['load_at_start']:.0f}"
     if results["quick"]:
         about = f"NO MEASUREMENT: --quick; {about}"
