@@ -31,7 +31,7 @@ const QUERY_SHARE_DIVISOR: u64 = 4;
 pub struct Workspace {
     env: Environment,
     folder: PathBuf,
-    limit_bytes: AtomicU64,
+    limit_bytes: u64,
     used_bytes: AtomicU64,
     files_made: AtomicU64,
     spilled_bytes: AtomicU64,
@@ -45,21 +45,16 @@ impl Workspace {
         Workspace {
             env,
             folder,
-            limit_bytes: AtomicU64::new(limit_of(server_memory_bytes)),
+            limit_bytes: limit_of(server_memory_bytes),
             used_bytes: AtomicU64::new(0),
             files_made: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
         }
     }
 
-    /// Sizes the workspace for an instance of so much memory. What is taken beyond that stays taken until it is given back.
-    pub fn resize(&self, server_memory_bytes: u64) {
-        self.limit_bytes.store(limit_of(server_memory_bytes), Ordering::Relaxed);
-    }
-
     /// Bytes that all queries together may take.
     pub fn limit_bytes(&self) -> u64 {
-        self.limit_bytes.load(Ordering::Relaxed)
+        self.limit_bytes
     }
 
     /// Bytes that one query may take before it spills.
@@ -154,11 +149,11 @@ mod tests {
         assert!(workspace.take(700 << 20));
         assert!(!workspace.take(69 << 20));
         assert!(!workspace.take(u64::MAX));
-        workspace.resize(1);
-        assert_eq!(workspace.limit_bytes(), 96 << 20);
-        assert!(!workspace.take(1));
         workspace.give_back(700 << 20);
-        assert!(workspace.take(96 << 20));
+        assert!(workspace.take(768 << 20));
+        assert!(!workspace.take(1));
+        let least = Workspace::new(environment(&SimDisk::new(1)), "/spill".into(), 1);
+        assert_eq!(least.limit_bytes(), 96 << 20);
     }
 
     #[test]
