@@ -113,7 +113,8 @@ pub struct ServeOptions {
     /// Password of sa; without it, the stored one stays, or a random one is made and printed once.
     #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
     pub sa_password: Option<String>,
-    /// Memory for data pages, MB.
+    /// Memory for pages and queries, MB; sp_configure 'max server memory' can set less [default: a quarter of the
+    /// machine's, at most 4096].
     #[arg(long, value_name = "MB")]
     pub max_server_memory: Option<u32>,
     /// Also print the error log.

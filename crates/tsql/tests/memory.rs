@@ -171,3 +171,27 @@ fn without_a_way_on_701_is_raised_and_nothing_is_lost() {
     let rows = server.run("set nocount on select count(*), count(distinct id) from t");
     assert!(rows.contains("49152"), "{rows}");
 }
+
+#[test]
+fn max_server_memory_is_for_pages_and_queries_and_takes_effect_with_reconfigure() {
+    let mut server = Server::new();
+    let show = "set nocount on exec sp_configure 'show advanced options', 1 reconfigure ";
+    let limits = |server: &Server| {
+        (
+            server.instance.pool.frame_limit(),
+            server.instance.workspace.limit_bytes() >> 20,
+        )
+    };
+    // Made for 64 MB: as for SQL Server, 128 MB is the least that can be configured, and the workspace is never sized for less.
+    assert_eq!(limits(&server), (8_192, 96));
+    server.run(&format!("{show} exec sp_configure 'max server memory', 128"));
+    server.run("reconfigure");
+    assert_eq!(limits(&server), (8_192, 96), "no more than it was made for");
+    let refused = server.run(&format!("{show} exec sp_configure 'max server memory', 127"));
+    assert!(refused.contains("Msg 15129"), "{refused}");
+    server.instance.workspace.take(40 << 20);
+    assert_eq!(limits(&server), (3_072, 96), "a query's memory is the pool's");
+    let target = server.run("set nocount on select committed_target_kb from sys.dm_os_sys_info");
+    assert!(target.contains("65536"), "{target}");
+    server.instance.workspace.give_back(40 << 20);
+}

@@ -6,5 +6,6 @@
 mod damage;
 mod full_disk;
 mod kill;
+mod memory;
 mod network;
 mod support;

@@ -76,6 +76,21 @@ impl Arena {
         unsafe { rustix::mm::madvise(self.page(start).as_ptr().cast(), count * PAGE_BYTES, advice) }.is_ok()
     }
 
+    /// Gives the memory of some frames back to the system. Their bytes are zeros afterwards.
+    ///
+    /// # Safety
+    /// Nobody else uses the frames: the caller has pinned them, and they are in no table.
+    pub unsafe fn release(&self, frames: Range<usize>) {
+        assert!(
+            frames.start < frames.end && frames.end <= self.frame_count,
+            "frames of this arena"
+        );
+        let (start, bytes) = (self.page(frames.start).as_ptr().cast(), frames.len() * PAGE_BYTES);
+        // SAFETY: the frames lie inside the allocation, as just checked, and are whole system pages, for they are aligned; they
+        // stay readable and writable. The only error is about the address, which is the arena's.
+        let _ = unsafe { rustix::mm::madvise(start, bytes, rustix::mm::Advice::LinuxDontNeed) };
+    }
+
     /// The bytes of a frame whose latch the caller holds.
     ///
     /// # Safety

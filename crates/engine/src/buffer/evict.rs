@@ -23,7 +23,7 @@ impl BufferPool {
         Ok(index)
     }
 
-    fn claim_pinned(&self) -> Result<usize> {
+    pub(super) fn claim_pinned(&self) -> Result<usize> {
         if let Some(index) = self.claim_unused() {
             return Ok(index);
         }
@@ -49,7 +49,11 @@ impl BufferPool {
     }
 
     fn claim_unused(&self) -> Option<usize> {
-        if self.next_unused.load(Ordering::Relaxed) >= self.frames.len() {
+        if let Some(index) = self.unpark() {
+            return Some(index);
+        }
+        let is_full = self.next_unused.load(Ordering::Relaxed) >= self.frames.len();
+        if is_full || self.frames_in_use() >= self.frame_limit() {
             return None;
         }
         let index = self.next_unused.fetch_add(1, Ordering::AcqRel);
@@ -70,9 +74,10 @@ impl BufferPool {
 
     /// One turn of the hand at most. Clean pages nobody used lately are taken; dirty ones are noted until there are enough.
     fn sweep(&self, victims: &mut Vec<usize>) -> Option<usize> {
-        let enough = VICTIMS_MAX.min(self.frames.len() / 2);
-        for _ in 0..self.frames.len() {
-            let index = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len();
+        let touched = self.frames_touched();
+        let enough = VICTIMS_MAX.min(touched / 2);
+        for _ in 0..touched {
+            let index = self.hand.fetch_add(1, Ordering::Relaxed) % touched;
             let frame = self.frame(index);
             if frame.pins.load(Ordering::Relaxed) != 0 {
                 continue;
@@ -93,7 +98,7 @@ impl BufferPool {
     }
 
     pub(super) fn hand_position(&self) -> usize {
-        self.hand.load(Ordering::Relaxed) % self.frames.len()
+        self.hand.load(Ordering::Relaxed) % self.frames_touched().max(1)
     }
 
     /// True for a dirty frame that nobody has fixed, used at most so often.

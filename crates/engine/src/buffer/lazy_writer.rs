@@ -30,7 +30,7 @@ impl BufferPool {
 
     /// Writes dirty pages in front of the hand.
     fn write_ahead_of_hand(&self) {
-        let frames = self.frames.len();
+        let frames = self.frames_touched();
         let mut victims = Vec::new();
         let hand = self.hand_position();
         for index in (0..frames / AHEAD_DIVISOR).map(|step| (hand + step) % frames) {

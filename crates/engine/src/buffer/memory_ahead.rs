@@ -33,6 +33,12 @@ fn next_stretch(taken: usize, used: usize, frame_count: usize) -> Option<std::op
 }
 
 impl BufferPool {
+    /// Frames from 0 on that may be used as things are: those used once, and unused ones within the limit.
+    fn frames_usable(&self) -> usize {
+        let room = self.frame_limit().saturating_sub(self.frames_in_use());
+        (self.frames_touched() + room).min(self.frames.len())
+    }
+
     /// Starts the thread, where the environment allows threads. It ends with the pool.
     pub fn start_memory_ahead(self: &Arc<BufferPool>) {
         if self.environment.background != Background::Threads {
@@ -51,7 +57,7 @@ fn memory_ahead(pool: &Weak<BufferPool>, bell: &Bell) {
     let mut taken = 0;
     while bell.wait() {
         let Some(pool) = pool.upgrade() else { return };
-        while let Some(stretch) = next_stretch(taken, pool.frames_touched(), pool.frames.len()) {
+        while let Some(stretch) = next_stretch(taken, pool.frames_touched(), pool.frames_usable()) {
             taken = stretch.end;
             if !pool.arena.populate(stretch) {
                 return; // a system that cannot

@@ -1,4 +1,4 @@
-//! The buffer pool: a fixed number of pages in memory between the engine and its data files.
+//! The buffer pool: pages in memory between the engine and its data files, never more than their limit.
 //!
 //! ```text
 //!   read / write / fresh            page table (sharded)            frames            data files
@@ -16,7 +16,7 @@
 //!   write made it anew (format, fill, image) needs no copy: redo starts at or before that change and asks for nothing older.
 //! * A page is dirty from the change on until its write is durable; [`BufferPool::oldest_dirty`] covers writes in flight.
 //! * The first failed write or sync of a database's files closes them: every later write repeats the error.
-//! * The pool never grows: it evicts by clock, clean pages first, dirty ones in batches.
+//! * Frames in use stay within the limit that `sizing` sets: the pool evicts by clock, clean pages first, dirty ones in batches.
 //!
 //! **Order of latches and locks**: page latches (in page-id order) before the double-write mutex before a frame's state. Nobody
 //! blocks on a page latch while holding the double-write mutex, so eviction may run under page latches. A thread never fixes a
@@ -36,6 +36,7 @@ mod memory_ahead;
 mod pool;
 mod redo;
 mod row_counts;
+mod sizing;
 mod storage;
 
 pub use before_images::BeforeImages;

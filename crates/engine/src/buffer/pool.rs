@@ -7,6 +7,7 @@
 
 use super::arena::{Arena, Frame, NO_KEY};
 use super::bell::Bell;
+use super::sizing::Sizing;
 use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId};
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Shards of the page table: enough that threads seldom meet.
 const SHARDS: usize = 128;
 /// The fewest frames a pool has: a thread may fix six pages at once, and a second one must find room beside it.
-const FRAMES_MIN: usize = 8;
+pub(super) const FRAMES_MIN: usize = 8;
 /// Pages one read-ahead reads at most (512 KB, as SQL Server's reads ahead).
 const READ_AHEAD_PAGES_MAX: usize = 64;
 /// Use counts end here, so that a page once popular can still be evicted.
@@ -60,7 +61,7 @@ pub(super) struct Attached {
 /// What the pool has done since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PoolCounters {
-    /// Frames in all.
+    /// Frames that may be in use.
     pub frames: usize,
     /// Frames that hold a page.
     pub frames_used: usize,
@@ -100,6 +101,7 @@ pub struct BufferPool {
     pub(super) likely_clean: Mutex<Vec<u32>>,
     pub(super) lazy_writer: Arc<Bell>,
     pub(super) memory_ahead: Arc<Bell>,
+    pub(super) sizing: Sizing,
 }
 
 impl Drop for BufferPool {
@@ -110,7 +112,7 @@ impl Drop for BufferPool {
 }
 
 impl BufferPool {
-    /// A pool of `bytes / 8192` frames, at least eight. Memory is taken as frames are used.
+    /// A pool of `bytes / 8192` frames at most, at least eight. Memory is taken as frames are used.
     pub fn new(environment: Environment, bytes: u64) -> BufferPool {
         let frame_count = usize::try_from(bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX);
         let frame_count = frame_count.clamp(FRAMES_MIN, u32::MAX as usize);
@@ -126,6 +128,7 @@ impl BufferPool {
             likely_clean: Mutex::new(Vec::new()),
             lazy_writer: Arc::default(),
             memory_ahead: Arc::default(),
+            sizing: Sizing::new(frame_count),
         }
     }
 
@@ -202,11 +205,6 @@ impl BufferPool {
     pub fn holds(&self, database: DatabaseId, id: PageId) -> bool {
         let key = page_key(database, id);
         self.shard(key).read().contains_key(&key)
-    }
-
-    /// Pages that have room in it.
-    pub fn frame_count(&self) -> usize {
-        self.frames.len()
     }
 
     fn unpin(&self, index: usize) {
@@ -392,7 +390,7 @@ impl BufferPool {
             .page
             .saturating_add(page_count)
             .min(attached.files.page_count(first.file));
-        let run_max = READ_AHEAD_PAGES_MAX.min(self.frames.len() / 4);
+        let run_max = READ_AHEAD_PAGES_MAX.min(self.frame_limit() / 4);
         let (mut next, mut read) = (first.page, 0);
         while next < end {
             let id = PageId::new(first.file, next);
@@ -456,7 +454,7 @@ impl BufferPool {
         let touched = self.frames.iter().take(self.frames_touched());
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         PoolCounters {
-            frames: self.frames.len(),
+            frames: self.frame_limit(),
             frames_used: touched
                 .clone()
                 .filter(|frame| frame.key.load(Ordering::Relaxed) != NO_KEY)

@@ -48,6 +48,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::ServerVersion;
 
+/// The setting of `sp_configure` for memory, in MB.
+const MAX_SERVER_MEMORY: &str = "max server memory (MB)";
+
 /// The first `session_id` of a user.
 pub const USER_SESSION_FIRST: u16 = 51;
 
@@ -62,7 +65,7 @@ pub struct InstanceOptions {
     pub version: ServerVersion,
     /// How the log does its work.
     pub policy: LogPolicy,
-    /// Memory for pages and queries, in bytes.
+    /// Memory for pages and queries, in bytes: what `max server memory` may be set to at most.
     pub max_server_memory_bytes: u64,
     /// New data file space is reserved rather than zeroed (instant file initialization).
     pub instant_file_initialization: bool,
@@ -237,6 +240,26 @@ impl Instance {
             .into_iter()
             .rev()
             .filter_map(|slot| slot.database().ok())
+    }
+
+    /// Memory for pages and queries now, in bytes: `max server memory`, but no more than the instance was started with.
+    pub fn server_memory_bytes(&self) -> u64 {
+        let configured = self.configuration.in_use(MAX_SERVER_MEMORY);
+        let configured = u64::try_from(configured).unwrap_or(0) << 20;
+        configured.min(self.options.max_server_memory_bytes)
+    }
+
+    /// Of this, what pages and queries have taken.
+    pub fn server_memory_used_bytes(&self) -> u64 {
+        self.pool.memory_bytes() + self.workspace.used_bytes()
+    }
+
+    /// Brings the setting `max server memory` into effect. When it was lowered, pages leave memory before this returns; what
+    /// queries have taken is theirs until they end.
+    pub fn apply_server_memory(&self) {
+        let bytes = self.server_memory_bytes();
+        self.workspace.resize(bytes);
+        self.pool.resize(bytes);
     }
 
     /// Stores a setting of `sp_configure` in master.

@@ -122,7 +122,7 @@ impl Instance {
         env.errorlog.write("Server", banner);
         let pool = Arc::new(BufferPool::new(env.clone(), options.max_server_memory_bytes));
         let spill = options.folder.join(super::paths::DEFAULT_FOLDER).join(SPILL_FOLDER);
-        let workspace = Workspace::new(env.clone(), spill, options.max_server_memory_bytes);
+        let workspace = Workspace::new(env.clone(), spill, pool.clone(), options.max_server_memory_bytes);
         let policy = options.policy;
         let mut instance = Instance {
             started: env.clock.wall_ticks(),
@@ -142,6 +142,7 @@ impl Instance {
         };
         instance.open_system_databases()?;
         instance.configuration = Configuration::new(&instance.stored_settings()?);
+        instance.apply_server_memory();
         instance.open_user_databases()?;
         Ok(Arc::new(instance))
     }

@@ -164,7 +164,7 @@ impl<'s> Redo<'s> {
             gathered: Batch::default(),
             next: Batch::default(),
             reads,
-            pages_max: (storage.pool.frame_count() / 8).clamp(1, BATCH_PAGES_MAX),
+            pages_max: (storage.pool.frame_limit() / 8).clamp(1, BATCH_PAGES_MAX),
         }
     }
 

@@ -1,22 +1,27 @@
 //! Memory for queries: what sorts, hash tables and kept rows may take, and the files they go on in when that is used up.
 //!
 //! ```text
-//! max server memory   |------------------- pages -------------------|
-//! beside it           |- workspace, taken as queries need it -|           at most 3/4 of it
-//!                     |- one query -|                                     at most 1/4 of the workspace, where it can spill
+//! max server memory   |--------------- pages ---------------|-- lent ---|
+//! workspace                                                 |- taken -|     at most 3/4 of it all
+//! one query                                                 |-|             at most 1/4 of that, where it can spill
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
-//! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). Unlike SQL Server's it
-//! comes on top of the buffer pool, which gives nothing up for it.
+//! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). As there, it is part of
+//! `max server memory`: the buffer pool lends what is taken, and gives up pages for it when it is full.
+//!
+//! What is given back stays lent up to a small reserve, so that the next query costs the pool no pages.
 //!
 //! Invariant: what is taken never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701.
+//! Invariant: at least what is taken is lent.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
 
 mod spill;
 
 pub use spill::{Extent, SpillFile};
 
+use crate::buffer::BufferPool;
 use crate::error::{Error, Result};
+use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,27 +31,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SERVER_MEMORY_BYTES_MIN: u64 = 128 << 20;
 /// The query that can spill takes at most one part in so many of the workspace.
 const QUERY_SHARE_DIVISOR: u64 = 4;
+/// What the pool lends at a time.
+const LENT_STEP_BYTES: u64 = 4 << 20;
+/// What stays lent though nobody uses it, at most.
+const RESERVE_BYTES_MAX: u64 = 32 << 20;
+/// The same as a part of the workspace: one in so many.
+const RESERVE_DIVISOR: u64 = 16;
 
 /// Query memory of an instance.
 pub struct Workspace {
     env: Environment,
     folder: PathBuf,
-    limit_bytes: u64,
+    pool: Arc<BufferPool>,
+    limit_bytes: AtomicU64,
     used_bytes: AtomicU64,
+    /// Lent by the pool: whole steps.
+    lent_bytes: AtomicU64,
     files_made: AtomicU64,
     spilled_bytes: AtomicU64,
 }
 
 impl Workspace {
-    /// A workspace for an instance of so much memory, whose spill files go to `folder`. Files left there by a crash are
-    /// deleted.
-    pub fn new(env: Environment, folder: PathBuf, server_memory_bytes: u64) -> Workspace {
+    /// A workspace for an instance of so much memory, of which the pool lends what is taken, and whose spill files go to
+    /// `folder`. Files left there by a crash are deleted.
+    pub fn new(env: Environment, folder: PathBuf, pool: Arc<BufferPool>, server_memory_bytes: u64) -> Workspace {
         empty(&env, &folder);
         Workspace {
             env,
             folder,
-            limit_bytes: limit_of(server_memory_bytes),
+            pool,
+            limit_bytes: AtomicU64::new(limit_of(server_memory_bytes)),
             used_bytes: AtomicU64::new(0),
+            lent_bytes: AtomicU64::new(0),
             files_made: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
         }
@@ -54,7 +70,12 @@ impl Workspace {
 
     /// Bytes that all queries together may take.
     pub fn limit_bytes(&self) -> u64 {
-        self.limit_bytes
+        self.limit_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The instance has so much memory from now on. What queries have taken already stays theirs.
+    pub fn resize(&self, server_memory_bytes: u64) {
+        self.limit_bytes.store(limit_of(server_memory_bytes), Ordering::Relaxed);
     }
 
     /// Bytes that one query may take before it spills.
@@ -76,14 +97,42 @@ impl Workspace {
     pub fn take(&self, bytes: u64) -> bool {
         let limit = self.limit_bytes();
         let grown = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= limit);
-        self.used_bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
-            .is_ok()
+        let taken = self
+            .used_bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, grown)
+            .is_ok();
+        if taken {
+            self.settle();
+        }
+        taken
     }
 
     /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.used_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.settle();
+    }
+
+    /// Borrows from the pool what is taken and not lent yet, or returns what is lent beyond the reserve. Whoever changes what
+    /// is taken calls this afterwards, and goes on until what is lent fits what is taken by then.
+    fn settle(&self) {
+        let reserve = RESERVE_BYTES_MAX.min(self.limit_bytes() / RESERVE_DIVISOR);
+        let frames = |bytes: u64| (bytes / PAGE_BYTES as u64) as usize;
+        loop {
+            let lent = self.lent_bytes.load(Ordering::Acquire);
+            let wanted = lent_for(self.used_bytes.load(Ordering::Acquire), lent, reserve);
+            if wanted == lent {
+                return;
+            }
+            let exchange = self
+                .lent_bytes
+                .compare_exchange(lent, wanted, Ordering::AcqRel, Ordering::Acquire);
+            match wanted.checked_sub(lent) {
+                _ if exchange.is_err() => {}
+                Some(more) => self.pool.lend(frames(more)),
+                None => self.pool.take_back(frames(lent - wanted)),
+            }
+        }
     }
 
     /// A new, empty spill file, deleted when it is dropped.
@@ -102,6 +151,13 @@ impl Workspace {
         let path = error.path.display().to_string();
         Error::data_file_io(error.operation, error.offset.unwrap_or(0), &path, &Error::cause(error))
     }
+}
+
+/// What is to be lent when so much is used and so much is lent: whole steps, enough, and not much more than the reserve.
+fn lent_for(used_bytes: u64, lent_bytes: u64, reserve_bytes: u64) -> u64 {
+    let least = used_bytes.next_multiple_of(LENT_STEP_BYTES);
+    let most = (used_bytes + reserve_bytes).next_multiple_of(LENT_STEP_BYTES);
+    lent_bytes.clamp(least, most)
 }
 
 /// Three quarters of what the server may use.
@@ -141,9 +197,15 @@ mod tests {
         }
     }
 
+    fn workspace(disk: &SimDisk, server_memory_bytes: u64) -> Arc<Workspace> {
+        let env = environment(disk);
+        let pool = Arc::new(BufferPool::new(env.clone(), server_memory_bytes));
+        Arc::new(Workspace::new(env, "/spill".into(), pool, server_memory_bytes))
+    }
+
     #[test]
     fn no_more_is_taken_than_the_limit() {
-        let workspace = Workspace::new(environment(&SimDisk::new(1)), "/spill".into(), 1 << 30);
+        let workspace = workspace(&SimDisk::new(1), 1 << 30);
         assert_eq!(workspace.limit_bytes(), 768 << 20);
         assert_eq!(workspace.query_limit_bytes(), 192 << 20);
         assert!(workspace.take(700 << 20));
@@ -152,14 +214,75 @@ mod tests {
         workspace.give_back(700 << 20);
         assert!(workspace.take(768 << 20));
         assert!(!workspace.take(1));
-        let least = Workspace::new(environment(&SimDisk::new(1)), "/spill".into(), 1);
-        assert_eq!(least.limit_bytes(), 96 << 20);
+        workspace.give_back(768 << 20);
+        workspace.resize(1);
+        assert_eq!(workspace.limit_bytes(), 96 << 20);
+    }
+
+    #[test]
+    fn what_is_lent_covers_what_is_used_and_not_much_more() {
+        const MB: u64 = 1 << 20;
+        // used, lent before, reserve -> lent
+        let table = [
+            (0, 0, 32 * MB, 0),
+            (1, 0, 32 * MB, 4 * MB),
+            (4 * MB, 4 * MB, 32 * MB, 4 * MB),
+            (4 * MB + 1, 4 * MB, 32 * MB, 8 * MB),
+            (4 * MB, 36 * MB, 32 * MB, 36 * MB),
+            (MB, 40 * MB, 32 * MB, 36 * MB),
+            (0, 40 * MB, 32 * MB, 32 * MB),
+            (0, 40 * MB, 0, 0),
+        ];
+        for (used, lent, reserve, wanted) in table {
+            assert_eq!(lent_for(used, lent, reserve), wanted, "{used} {lent} {reserve}");
+            assert!(wanted >= used && wanted <= used + reserve + LENT_STEP_BYTES);
+        }
+    }
+
+    #[test]
+    fn the_pool_lends_what_queries_take_and_has_it_back_but_for_the_reserve() {
+        let workspace = workspace(&SimDisk::new(1), 1 << 30);
+        let frames = |bytes: u64| (bytes / PAGE_BYTES as u64) as usize;
+        assert_eq!(workspace.pool.frame_limit(), frames(1 << 30));
+        assert!(workspace.take(700 << 20));
+        assert_eq!(workspace.pool.frame_limit(), frames((1024 - 700) << 20));
+        assert!(workspace.take(68 << 20));
+        assert_eq!(workspace.pool.frame_limit(), frames(256 << 20));
+        assert!(!workspace.take(1));
+        assert_eq!(workspace.pool.frame_limit(), frames(256 << 20));
+        workspace.give_back(768 << 20);
+        assert_eq!(workspace.pool.frame_limit(), frames((1024 - 32) << 20));
+    }
+
+    #[test]
+    fn threads_that_take_and_give_back_leave_no_memory_lent_to_nobody() {
+        let workspace = workspace(&SimDisk::new(1), 256 << 20);
+        std::thread::scope(|scope| {
+            for thread in 1..=4_u64 {
+                let workspace = &workspace;
+                scope.spawn(move || {
+                    for step in 0..2_000 {
+                        let bytes = ((step * thread * 7_919) % 40 + 1) << 20;
+                        if workspace.take(bytes) {
+                            let lent = workspace.lent_bytes.load(Ordering::Acquire);
+                            assert!(lent >= bytes, "{lent} lent, {bytes} used here alone");
+                            workspace.give_back(bytes);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(workspace.used_bytes(), 0);
+        let reserve = workspace.lent_bytes.load(Ordering::Acquire);
+        assert!(reserve <= 256 << 20 >> 4, "{reserve}");
+        let frames = ((256 << 20) - reserve) / PAGE_BYTES as u64;
+        assert_eq!(workspace.pool.frame_limit(), frames as usize);
     }
 
     #[test]
     fn spilled_bytes_come_back_and_the_file_goes() {
         let disk = SimDisk::new(1);
-        let workspace = Arc::new(Workspace::new(environment(&disk), "/spill".into(), 1 << 30));
+        let workspace = workspace(&disk, 1 << 30);
         let mut file = workspace.spill_file().unwrap();
         let first = file.append(b"abc").unwrap();
         let second = file.append(b"defgh").unwrap();
@@ -181,7 +304,7 @@ mod tests {
         let disk = SimDisk::new(1);
         disk.create_directories(Path::new("/spill")).unwrap();
         disk.create(Path::new("/spill/0.spill"), Access::Buffered).unwrap();
-        let workspace = Arc::new(Workspace::new(environment(&disk), "/spill".into(), 1 << 30));
+        let workspace = workspace(&disk, 1 << 30);
         assert!(disk.list(Path::new("/spill")).unwrap().is_empty());
         workspace.spill_file().unwrap().append(b"x").unwrap();
     }

@@ -207,3 +207,81 @@ fn without_instant_initialization_new_space_is_written_with_zeros() {
         assert_eq!(waited, if instant_initialization { 0 } else { 2 });
     }
 }
+
+#[test]
+fn a_full_pool_gives_way_to_queries_and_loses_nothing() {
+    let bench = Bench::new(64);
+    for number in 0..100 {
+        bench.create(page(number), number as u8);
+    }
+    assert_eq!(bench.pool.counters().frames_used, 64);
+    assert!(
+        bench.pool.counters().pages_dirty > 0,
+        "some must be written to give way"
+    );
+    bench.pool.lend(40);
+    let counters = bench.pool.counters();
+    assert_eq!((counters.frames, counters.frames_used), (24, 24));
+    assert_eq!(bench.pool.memory_bytes(), 24 * PAGE_BYTES as u64);
+    for number in 0..100 {
+        assert_eq!(bench.fill_of(page(number)).unwrap(), number as u8);
+    }
+    assert_eq!(bench.pool.memory_bytes(), 24 * PAGE_BYTES as u64);
+    bench.pool.lend(1_000);
+    assert_eq!(bench.pool.counters().frames_used, 16, "a quarter stays");
+    bench.pool.take_back(1_040);
+    for number in 0..100 {
+        assert_eq!(bench.fill_of(page(number)).unwrap(), number as u8);
+    }
+    assert_eq!(bench.pool.counters().frames_used, 64, "what was parked is used again");
+}
+
+#[test]
+fn a_pool_that_is_not_full_gives_up_room_it_never_used() {
+    let bench = Bench::new(64);
+    for number in 0..10 {
+        bench.create(page(number), 1);
+    }
+    bench.pool.lend(40);
+    assert_eq!(bench.pool.counters().frames_used, 10, "nobody had to give way");
+    for number in 10..60 {
+        bench.create(page(number), 1);
+    }
+    assert_eq!(bench.pool.counters().frames_used, 24);
+}
+
+#[test]
+fn a_pool_made_smaller_and_larger_stays_within_what_it_was_made_for() {
+    let bench = Bench::new(64);
+    for number in 0..100 {
+        bench.create(page(number), number as u8);
+    }
+    for (pages, limit) in [(32, 32), (1, 8), (1_000, 64), (63, 63)] {
+        bench.pool.resize(pages * PAGE_BYTES as u64);
+        assert!(bench.pool.counters().frames_used <= limit);
+        for number in 0..100 {
+            assert_eq!(bench.fill_of(page(number)).unwrap(), number as u8);
+        }
+        assert_eq!(bench.pool.counters().frames_used, limit, "{pages}");
+    }
+}
+
+#[test]
+fn a_pool_whose_pages_are_fixed_gives_way_later() {
+    let bench = Bench::new(32);
+    for number in 0..32 {
+        bench.create(page(number), 1);
+    }
+    let fixed: Vec<_> = (0..30)
+        .map(|number| bench.pool.read(DATABASE, page(number)).unwrap())
+        .collect();
+    bench.pool.lend(16);
+    assert_eq!(
+        bench.pool.counters().frames_used,
+        30,
+        "two gave way, the others are fixed"
+    );
+    drop(fixed);
+    bench.pool.lend(1);
+    assert_eq!(bench.pool.counters().frames_used, 15);
+}

@@ -36,7 +36,7 @@ fn work(bench: &Bench, seed: u64, steps: u32, expected: &[AtomicU32]) {
 }
 
 #[test]
-fn no_change_is_lost_under_threads_eviction_and_checkpoints() {
+fn no_change_is_lost_under_threads_eviction_checkpoints_and_lending() {
     let bench = Bench::new(20);
     for number in 1..=PAGES {
         bench.create(PageId::new(1, number), 0);
@@ -61,9 +61,19 @@ fn no_change_is_lost_under_threads_eviction_and_checkpoints() {
             }
             rounds
         });
+        let borrower = scope.spawn(|| {
+            let mut frames_least = usize::MAX;
+            while !over.load(Ordering::Relaxed) {
+                bench.pool.lend(12);
+                frames_least = frames_least.min(bench.pool.counters().frames_used);
+                bench.pool.take_back(12);
+            }
+            frames_least
+        });
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         over.store(true, Ordering::Relaxed);
         assert!(checkpoint.join().unwrap() > 0);
+        assert!(borrower.join().unwrap() < 20, "the pool gave way while it was used");
     });
     bench.pool.flush_database(DATABASE, None).unwrap();
     let (reopened, _) = Bench::open(bench.disk.clone(), bench.log.clone(), 20);

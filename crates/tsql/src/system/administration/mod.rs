@@ -124,6 +124,7 @@ fn reconfigure(context: &SystemContext<'_>, host: &mut dyn Host) -> Result<()> {
         .filter(|value| value.configured != value.in_use)
         .collect();
     configuration.reconfigure();
+    context.instance.apply_server_memory();
     for value in changed {
         context.instance.store_setting(value.option.name, value.configured)?;
     }

@@ -43,7 +43,10 @@ struct SystemInformation {
     started: engine::seams::DateTimeTicks,
     up_ms: u64,
     ticks_ms: u64,
+    /// What the instance may have at most.
     memory_kb: u64,
+    committed_kb: u64,
+    target_kb: u64,
     processors: i32,
 }
 
@@ -60,6 +63,8 @@ impl SystemInformation {
             up_ms: up_micros / 1000,
             ticks_ms: instance.env.clock.now_micros() / 1000,
             memory_kb: instance.options.max_server_memory_bytes >> 10,
+            committed_kb: instance.server_memory_used_bytes() >> 10,
+            target_kb: instance.server_memory_bytes() >> 10,
             processors: std::thread::available_parallelism().map_or(1, |count| count.get() as i32),
         }
     }
@@ -72,8 +77,8 @@ system_row!(SystemInformation {
     "hyperthread_ratio" INT => |_| 1.into();
     "physical_memory_kb" BIGINT => |row| big(row.memory_kb);
     "virtual_memory_kb" BIGINT => |row| big(row.memory_kb);
-    "committed_kb" BIGINT => |row| big(row.memory_kb);
-    "committed_target_kb" BIGINT => |row| big(row.memory_kb);
+    "committed_kb" BIGINT => |row| big(row.committed_kb);
+    "committed_target_kb" BIGINT => |row| big(row.target_kb);
     "max_workers_count" INT => |_| 512.into();
     "scheduler_count" INT => |row| row.processors.into();
     "scheduler_total_count" INT => |row| row.processors.into();

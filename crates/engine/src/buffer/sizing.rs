@@ -1,0 +1,152 @@
+//! How many frames may be in use: fewer while queries need the memory, or when `max server memory` was lowered.
+//!
+//! ```text
+//! frames: | a page, or empty: in use | parked: no memory behind them | never used: address space only |
+//! limit of those in use = target - lent, and never less than a quarter of the target
+//! ```
+//! The target is what `max server memory` leaves, the lent part is the workspace's ([`crate::workspace`]). A frame gives way as it
+//! would to another page: by the clock, a dirty page written first. Then it is *parked*: pinned by nobody in particular, in no
+//! table, its memory with the system. Where the limit allows, parked frames are used again before those never used.
+//!
+//! Whoever needs the memory parks the frames, so that what is lent is free when [`BufferPool::lend`] returns. Only where every
+//! frame is fixed, or pages cannot be written, is it behind; the next call tries again.
+
+#![allow(unsafe_code, reason = "frames claimed here give their memory back")]
+
+use super::pool::{BufferPool, FRAMES_MIN};
+use crate::page::PAGE_BYTES;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Frames parked together, so that neighbours go back to the system with one call.
+const PARKED_AT_ONCE_MAX: usize = 256;
+/// The part of the target that is never lent: one in so many.
+const KEPT_DIVISOR: usize = 4;
+
+/// See the module.
+pub(super) struct Sizing {
+    target: AtomicUsize,
+    lent: AtomicUsize,
+    parked: Mutex<Vec<u32>>,
+    /// Length of `parked`, to be read without its mutex.
+    parked_count: AtomicUsize,
+}
+
+impl Sizing {
+    pub fn new(target: usize) -> Sizing {
+        Sizing {
+            target: AtomicUsize::new(target),
+            lent: AtomicUsize::new(0),
+            parked: Mutex::default(),
+            parked_count: AtomicUsize::new(0),
+        }
+    }
+
+    fn limit(&self) -> usize {
+        limit_of(self.target.load(Ordering::Acquire), self.lent.load(Ordering::Acquire))
+    }
+}
+
+/// Frames that may be in use.
+fn limit_of(target: usize, lent: usize) -> usize {
+    let kept = (target / KEPT_DIVISOR).max(FRAMES_MIN);
+    target.saturating_sub(lent).max(kept)
+}
+
+impl BufferPool {
+    /// Frames that may be in use at this moment.
+    pub fn frame_limit(&self) -> usize {
+        self.sizing.limit()
+    }
+
+    /// Frames that have memory, or are about to.
+    pub(super) fn frames_in_use(&self) -> usize {
+        let parked = self.sizing.parked_count.load(Ordering::Acquire);
+        self.frames_touched().saturating_sub(parked)
+    }
+
+    /// Memory of the frames in use, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.frames_in_use() * PAGE_BYTES) as u64
+    }
+
+    /// Makes the pool use so many bytes at most, what is lent included; no more than it was made for. What is too much is
+    /// given up before this returns.
+    pub fn resize(&self, bytes: u64) {
+        let frames = usize::try_from(bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX);
+        let target = frames.clamp(FRAMES_MIN, self.frames.len());
+        self.sizing.target.store(target, Ordering::Release);
+        self.give_way();
+    }
+
+    /// The memory of so many frames is wanted elsewhere.
+    pub fn lend(&self, frames: usize) {
+        self.sizing.lent.fetch_add(frames, Ordering::AcqRel);
+        self.give_way();
+    }
+
+    /// Memory that was lent is free again.
+    pub fn take_back(&self, frames: usize) {
+        self.sizing.lent.fetch_sub(frames, Ordering::AcqRel);
+    }
+
+    /// Parks what is in use beyond the limit, as far as it gives way.
+    fn give_way(&self) {
+        loop {
+            let surplus = self.frames_in_use().saturating_sub(self.frame_limit());
+            if surplus == 0 || !self.park(surplus.min(PARKED_AT_ONCE_MAX)) {
+                return;
+            }
+        }
+    }
+
+    /// Parks some frames; false when none gives way.
+    fn park(&self, count: usize) -> bool {
+        let claimed = std::iter::from_fn(|| self.claim_pinned().ok());
+        let mut claimed: Vec<u32> = claimed.take(count).map(|index| index as u32).collect();
+        claimed.sort_unstable();
+        for run in claimed.chunk_by(|a, b| a + 1 == *b) {
+            let first = run[0] as usize;
+            // SAFETY: claimed just now, so pinned by this thread alone and in no table.
+            unsafe { self.arena.release(first..first + run.len()) };
+        }
+        let mut parked = self.sizing.parked.lock();
+        parked.extend_from_slice(&claimed);
+        self.sizing.parked_count.store(parked.len(), Ordering::Release);
+        !claimed.is_empty()
+    }
+
+    /// A parked frame that may be used again, still pinned.
+    pub(super) fn unpark(&self) -> Option<usize> {
+        if self.sizing.parked_count.load(Ordering::Acquire) == 0 || self.frames_in_use() >= self.frame_limit() {
+            return None;
+        }
+        let mut parked = self.sizing.parked.lock();
+        let index = parked.pop();
+        self.sizing.parked_count.store(parked.len(), Ordering::Release);
+        index.map(|index| index as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_the_target_is_never_lent() {
+        // target, lent -> limit
+        let table = [
+            (1000, 0, 1000),
+            (1000, 1, 999),
+            (1000, 750, 250),
+            (1000, 751, 250),
+            (1000, usize::MAX, 250),
+            (16, 0, 16),
+            (16, 12, FRAMES_MIN),
+            (FRAMES_MIN, 3, FRAMES_MIN),
+        ];
+        for (target, lent, limit) in table {
+            assert_eq!(limit_of(target, lent), limit, "{target} {lent}");
+        }
+    }
+}
