@@ -224,7 +224,7 @@ pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspectio
     for gap in &found.gaps {
         damage.add(gap.offset, gap.bytes, gap.fault.to_string());
     }
-    compare_directory(&page_zero, &found.vlfs, &mut damage);
+    compare_layout(&page_zero, &found.vlfs, &mut damage);
     let mut reader = Reader {
         source,
         vlfs: found.vlfs.iter().map(|header| InspectedVlf::of(*header)).collect(),
@@ -260,21 +260,16 @@ impl InspectedVlf {
     }
 }
 
-/// Our page 0 lists the layout: the VLF headers must agree with it.
-fn compare_directory(page_zero: &PageZero, vlfs: &[VlfHeader], damage: &mut DamageList) {
+/// Our page 0 names the first VLFs, or all of them: the VLF headers must agree with it.
+fn compare_layout(page_zero: &PageZero, vlfs: &[VlfHeader], damage: &mut DamageList) {
     let PageZero::Vlflab(header) = page_zero else { return };
-    if header.directory.is_none() {
-        return;
-    }
-    let agrees = header.layout().is_some_and(|layout| {
-        layout
-            .vlfs()
-            .iter()
-            .map(|vlf| vlf.span)
-            .eq(vlfs.iter().map(VlfHeader::span))
+    let agrees = header.named().is_some_and(|named| {
+        let first = vlfs.iter().take_while(|vlf| vlf.start_offset < named.file_bytes());
+        let all_named = header.steps().is_none() || named.vlf_count() == vlfs.len() as u64;
+        all_named && named.spans().eq(first.map(VlfHeader::span))
     });
     if !agrees {
-        let what = "the VLF directory of the file header page does not agree with the VLF headers";
+        let what = "the layout in the file header page does not agree with the VLF headers";
         damage.add(0, 0, what.to_owned());
     }
 }

@@ -212,7 +212,7 @@ fn lost_and_doubled_vlfs_are_reported() {
     let mut bytes = good;
     bytes[..8192].copy_from_slice(&other[..8192]);
     let found = inspect(&bytes, Depth::Blocks).unwrap();
-    assert!(found.damage[0].what.contains("directory"), "{:?}", found.damage);
+    assert!(found.damage[0].what.contains("layout"), "{:?}", found.damage);
 }
 
 #[test]

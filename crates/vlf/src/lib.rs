@@ -43,7 +43,7 @@ pub mod walk;
 
 pub use block::{Block, BlockHeader, Expectations, parse_block, parse_block_in_place, peek_block_length};
 pub use builder::{BlockBuilder, BlockOrigin, SealedBlock, stamp_block};
-pub use file_header::{FileHeader, FileHeaderFault};
+pub use file_header::{FileHeader, FileHeaderFault, RememberedGrowth};
 pub use growth::{ChunkPlan, GrowthWarning, RuleError, VlfSpan, create_layout, grow_layout, percent_growth};
 pub use layout::{LaidVlf, LayoutRun, LayoutSteps, LogLayout};
 pub use lsn::{Lsn, LsnParseError, VlfSequence};

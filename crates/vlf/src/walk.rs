@@ -1,6 +1,7 @@
 //! Reading whole log files, SQL Server's or ours, past damage.
 //!
-//! [`survey`] walks the VLF headers: each one's size leads to the next. [`VlfBlocks`] walks the blocks of one VLF. Where
+//! [`survey`] walks the VLF headers: each one's size leads to the next; where our page 0 says that a VLF has no header because
+//! the log never entered it, page 0 has its size. [`VlfBlocks`] walks the blocks of one VLF. Where
 //! something does not fit, both look for the next place that does (every page for a header, every sector for a block),
 //! report what they skipped, and read on. Both read through [`ReadAt`], so that the inspector can give them a file and a
 //! test a byte slice.
@@ -124,7 +125,7 @@ pub struct FileSurvey {
     pub file_bytes: u64,
     /// Page 0; [`FileHeaderFault::Foreign`] in SQL Server's files.
     pub file_header: Result<FileHeader, FileHeaderFault>,
-    /// Every VLF header, in file order.
+    /// Every VLF, in file order: its header, or what stands for the header of one that was never entered.
     pub vlfs: Vec<VlfHeader>,
     /// What the walk had to skip. Empty in a sound file.
     pub gaps: Vec<HeaderGap>,
@@ -163,9 +164,13 @@ pub fn survey<S: ReadAt + ?Sized>(source: &S) -> Result<FileSurvey, ReadFault> {
         vlfs: Vec::new(),
         gaps: Vec::new(),
     };
+    let named = found.file_header.as_ref().ok().and_then(FileHeader::named);
+    let mut spans = named.iter().flat_map(|named| named.spans()).peekable();
     let mut offset = FIRST_VLF_OFFSET;
     while offset < file_bytes {
-        match read_header(source, offset)? {
+        while spans.next_if(|span| span.offset < offset).is_some() {}
+        let named = spans.peek().copied().filter(|span| span.offset == offset);
+        match read_vlf(source, found.file_header.as_ref().ok().zip(named), offset)? {
             Ok(vlf) => {
                 offset += vlf.vlf_bytes;
                 found.vlfs.push(vlf);
@@ -197,6 +202,23 @@ fn read_header<S: ReadAt + ?Sized>(source: &S, offset: u64) -> Result<Result<Vlf
         }
         Ok(vlf)
     }))
+}
+
+/// The VLF at `offset`, which page 0 may name and say that it needs no header.
+fn read_vlf<S: ReadAt + ?Sized>(
+    source: &S,
+    named: Option<(&FileHeader, VlfSpan)>,
+    offset: u64,
+) -> Result<Result<VlfHeader, VlfHeaderFault>, ReadFault> {
+    let header = read_header(source, offset)?;
+    if let (Err(VlfHeaderFault::Signature { found: 0 }), Some((page, span))) = (&header, named)
+        && span.end() <= source.len()
+    {
+        let mut sector = [0; SECTOR_BYTES];
+        source.read_at(offset, &mut sector)?;
+        return Ok(page.never_entered(span, &sector).map_or(header, Ok));
+    }
+    Ok(header)
 }
 
 /// The next page behind `offset` that is a VLF header, or the end of the file.

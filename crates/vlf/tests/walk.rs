@@ -8,7 +8,7 @@ use vlf::record::SqlRecord;
 use vlf::walk::{ReadFault, VlfBlocks, WalkStep, survey};
 use vlf::{
     BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockHeader, BlockOrigin, FileHeader, FileHeaderFault, FormatVersion,
-    LogLayout, Lsn, ServerVersion, VlfHeader, VlfHeaderFault, VlfSequence,
+    LayoutSteps, LogLayout, Lsn, ServerVersion, VlfHeader, VlfHeaderFault, VlfSequence,
 };
 
 /// A log of three VLFs (768 KB): the first two full, the third with `tail_blocks` blocks. Answers the file's bytes and how
@@ -24,9 +24,11 @@ fn log_file(tail_blocks: usize) -> (Vec<u8>, Vec<usize>) {
         sector_bytes: 512,
         generation: 1,
         file_bytes: 0,
-        directory: None,
+        headers_when_entered: false,
+        runs: Vec::new(),
+        growths: Vec::new(),
     };
-    page.set_layout(&layout);
+    page.set_layout(&LayoutSteps::of(&layout));
     bytes[..8192].copy_from_slice(&page.encode());
     let mut random = Random::new(9);
     let mut counts = Vec::new();

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use vlf::{
-    BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, FileHeader, LogLayout, Lsn, ServerVersion, VlfHeader, VlfSequence,
+    BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, FileHeader, LayoutSteps, LogLayout, Lsn, ServerVersion, VlfHeader,
+    VlfSequence,
 };
 
 /// The directory of real log files; they are not part of the repository. `VLFLAB_LDF_DIR` names it; the default is
@@ -67,9 +68,11 @@ pub fn log_file(file_bytes: u64, uses: &[(u32, usize)]) -> Vec<u8> {
         sector_bytes: 512,
         generation: 1,
         file_bytes: 0,
-        directory: None,
+        headers_when_entered: false,
+        runs: Vec::new(),
+        growths: Vec::new(),
     };
-    page.set_layout(&layout);
+    page.set_layout(&LayoutSteps::of(&layout));
     bytes[..8192].copy_from_slice(&page.encode());
     for vlf in layout.vlfs() {
         let start = vlf.span.offset as usize;

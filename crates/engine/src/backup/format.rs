@@ -3,7 +3,7 @@
 //! ```text
 //! label (4096)      0 "VLFLABBK" | 8 u32 format 1 | 12 media guid (16) | 28 i32,u32 created | 36 u16 name length, name (UTF-8)
 //!                   4092 u32 CRC32C of the bytes before
-//! set header (512)  0 "VLFLABBS" | 8 u32 format 2 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
+//! set header (512)  0 "VLFLABBS" | 8 u32 format 3 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
 //!                   40 u64 description's offset in the set | 48 u32 chunks | 52 u32 CRC32C over all chunk headers
 //!                   508 u32 CRC32C of the bytes before
 //! chunk header (48) 0 "VBCK" | 4 u16 kind | 6 u16 flags: 1 = Zstandard | 8 u32 bytes stored | 12 u32 bytes plain
@@ -31,8 +31,9 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The longest description.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 20;
 const LABEL_FORMAT: u32 = 1;
-/// The one format of sets that is read and written. Sets of format 1, of before the first release, do not tell recovery forks apart.
-pub const SET_FORMAT: u32 = 2;
+/// The one format of sets that is read and written. Those of before the first release: sets of format 1 do not tell recovery forks
+/// apart, sets of format 2 have a page 0 of one copy.
+pub const SET_FORMAT: u32 = 3;
 const LABEL_MAGIC: &[u8; 8] = b"VLFLABBK";
 const SET_MAGIC: &[u8; 8] = b"VLFLABBS";
 const CHUNK_MAGIC: &[u8; 4] = b"VBCK";

@@ -3,7 +3,7 @@
 //! ```text
 //! u16 file id | page 0 (8192) | u32 VLFs | for each: u64 bytes | u32 sequence | u32 uses | create lsn (10)      and so on
 //! ```
-//! Sizes add up to offsets; parities follow from the uses.
+//! Sizes add up to offsets, which page 0 confirms; parities follow from the uses.
 
 use crate::error::{Error, Result};
 use crate::log::LogFileImage;
@@ -54,7 +54,7 @@ fn decode_file(bytes: &[u8]) -> Option<(LogFileImage, &[u8])> {
     let (count, bytes) = bytes.split_first_chunk::<4>()?;
     let vlf_bytes = (u32::from_le_bytes(*count) as usize).checked_mul(VLF_BYTES)?;
     let (vlfs, bytes) = bytes.split_at_checked(vlf_bytes)?;
-    let mut page = FileHeader::decode(page).ok()?;
+    let page = FileHeader::decode(page).ok()?;
     let mut offset = FIRST_VLF_OFFSET;
     let mut headers = Vec::with_capacity(vlfs.len() / VLF_BYTES);
     for vlf in vlfs.chunks_exact(VLF_BYTES) {
@@ -62,8 +62,12 @@ fn decode_file(bytes: &[u8]) -> Option<(LogFileImage, &[u8])> {
         offset = offset.checked_add(header.vlf_bytes)?;
         headers.push(header);
     }
-    page.file_bytes = offset;
-    (page.file_id == u16::from_le_bytes(*id)).then_some((LogFileImage { page, headers }, bytes))
+    let named = page.named()?;
+    let is_one_layout = page.file_bytes == offset
+        && named.vlf_count() <= headers.len() as u64
+        && named.spans().zip(&headers).all(|(span, header)| span == header.span());
+    let same_file = page.file_id == u16::from_le_bytes(*id);
+    (is_one_layout && same_file).then_some((LogFileImage { page, headers }, bytes))
 }
 
 fn decode_vlf(bytes: &[u8], start_offset: u64) -> Option<VlfHeader> {

@@ -1,14 +1,19 @@
 //! Putting log blocks back to the places they came from. Why there: see the module above.
 //!
-//! 1. a directory of VLF states is deleted; the files get the set's length, page 0, and empty headers where they are new
+//! 1. a directory of VLF states is deleted; the files get the set's length and page 0, and empty headers where they are new if
+//!    the log policy gives VLFs headers when they are created: a VLF that the log never entered costs nothing otherwise
 //! 2. blocks, each checked and linked to the one before
 //! 3. headers of the VLFs that hold restored log; a VLF that the source entered later keeps the header of its former use
 //! 4. zeros behind the end; everything is synced
+//! 5. a directory of VLF states: start-up need not read a header per VLF, and create LSNs of VLFs without a header are kept
 
 use super::format::CHUNK_BYTES_MAX;
 use super::layout::LogImage;
 use crate::error::{Error, Result};
-use crate::log::{LogFileImage, LogRecord, RecordKind, delete_directory};
+use crate::log::{
+    DiscoveryMode, LogFileImage, LogPolicy, LogRecord, RecordKind, StoredLog, StoredVlf, VlfHeaders, delete_directory,
+    write_directory, write_page,
+};
 use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
@@ -18,7 +23,7 @@ use std::sync::Arc;
 use vlf::block::BlockHeader;
 use vlf::{
     BLOCK_BYTES_MAX, Block, BlockBuilder, BlockOrigin, Expectations, FIRST_BLOCK, FIRST_VLF_OFFSET, Lsn, SECTOR_BYTES,
-    VLF_HEADER_BYTES, VlfHeader, parse_block,
+    VlfHeader, parse_block,
 };
 
 /// Writes of blocks given to the system before the next chunk is waited for.
@@ -47,7 +52,8 @@ struct LogFile {
     /// For blocks, past the page cache.
     blocks: Arc<dyn File>,
     image: LogFileImage,
-    former: Vec<VlfHeader>,
+    /// Headers as they were before; `None` = the VLF has none.
+    former: Vec<Option<VlfHeader>>,
 }
 
 /// Blocks to be written.
@@ -68,6 +74,8 @@ fn write(job: WriteJob) -> Written {
 
 /// Restores the log of one set.
 pub struct LogRestorer {
+    env: Environment,
+    policy: LogPolicy,
     files: BTreeMap<u16, LogFile>,
     places: HashMap<u32, (u16, usize)>,
     from: Lsn,
@@ -85,12 +93,14 @@ impl LogRestorer {
     /// Errors: 5123 and 5149 for files, 3189 for an image that contradicts itself.
     pub fn begin(
         env: &Environment,
+        policy: LogPolicy,
         image: LogImage,
         paths: &BTreeMap<u16, PathBuf>,
-        from: Lsn,
-        stop_at: Option<DateTimeTicks>,
+        (from, stop_at): (Lsn, Option<DateTimeTicks>),
     ) -> Result<LogRestorer> {
         let mut restorer = LogRestorer {
+            env: env.clone(),
+            policy,
             files: BTreeMap::new(),
             places: HashMap::new(),
             from,
@@ -112,7 +122,7 @@ impl LogRestorer {
                     return Err(Error::damaged_set());
                 }
             }
-            let file = open_file(env, path, image, stop_at.is_some())?;
+            let file = open_file(env, policy.vlf_headers, path, image, stop_at.is_some())?;
             restorer.files.insert(id, file);
         }
         Ok(restorer)
@@ -273,7 +283,7 @@ impl LogRestorer {
         self.write(file, offset, &vec![0; left as usize])
     }
 
-    /// Steps 3 and 4.
+    /// Steps 3 to 5.
     pub fn finish(mut self) -> Result<RestoredLog> {
         if !self.restored.stopped {
             self.restored.position = self.restored.end;
@@ -285,18 +295,19 @@ impl LogRestorer {
             (false, Some(last)) => last.lsn.vlf,
             (false, None) => self.from.vlf,
         };
-        for file in self.files.values() {
-            for (index, header) in file.image.headers.iter().enumerate() {
-                let former = file.former.get(index);
+        for file in self.files.values_mut() {
+            for (header, former) in file.image.headers.iter_mut().zip(&file.former) {
+                let unused = VlfHeader::unused(header.span(), header.create_lsn);
                 let wanted = match former {
                     _ if header.sequence.0 <= last_sequence => *header,
                     Some(former) if former.sequence.0 <= last_sequence => *former,
-                    _ => VlfHeader::unused(header.span(), header.create_lsn),
+                    _ => unused,
                 };
-                if former != Some(&wanted) {
+                if former.unwrap_or(unused) != wanted {
                     let written = file.handle.write_at(wanted.start_offset, &wanted.encode());
                     written.map_err(|error| file_error(&error))?;
                 }
+                *header = wanted;
             }
         }
         if let Some(&(file, index)) = self.places.get(&self.restored.end.vlf)
@@ -309,7 +320,21 @@ impl LogRestorer {
         for file in self.files.values() {
             file.handle.sync().map_err(|error| file_error(&error))?;
         }
+        if self.policy.discovery == DiscoveryMode::Directory {
+            self.write_directory();
+        }
         Ok(self.restored)
+    }
+
+    /// Without it the next start reads every header, so a failure is told and has no other consequence.
+    fn write_directory(&self) {
+        let Some(first) = self.files.values().next() else {
+            return;
+        };
+        let images: Vec<&LogFileImage> = self.files.values().map(|file| &file.image).collect();
+        if let Err(error) = write_directory(&*self.env.disk, first.handle.path(), &images) {
+            self.env.errorlog.write_error("Server", &file_error(&error));
+        }
     }
 }
 
@@ -341,16 +366,22 @@ fn file_error(error: &DiskError) -> Error {
     }
 }
 
-/// Opens or makes a file with the image's length, page 0, and headers wherever it is new. While a point in time is looked
-/// for, a file is not made shorter: what the source cut off later may still be needed.
-fn open_file(env: &Environment, path: &std::path::Path, image: LogFileImage, keeps_length: bool) -> Result<LogFile> {
+/// Opens or makes a file with the image's length and page 0, and headers where it is new, if VLFs have them when created. While
+/// a point in time is looked for, a file is not made shorter: what the source cut off later may still be needed.
+fn open_file(
+    env: &Environment,
+    headers: VlfHeaders,
+    path: &std::path::Path,
+    image: LogFileImage,
+    keeps_length: bool,
+) -> Result<LogFile> {
     delete_directory(&*env.disk, path).map_err(|error| file_error(&error))?;
     let handle = match env.disk.open(path, Access::Buffered) {
         Err(error) if error.kind == DiskErrorKind::NotFound => env.disk.create(path, Access::Buffered),
         other => other,
     };
     let handle = handle.map_err(|error| file_error(&error))?;
-    let prepared = prepare(&*handle, image, keeps_length).map_err(|error| file_error(&error))?;
+    let prepared = prepare(&*handle, headers, image, keeps_length).map_err(|error| file_error(&error))?;
     let (image, former) = prepared;
     let blocks = env
         .disk
@@ -366,60 +397,47 @@ fn open_file(env: &Environment, path: &std::path::Path, image: LogFileImage, kee
 
 fn prepare(
     handle: &dyn File,
+    headers: VlfHeaders,
     mut image: LogFileImage,
     keeps_length: bool,
-) -> std::result::Result<(LogFileImage, Vec<VlfHeader>), DiskError> {
-    let former = read_headers(handle)?;
-    let same = former
-        .iter()
-        .zip(&image.headers)
-        .take_while(|(a, b)| a.span() == b.span())
-        .count();
-    if keeps_length && same == image.headers.len() && former.len() > same {
-        image.headers.extend(&former[same..]);
-        let mut page = vec![0; FIRST_VLF_OFFSET as usize];
-        handle.read_at(0, &mut page)?;
-        image.page = vlf::FileHeader::decode(&page).unwrap_or(image.page);
+) -> std::result::Result<(LogFileImage, Vec<Option<VlfHeader>>), DiskError> {
+    let StoredLog { page, vlfs } = StoredLog::read(handle)?;
+    let pairs = vlfs.iter().zip(&image.headers);
+    let mut same = pairs.take_while(|(vlf, header)| vlf.span == header.span()).count();
+    let generation = page.as_ref().map_or(0, |page| page.generation);
+    if keeps_length && same == image.headers.len() && vlfs.len() > same {
+        let unused = |vlf: &StoredVlf| VlfHeader::unused(vlf.span, Lsn::ZERO);
+        let kept = vlfs[same..].iter().map(|vlf| vlf.header.unwrap_or(unused(vlf)));
+        image.headers.extend(kept);
+        image.page = page.unwrap_or(image.page);
+        same = vlfs.len();
     }
     let end = image.headers.last().map_or(FIRST_VLF_OFFSET, |last| last.span().end());
-    let kept_end = former
-        .get(..same)
-        .and_then(<[_]>::last)
-        .map_or(FIRST_VLF_OFFSET, |last| last.span().end());
-    if former.len() > same {
+    let kept = vlfs.get(..same).unwrap_or_default();
+    let kept_end = kept.last().map_or(FIRST_VLF_OFFSET, |last| last.span.end());
+    if handle.len()? > kept_end {
         // What lies there was laid out in another way; new space reads as zeros.
-        handle.set_len(kept_end.min(end))?;
+        handle.set_len(kept_end)?;
     }
     handle.grow_reserved(end)?;
     handle.set_len(end)?;
-    let mut former = former;
-    former.truncate(same);
+    let mut former: Vec<Option<VlfHeader>> = kept.iter().map(|vlf| vlf.header).collect();
+    image.page.headers_when_entered = headers == VlfHeaders::WhenEntered || former.contains(&None);
+    image.page.file_bytes = end;
+    // Higher than any copy on disk: a torn page is then the former one or this one.
+    image.page.generation = image.page.generation.max(generation + 1);
     for header in image.headers.iter().skip(same) {
+        let is_named = header.span().end() <= image.page.named_end();
+        if headers == VlfHeaders::WhenEntered && is_named {
+            former.push(None);
+            continue;
+        }
         let unused = VlfHeader::unused(header.span(), header.create_lsn);
         handle.write_at(unused.start_offset, &unused.encode())?;
-        former.push(unused);
+        former.push(Some(unused));
     }
-    image.page.file_bytes = end;
-    handle.write_at(0, &image.page.encode())?;
+    handle.sync()?;
+    write_page(handle, &image.page)?;
     handle.sync()?;
     Ok((image, former))
-}
-
-/// The VLF headers of a file as far as they are sound.
-fn read_headers(handle: &dyn File) -> std::result::Result<Vec<VlfHeader>, DiskError> {
-    let file_bytes = handle.len()?;
-    let mut headers = Vec::new();
-    let (mut offset, mut sector) = (FIRST_VLF_OFFSET, [0; SECTOR_BYTES]);
-    while offset + VLF_HEADER_BYTES <= file_bytes {
-        handle.read_at(offset, &mut sector)?;
-        let Ok(header) = VlfHeader::decode_at(&sector, offset) else {
-            break;
-        };
-        if header.vlf_bytes > file_bytes - offset {
-            break;
-        }
-        offset += header.vlf_bytes;
-        headers.push(header);
-    }
-    Ok(headers)
 }

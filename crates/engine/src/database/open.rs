@@ -434,6 +434,7 @@ impl<'c> Recovering<'c> {
     /// Step 3.
     pub fn analyse(&mut self) -> Result<Analysis> {
         let started = self.now();
+        self.storage.log.require(self.boot.checkpoint)?;
         let mut progress = self.progress(Phase::Analysis, self.boot.checkpoint);
         let analysis = recovery::analyse(&self.storage, self.boot.checkpoint, &mut |position| {
             progress.report(position)
@@ -456,6 +457,7 @@ impl<'c> Recovering<'c> {
     pub(super) fn analyse_and_redo_noting_damage(&mut self) -> Result<(Analysis, DamagedPages)> {
         let started = self.now();
         let (redo_start, checkpoint) = (self.boot.redo_start, self.boot.checkpoint);
+        self.storage.log.require(redo_start.min(checkpoint))?;
         let mut progress = self.progress(Phase::Redo, redo_start.min(checkpoint));
         let (analysis, _, damaged) =
             recovery::analyse_and_redo(&self.storage, redo_start, checkpoint, &mut |position| {
@@ -468,8 +470,13 @@ impl<'c> Recovering<'c> {
     }
 
     fn resume_log(&self, analysis: &Analysis) -> Result<()> {
+        let needed = self.log_needed_from(analysis);
+        if !self.boot.restoring {
+            // Where log backups go on may lie behind the end: a restore can have cut the log there.
+            self.storage.log.require(needed.min(analysis.end.next))?;
+        }
         // Undo needs free VLFs, and which ones are free is known from here on.
-        self.storage.log.truncate(self.log_needed_from(analysis));
+        self.storage.log.truncate(needed);
         self.storage.log.resume(analysis.end)
     }
 

@@ -230,7 +230,7 @@ fn copy_chunks(
     let mut log: Option<LogRestorer> = None;
     let begin = |layout: &[u8]| {
         let image = LogImage::decode(layout)?;
-        LogRestorer::begin(&context.env, image, &paths, from, source.stop_at)
+        LogRestorer::begin(&context.env, context.policy, image, &paths, (from, source.stop_at))
     };
     while let Some(chunk) = source.set.next_chunk()? {
         progress.add(chunk.stored_bytes)?;

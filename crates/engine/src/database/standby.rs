@@ -14,12 +14,12 @@ use super::Database;
 use super::open::{DatabaseFiles, OpenContext, OpenedData};
 use crate::buffer::BeforeImages;
 use crate::error::{Error, Result};
-use crate::log::delete_directory;
+use crate::log::{StoredLog, delete_directory};
 use crate::recovery::BootRecord;
 use disk::{Access, DiskError, File};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use vlf::{FIRST_BLOCK, FIRST_VLF_OFFSET, Lsn, SECTOR_BYTES, VLF_HEADER_BYTES, VlfHeader};
+use vlf::{FIRST_BLOCK, Lsn, VlfHeader};
 
 impl Database {
     /// True for a standby database: it can only be read.
@@ -81,18 +81,11 @@ impl Database {
 /// Makes unused again every VLF that was entered behind the restored end.
 fn forget_later_vlfs(log: &dyn File, end: Lsn) -> std::result::Result<(), DiskError> {
     let is_later = |sequence: u32| sequence > end.vlf || sequence == end.vlf && end.block <= FIRST_BLOCK;
-    let file_bytes = log.len()?;
-    let (mut offset, mut sector) = (FIRST_VLF_OFFSET, [0; SECTOR_BYTES]);
-    while offset + VLF_HEADER_BYTES <= file_bytes {
-        log.read_at(offset, &mut sector)?;
-        let Ok(header) = VlfHeader::decode_at(&sector, offset) else {
-            break;
-        };
+    for header in StoredLog::read(log)?.vlfs.iter().filter_map(|vlf| vlf.header) {
         if is_later(header.sequence.0) {
             let unused = VlfHeader::unused(header.span(), header.create_lsn);
-            log.write_at(offset, &unused.encode())?;
+            log.write_at(header.start_offset, &unused.encode())?;
         }
-        offset += header.vlf_bytes.max(VLF_HEADER_BYTES);
     }
     log.sync()
 }

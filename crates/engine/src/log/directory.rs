@@ -1,7 +1,8 @@
 //! The directory of VLF states: what start-up reads instead of one header per VLF.
 //!
-//! A companion of the first log file, `<log file>.vlfs`. The .ldf itself stays as SQL Server shapes it, and every VLF header in
-//! it is written as without a directory: the headers are the truth, the directory is a checked shortcut to them.
+//! A companion of the first log file, `<log file>.vlfs`. Every VLF header is written as without a directory: the headers are the
+//! truth, the directory is a checked shortcut to them. One thing it may know alone: the create LSN of a VLF that was never entered
+//! and therefore has no header, once page 0 has forgotten its growth. With the directory lost, such a VLF shows 0 as create LSN, as if made with its file.
 //!
 //! ```text
 //! 0      header, copy A (4096)   two copies by turns: the sound one with the higher generation counts
@@ -18,7 +19,7 @@
 //! entered since can be found from their neighbours ([`super::follow`]).
 //!
 //! **When it is written.** When a log is opened for appending and had no directory that could be trusted; after checkpoints;
-//! when the log is closed. Never in the path of a commit. Only parts with a changed VLF are written, then synced, then a
+//! after every eighth growth; when the log is closed; by RESTORE. Never in the path of a commit. Only parts with a changed VLF are written, then synced, then a
 //! header. A part of a higher generation than the header comes from a save that was cut short: the headers of its VLFs are
 //! read. A shrink deletes the directory first.
 //!
@@ -35,22 +36,26 @@
 //! With classic discovery there is no directory: the first resumption deletes it.
 
 use super::LogManager;
+use super::files::LogFileImage;
 use super::policy::DiscoveryMode;
 use super::state::LogState;
-use super::table::{Vlf, VlfPlace, VlfTable};
+use super::table::{VlfPlace, VlfTable};
 use crate::error::{Error, Result};
 use disk::{Access, AlignedBuffer, Disk, DiskError, DiskErrorKind, File};
 use parking_lot::MutexGuard;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use vlf::{Lsn, PAGE_BYTES};
+use vlf::file_header::GROWTHS_MAX;
+use vlf::{Lsn, PAGE_BYTES, VlfHeader};
 
 const MAGIC: &[u8; 8] = b"VLFLABDR";
 const FORMAT: u32 = 1;
 const PART_BYTES: usize = 4096;
 const PART_HEADER_BYTES: usize = 24;
 const ENTRY_BYTES: usize = 24;
+/// Growths after which the directory is saved, so that page 0 still remembers those since the last save.
+pub(super) const SAVE_EVERY_GROWTHS: usize = GROWTHS_MAX / 2;
 /// VLFs of one part.
 pub(super) const ENTRIES_PER_PART: usize = (PART_BYTES - PART_HEADER_BYTES) / ENTRY_BYTES;
 /// Where part 0 begins: behind the two headers.
@@ -178,6 +183,16 @@ impl Header {
 }
 
 impl Entry {
+    /// `former` = the sequence to record for a VLF that was entered in memory only.
+    fn of(header: &VlfHeader, former: Option<u32>) -> Entry {
+        Entry {
+            vlf_bytes: header.vlf_bytes,
+            sequence: former.unwrap_or(header.sequence.0),
+            use_count: header.use_count - u32::from(former.is_some()),
+            create_lsn: header.create_lsn,
+        }
+    }
+
     fn encode(&self, bytes: &mut [u8]) {
         put(bytes, 0, &((self.vlf_bytes / PAGE_BYTES) as u32).to_le_bytes());
         put(bytes, 4, &self.sequence.to_le_bytes());
@@ -275,6 +290,7 @@ pub(super) struct DirectoryState {
     generation: u64,
     /// VLFs entered since the last save, with their sequence before.
     changed: Vec<(VlfPlace, u32)>,
+    growths_since_save: usize,
     /// Parts to be written whatever has changed.
     unusable: BTreeSet<usize>,
     /// Somebody writes it.
@@ -291,6 +307,7 @@ impl DirectoryState {
             slot: recorded.slot,
             generation: recorded.next_generation,
             changed: Vec::new(),
+            growths_since_save: 0,
             unusable: read.iter().map(|index| index / ENTRIES_PER_PART).collect(),
             saving: false,
         }
@@ -299,6 +316,16 @@ impl DirectoryState {
     /// A VLF is entered in memory. `former` = its sequence before.
     pub(super) fn note_entered(&mut self, place: VlfPlace, former: u32) {
         self.changed.push((place, former));
+    }
+
+    /// A growth is on disk.
+    pub(super) fn note_growth(&mut self) {
+        self.growths_since_save += 1;
+    }
+
+    /// Growths that only page 0 knows.
+    pub(super) fn growths_since_save(&self) -> usize {
+        self.growths_since_save
     }
 
     /// True when there is a directory on disk that this log's start did trust.
@@ -337,12 +364,14 @@ impl DirectoryState {
         let part = |number: usize| {
             let first = number * ENTRIES_PER_PART;
             let places = (first..first + ENTRIES_PER_PART).map_while(|index| table.place_at(index));
-            let vlfs = places.filter_map(|place| Some(entry_of(table.vlf(place)?, former.get(&place).copied())));
+            let vlfs =
+                places.filter_map(|place| Some(Entry::of(&table.vlf(place)?.header, former.get(&place).copied())));
             (number, encode_part(number, header.generation, vlfs))
         };
         let parts = parts.into_iter().map(part).collect();
         self.changed.retain(|(place, _)| former.contains_key(place));
         self.unusable.clear();
+        self.growths_since_save = 0;
         Some(Save { header, parts })
     }
 
@@ -384,17 +413,6 @@ fn unchanged_places(before: &[DirectoryFile], now: &[DirectoryFile]) -> usize {
     places
 }
 
-/// `former` = the sequence to record for a VLF that was entered in memory only.
-fn entry_of(vlf: &Vlf, former: Option<u32>) -> Entry {
-    let header = &vlf.header;
-    Entry {
-        vlf_bytes: header.vlf_bytes,
-        sequence: former.unwrap_or(header.sequence.0),
-        use_count: header.use_count - u32::from(former.is_some()),
-        create_lsn: header.create_lsn,
-    }
-}
-
 fn encode_part(number: usize, generation: u64, vlfs: impl Iterator<Item = Entry>) -> AlignedBuffer {
     let mut bytes = AlignedBuffer::with_len(PART_BYTES);
     put(&mut bytes, 4, &(number as u32).to_le_bytes());
@@ -430,6 +448,54 @@ impl Save {
         }
         file.write_durable_at((slot * PART_BYTES) as u64, &self.header.encode())
     }
+}
+
+/// Writes the directory of log files that are not open as a log, in the order of their ids. Nothing is written when no VLF
+/// was entered, or there are more files than a directory lists.
+///
+/// # Errors
+/// Those of creating and writing; there is no directory then, or none with a sound header.
+pub fn write_directory(
+    disk: &dyn Disk,
+    log_file: &Path,
+    files: &[&LogFileImage],
+) -> std::result::Result<(), DiskError> {
+    let headers = || files.iter().flat_map(|file| &file.headers);
+    let mut used: Vec<u32> = headers()
+        .map(|header| header.sequence.0)
+        .filter(|used| *used > 0)
+        .collect();
+    used.sort_unstable();
+    let Some(last) = used.last().copied().filter(|_| files.len() <= FILES_MAX) else {
+        return Ok(());
+    };
+    let connected = used
+        .iter()
+        .rev()
+        .zip(0..)
+        .take_while(|(used, distance)| **used == last - distance);
+    let listed = |file: &&LogFileImage| DirectoryFile {
+        id: file.page.file_id,
+        created: file.page.created_ticks,
+        vlf_count: file.headers.len() as u32, // a file of 2 TB has room for 8.6 million VLFs
+    };
+    let header = Header {
+        generation: 1,
+        needed: connected.last().map_or(last, |(used, _)| *used),
+        last,
+        files: files.iter().map(listed).collect(),
+    };
+    let entries: Vec<Entry> = headers().map(|header| Entry::of(header, None)).collect();
+    let parts = entries.chunks(ENTRIES_PER_PART).enumerate();
+    let save = Save {
+        parts: parts
+            .map(|(number, part)| (number, encode_part(number, 1, part.iter().copied())))
+            .collect(),
+        header,
+    };
+    delete_directory(disk, log_file)?;
+    let file = disk.create(&directory_path(log_file), Access::Direct)?;
+    save.write(&*file, 0)
 }
 
 impl LogManager {

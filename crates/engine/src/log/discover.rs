@@ -4,18 +4,19 @@
 //! other. Native takes all offsets from page 0 and the states of the VLFs from the directory ([`super::directory`]), reads the
 //! few headers that must be newer, and where there is no directory to trust, reads all headers with many reads in flight.
 //!
-//! | page 0 | length of the file | what is done |
+//! | at the place of a VLF | page 0 names the VLF, and headers are written when entered | otherwise |
 //! |---|---|---|
-//! | sound | as page 0 says | by policy |
-//! | sound | longer | a growth or shrink was cut short: the rest is cut off |
-//! | sound | shorter | 9004: the file was cut |
-//! | sound, directory overflow | as page 0 says | walk |
-//! | checksum wrong | any | its rewrite was torn: walk to the end of the file, write the page again |
-//! | sound, another file id | any | 9004: the files were mixed up |
-//! | anything else | any | 9004: not a log file of ours |
+//! | its header | as it says | as it says |
+//! | 512 zero bytes | never entered; its size is page 0's | 9004 |
+//! | a header of another size than page 0 says | 9004 | 9004 where page 0 names the VLF |
+//! | anything else | 9004 | 9004 |
+//!
+//! A header that was lost and reads as zeros is found where the log misses it: as a gap in the sequences
+//! ([`LogManager::require`](super::LogManager::require)), or behind the end of the log ([`super::scan`]). Page 0 itself:
+//! [`super::page_zero`].
 
 use super::directory::{DirectoryState, Entry, Recorded};
-use super::files::{LogFileSpec, write_page};
+use super::files::LogFileSpec;
 use super::follow::{Known, Source, follow};
 use super::policy::DiscoveryMode;
 use super::table::{LogFile, Vlf, VlfTable, WRITTEN_ALL};
@@ -25,8 +26,8 @@ use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::sync::Arc;
 use vlf::{
-    FIRST_VLF_OFFSET, FileHeader, FileHeaderFault, LayoutRun, LayoutSteps, LogLayout, PAGE_BYTES, Parity,
-    ServerVersion, VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan,
+    FIRST_VLF_OFFSET, FileHeader, LayoutRun, LayoutSteps, LogLayout, Parity, SECTOR_BYTES, ServerVersion,
+    VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan,
 };
 
 /// Reads in flight when headers are read in parallel.
@@ -142,10 +143,12 @@ impl Discoverer<'_> {
         if let Some(headers) = &file.walked {
             return Ok(headers.clone());
         }
-        let layout = file.page.steps().filter(|_| self.mode == DiscoveryMode::Directory);
-        let headers = match layout {
-            Some(steps) => self.read_all(&*file.handle, &steps.spans().collect::<Vec<_>>()),
-            None => self.walk(&*file.handle, FIRST_VLF_OFFSET, file.page.file_bytes),
+        let headers = match self.mode {
+            DiscoveryMode::Directory => self.read_all(file, &named_spans(&file.page)).and_then(|mut headers| {
+                headers.extend(self.walk_behind(file, file.page.named_end())?);
+                Ok(headers)
+            }),
+            DiscoveryMode::Walk => self.walk_behind(file, FIRST_VLF_OFFSET),
         };
         headers.map_err(|fault| self.explain(fault, file.spec))
     }
@@ -155,6 +158,11 @@ impl Discoverer<'_> {
         let steps = steps.or_else(|| Some(LayoutSteps::of(&layout_of(file.page.server_version, &headers)?)));
         let layout =
             steps.ok_or_else(|| self.explain(Fault::Damage("its VLFs do not add up".to_string()), file.spec))?;
+        let may_lack_headers = match file.page.headers_when_entered {
+            true => file.page.named_end(),
+            false => 0,
+        };
+        let found = |header: VlfHeader| found_vlf(header, header.span().end() <= may_lack_headers);
         Ok(LogFile {
             path: file.spec.path.clone(),
             logical_name: file.spec.logical_name.clone(),
@@ -163,68 +171,8 @@ impl Discoverer<'_> {
             growth: file.spec.growth,
             page: file.page,
             layout,
-            vlfs: headers.into_iter().map(found_vlf).collect(),
+            vlfs: headers.into_iter().map(found).collect(),
         })
-    }
-
-    fn read_page(
-        &self,
-        spec: &LogFileSpec,
-        file: &dyn File,
-    ) -> std::result::Result<(FileHeader, Option<Vec<VlfHeader>>), Fault> {
-        let file_bytes = file.len()?;
-        let mut bytes = AlignedBuffer::with_len(PAGE_BYTES as usize);
-        if file_bytes < PAGE_BYTES {
-            return Err(Fault::Damage(format!("it has {file_bytes} bytes, less than a page")));
-        }
-        file.read_at(0, &mut bytes)?;
-        let page = match FileHeader::decode(&bytes) {
-            Ok(page) => page,
-            Err(FileHeaderFault::Checksum) => return self.rebuild(spec, file, file_bytes),
-            Err(fault) => return Err(Fault::Damage(fault.to_string())),
-        };
-        if page.file_id != spec.file_id {
-            let (found, wanted) = (page.file_id, spec.file_id);
-            return Err(Fault::Damage(format!(
-                "it is file {found} of its database, not file {wanted}"
-            )));
-        }
-        if file_bytes < page.file_bytes {
-            let wanted = page.file_bytes;
-            return Err(Fault::Damage(format!(
-                "the file was cut: it has {file_bytes} of {wanted} bytes"
-            )));
-        }
-        if file_bytes > page.file_bytes {
-            file.set_len(page.file_bytes)?;
-            file.sync()?;
-        }
-        Ok((page, None))
-    }
-
-    /// Page 0 was torn while it was rewritten: the headers say what it should say.
-    fn rebuild(
-        &self,
-        spec: &LogFileSpec,
-        file: &dyn File,
-        file_bytes: u64,
-    ) -> std::result::Result<(FileHeader, Option<Vec<VlfHeader>>), Fault> {
-        let headers = self.walk(file, FIRST_VLF_OFFSET, file_bytes)?;
-        let layout =
-            layout_of(self.version, &headers).ok_or_else(|| Fault::Damage("its VLFs do not add up".to_string()))?;
-        let mut page = FileHeader {
-            file_id: spec.file_id,
-            database_id: [0; 16],
-            created_ticks: self.env.clock.unix_micros(),
-            server_version: self.version,
-            sector_bytes: if file.sector_bytes() >= 4096 { 4096 } else { 512 },
-            generation: 1,
-            file_bytes,
-            directory: None,
-        };
-        page.set_layout(&layout);
-        write_page(file, &page)?;
-        Ok((page, Some(headers)))
     }
 
     /// The states that the directory gives, with what happened since. `None` = it cannot be trusted, for whatever reason.
@@ -261,11 +209,11 @@ impl Discoverer<'_> {
         entries: &[Option<Entry>],
         places: &mut Places,
     ) -> std::result::Result<(), Fault> {
-        let overflow = || Fault::Damage("page 0 has no layout, and the directory none either".to_string());
-        let spans: Vec<VlfSpan> = match file.page.steps() {
-            Some(steps) => steps.spans().collect(),
-            None => spans_of(entries).ok_or_else(overflow)?,
-        };
+        let mut spans = named_spans(&file.page);
+        if file.page.steps().is_none() {
+            let unknown = || Fault::Damage("neither page 0 nor the directory names a VLF".to_string());
+            add_spans(&mut spans, entries).ok_or_else(unknown)?;
+        }
         if spans.len() < entries.len() {
             return Err(Fault::Damage("the directory has more VLFs than page 0".to_string()));
         }
@@ -291,16 +239,14 @@ impl Discoverer<'_> {
             places.push(file.spec.file_id, header, source);
         }
         let unknown_spans: Vec<VlfSpan> = unknown.iter().map(|(_, span)| *span).collect();
-        let headers = self.read_all(&*file.handle, &unknown_spans)?;
+        let headers = self.read_all(file, &unknown_spans)?;
         for ((index, _), header) in unknown.iter().zip(headers) {
             places.take(*index, header);
         }
-        if file.page.steps().is_none() {
-            let end = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
-            for header in self.walk(&*file.handle, end, file.page.file_bytes)? {
-                places.push(file.spec.file_id, header, Source::Added);
-                places.read.push(places.headers.len() - 1);
-            }
+        let end = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
+        for header in self.walk_behind(file, end)? {
+            places.push(file.spec.file_id, header, Source::Added);
+            places.read.push(places.headers.len() - 1);
         }
         Ok(())
     }
@@ -327,12 +273,26 @@ impl Discoverer<'_> {
         Ok(true)
     }
 
-    /// Header after header, in order, from the one at `offset` on.
-    fn walk(&self, file: &dyn File, mut offset: u64, end: u64) -> std::result::Result<Vec<VlfHeader>, Fault> {
+    /// Header after header, in order, from the one at `offset` to the end of the file.
+    fn walk_behind(&self, file: &OpenedFile<'_>, offset: u64) -> std::result::Result<Vec<VlfHeader>, Fault> {
+        self.walk(&*file.handle, Some(&file.page), offset, file.page.file_bytes)
+    }
+
+    /// Header after header, in order, from the one at `offset` on. Without a page 0 every VLF must have one.
+    pub(super) fn walk(
+        &self,
+        file: &dyn File,
+        page: Option<&FileHeader>,
+        mut offset: u64,
+        end: u64,
+    ) -> std::result::Result<Vec<VlfHeader>, Fault> {
         let mut headers = Vec::new();
         let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
+        let mut named = page.map(named_spans).unwrap_or_default().into_iter().peekable();
         while offset < end {
-            let read = || read_header(file, offset, &mut buffer);
+            while named.next_if(|span| span.offset < offset).is_some() {}
+            let span = named.next_if(|span| span.offset == offset);
+            let read = || read_header(file, offset, page.zip(span), &mut buffer);
             let header = self.env.waits.time(&*self.env.clock, WaitType::IoCompletion, read)?;
             offset = offset.saturating_add(header.vlf_bytes);
             headers.push(header);
@@ -346,7 +306,7 @@ impl Discoverer<'_> {
     }
 
     /// All headers; a thread for each part of the file, so that many reads are in flight.
-    fn read_all(&self, file: &dyn File, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
+    fn read_all(&self, file: &OpenedFile<'_>, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
         if self.env.background == Background::Inline || spans.len() < PARALLEL_VLFS_MIN {
             return read_part(file, spans);
         }
@@ -363,19 +323,10 @@ impl Discoverer<'_> {
     }
 }
 
-fn read_part(file: &dyn File, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
+fn read_part(file: &OpenedFile<'_>, spans: &[VlfSpan]) -> std::result::Result<Vec<VlfHeader>, Fault> {
     let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
-    let mut headers = Vec::with_capacity(spans.len());
-    for span in spans {
-        let header = read_header(file, span.offset, &mut buffer)?;
-        if header.vlf_bytes != span.bytes {
-            let (offset, wanted, found) = (span.offset, span.bytes, header.vlf_bytes);
-            let text = format!("the VLF at byte {offset} has {found} bytes instead of {wanted}");
-            return Err(Fault::Damage(text));
-        }
-        headers.push(header);
-    }
-    Ok(headers)
+    let read = |span: &VlfSpan| read_header(&*file.handle, span.offset, Some((&file.page, *span)), &mut buffer);
+    spans.iter().map(read).collect()
 }
 
 /// VLFs of all files in physical order.
@@ -495,29 +446,31 @@ fn probe(
     let file = opened
         .iter()
         .find(|file| file_ids.get(index) == Some(&file.spec.file_id));
-    let span = headers.get(index).map(VlfHeader::span);
     let missing = || Fault::Damage("a VLF of the directory is in no file".to_string());
-    let (file, span) = file.zip(span).ok_or_else(missing)?;
+    let (file, known) = file.zip(headers.get(index)).ok_or_else(missing)?;
     let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
-    let header = read_header(&*file.handle, span.offset, &mut buffer)?;
-    match header.vlf_bytes == span.bytes {
-        true => Ok(header),
-        false => Err(Fault::Damage(
-            "a VLF has another size than the directory says".to_string(),
-        )),
-    }
+    let span = known.span();
+    let header = read_header(&*file.handle, span.offset, Some((&file.page, span)), &mut buffer)?;
+    // Of a VLF without a header, the directory may know the create LSN when page 0 has forgotten it.
+    let never_entered = header.use_count == 0 && known.use_count == 0;
+    let knows_more = never_entered && header.create_lsn == vlf::Lsn::ZERO;
+    Ok(if knows_more { *known } else { header })
 }
 
-/// Where the directory's VLFs of a file lie; `None` when it does not know all of them.
-fn spans_of(entries: &[Option<Entry>]) -> Option<Vec<VlfSpan>> {
-    let mut offset = FIRST_VLF_OFFSET;
-    let mut spans = Vec::with_capacity(entries.len());
-    for entry in entries {
+/// Where the VLFs lie that page 0 names.
+fn named_spans(page: &FileHeader) -> Vec<VlfSpan> {
+    page.named().iter().flat_map(LayoutSteps::spans).collect()
+}
+
+/// Adds where the directory's VLFs behind `spans` lie; `None` when it does not know all of them.
+fn add_spans(spans: &mut Vec<VlfSpan>, entries: &[Option<Entry>]) -> Option<()> {
+    let mut offset = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
+    for entry in entries.iter().skip(spans.len()) {
         let bytes = entry.as_ref()?.vlf_bytes;
         spans.push(VlfSpan { offset, bytes });
         offset = offset.checked_add(bytes)?;
     }
-    Some(spans)
+    Some(())
 }
 
 /// Whether two headers say the same but for the write that put them on disk, which the directory does not record: when it was
@@ -538,7 +491,7 @@ fn recorded_header(span: VlfSpan, entry: &Entry) -> VlfHeader {
 }
 
 /// Why a file cannot be used.
-enum Fault {
+pub(super) enum Fault {
     Disk(DiskError),
     Damage(String),
 }
@@ -549,29 +502,55 @@ impl From<DiskError> for Fault {
     }
 }
 
-fn read_header(file: &dyn File, offset: u64, buffer: &mut AlignedBuffer) -> std::result::Result<VlfHeader, Fault> {
+/// The header of the VLF at `offset`, by the table of the module; `named` = page 0, if it names the VLF.
+fn read_header(
+    file: &dyn File,
+    offset: u64,
+    named: Option<(&FileHeader, VlfSpan)>,
+    buffer: &mut AlignedBuffer,
+) -> std::result::Result<VlfHeader, Fault> {
     file.read_at(offset, buffer).map_err(|error| match error.kind {
         DiskErrorKind::UnexpectedEnd => Fault::Damage(format!("it ends inside the VLF header at byte {offset}")),
         _ => Fault::Disk(error),
     })?;
-    VlfHeader::decode_at(buffer, offset)
-        .map_err(|fault| Fault::Damage(format!("the VLF header at byte {offset}: {fault}")))
+    if let Some(header) = named.and_then(|(page, span)| page.never_entered(span, buffer)) {
+        return Ok(header);
+    }
+    let header = VlfHeader::decode_at(buffer, offset)
+        .map_err(|fault| Fault::Damage(format!("the VLF header at byte {offset}: {fault}")))?;
+    match named {
+        Some((_, span)) if header.vlf_bytes != span.bytes => {
+            let (wanted, found) = (span.bytes, header.vlf_bytes);
+            let what = format!("the VLF at byte {offset} has {found} bytes instead of {wanted}");
+            Err(Fault::Damage(what))
+        }
+        _ => Ok(header),
+    }
 }
 
-fn found_vlf(header: VlfHeader) -> Vlf {
+/// The 512 bytes at the start of a VLF.
+pub(super) fn read_sector(file: &dyn File, offset: u64) -> std::result::Result<[u8; SECTOR_BYTES], DiskError> {
+    let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
+    file.read_at(offset, &mut buffer)?;
+    let mut sector = [0; SECTOR_BYTES];
+    sector.copy_from_slice(&buffer[..SECTOR_BYTES]);
+    Ok(sector)
+}
+
+fn found_vlf(header: VlfHeader, may_lack_header: bool) -> Vlf {
     Vlf {
         header,
         active: false,
-        written_bytes: if header.use_count == 0 {
-            VLF_HEADER_BYTES
-        } else {
-            WRITTEN_ALL
+        written_bytes: match header.use_count {
+            0 if may_lack_header => 0,
+            0 => VLF_HEADER_BYTES,
+            _ => WRITTEN_ALL,
         },
     }
 }
 
 /// The layout that headers describe; VLFs of one growth share its LSN.
-fn layout_of(version: ServerVersion, headers: &[VlfHeader]) -> Option<LogLayout> {
+pub(super) fn layout_of(version: ServerVersion, headers: &[VlfHeader]) -> Option<LogLayout> {
     let mut runs = Vec::new();
     for step in headers.chunk_by(|a, b| a.create_lsn == b.create_lsn) {
         let (last, others) = step.split_last()?;

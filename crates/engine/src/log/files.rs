@@ -3,8 +3,8 @@
 use super::LogManager;
 use super::counters::add;
 use super::directory::{DirectoryState, delete_directory};
-use super::grow::{initialize, write_headers};
-use super::policy::Initialization;
+use super::grow::initialize_vlfs;
+use super::policy::{Initialization, LogPolicy, VlfHeaders};
 use super::state::LogState;
 use super::table::{FileGrowth, LogFile, unused_vlfs};
 use crate::error::{Error, Result};
@@ -12,8 +12,9 @@ use crate::seams::Environment;
 use disk::{Access, AlignedBuffer, DiskError, File};
 use parking_lot::MutexGuard;
 use std::path::PathBuf;
+use vlf::file_header::COPY_BYTES;
 use vlf::growth::FILE_BYTES_MIN;
-use vlf::{FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
+use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
 
 /// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
 const VLFS_MIN: usize = 2;
@@ -59,7 +60,7 @@ pub struct LogFileInfo {
 pub struct LogFileImage {
     /// Page 0.
     pub page: FileHeader,
-    /// Every VLF in the order of the file.
+    /// Every VLF in the order of the file; one that was never entered need not have this header on disk.
     pub headers: Vec<VlfHeader>,
 }
 
@@ -80,7 +81,7 @@ pub(super) fn create_file(
     database: &str,
     spec: &LogFileSpec,
     version: ServerVersion,
-    initialization: Initialization,
+    policy: LogPolicy,
     create_lsn: Lsn,
 ) -> Result<LogFile> {
     let bytes = spec.bytes.next_multiple_of(PAGE_BYTES);
@@ -95,14 +96,19 @@ pub(super) fn create_file(
         server_version: version,
         sector_bytes: if handle.sector_bytes() >= 4096 { 4096 } else { 512 },
         generation: 1,
-        file_bytes: bytes,
-        directory: None,
+        file_bytes: 0,
+        headers_when_entered: policy.vlf_headers == VlfHeaders::WhenEntered,
+        runs: Vec::new(),
+        growths: Vec::new(),
     };
+    let layout = LayoutSteps::of(&layout);
     page.set_layout(&layout);
-    let zeroed = initialization == Initialization::Zeroed;
-    let vlfs = unused_vlfs(layout.vlfs().iter().map(|laid| laid.span), create_lsn, zeroed);
-    let written = initialize(env, database, &*handle, 0..bytes, zeroed)
-        .and_then(|()| write_headers(env, &*handle, &vlfs, zeroed))
+    if create_lsn != Lsn::ZERO {
+        page.remember_growth(FIRST_VLF_OFFSET, create_lsn);
+    }
+    let zeroed = policy.initialization == Initialization::Zeroed;
+    let vlfs = unused_vlfs(layout.spans(), create_lsn, zeroed, policy.vlf_headers);
+    let written = initialize_vlfs(env, database, &*handle, 0..bytes, &vlfs, (zeroed, policy.vlf_headers))
         .and_then(|()| write_page(&*handle, &page));
     if let Err(error) = written {
         // A file that could not be made is not left behind; if that fails as well, its name tells what it was.
@@ -116,7 +122,7 @@ pub(super) fn create_file(
         max_bytes: spec.max_bytes,
         growth: spec.growth,
         page,
-        layout: LayoutSteps::of(&layout),
+        layout,
         vlfs,
     })
 }
@@ -128,12 +134,13 @@ fn refused_size(error: &RuleError) -> Error {
     }
 }
 
-/// Writes page 0 durably.
-pub(super) fn write_page(file: &dyn File, page: &FileHeader) -> std::result::Result<(), DiskError> {
-    let bytes = page.encode();
-    let mut aligned = AlignedBuffer::with_len(bytes.len());
-    aligned.copy_from_slice(&bytes);
-    file.write_durable_at(0, &aligned)
+/// Writes page 0: the first copy durably, then the second. A power cut leaves one of them sound, and the second is durable with
+/// the next sync of the file, which every rewrite has before it.
+pub(crate) fn write_page(file: &dyn File, page: &FileHeader) -> std::result::Result<(), DiskError> {
+    let mut copy = AlignedBuffer::with_len(COPY_BYTES);
+    copy.copy_from_slice(&page.encode_copy());
+    file.write_durable_at(0, &copy)?;
+    file.write_at(COPY_BYTES as u64, &copy)
 }
 
 impl LogManager {
@@ -169,11 +176,11 @@ impl LogManager {
     pub fn add_file(&self, spec: &LogFileSpec) -> Result<()> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state);
-        let (version, initialization) = (state.version, state.policy.initialization);
+        let (version, policy) = (state.version, state.policy);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
         let created = MutexGuard::unlocked(&mut state, || {
-            create_file(&self.env, &self.database, spec, version, initialization, create_lsn)
+            create_file(&self.env, &self.database, spec, version, policy, create_lsn)
         });
         state.resizing = false;
         self.room.notify_all();
@@ -271,7 +278,7 @@ impl LogManager {
         layout.truncate(plan.keep);
         let mut page = file.page.clone();
         page.generation += 1;
-        page.set_steps(&layout);
+        page.set_layout(&layout);
         outcome.bytes = layout.file_bytes();
         // Page 0 before the cut: a file longer than it says is cut when it is opened. The VLFs leave the table before the mutex is
         // released, so that the log cannot move into them.
@@ -285,6 +292,7 @@ impl LogManager {
                 // A growth may lay out other VLFs in the place of those that go.
                 delete_directory(&*self.env.disk, &path)?;
             }
+            handle.sync()?;
             write_page(&*handle, &page)?;
             handle.set_len(page.file_bytes)?;
             handle.sync()
@@ -293,6 +301,8 @@ impl LogManager {
         self.room.notify_all();
         cut.map_err(|error| self.latch(&error))?;
         add(&self.counters.shrinks, 1);
+        drop(state);
+        self.save_directory();
         Ok(outcome)
     }
 }

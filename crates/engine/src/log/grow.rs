@@ -3,19 +3,31 @@
 //! A growth reaches the disk in this order, so that a power cut at any point leaves a log that opens:
 //!
 //! 1. the file gets its new length (and zeros, if so initialized)
-//! 2. the headers of the new VLFs; the file is synced
-//! 3. page 0 with the new size and layout, durably
+//! 2. the headers of the new VLFs, where they have any; the file is synced
+//! 3. page 0 with the new size and layout: one copy durably, then the other
 //!
-//! Up to step 3, page 0 names the former size, and opening cuts the file back to it. If step 3 is torn, page 0 fails its
-//! checksum; opening then walks the headers, which step 2 has made durable.
+//! Until the first copy of step 3 is durable, page 0 names the former size, in one copy or in both, and opening cuts the file
+//! back to it. What the new VLFs are is known from page 0 and needs no header: space that the file system has reserved, or that
+//! zeros were written over, says at their places that they were never entered. So growth costs the same however many VLFs it
+//! makes:
+//!
+//! | | headers when entered | headers when created |
+//! |---|---|---|
+//! | a growth in reserved space | 1 reservation, 1 sync, 2 writes of 4 KB of which 1 is durable | the same, and a write of 8 KB per VLF |
+//! | a growth with zeros | the zeros, 1 sync, 2 writes of 4 KB of which 1 is durable | the same, a write of 8 KB per VLF, and a second sync |
+//!
+//! Two growths need headers all the same: one under a policy that wants them, and one whose layout page 0 has no room for.
+//! **Create LSNs** of VLFs without a header are in the directory of VLF states, and those of the last growths in page 0. The
+//! directory is saved before page 0 forgets one that only page 0 has.
 //!
 //! New VLFs lie behind the end of the file as it was, so nothing of this meets the writing of the log; the mutex is free
 //! meanwhile, and only who needs the new room waits.
 
 use super::LogManager;
 use super::counters::add;
+use super::directory::SAVE_EVERY_GROWTHS;
 use super::files::write_page;
-use super::policy::Initialization;
+use super::policy::{DiscoveryMode, Initialization, VlfHeaders};
 use super::state::{Claim, LogState};
 use super::table::{FileGrowth, Vlf, unused_vlfs};
 use super::write::header_page;
@@ -45,6 +57,7 @@ struct Growth {
     layout: LayoutSteps,
     added: Vec<Vlf>,
     zeroed: bool,
+    headers: VlfHeaders,
 }
 
 impl LogManager {
@@ -160,6 +173,11 @@ impl LogManager {
         state
             .table
             .grown(growth.file_id, growth.page, growth.layout, growth.added);
+        state.directory.note_growth();
+        let keeps_directory = state.policy.discovery == DiscoveryMode::Directory;
+        if keeps_directory && state.directory.growths_since_save() >= SAVE_EVERY_GROWTHS {
+            MutexGuard::unlocked(state, || self.save_directory());
+        }
         Ok(())
     }
 }
@@ -194,11 +212,16 @@ impl LogState {
         let instant = automatic && self.version >= ServerVersion::V2022 && growth_bytes <= INSTANT_GROWTH_BYTES_MAX;
         let zeroed = self.policy.initialization == Initialization::Zeroed && !instant;
         let create_lsn = self.tail.as_ref().map_or(vlf::Lsn::ZERO, |tail| tail.next_lsn());
-        let added = unused_vlfs(spans, create_lsn, zeroed);
         let mut page = file.page.clone();
         page.server_version = self.version;
         page.generation += 1;
-        page.set_steps(&layout);
+        let headers = match page.set_layout(&layout) {
+            true => self.policy.vlf_headers,
+            false => VlfHeaders::WhenCreated,
+        };
+        page.headers_when_entered |= headers == VlfHeaders::WhenEntered;
+        page.remember_growth(from_bytes, create_lsn);
+        let added = unused_vlfs(spans, create_lsn, zeroed, headers);
         Some(Growth {
             file_id: id,
             handle: file.handle.clone(),
@@ -207,6 +230,7 @@ impl LogState {
             layout,
             added,
             zeroed,
+            headers,
         })
     }
 }
@@ -228,14 +252,32 @@ impl Growth {
 
     fn extend(&self, env: &Environment, database: &str) -> std::result::Result<(), DiskError> {
         let range = self.from_bytes..self.page.file_bytes;
-        initialize(env, database, &*self.handle, range, self.zeroed)?;
-        write_headers(env, &*self.handle, &self.added, self.zeroed)
+        let how = (self.zeroed, self.headers);
+        initialize_vlfs(env, database, &*self.handle, range, &self.added, how)
+    }
+}
+
+/// Makes room for new VLFs durably: the space of `range`, the file's last bytes, zeroed or not, and their headers if they have
+/// any.
+pub(super) fn initialize_vlfs(
+    env: &Environment,
+    database: &str,
+    file: &dyn File,
+    range: std::ops::Range<u64>,
+    vlfs: &[Vlf],
+    (zeroed, headers): (bool, VlfHeaders),
+) -> std::result::Result<(), DiskError> {
+    initialize(env, database, file, range, zeroed)?;
+    match headers {
+        VlfHeaders::WhenCreated => write_headers(env, file, vlfs, zeroed),
+        VlfHeaders::WhenEntered if zeroed => Ok(()),
+        VlfHeaders::WhenEntered => file.sync(),
     }
 }
 
 /// Gives the file the space of `range`, its last bytes: zeros written over all of it and flushed, or reserved by the file
 /// system.
-pub(super) fn initialize(
+fn initialize(
     env: &Environment,
     database: &str,
     file: &dyn File,
@@ -269,7 +311,7 @@ pub(super) fn initialize(
 }
 
 /// Writes the headers of new VLFs and makes them durable. Classic waits for the flush under its wait type's name.
-pub(super) fn write_headers(
+fn write_headers(
     env: &Environment,
     file: &dyn File,
     vlfs: &[Vlf],

@@ -27,8 +27,9 @@
 //! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
 //! | `write` | how blocks become writes |
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
+//! | [`stored`] | the VLFs of a file at rest |
 //! | [`fork`] | which path of recovery a stretch of log belongs to |
-//! | `discover` | finding the VLFs of an existing log |
+//! | `discover`, `page_zero` | finding the VLFs of an existing log |
 //! | `directory`, `follow` | what spares reading a header per VLF |
 //! | `scan`, `read_ahead`, `read` | reading forward, reading one record |
 //! | `end` | where a forward reader stops, and when that is damage |
@@ -46,12 +47,14 @@ mod fork;
 mod gate;
 mod grow;
 pub mod lsn_text;
+mod page_zero;
 mod policy;
 mod read;
 mod read_ahead;
 mod record;
 mod scan;
 mod state;
+mod stored;
 mod table;
 mod worker;
 mod write;
@@ -60,19 +63,21 @@ mod write;
 mod tests;
 
 pub use counters::LogCounters;
-pub use directory::{delete_directory, directory_path};
+pub use directory::{delete_directory, directory_path, write_directory};
 pub use discover::Discovery;
+pub(crate) use files::write_page;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
 pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
 pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
-    Opening, PolicyError, ScanMode, VlfSwitch,
+    Opening, PolicyError, ScanMode, VlfHeaders, VlfSwitch,
 };
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,
 };
 pub use scan::{EndOfLog, LogScan, RawBlock};
+pub use stored::{StoredLog, StoredVlf};
 pub use table::FileGrowth;
 
 use crate::error::{Error, Result};
@@ -166,7 +171,7 @@ impl LogManager {
     ) -> Result<Arc<LogManager>> {
         let mut table = VlfTable::default();
         for spec in files {
-            let file = files::create_file(env, database, spec, version, policy.initialization, Lsn::ZERO)?;
+            let file = files::create_file(env, database, spec, version, policy, Lsn::ZERO)?;
             table.add_file(spec.file_id, file);
         }
         let log = LogManager::with_table(env, database, table, version, policy);
@@ -338,6 +343,23 @@ impl LogManager {
         };
         let synced = handles.iter().try_for_each(|handle| handle.sync());
         synced.map_err(|error| self.latch(&error))
+    }
+
+    /// Whether the log holds the VLF of `lsn`, and with it every later one.
+    ///
+    /// # Errors
+    /// 9004 when it does not: the VLF's header was lost, or reads as that of a VLF that was never entered.
+    pub fn require(&self, lsn: Lsn) -> Result<()> {
+        let is_held = self.state.lock().table.of_sequence(lsn.vlf).is_some();
+        let what = || {
+            format!(
+                "no VLF has the sequence number {}, and log from {lsn} on is needed",
+                lsn.vlf
+            )
+        };
+        is_held
+            .then_some(())
+            .ok_or_else(|| Error::log_damaged(&self.database, &what()))
     }
 
     fn is_resumed(&self) -> bool {

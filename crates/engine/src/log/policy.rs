@@ -8,8 +8,9 @@
 //! |---|---|---|
 //! | growth | in the path of the session that needs room (S: Microsoft's page on instant file initialization) | ahead of need, in the background |
 //! | initialization | zeros over all new space (S: Paul Randal), two flushes (I: the share of PREEMPTIVE_OS_FLUSHFILEBUFFERS in Glenn Berry's wait tables) | reserved by the file system; sequence numbers, parity and checksums tell old bytes from new |
+//! | VLF headers | written and flushed with the space they lie in (I: `DBCC LOGINFO` and the files of SQL Server 7 to 2016 show one for every VLF, used or not) | a VLF has its header when the log enters it: until then page 0 and the directory know it |
 //! | VLF switch | the next free VLF is searched from the start of the table, its header written and flushed alone (I: the wear of small VLFs in Linchi Shea's figures) | free VLFs are kept in order; the header rides with the first block |
-//! | discovery | one small read per VLF, each naming the next (I: Graham Kent's 5.2 ms per VLF) | offsets from the directory in page 0, headers read in parallel |
+//! | discovery | one small read per VLF, each naming the next (I: Graham Kent's 5.2 ms per VLF) | offsets from page 0, states from a directory, or headers read in parallel |
 //! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
 //! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk) | adjacent blocks joined into one write |
 //! | volume | whole row images, one record per row (S: public parsers of .ldf files); INSERT ... SELECT not yet: filled pages, as native | changed bytes, one record per filled page |
@@ -38,6 +39,15 @@ pub enum Initialization {
     Zeroed,
     /// The file system reserves it.
     Instant,
+}
+
+/// When a VLF gets its header on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VlfHeaders {
+    /// When it is made, by creation, growth or restore.
+    WhenCreated,
+    /// When the log enters it.
+    WhenEntered,
 }
 
 /// How the log enters its next VLF.
@@ -110,6 +120,8 @@ pub struct LogPolicy {
     pub growth: GrowthTiming,
     /// What happens to new space.
     pub initialization: Initialization,
+    /// When a VLF gets its header on disk.
+    pub vlf_headers: VlfHeaders,
     /// How the log enters its next VLF.
     pub vlf_switch: VlfSwitch,
     /// How VLFs are found at start-up.
@@ -132,6 +144,7 @@ impl LogPolicy {
         LogPolicy {
             growth: GrowthTiming::WhenFull,
             initialization: Initialization::Zeroed,
+            vlf_headers: VlfHeaders::WhenCreated,
             vlf_switch: VlfSwitch::SearchAndFlush,
             discovery: DiscoveryMode::Walk,
             scan: ScanMode::BlockReads,
@@ -147,6 +160,7 @@ impl LogPolicy {
         LogPolicy {
             growth: GrowthTiming::AheadOfNeed,
             initialization: Initialization::Instant,
+            vlf_headers: VlfHeaders::WhenEntered,
             vlf_switch: VlfSwitch::FreeList,
             discovery: DiscoveryMode::Directory,
             scan: ScanMode::LargeReads,
@@ -164,6 +178,7 @@ impl LogPolicy {
         match mechanism {
             "growth" => self.growth = source.growth,
             "initialization" => self.initialization = source.initialization,
+            "vlf_headers" => self.vlf_headers = source.vlf_headers,
             "vlf_switch" => self.vlf_switch = source.vlf_switch,
             "discovery" => self.discovery = source.discovery,
             "scan" => self.scan = source.scan,
@@ -190,9 +205,10 @@ impl Default for LogPolicy {
 }
 
 /// Names of the mechanisms, as [`LogPolicy`]'s text form has them.
-pub const MECHANISMS: [&str; 9] = [
+pub const MECHANISMS: [&str; 10] = [
     "growth",
     "initialization",
+    "vlf_headers",
     "vlf_switch",
     "discovery",
     "scan",

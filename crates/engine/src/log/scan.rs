@@ -8,7 +8,7 @@
 
 use super::LogManager;
 use super::end::{Evidence, Found, LaterHeader, Reached, Then, judge};
-use super::policy::ScanMode;
+use super::policy::{ScanMode, VlfSwitch};
 use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
@@ -145,6 +145,25 @@ impl LogManager {
         Some(Route {
             header: state.table.vlf(place)?.header,
             file_id: place.file,
+            file: file.handle.clone(),
+            file_bytes: file.bytes(),
+            large_reads: state.policy.scan == ScanMode::LargeReads,
+        })
+    }
+}
+
+impl LogManager {
+    /// The VLF the log would enter after that of `sequence`, as if it had, if it needs no header before that.
+    fn route_without_header(&self, sequence: u32) -> Option<Route> {
+        let state = self.state.lock();
+        let place = state.table.of_sequence(sequence)?;
+        let next = state.table.next_free(place, VlfSwitch::FreeList)?;
+        let file = state.table.files.get(&next.file)?;
+        let header = state.table.vlf(next)?.header;
+        let may_lack_header = file.page.headers_when_entered && header.use_count == 0;
+        may_lack_header.then(|| Route {
+            header: header.entered(VlfSequence(sequence.saturating_add(1))),
+            file_id: next.file,
             file: file.handle.clone(),
             file_bytes: file.bytes(),
             large_reads: state.policy.scan == ScanMode::LargeReads,
@@ -330,6 +349,9 @@ impl LogScan {
             (_, next, _) => next,
         };
         let Some(route) = next else {
+            if !self.online {
+                self.check_next_was_not_entered()?;
+            }
             self.end = Some(self.here(fault));
             return Ok(false);
         };
@@ -424,6 +446,34 @@ impl LogScan {
             route = next;
         }
         Ok(false)
+    }
+
+    /// The log ends here by the headers. The VLF it would enter next may have been entered all the same, and its header lost: where
+    /// VLFs have headers only once they are entered, zeros at its start say that it was not. A block in it that is not its first
+    /// and begins a write says that it was, for the write before had brought the header to disk.
+    fn check_next_was_not_entered(&self) -> Result<()> {
+        let VlfSequence(sequence) = self.expected.sequence;
+        let Some(route) = self.log.route_without_header(sequence) else {
+            return Ok(());
+        };
+        let mut start = AlignedBuffer::with_len(READ_UNIT as usize);
+        self.log
+            .read_for_scan(&*route.file, route.header.start_offset, &mut start)?;
+        let first = route.header.start_offset + VLF_HEADER_BYTES;
+        let expected = Expectations::first_of(&route.header);
+        let is_lost = start[..SECTOR_BYTES].iter().all(|byte| *byte == 0)
+            && self.has_write_start(&route, &expected, first..first + REACH_OF_A_WRITE, SECTOR_BYTES as u64)?;
+        match is_lost {
+            true => Err(Error::log_damaged(
+                &self.log.database,
+                &format!(
+                    "the VLF header at byte {} of '{}' is gone, and log blocks behind it show that the log has entered the VLF",
+                    route.header.start_offset,
+                    route.file.path().display()
+                ),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Whether a block in `range` of a VLF is the first of its write; `expected` is for its start, of which `skipped` bytes are

@@ -9,7 +9,7 @@
 //! transaction log architecture guide).
 
 use super::directory::DirectoryFile;
-use super::policy::VlfSwitch;
+use super::policy::{VlfHeaders, VlfSwitch};
 use disk::File;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -366,12 +366,21 @@ impl VlfTable {
     }
 }
 
-/// VLFs that were never used, as creation and growth make them.
-pub(crate) fn unused_vlfs(spans: impl Iterator<Item = VlfSpan>, create_lsn: Lsn, zeroed: bool) -> Vec<Vlf> {
+/// VLFs that were never used, as creation and growth make them: in zeroed space or not, with their headers on disk or not.
+pub(crate) fn unused_vlfs(
+    spans: impl Iterator<Item = VlfSpan>,
+    create_lsn: Lsn,
+    zeroed: bool,
+    headers: VlfHeaders,
+) -> Vec<Vlf> {
     let unused = |span: VlfSpan| Vlf {
         header: VlfHeader::unused(span, create_lsn),
         active: false,
-        written_bytes: if zeroed { span.bytes } else { VLF_HEADER_BYTES },
+        written_bytes: match headers {
+            _ if zeroed => span.bytes,
+            VlfHeaders::WhenCreated => VLF_HEADER_BYTES,
+            VlfHeaders::WhenEntered => 0,
+        },
     };
     spans.map(unused).collect()
 }

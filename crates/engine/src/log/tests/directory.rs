@@ -157,11 +157,13 @@ pub(super) fn assert_needed_as_headers_say(log: &LogManager, bench: &Bench, what
     assert_eq!(found.len(), walked.len(), "{what}");
     for (found, walked) in found.iter().zip(&walked) {
         let needed = walked.sequence >= oldest.unwrap_or(0);
+        // Of a VLF that was never entered, only the directory may know the create LSN.
+        let knows_growth = walked.create_lsn != Lsn::ZERO || walked.parity != 0;
         let shown = |vlf: &VlfInfo| {
             (
                 vlf.offset,
                 vlf.bytes,
-                vlf.create_lsn,
+                knows_growth.then_some(vlf.create_lsn),
                 needed.then_some((vlf.sequence, vlf.parity)),
             )
         };
@@ -357,11 +359,9 @@ fn a_shrink_makes_the_directory_anew() {
     let bytes = log.files()[0].bytes;
     log.shrink_file(2, bytes / 2).unwrap();
     assert!(log.files()[0].bytes < bytes * 2 / 3);
-    log.grow_file(2, bytes).unwrap();
     let path = directory_path(Path::new(LOG));
-    assert_eq!(Disk::len(&bench.disk, &path).unwrap(), None);
-    log.save_directory();
     assert!(Disk::len(&bench.disk, &path).unwrap().is_some());
+    log.grow_file(2, bytes).unwrap();
     enter_vlfs(&log, 2);
     drop(log);
     assert_needed_as_headers_say(&bench.open().unwrap(), &bench, "shrunk");

@@ -7,6 +7,7 @@ mod directory;
 mod faults;
 mod files;
 mod group;
+mod headers;
 mod power;
 mod rollback;
 mod round_trip;
@@ -124,6 +125,10 @@ pub(super) fn policies() -> Vec<LogPolicy> {
         },
         LogPolicy {
             initialization: classic.initialization,
+            ..native
+        },
+        LogPolicy {
+            vlf_headers: classic.vlf_headers,
             ..native
         },
         LogPolicy {
