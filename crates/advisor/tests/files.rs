@@ -11,7 +11,7 @@ use advisor::render::{inspection_csv, inspection_json, inspection_markdown, insp
 use advisor::{Depth, Inspection, inspect};
 use serde_json::Value;
 use support::{Random, log_file, mutate, real_directory, real_file};
-use vlf::{FormatVersion, ServerVersion};
+use vlf::{FileHeader, FormatVersion, ServerVersion};
 
 fn json(inspection: &Inspection) -> Value {
     let mut out = Vec::new();
@@ -168,6 +168,33 @@ fn a_log_of_ours() {
     // Headers alone.
     let headers = inspect(&bytes, Depth::Headers).unwrap();
     assert_eq!((headers.vlfs.len(), headers.blocks.total), (4, 0));
+}
+
+/// A VLF that the log has not entered yet may have no header: page 0 says so and has its size.
+#[test]
+fn vlfs_without_a_header_are_shown_as_unused() {
+    let mut bytes = log_file(8 << 20, &[(5, 40), (6, 4), (0, 0), (0, 0)]);
+    let with_headers = inspect(&bytes, Depth::Blocks).unwrap();
+    let mut page = FileHeader::decode(&bytes).unwrap();
+    for vlf in &with_headers.vlfs[2..] {
+        let at = vlf.header.start_offset as usize;
+        bytes[at..at + 512].fill(0);
+    }
+    let damage = inspect(&bytes, Depth::Blocks).unwrap().damage;
+    assert!(
+        damage.iter().any(|damage| damage.bytes > 0),
+        "page 0 does not say that they may be missing"
+    );
+    page.headers_when_entered = true;
+    bytes[..8192].copy_from_slice(&page.encode());
+    let found = inspect(&bytes, Depth::Blocks).unwrap();
+    assert_eq!((&found.vlfs, &found.damage), (&with_headers.vlfs, &vec![]));
+    assert_eq!(
+        (found.vlfs[3].state, found.vlfs[3].header.sequence.0),
+        (VlfState::Unused, 0)
+    );
+    let facts = inspection_table(&found, "native.ldf", false);
+    assert!(facts.contains("headers of VLFs when entered"), "{facts}");
 }
 
 #[test]

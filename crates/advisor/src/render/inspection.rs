@@ -143,8 +143,15 @@ pub(crate) fn page_zero_text(page: &PageZero) -> String {
     match page {
         PageZero::SqlServer => "SQL Server's file header page".to_owned(),
         PageZero::Vlflab(header) => format!(
-            "vlflab's, file {}, growth rules of SQL Server {}, sectors of {} bytes, generation {}",
-            header.file_id, header.server_version, header.sector_bytes, header.generation
+            "vlflab's, file {}, growth rules of SQL Server {}, sectors of {} bytes, generation {}{}",
+            header.file_id,
+            header.server_version,
+            header.sector_bytes,
+            header.generation,
+            match header.headers_when_entered {
+                true => ", headers of VLFs when entered",
+                false => "",
+            }
         ),
         PageZero::Damaged(fault) => format!("damaged: {fault}"),
     }
