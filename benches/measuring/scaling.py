@@ -80,7 +80,8 @@ def log_volumes(bench, found):
             restart.create(server, sizes[-1] * MB, name == restart.WHOLE)
             for megabytes in sizes:
                 server.run("use crash checkpoint backup log crash to disk = 'nul'")
-                restart.crash(server, megabytes * MB)
+                if not restart.crash(server, megabytes * MB):
+                    raise RuntimeError(f"there was log for {megabytes:,} MB without any update")
                 os.sync()
                 first, recovered = restart.restart(server)
                 found.add(f"recovered s by log MB, {name}", (megabytes, recovered))
@@ -88,6 +89,9 @@ def log_volumes(bench, found):
                 bench.progress(f"{name}, {megabytes:,} MB: first query {first:.2f} s, recovered {recovered:.2f} s")
                 if name == restart.SHIPPED:
                     seconds = server.timed("backup log crash to disk = 'd:\\log.bak' with init")
+                    backed_up_mb = next(server.folder.rglob("log.bak")).stat().st_size / MB
+                    if backed_up_mb < megabytes:
+                        raise RuntimeError(f"the log backup of {megabytes:,} MB took {backed_up_mb:,.0f} MB")
                     found.add("log backup s by log MB", (megabytes, seconds))
                     bench.progress(f"log backup of {megabytes:,} MB: {seconds:.2f} s")
         finally:
