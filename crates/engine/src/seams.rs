@@ -153,6 +153,18 @@ pub enum Background {
     Inline,
 }
 
+impl Background {
+    /// Drops what takes long to free: the last handle of a large file that has no name any more, above all.
+    pub fn let_go(self, what: impl Send + 'static) {
+        if self == Background::Threads {
+            // Where no thread can be had, the closure is dropped here, with what it holds.
+            let _ = std::thread::Builder::new()
+                .name("let-go".to_string())
+                .spawn(move || drop(what));
+        }
+    }
+}
+
 /// Everything the engine's rooms need from outside.
 #[derive(Clone)]
 pub struct Environment {
@@ -233,6 +245,7 @@ impl Zeroing<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -255,6 +268,25 @@ mod tests {
                 ticks: 0
             }
         );
+    }
+
+    /// Tells which thread dropped it.
+    struct Tells(std::sync::mpsc::Sender<std::thread::ThreadId>);
+
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(std::thread::current().id()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_let_go_is_dropped_by_another_thread_where_there_may_be_one() {
+        for background in [Background::Threads, Background::Inline] {
+            let (tell, told) = std::sync::mpsc::channel();
+            background.let_go(Tells(tell));
+            let is_here = told.recv().unwrap() == std::thread::current().id();
+            assert_eq!(is_here, background == Background::Inline);
+        }
     }
 
     #[test]

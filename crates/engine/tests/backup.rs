@@ -213,6 +213,58 @@ fn backups_tell_what_sql_server_tells_and_move_the_chain_on() {
     }
 }
 
+/// NUL counts as a backup and is none: the chain starts and moves on, log is freed, no file appears, and the log backup that
+/// follows does not fit on the set from before.
+#[test]
+fn backups_to_the_null_device_count_and_leave_nothing() {
+    let disk = SimDisk::new(3);
+    let instance = start(&disk, LogPolicy::native());
+    let database = instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
+    let mut session = instance.open_session().unwrap();
+    let control = instance.open_session().unwrap();
+    let table = create_table(&mut session, &database, "t");
+    insert(&mut session, &table, 1, 0);
+    session.commit().unwrap();
+    let nowhere = |kind, device: &str| BackupRequest {
+        path: device.into(),
+        ..request(kind)
+    };
+    backup(&instance, &control, &nowhere(BackupKind::Database, "Nul:")).unwrap();
+    assert_ne!(database.boot().log_backup_start, vlf::Lsn::ZERO, "the chain has begun");
+    backup(&instance, &control, &request(BackupKind::Database)).unwrap();
+    let files = || disk::Disk::list(&disk, Path::new("/instance")).unwrap();
+    let before = files();
+    for device in ["NUL", "nul", " nul: "] {
+        for round in 0..60 {
+            update(&mut session, &table, if round % 2 == 0 { "a" } else { "b" }, round).unwrap();
+            session.commit().unwrap();
+        }
+        database.checkpoint().unwrap();
+        let active = database.storage.log.space().active_vlfs;
+        let operations = disk.operation_count();
+        let lines = backup(&instance, &control, &nowhere(BackupKind::Log, device)).unwrap();
+        assert!(lines[0].ends_with(" on file 1."), "{lines:?}");
+        assert!(
+            database.storage.log.space().active_vlfs < active,
+            "log counts as backed up"
+        );
+        assert!(
+            disk.operation_count() - operations < 20,
+            "only the boot record is written"
+        );
+    }
+    assert_eq!(files(), before);
+    backup(&instance, &control, &request(BackupKind::Log)).unwrap();
+    let full = moved(
+        restore_request(RestoreKind::Database, 1, AfterRestore::NoRecovery),
+        "copy",
+    );
+    restore(&instance, &control, "copy", &full).unwrap();
+    let log = restore_request(RestoreKind::Log, 2, AfterRestore::Recovery);
+    assert_eq!(restore(&instance, &control, "copy", &log), Err(vec![4305, 3013]));
+    assert_eq!(numbers(&instance.backup_headers("nul").unwrap_err()), [3254, 3013]);
+}
+
 #[test]
 fn a_chain_comes_back_whole_and_goes_on() {
     for policy in [LogPolicy::classic(), LogPolicy::native()] {

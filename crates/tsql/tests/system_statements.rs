@@ -268,6 +268,21 @@ fn a_database_goes_into_a_file_and_comes_back() {
 }
 
 #[test]
+fn a_backup_to_nul_is_told_and_remembered_like_any_other() {
+    let machine = Machine::start(ServerVersion::V2022);
+    machine.done("create database vlf");
+    for (batch, position) in [
+        ("backup database vlf to disk = 'NUL' with init, stats = 50", 0),
+        ("backup log vlf to disk = N'nul:' with compression", 1),
+    ] {
+        let answers = machine.done(batch);
+        assert_eq!(answers.messages.last().unwrap().number, 3014, "{batch}");
+        let history = machine.view("msdb.dbo.backupset", &[]);
+        assert_eq!(history.column("type")[position], ["D", "L"][position], "{batch}");
+    }
+}
+
+#[test]
 fn backups_fail_with_sql_servers_numbers() {
     let machine = Machine::start(ServerVersion::V2022);
     machine.done("create database vlf");
@@ -283,6 +298,7 @@ fn backups_fail_with_sql_servers_numbers() {
         ("backup database vlf to device", &[3206]),
         ("restore database vlf from disk = 'c:\\nothing.bak'", &[3201, 3013]),
         ("restore headeronly from disk = 'c:\\nothing.bak'", &[3201, 3013]),
+        ("restore database vlf from disk = 'NUL'", &[3254, 3013]),
         (
             "restore database vlf from disk = 'c:\\b.bak' with stopatmark = 'here'",
             &[40517],

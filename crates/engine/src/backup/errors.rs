@@ -173,6 +173,11 @@ impl Error {
         Error::new(3242, 16, 2, text)
     }
 
+    /// 3254: the device holds nothing, as the null device always does.
+    pub fn empty_device(path: &str) -> Error {
+        Error::new(3254, 16, 1, format!("The volume on device '{path}' is empty."))
+    }
+
     /// 3257: not enough space for the files.
     pub fn no_space_to_restore(volume: &str, needed_bytes: u64, available_bytes: u64) -> Error {
         let text = format!(

@@ -25,6 +25,10 @@
 //! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block that holds
 //! it is built anew with the records before it, and what lies behind is cleared, so that the log ends there for everybody.
 //!
+//! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) makes no file: everything is read, checked and packed as for
+//! a file, and the bytes go nowhere. SQL Server counts such a backup like any other, so a log backup to NUL frees log that no
+//! set holds (Kenneth Fisher, "Backup to NUL"; Andy Mallon, "Backup to NUL").
+//!
 //! Invariants:
 //! - A set without a whole header is no set: the header is written last, in one sector, when everything else is durable.
 //! - An existing media file changes only by growing; INIT writes a file beside it and renames.
@@ -62,6 +66,12 @@ pub enum BackupKind {
     Log,
 }
 
+/// Whether a backup to this device goes nowhere: NUL or NUL:, in any case, as Windows has it.
+pub fn is_null_device(device: &str) -> bool {
+    let name = device.trim();
+    name.strip_suffix(':').unwrap_or(name).eq_ignore_ascii_case("NUL")
+}
+
 /// What a log backup does to the log and the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogTail {
@@ -79,7 +89,7 @@ pub enum LogTail {
 pub struct BackupRequest {
     /// Which.
     pub kind: BackupKind,
-    /// TO DISK.
+    /// TO DISK; see [`is_null_device`] for those that are no file.
     pub path: String,
     /// INIT: sets in the file are overwritten.
     pub init: bool,

@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// Pages of one chunk.
 const RUN_PAGES: u32 = 128;
 /// Reads in flight.
-const READERS: usize = 3;
+const READERS: usize = 4;
 /// Runs read or being read before they are wanted.
-const RUNS_AHEAD: usize = 6;
+const RUNS_AHEAD: usize = 8;
 
 /// Every run of pages in use, in the order of files; none is longer than a chunk.
 pub fn plan_pages(storage: &DatabaseStorage, space: &SpaceMap) -> Vec<PageRun> {

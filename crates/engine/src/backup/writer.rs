@@ -1,12 +1,15 @@
 //! Writing a set: the media file is made or found, chunks are appended, and the header comes last.
 //!
 //! ```text
-//! append -> [ checksum, compression: a thread per core ] -> in order -> 1 MB buffer -> [ writes: two in flight ]
+//! append -> [ checksum, compression: a thread per core ] -> in order -> 1 MB buffer -> [ writes: four in flight ]
 //! ```
 //! The caller goes on reading meanwhile; it waits only when [`CHUNKS_AHEAD`] chunks or [`WRITES_AHEAD`] writes are under way.
 //!
-//! INIT and FORMAT write a new file under a temporary name and rename it at the end: until then the former file is whole.
+//! INIT and FORMAT write a new file under a temporary name and rename it at the end: until then the former file is whole. It is
+//! held open over the rename and let go in the background: freeing the space of a large file takes a file system long.
 //! NOINIT appends behind the last whole set; what a crash left there is cut off first.
+//!
+//! The null device takes the same way, and the bytes end where they would be written.
 
 use super::description::SetDescription;
 use super::format::{CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader};
@@ -29,7 +32,7 @@ const ENCODERS: usize = 2;
 /// Chunks given to them before the caller waits.
 const CHUNKS_AHEAD: usize = 4;
 /// Writes given to the system before the caller waits.
-const WRITES_AHEAD: usize = 2;
+const WRITES_AHEAD: usize = 4;
 /// The media file's space is reserved ahead, as much again as the set has, within these bounds: writing into space that a file
 /// has is faster than making it longer.
 const RESERVED_BYTES_MIN: u64 = 4 << 20;
@@ -117,20 +120,75 @@ pub struct MediaOptions<'a> {
     pub set_guid: [u8; 16],
 }
 
+/// What a set is written to.
+struct Media {
+    /// `None` is the null device.
+    file: Option<Arc<dyn File>>,
+    /// For a new file: the name it has meanwhile, and the one it gets at the end.
+    rename: Option<(PathBuf, PathBuf)>,
+    /// The file that the new one replaces.
+    former: Option<Arc<dyn File>>,
+    /// The set's place among those of the file, from 1.
+    position: u32,
+    /// Where it begins.
+    set_start: u64,
+}
+
+impl Media {
+    fn null() -> Media {
+        Media {
+            file: None,
+            rename: None,
+            former: None,
+            position: 1,
+            set_start: LABEL_BYTES,
+        }
+    }
+
+    /// Opens a media file behind its last whole set, or makes one.
+    fn open(env: &Environment, device: &str, path: &Path, options: &MediaOptions<'_>) -> Result<Media> {
+        let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
+        let length = env.disk.len(path).map_err(cannot_open)?;
+        let exists = length.is_some_and(|length| length > 0);
+        let media = match exists && !options.format {
+            true => Some(MediaReader::open(env, device, path)?),
+            false => None,
+        };
+        if let Some(media) = media.filter(|_| !options.init) {
+            let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
+            file.set_len(media.end()).map_err(cannot_open)?;
+            return Ok(Media {
+                file: Some(file),
+                position: media.sets().len() as u32 + 1,
+                set_start: media.end(),
+                ..Media::null()
+            });
+        }
+        let temporary = temporary_path(path);
+        match env.disk.delete(&temporary) {
+            Err(error) if error.kind != DiskErrorKind::NotFound => return Err(cannot_open(error)),
+            _ => {}
+        }
+        Ok(Media {
+            file: Some(env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?),
+            rename: Some((temporary, path.to_path_buf())),
+            // A file that cannot be opened can still be replaced; it then takes as long as it takes.
+            former: exists.then(|| env.disk.open(path, Access::Buffered).ok()).flatten(),
+            ..Media::null()
+        })
+    }
+}
+
 /// A set being written. Dropped before [`SetWriter::finish`], it leaves the media as it was.
 pub struct SetWriter {
     env: Environment,
     /// As the statement gives it, for messages.
     device: String,
-    path: PathBuf,
-    temporary: Option<PathBuf>,
-    file: Arc<dyn File>,
-    set_start: u64,
+    media: Media,
     /// What is not written yet, and its place in the file. Whole buffers are written past the page cache.
     buffer: AlignedBuffer,
     filled: usize,
     buffer_at: u64,
-    position: u32,
     guid: [u8; 16],
     chunk_count: u32,
     headers_crc: u32,
@@ -143,77 +201,48 @@ pub struct SetWriter {
 }
 
 impl SetWriter {
-    /// Opens the media for one more set. `device` is the path as the statement gives it.
+    /// Opens the media for one more set; without a path, the null device. `device` is the path as the statement gives it.
     ///
     /// Errors: 3201 when the file cannot be opened or made, 3241 when it exists, is no media file and FORMAT is not asked
     /// for.
-    pub fn open(env: &Environment, device: &str, path: &Path, options: &MediaOptions<'_>) -> Result<SetWriter> {
-        let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
-        let length = env.disk.len(path).map_err(cannot_open)?;
-        let exists = length.is_some_and(|length| length > 0) && !options.format;
-        let former = match exists {
-            true => Some(MediaReader::open(env, device, path)?),
-            false => None,
+    pub fn open(env: &Environment, device: &str, path: Option<&Path>, options: &MediaOptions<'_>) -> Result<SetWriter> {
+        let media = match path {
+            Some(path) => Media::open(env, device, path, options)?,
+            None => Media::null(),
         };
-        let mut writer = match former.filter(|_| !options.init) {
-            Some(media) => {
-                let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
-                let (position, end) = (media.sets().len() as u32 + 1, media.end());
-                file.set_len(end).map_err(cannot_open)?;
-                SetWriter::at(env, device, path, None, file, (position, end))
-            }
-            None => {
-                let temporary = temporary_path(path);
-                match env.disk.delete(&temporary) {
-                    Err(error) if error.kind != DiskErrorKind::NotFound => return Err(cannot_open(error)),
-                    _ => {}
-                }
-                let file = env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?;
-                let writer = SetWriter::at(env, device, path, Some(temporary), file, (1, LABEL_BYTES));
-                let label = MediaLabel {
-                    guid: options.set_guid,
-                    created: env.clock.wall_ticks(),
-                    name: options.media_name.to_string(),
-                };
-                writer.write(0, &label.encode())?;
-                writer
-            }
-        };
+        let label = media.rename.is_some().then(|| MediaLabel {
+            guid: options.set_guid,
+            created: env.clock.wall_ticks(),
+            name: options.media_name.to_string(),
+        });
+        let mut writer = SetWriter::of(env, device, media);
         writer.guid = options.set_guid;
-        if options.compression {
-            writer.encoders = encoders(env, true);
+        writer.encoders = encoders(env, options.compression);
+        if let Some(label) = label {
+            writer.call(|file| file.write_at(0, &label.encode()))?;
         }
         Ok(writer)
     }
 
-    fn at(
-        env: &Environment,
-        device: &str,
-        path: &Path,
-        temporary: Option<PathBuf>,
-        file: Arc<dyn File>,
-        (position, set_start): (u32, u64),
-    ) -> SetWriter {
-        let target = file.clone();
+    fn of(env: &Environment, device: &str, media: Media) -> SetWriter {
+        let (target, set_start) = (media.file.clone(), media.set_start);
         let writes = Ordered::new(env.background, "backup-write", WRITES_AHEAD, move || {
             let target = target.clone();
             move |job: WriteJob| Written {
-                outcome: target.write_at(job.offset, &job.buffer[..job.len]),
+                outcome: target
+                    .as_ref()
+                    .map_or(Ok(()), |file| file.write_at(job.offset, &job.buffer[..job.len])),
                 buffer: job.buffer,
             }
         });
         SetWriter {
             env: env.clone(),
             device: device.to_string(),
-            path: path.to_path_buf(),
-            temporary,
-            file,
-            set_start,
+            media,
             // The place of the header stays zero until everything else is durable.
             buffer: AlignedBuffer::with_len(WRITE_BYTES),
             filled: SET_HEADER_BYTES,
             buffer_at: set_start,
-            position,
             guid: [0; 16],
             chunk_count: 0,
             headers_crc: 0,
@@ -228,7 +257,7 @@ impl SetWriter {
 
     /// The set's place in its file, from 1.
     pub fn position(&self) -> u32 {
-        self.position
+        self.media.position
     }
 
     fn end(&self) -> u64 {
@@ -237,13 +266,15 @@ impl SetWriter {
 
     /// Bytes written so far.
     pub fn stored_bytes(&self) -> u64 {
-        self.end() - self.set_start
+        self.end() - self.media.set_start
     }
 
-    fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let write = || self.file.write_at(offset, bytes);
-        let written = self.env.waits.time(&*self.env.clock, WaitType::BackupIo, write);
-        written.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
+    /// Something done with the file and waited for; nothing where there is none.
+    fn call(&self, work: impl FnOnce(&dyn File) -> std::result::Result<(), DiskError>) -> Result<()> {
+        let Some(file) = &self.media.file else { return Ok(()) };
+        let waits = &self.env.waits;
+        let done = waits.time(&*self.env.clock, WaitType::BackupIo, || work(&**file));
+        done.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
     }
 
     fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
@@ -279,10 +310,12 @@ impl SetWriter {
 
     /// What cannot be reserved is not missed: a write that finds no room says so itself.
     fn reserve_ahead(&mut self) {
-        if self.end() > self.reserved_to {
+        if let Some(file) = &self.media.file
+            && self.end() > self.reserved_to
+        {
             let ahead = self.stored_bytes().clamp(RESERVED_BYTES_MIN, RESERVED_BYTES_MAX);
             self.reserved_to = self.end() + ahead;
-            let _ = self.file.grow_reserved(self.reserved_to);
+            let _ = file.grow_reserved(self.reserved_to);
         }
     }
 
@@ -357,7 +390,7 @@ impl SetWriter {
     pub fn finish(mut self, description: &mut SetDescription) -> Result<u64> {
         while self.put_encoded()? {}
         let description_offset = self.stored_bytes();
-        description.position = self.position;
+        description.position = self.position();
         description.stored_bytes = description_offset;
         let text = serde_json::to_vec(description);
         let text = text.map_err(|error| Error::assertion(&format!("a backup's description: {error}")))?;
@@ -375,29 +408,23 @@ impl SetWriter {
         while self.writes.under_way() > 0 {
             self.end_write()?;
         }
-        self.sync(|file| file.set_len(end))?;
-        self.sync(|file| file.sync())?;
+        self.call(|file| file.set_len(end))?;
+        self.call(|file| file.sync())?;
         let header = SetHeader {
-            position: self.position,
+            position: self.position(),
             guid: self.guid,
-            set_bytes: end - self.set_start,
+            set_bytes: end - self.media.set_start,
             description_offset,
             chunk_count: self.chunk_count,
             headers_crc: self.headers_crc,
         };
-        self.sync(|file| file.write_durable_at(self.set_start, &header.encode()))?;
-        if let Some(temporary) = &self.temporary {
-            let renamed = self.env.disk.rename(temporary, &self.path);
-            renamed.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))?;
+        self.call(|file| file.write_durable_at(self.media.set_start, &header.encode()))?;
+        if let Some((temporary, path)) = &self.media.rename {
+            self.call(|_| self.env.disk.rename(temporary, path))?;
         }
         self.finished = true;
+        self.env.background.let_go(self.media.former.take());
         Ok(header.set_bytes)
-    }
-
-    fn sync(&self, work: impl FnOnce(&dyn File) -> std::result::Result<(), DiskError>) -> Result<()> {
-        let waits = &self.env.waits;
-        let done = waits.time(&*self.env.clock, WaitType::BackupIo, || work(&*self.file));
-        done.map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
     }
 }
 
@@ -408,13 +435,14 @@ impl Drop for SetWriter {
         }
         while self.writes.next().is_some() {}
         // What cannot be taken back now is no set for any reader, and is cut off by the next backup.
-        match &self.temporary {
-            Some(temporary) => {
+        match (&self.media.rename, &self.media.file) {
+            (Some((temporary, _)), _) => {
                 let _ = self.env.disk.delete(temporary);
             }
-            None => {
-                let _ = self.file.set_len(self.set_start);
+            (None, Some(file)) => {
+                let _ = file.set_len(self.media.set_start);
             }
+            (None, None) => {}
         }
     }
 }

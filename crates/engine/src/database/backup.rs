@@ -20,8 +20,8 @@ use vlf::Lsn;
 
 /// Where a backup goes, and what it says about whoever makes it.
 pub struct BackupPlace<'a> {
-    /// The media file on this machine.
-    pub path: &'a Path,
+    /// The media file on this machine; `None` is the null device.
+    pub path: Option<&'a Path>,
     /// ServerName.
     pub server_name: &'a str,
     /// SoftwareVersionMajor and Minor.

@@ -3,12 +3,13 @@
 use super::{Instance, TEMPDB};
 use crate::backup::{
     BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MediaLabel, MediaReader, Progress,
-    Report, SetDescription,
+    Report, SetDescription, is_null_device,
 };
 use crate::database::{BackupPlace, Database};
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::session::Session;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Every error of a failed BACKUP or RESTORE, in the order in which they are told.
@@ -59,13 +60,16 @@ impl Instance {
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
         }
-        let path = self.resolve(&request.path)?;
+        let path = match is_null_device(&request.path) {
+            true => None,
+            false => Some(self.resolve(&request.path)?),
+        };
         let cannot_open = |error: disk::DiskError| Error::cannot_open_device(&request.path, &Error::cause(&error));
-        if let Some(folder) = path.parent() {
+        if let Some(folder) = path.as_deref().and_then(Path::parent) {
             self.env.disk.create_directories(folder).map_err(cannot_open)?;
         }
         let place = BackupPlace {
-            path: &path,
+            path: path.as_deref(),
             server_name: &self.options.server_name,
             software_version: self.options.version.product_version(),
             set_guid: self.new_guid(&request.path),
@@ -144,7 +148,11 @@ impl Instance {
         Ok(())
     }
 
+    /// Errors: 3254 for the null device, and those of [`MediaReader::open`].
     pub(super) fn open_media(&self, device: &str) -> Result<MediaReader> {
+        if is_null_device(device) {
+            return Err(Error::empty_device(device));
+        }
         let path = self.resolve(device)?;
         MediaReader::open(&self.env, device, &path)
     }
