@@ -4,7 +4,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import measure
-from measuring import draw, growth, log_rows, peers_rows, restart, vlfs
+from measuring import backup, draw, growth, log_rows, peers_rows, restart, vlfs
 from measuring.bench import Found, judge_memory
 
 
@@ -43,6 +43,16 @@ class Judging(unittest.TestCase):
         series = {"log MB/s": [100], "cores busy": [1], "disk MB/s, 1 in flight": [900], "disk MB/s, 8 in flight": [1000]}
         for busiest, met in ((0.2, False), (0.99, True)):
             self.assertEqual(verdicts(log_rows.LOG_WRITE, {**series, "busiest thread, cores": [busiest]}), [met])
+
+    def test_a_backup_is_measured_by_the_disks_reads_whatever_the_disk_can_copy(self):
+        series = {backup.READS: [1000.0], backup.CEILING: [600.0], "full backup": [650.0], "log backup to NUL": [700.0]}
+        self.assertEqual(verdicts(backup.ROW, series), [False, True])
+
+    def test_a_compressed_backup_may_be_bound_by_the_disk_or_by_two_cores(self):
+        kind = "compressed full backup"
+        for rate, zstd, met in ((699.0, 350.0, False), (700.0, 500.0, True), (699.0, 349.5, True)):
+            series = {backup.READS: [1000.0], backup.ZSTD: [zstd], kind: [rate]}
+            self.assertEqual(verdicts(backup.ROW, series, zstd_ratio=3.2), [met])
 
     def test_a_restart_without_its_peer_is_not_judged_against_it(self):
         series = {f"first query s, {restart.SHIPPED}": [0.4], f"recovered s, {restart.SHIPPED}": [0.5]}

@@ -6,6 +6,7 @@ timed: the first write of a block of a new file costs the file system more.
 
 import mmap
 import os
+import queue
 import threading
 import time
 from contextlib import contextmanager
@@ -16,18 +17,25 @@ CHUNK = MB
 
 
 @contextmanager
-def scratch(folder, file_bytes, flags=0):
-    """A file of blocks that were written before, open with O_DIRECT."""
-    path = folder / "disk-scratch"
+def reserved(folder, name, file_bytes, flags=0):
+    """A file with its space reserved and nothing written, open with O_DIRECT."""
+    path = folder / name
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT | flags, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, file_bytes)
-        _each_chunk(file_bytes, 4, lambda buffer, offset: os.pwrite(descriptor, buffer, offset))
-        os.fsync(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
         path.unlink()
+
+
+@contextmanager
+def scratch(folder, file_bytes, flags=0):
+    """A file of blocks that were written before, open with O_DIRECT."""
+    with reserved(folder, "disk-scratch", file_bytes, flags) as descriptor:
+        _each_chunk(file_bytes, 4, lambda buffer, offset: os.pwrite(descriptor, buffer, offset))
+        os.fsync(descriptor)
+        yield descriptor
 
 
 def _each_chunk(file_bytes, in_flight, work):
@@ -66,6 +74,48 @@ def sequential_writes(descriptor, file_bytes, in_flight):
 def sequential_reads(descriptor, file_bytes, in_flight):
     """MB/s of direct reads of 1 MB."""
     return _rate(file_bytes, in_flight, lambda buffer, offset: os.preadv(descriptor, [buffer], offset))
+
+
+def copying(source, target, file_bytes, reads_in_flight, writes_in_flight):
+    """MB/s of a file read while what was read is written to another on the same disk, durable in the end: what a backup cannot beat.
+
+    Direct reads and writes of 1 MB; twice as many buffers as transfers in flight.
+    """
+    free, full = queue.Queue(), queue.Queue()
+    for _ in range(2 * (reads_in_flight + writes_in_flight)):
+        free.put(mmap.mmap(-1, CHUNK))
+    offsets = iter(range(0, file_bytes, CHUNK))
+    lock = threading.Lock()
+
+    def reader():
+        while True:
+            with lock:
+                offset = next(offsets, None)
+            if offset is None:
+                return
+            buffer = free.get()
+            os.preadv(source, [buffer], offset)
+            full.put((buffer, offset))
+
+    def writer():
+        while (job := full.get()) is not None:
+            buffer, offset = job
+            os.pwrite(target, buffer, offset)
+            free.put(buffer)
+
+    readers = [threading.Thread(target=reader) for _ in range(reads_in_flight)]
+    writers = [threading.Thread(target=writer) for _ in range(writes_in_flight)]
+    begin = time.monotonic()
+    for thread in readers + writers:
+        thread.start()
+    for thread in readers:
+        thread.join()
+    for _ in writers:
+        full.put(None)
+    for thread in writers:
+        thread.join()
+    os.fdatasync(target)
+    return file_bytes / MB / (time.monotonic() - begin)
 
 
 def durable_writes(descriptor, file_bytes, write_bytes, count):

@@ -96,8 +96,8 @@ def remember(bench, server):
         bench.remember_memory(server.resident_mb_max())
 
 
-def prepare_wide_rows(bench, server, data_mb=1_500, log_mb=8_000):
-    """The tables of the wide rows, in a database of the sizes given, or of small ones for `--quick`."""
+def prepare_wide_rows(bench, server):
+    """The tables of the wide rows, in a database of their size, or of a small one for `--quick`."""
     for script in wide_rows.PREPARE["vlflab"]:
-        script = script.replace("size = 1500MB", f"size = {bench.size(data_mb, 900)}MB")
-        server.run(script.replace("size = 8000MB", f"size = {bench.size(log_mb, 1_500)}MB"))
+        script = script.replace("size = 1500MB", f"size = {bench.size(1_500, 900)}MB")
+        server.run(script.replace("size = 8000MB", f"size = {bench.size(8_000, 1_500)}MB"))
