@@ -3,7 +3,8 @@
 //!
 //! A table of rows of 8,000 bytes of text is filled, backed up plain and compressed, changed throughout, its log backed up; then
 //! the database is dropped and restored. All of it happens twice, with a log file made in one piece (16 VLFs) and
-//! with one of the same size that grew by 1 MB at a time (256 KB for each VLF). Figures are medians, MB of pages or log per
+//! with one of the same size that grew by 1 MB at a time (256 KB for each VLF). Backups to NUL are the reading side alone; the
+//! others write to the disk that they read from. Figures are medians, MB of pages or log per
 //! second; files are synced before the clock stops. Beside them: how fast the disk reads a file from front to back, and how fast
 //! one core compresses the same pages at the same level.
 //!
@@ -220,6 +221,13 @@ fn measure(folder: &Path, rows: i32, runs: u64, vlf_count: u64, one_piece: bool)
             "BACKUP DATABASE",
             &mut measured,
         );
+        backup(
+            BackupKind::Database,
+            "NUL",
+            false,
+            "BACKUP DATABASE to NUL",
+            &mut measured,
+        );
         let compressed = "BACKUP DATABASE, compressed";
         backup(BackupKind::Database, "small.bak", true, compressed, &mut measured);
     }
@@ -228,6 +236,7 @@ fn measure(folder: &Path, rows: i32, runs: u64, vlf_count: u64, one_piece: bool)
     change_all(&mut writer, &table, &mut prose);
     for _ in 0..runs {
         backup(BackupKind::Log, "log.bak", false, "BACKUP LOG", &mut measured);
+        backup(BackupKind::Log, "NUL", false, "BACKUP LOG to NUL", &mut measured);
     }
     let reference = Reference::of(&instance.resolve("full.bak").unwrap());
     drop((table, writer, database));
