@@ -77,7 +77,7 @@ def sequential_reads(descriptor, file_bytes, in_flight):
 
 
 def copying(source, target, file_bytes, reads_in_flight, writes_in_flight):
-    """MB/s of a file read while what was read is written to another on the same disk, durable in the end: what a backup cannot beat.
+    """MB/s of a file read while what was read is written to another on the same disk, durable in the end.
 
     Direct reads and writes of 1 MB; twice as many buffers as transfers in flight.
     """
