@@ -1,6 +1,6 @@
 //! Names of what log records do, SQL Server's and ours, counted by number.
 //!
-//! Our records (format version 0x5602) begin alike whatever they say:
+//! Our records (format version 0x5603) begin alike whatever they say:
 //!
 //! ```text
 //! 0    u16  length of the whole record

@@ -155,7 +155,7 @@ fn a_log_of_ours() {
     assert!(matches!(found.page_zero, PageZero::Vlflab(_)));
     assert_eq!((found.blocks.total, found.records), (92, 276));
     let value = json(&found);
-    assert_eq!(value["format_version"], 0x5602);
+    assert_eq!(value["format_version"], 0x5603);
     assert_eq!(value["records_by_kind"]["LOP_VLFLAB_CHANGE"], 92);
     assert_eq!(value["records_by_kind"]["LOP_COMMIT_XACT"], 92);
     let states: Vec<VlfState> = found.vlfs.iter().map(|vlf| vlf.state).collect();
@@ -249,7 +249,7 @@ fn texts_maps_and_pages() {
     let table = inspection_table(&found, "a<b>.ldf", true);
     for part in [
         "a<b>.ldf",
-        "0x5602",
+        "0x5603",
         "tail",
         "LOP_VLFLAB_CHANGE",
         "created",

@@ -13,7 +13,8 @@
 //! 0x20  u32  ours: CRC32C of the block before it (0 for the first block of a log)
 //! 0x24  u16  ours: sector bytes the length was rounded to, 512 or 4096
 //! 0x28  u64  ours: write time, ticks the writer chooses
-//! 0x30       ours: 0 up to 0x48, where the records begin
+//! 0x30  LSN  (10 bytes) ours, with flag 4: the place below which the log was durable when the write began; else 0
+//! 0x3A       ours: 0 up to 0x48, where the records begin
 //! ...        records, ours without padding
 //! used - 2 x slots:  slot array, u16 offsets; slot 1 is the last entry, the array grows down
 //! used       zeros
@@ -45,7 +46,7 @@ pub const BLOCK_HEADER_BYTES: usize = 72;
 pub const FLAG_BLOCK: u16 = 1;
 /// The XOR checksum is present.
 pub const FLAG_CHECKSUM: u16 = 2;
-/// Ours: a write of the log began with this block, so everything before it was durable already.
+/// Ours: a write of the log began with this block; [`BlockHeader::durable_before`] says what was durable then.
 pub const FLAG_WRITE_START: u16 = 4;
 
 pub(crate) const STAMP_FIRST: u8 = 0x10;
@@ -82,6 +83,9 @@ pub struct BlockHeader {
     pub sector_bytes: u16,
     /// Ours: when the block was sealed, in the writer's ticks.
     pub write_ticks: u64,
+    /// Ours: with [`FLAG_WRITE_START`], the place below which the log was durable when the write began; else
+    /// [`Lsn::ZERO`], which says nothing.
+    pub durable_before: Lsn,
 }
 
 /// What a reader knows of the block before it reads it.
@@ -300,6 +304,7 @@ fn read_header(first: &[u8], expected: &Expectations) -> Option<Result<BlockHead
         previous_crc: if ours { u32_at(first, 0x20)? } else { 0 },
         sector_bytes: if ours { u16_at(first, 0x24)? } else { 0 },
         write_ticks: if ours { u64_at(first, 0x28)? } else { 0 },
+        durable_before: if ours { Lsn::read(first, 0x30)? } else { Lsn::ZERO },
     };
     Some(check_header(&header, stamp, expected).map(|()| header))
 }

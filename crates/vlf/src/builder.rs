@@ -40,6 +40,7 @@ pub struct BlockBuilder<B> {
     records_end: usize,
     slot_count: u16,
     flags: u16,
+    durable_before: Lsn,
 }
 
 /// A sealed block: the first `bytes` bytes of `buffer` are what goes to disk.
@@ -78,6 +79,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
             records_end: BLOCK_HEADER_BYTES,
             slot_count: 0,
             flags: FLAG_BLOCK | FLAG_CHECKSUM,
+            durable_before: Lsn::ZERO,
         })
     }
 
@@ -149,9 +151,10 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         u16_at(&self.buffer, position).map(usize::from)
     }
 
-    /// A write of the log begins with this block: [`FLAG_WRITE_START`].
-    pub fn mark_write_start(&mut self) {
+    /// A write of the log begins with this block, and the log is durable below `durable_before`: [`FLAG_WRITE_START`].
+    pub fn mark_write_start(&mut self, durable_before: Lsn) {
         self.flags |= FLAG_WRITE_START;
+        self.durable_before = durable_before;
     }
 
     /// Seals the block: `previous_crc` is that of the block before it (0 for the first of a log), `write_ticks` is stored
@@ -176,6 +179,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         put(block, 0x20, &previous_crc.to_le_bytes());
         put(block, 0x24, &self.origin.sector_bytes.to_le_bytes());
         put(block, 0x28, &write_ticks.to_le_bytes());
+        put(block, 0x30, &self.durable_before.to_bytes());
         stamp_block(block, self.origin.parity);
         let crc = block_crc(block);
         put(block, CRC_OFFSET, &crc.to_le_bytes());

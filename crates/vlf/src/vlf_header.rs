@@ -3,7 +3,7 @@
 //! ```text
 //! 0x00  u8   0xAB
 //! 0x01  u8   parity: 0x00 never used, 0x40 / 0x80 toggling with each use
-//! 0x02  u16  format version: 2 (7.0/2000), 4 (2005..2008 R2), 5 (2012..2022), 0x5602 (ours)
+//! 0x02  u16  format version: 2 (7.0/2000), 4 (2005..2008 R2), 5 (2012..2022), 0x5603 (ours)
 //! 0x04  u32  sequence number (FSeqNo), 0 = never used
 //! 0x08  u32  0
 //! 0x0C  u32  number of uses; parity is 0x40 when odd, 0x80 when even
@@ -11,7 +11,7 @@
 //! 0x18  u64  offset of the VLF in the file
 //! 0x20  LSN  (10 bytes) of the growth that made it, 0 when made with the file
 //! 0x2C  u32  ours only: CRC32C of the first 512 bytes, this field as 0
-//! 0x30  LSN  (10 bytes) ours only: where the write began that put this header on disk, 0 when with the header itself
+//! 0x30  LSN  (10 bytes) ours only: the place below which the log was durable when the write of this header began
 //! ```
 //!
 //! Signature, parity, format version, sequence and size are published (Bob Ward's inside-the-log demos; a parser project
@@ -28,7 +28,7 @@ use crate::{PAGE_BYTES, SECTOR_BYTES, VLF_HEADER_BYTES};
 
 const SIGNATURE: u8 = 0xAB;
 const CRC_OFFSET: usize = 0x2C;
-const WRITE_START_OFFSET: usize = 0x30;
+const DURABLE_BEFORE_OFFSET: usize = 0x30;
 
 /// Which use of a VLF its blocks belong to: bits 0xC0 of every sector's first byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -81,7 +81,7 @@ pub enum FormatVersion {
     SqlServer2005,
     /// 5: SQL Server 2012 to 2022.
     SqlServer2012,
-    /// 0x5602: ours. The high byte is beyond any version SQL Server has used, so neither takes the other's file for its
+    /// 0x5603: ours. The high byte is beyond any version SQL Server has used, so neither takes the other's file for its
     /// own: same block envelope, other records.
     Vlflab,
 }
@@ -101,7 +101,7 @@ impl FormatVersion {
             FormatVersion::SqlServer2000 => 2,
             FormatVersion::SqlServer2005 => 4,
             FormatVersion::SqlServer2012 => 5,
-            FormatVersion::Vlflab => 0x5602,
+            FormatVersion::Vlflab => 0x5603,
         }
     }
 
@@ -129,7 +129,7 @@ impl fmt::Display for FormatVersion {
             FormatVersion::SqlServer2000 => "2 (SQL Server 7.0, 2000)",
             FormatVersion::SqlServer2005 => "4 (SQL Server 2005 to 2008 R2)",
             FormatVersion::SqlServer2012 => "5 (SQL Server 2012 to 2022)",
-            FormatVersion::Vlflab => "0x5602 (vlflab)",
+            FormatVersion::Vlflab => "0x5603 (vlflab)",
         })
     }
 }
@@ -151,9 +151,9 @@ pub struct VlfHeader {
     pub start_offset: u64,
     /// LSN of the growth that made it; [`Lsn::ZERO`] when made with its file.
     pub create_lsn: Lsn,
-    /// Where the log's write began that carried this header: everything before that place was durable before. [`Lsn::ZERO`] =
-    /// with the header itself, so that all earlier VLFs are whole. Formats of SQL Server do not have it.
-    pub write_start: Lsn,
+    /// The place below which the log was durable when the write began that put this header on disk. [`Lsn::ZERO`] = it says
+    /// nothing. Formats of SQL Server do not have it.
+    pub durable_before: Lsn,
 }
 
 /// Why bytes are no VLF header.
@@ -225,7 +225,7 @@ impl VlfHeader {
             vlf_bytes: span.bytes,
             start_offset: span.offset,
             create_lsn,
-            write_start: Lsn::ZERO,
+            durable_before: Lsn::ZERO,
         }
     }
 
@@ -237,7 +237,7 @@ impl VlfHeader {
             sequence,
             use_count,
             parity: Parity::of_use_count(use_count),
-            write_start: Lsn::ZERO,
+            durable_before: Lsn::ZERO,
             ..self
         }
     }
@@ -255,15 +255,6 @@ impl VlfHeader {
         self.vlf_bytes.saturating_sub(VLF_HEADER_BYTES)
     }
 
-    /// The place before which the log was durable when this header was written: all of the VLFs before it, and some of the
-    /// last ones not if its write began there.
-    pub fn durable_before(&self) -> Lsn {
-        match self.write_start {
-            Lsn::ZERO => Lsn::new(self.sequence.0, 0, 1),
-            start => start,
-        }
-    }
-
     /// The header as the 512 bytes that carry its data. The rest of its 8192 bytes stays zero.
     pub fn encode(&self) -> [u8; SECTOR_BYTES] {
         let mut out = [0; SECTOR_BYTES];
@@ -276,7 +267,7 @@ impl VlfHeader {
         put(&mut out, 0x18, &self.start_offset.to_le_bytes());
         put(&mut out, 0x20, &self.create_lsn.to_bytes());
         if self.format == FormatVersion::Vlflab {
-            put(&mut out, WRITE_START_OFFSET, &self.write_start.to_bytes());
+            put(&mut out, DURABLE_BEFORE_OFFSET, &self.durable_before.to_bytes());
             let crc = crc_without(&out, CRC_OFFSET..CRC_OFFSET + 4);
             put(&mut out, CRC_OFFSET, &crc.to_le_bytes());
         }
@@ -313,8 +304,8 @@ impl VlfHeader {
         {
             return Err(VlfHeaderFault::Size { found: vlf_bytes });
         }
-        let write_start = match format {
-            FormatVersion::Vlflab => Lsn::read(sector, WRITE_START_OFFSET).ok_or(short)?,
+        let durable_before = match format {
+            FormatVersion::Vlflab => Lsn::read(sector, DURABLE_BEFORE_OFFSET).ok_or(short)?,
             _ => Lsn::ZERO,
         };
         Ok(VlfHeader {
@@ -325,7 +316,7 @@ impl VlfHeader {
             vlf_bytes,
             start_offset: u64_at(sector, 0x18).ok_or(short)?,
             create_lsn: Lsn::read(sector, 0x20).ok_or(short)?,
-            write_start,
+            durable_before,
         })
     }
 
@@ -393,16 +384,12 @@ mod tests {
             }
         }
         let joined = VlfHeader {
-            write_start: Lsn::new(20, 480, 1),
+            durable_before: Lsn::new(20, 480, 1),
             ..header()
         };
         assert_eq!(VlfHeader::decode(&joined.encode()), Ok(joined));
-        assert_eq!(joined.durable_before(), Lsn::new(20, 480, 1));
-        assert_eq!(
-            joined.entered(VlfSequence(22)).durable_before(),
-            Lsn::new(22, 0, 1),
-            "of that use only"
-        );
+        let entered_again = joined.entered(VlfSequence(22));
+        assert_eq!(entered_again.durable_before, Lsn::ZERO, "of that use only");
         let worn = VlfHeader {
             use_count: u32::MAX,
             parity: Parity::Odd,

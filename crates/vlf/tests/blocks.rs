@@ -237,7 +237,7 @@ fn each_fault_has_its_name() {
     let five = FormatVersion::SqlServer2012;
     assert!(matches!(
         parse_block(&block, &Expectations { format: five, ..right }, &mut Vec::new()),
-        Err(BlockFault::WrongFormat { found: 0x5602 })
+        Err(BlockFault::WrongFormat { found: 0x5603 })
     ));
     assert_eq!(
         other(|e| e.previous_block_bytes = Some(512)),

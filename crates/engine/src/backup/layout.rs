@@ -82,6 +82,10 @@ fn decode_vlf(bytes: &[u8], start_offset: u64) -> Option<VlfHeader> {
     );
     header.sequence = VlfSequence(u32::from_le_bytes(*bytes.get(8..)?.first_chunk()?));
     header.use_count = use_count;
+    // A VLF is restored when all of the log before it is.
+    if header.sequence != VlfSequence::UNUSED {
+        header.durable_before = Lsn::new(header.sequence.0, 0, 1);
+    }
     header.parity = Parity::of_use_count(use_count);
     (vlf_bytes > VLF_HEADER_BYTES && vlf_bytes.is_multiple_of(PAGE_BYTES)).then_some(header)
 }

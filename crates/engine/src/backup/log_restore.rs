@@ -11,8 +11,8 @@ use super::format::CHUNK_BYTES_MAX;
 use super::layout::LogImage;
 use crate::error::{Error, Result};
 use crate::log::{
-    DiscoveryMode, LogFileImage, LogPolicy, LogRecord, RecordKind, StoredLog, StoredVlf, VlfHeaders, delete_directory,
-    write_directory, write_page,
+    DiscoveryMode, LogFileImage, LogPolicy, LogRecord, REACH_OF_WRITES, RecordKind, StoredLog, StoredVlf, VlfHeaders,
+    delete_directory, write_directory, write_page,
 };
 use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
@@ -277,9 +277,9 @@ impl LogRestorer {
         Ok(())
     }
 
-    /// Zeros from `offset` on, as far as a left-over block could reach.
+    /// Zeros from `offset` on, as far as recovery looks for what follows: former blocks must not speak of log that is no more.
     fn clear(&mut self, file: u16, header: &VlfHeader, offset: u64) -> Result<()> {
-        let left = header.span().end().saturating_sub(offset).min(BLOCK_BYTES_MAX as u64);
+        let left = header.span().end().saturating_sub(offset).min(REACH_OF_WRITES);
         self.write(file, offset, &vec![0; left as usize])
     }
 

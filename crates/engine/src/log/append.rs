@@ -175,11 +175,11 @@ impl LogManager {
     fn wait_for_buffer(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
         let clock = &*self.env.clock;
         self.env.waits.time(clock, WaitType::LogBuffer, || {
-            if state.writer_busy {
+            if state.may_begin_write(0) {
+                self.lead_write(state)
+            } else {
                 self.room.wait(state);
                 Ok(())
-            } else {
-                self.write_queue(state)
             }
         })
     }
@@ -194,7 +194,7 @@ impl LogManager {
             Background::Inline if growth_due => self.grow_ahead(&mut state),
             Background::Inline => {}
             Background::Threads => {
-                if growth_due || warming_due || (write_due && !state.writer_busy) {
+                if growth_due || warming_due || write_due {
                     self.worker.ask(growth_due);
                 }
             }

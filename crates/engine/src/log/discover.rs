@@ -26,7 +26,7 @@ use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::sync::Arc;
 use vlf::{
-    FIRST_VLF_OFFSET, FileHeader, LayoutRun, LayoutSteps, LogLayout, Parity, SECTOR_BYTES, ServerVersion,
+    FIRST_VLF_OFFSET, FileHeader, LayoutRun, LayoutSteps, LogLayout, Lsn, Parity, SECTOR_BYTES, ServerVersion,
     VLF_HEADER_BYTES, VlfHeader, VlfSequence, VlfSpan,
 };
 
@@ -233,7 +233,7 @@ impl Discoverer<'_> {
             if entry.is_none() {
                 unknown.push((first + index, *span));
             }
-            let header = entry.map_or(VlfHeader::unused(*span, vlf::Lsn::ZERO), |entry| {
+            let header = entry.map_or(VlfHeader::unused(*span, Lsn::ZERO), |entry| {
                 recorded_header(*span, &entry)
             });
             places.push(file.spec.file_id, header, source);
@@ -476,8 +476,8 @@ fn add_spans(spans: &mut Vec<VlfSpan>, entries: &[Option<Entry>]) -> Option<()> 
 /// Whether two headers say the same but for the write that put them on disk, which the directory does not record: when it was
 /// written, that write was durable.
 fn is_same_use(a: &VlfHeader, b: &VlfHeader) -> bool {
-    let write_start = vlf::Lsn::ZERO;
-    VlfHeader { write_start, ..*a } == VlfHeader { write_start, ..*b }
+    let durable_before = Lsn::ZERO;
+    VlfHeader { durable_before, ..*a } == VlfHeader { durable_before, ..*b }
 }
 
 /// The header a VLF has by the directory.
@@ -486,6 +486,10 @@ fn recorded_header(span: VlfSpan, entry: &Entry) -> VlfHeader {
         sequence: VlfSequence(entry.sequence),
         use_count: entry.use_count,
         parity: Parity::of_use_count(entry.use_count),
+        durable_before: match entry.sequence {
+            0 => Lsn::ZERO,
+            sequence => Lsn::new(sequence, 0, 1),
+        },
         ..VlfHeader::unused(span, entry.create_lsn)
     }
 }

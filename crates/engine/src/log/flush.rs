@@ -1,40 +1,52 @@
-//! Making the log durable: leader and followers, without handing work to another thread.
+//! Making the log durable: leaders and followers, without handing work to another thread.
 //!
 //! ```text
-//! session A  append commit -> nobody writes: seal, write 1 ------------> done
-//! session B      append commit -> A writes: wait ......... lead write 2 ----------> done
-//! session C          append commit -> A writes: wait ......................... covered by write 2
+//! session A  append commit -> nobody writes: prepare, write 1 -------------------> done
+//! session B      append commit -> too few for a write of their own: wait ......... lead write 2 ----------> done
+//! session C          append commit -> the same: wait ...................................... covered by write 2
 //! ```
-//! The first to come writes everything sealed so far, itself. Who comes meanwhile waits; when the write is done, one of those
-//! it did not cover is woken to lead the next write, which covers all of them, and then those it covered are woken.
+//! A write is *prepared* (taken from the queue, its blocks finished) by one leader at a time and in the order of the log, then
+//! *written* beside others; [`super::flight`] says how many and when another begins. Who comes and may not begin one waits: for
+//! the write that covers his record, or for the next one. Whoever waits for the next is woken, one at a time, when it may begin.
 //!
-//! | at the end of a write | woken, in this order |
+//! | when | woken, in this order |
 //! |---|---|
-//! | somebody waits for the next | the one who has waited longest: the device stands still until a leader runs |
-//! | somebody waited for this one | all of them, with one system call |
-//! | the log has failed or is closed | all; they answer 9001 unless theirs was durable |
+//! | a write is prepared, or has ended, and another may begin now | of those who wait for the next, the one who has waited longest: the device has room until a leader runs |
+//! | a write has ended, and so is durable with all before it | all who waited for it, and for those behind it that had ended before, with one system call each |
+//! | the log has failed or is closed | all; they answer 9001 unless theirs is durable, or is being written with no failure before it |
 //!
 //! Leading goes round among the sessions on purpose: a thread that does nothing but write uses more time of a busy processor
-//! than any session, so a fair scheduler lets just that one wait.
+//! than any session, so a fair scheduler lets just that one wait. SQL Server has sessions write as well (mssql.fr, "Trace Flag
+//! 8904 - Disable Inline Database Log Flushes").
 //!
-//! Each write covers all that was sealed when it began, and its leader seals all that was appended. So nobody waits for more than
-//! two writes: the one under way when the record was appended, and the one after it.
+//! Each leader of commits seals all that was appended. So nobody waits for more than the writes under way when his record was
+//! appended, and one after them.
 //!
-//! Two gates alternate, one per write number's parity. No wake-up is lost: whoever waits does so for write `n`, which is under
-//! way, or for `n + 1`, says so in [`LogState::waiting`] under the mutex and takes the gate's ticket there. The end of `n` opens
-//! both gates under the mutex. The one woken to lead leads; or finds that a newcomer does, whose end will wake again; or finds
-//! its own record durable, and then so did whoever wrote it; or finds the log closed, and tells all. Those whose record is
-//! durable go on without the mutex.
+//! **No wake-up is lost.** There is a gate for each write that may be under way and one for the next; a write's gate is given by
+//! its number, and is used again only when that write is durable. Whoever waits does so for write `n`, says so under the mutex
+//! and takes the gate's ticket there; who wakes him opens the gate under the mutex, so that a ticket taken before does not
+//! sleep.
 //!
-//! Writes are strictly in order, each durable before the next begins. So what a power cut leaves is a prefix of the log, but
-//! for the one write it interrupts, whose torn blocks the chain of checksums cuts off. The first failed write closes the log
-//! for good: what the device holds is unknown then, and a second try could only pretend (error 9001 from then on).
+//! - Waiting for a write that was begun: its leader ends it, and whoever ends the last one before it opens its gate. If one
+//!   before it fails, that end opens all gates.
+//! - Waiting for the next: he could not begin it himself, so somebody was preparing, or writes were under way. The end of
+//!   preparing and of every write asks again whether it may begin, with all who wait for it counted; once nothing is under way it
+//!   may. The one woken leads; or finds that a newcomer does, the end of whose preparing asks again; or finds his record
+//!   covered, for which the same holds; or finds the log closed, and tells all. The gate of the next write is the gate of that
+//!   write once it is begun, so those not woken to lead are in the right place already.
+//!
+//! What a power cut leaves is a prefix of the log, and behind it parts of the writes that were under way: the chain of
+//! checksums cuts them off, and what each write says was durable tells them from damage ([`super::end`]). The first failed
+//! write closes the log for good: what the device holds is unknown then, and a second try could only pretend (error 9001 from
+//! then on).
 
 use super::LogManager;
 use super::counters::add;
+use super::flight::{GATES, gate_of};
 use super::gate::Gate;
+use super::policy::VlfSwitch;
 use super::state::{LogPosition, LogState};
-use super::write::Writer;
+use super::write::{Preparation, PreparedWrite};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::DiskError;
@@ -49,7 +61,13 @@ struct Wakes {
     /// Where one waits to lead.
     one: Option<usize>,
     /// Where all may go on.
-    all: [bool; 2],
+    all: [bool; GATES],
+}
+
+/// A write put together and not answered by the disk yet.
+pub(super) struct LedWrite {
+    number: u64,
+    pub(super) write: PreparedWrite,
 }
 
 impl LogManager {
@@ -76,25 +94,29 @@ impl LogManager {
         let mut state = self.state.lock();
         let target = target.min(state.last_block());
         while target >= self.durable() {
-            if let Err(closed) = self.check_usable() {
-                let wakes = self.open_gates(&mut state);
-                drop(state);
-                self.wake(&wakes);
-                return Err(closed);
-            }
-            if !state.writer_busy {
-                state.seal_open();
-                let (result, wakes) = self.write_batch(&mut state);
-                drop(state);
-                self.wake(&wakes);
-                return result;
-            }
-            let under_way = target < state.batch_end;
-            let awaited = gate_of(if under_way { state.batch } else { state.batch + 1 });
-            state.waiting[awaited] += 1;
-            let ticket = self.done[awaited].ticket();
+            let awaited = match state.flight.covering(target) {
+                Some(number) => number,
+                None => {
+                    if let Err(closed) = self.check_usable() {
+                        let wakes = self.release_all(&mut state);
+                        drop(state);
+                        self.wake(&wakes);
+                        return Err(closed);
+                    }
+                    let next = state.flight.next();
+                    if state.may_begin_write(state.flight.waiting_for(next) + 1) {
+                        state.seal_open();
+                        // Whether it succeeded is asked above: what matters is the write that covers the target.
+                        let _ = self.lead_write(&mut state);
+                        continue;
+                    }
+                    next
+                }
+            };
+            let gate = &self.done[state.flight.wait_for(awaited)];
+            let ticket = gate.ticket();
             drop(state);
-            self.done[awaited].wait(ticket);
+            gate.wait(ticket);
             if target < self.durable() {
                 return Ok(());
             }
@@ -103,46 +125,86 @@ impl LogManager {
         Ok(())
     }
 
-    /// Writes all sealed blocks as their leader. Nobody else writes when this is called.
-    pub(super) fn write_queue(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
-        let (result, wakes) = self.write_batch(state);
+    /// Makes one write of what is queued, as its leader. To be called when [`LogState::may_begin_write`] allows it.
+    pub(super) fn lead_write(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+        let Some(led) = self.begin_write(state) else {
+            return Ok(());
+        };
+        let wakes = self.release_next(state);
+        let outcome = MutexGuard::unlocked(state, || {
+            self.wake(&wakes);
+            led.write.write(self)
+        });
+        self.end_write(state, led, outcome)
+    }
+
+    /// Puts the next write together; `None` when nothing is queued.
+    pub(super) fn begin_write(&self, state: &mut MutexGuard<'_, LogState>) -> Option<LedWrite> {
+        let blocks = state.take_one_write();
+        let (start, end) = (blocks.first()?.start(), blocks.last()?.end);
+        let (number, durable_before) = state.flight.begin(start, end);
+        let preparation = Preparation {
+            header_rides: state.policy.vlf_switch == VlfSwitch::FreeList,
+            link: state.link,
+            durable_before,
+            write_ticks: self.env.clock.unix_micros(),
+            staging: state.staging.pop(),
+        };
+        let (write, mut left) = MutexGuard::unlocked(state, || preparation.prepare(blocks))?;
+        state.flight.prepared();
+        state.link = left.link;
+        state.staging.extend(left.staging);
+        if !left.block_buffers.is_empty() {
+            state.give_back(&mut left.block_buffers);
+            self.room.notify_all();
+        }
+        Some(LedWrite { number, write })
+    }
+
+    /// The disk has answered.
+    pub(super) fn end_write(
+        &self,
+        state: &mut MutexGuard<'_, LogState>,
+        led: LedWrite,
+        outcome: std::result::Result<(), DiskError>,
+    ) -> Result<()> {
+        let result = outcome.map_err(|error| self.latch(&error));
+        let (ended, durable) = state.flight.ended(led.number, result.is_ok());
+        if let Some(durable) = durable {
+            self.durable.store(durable.0, Ordering::Release);
+        }
+        led.write.give_back(state);
+        self.room.notify_all();
+        let mut wakes = match self.check_usable() {
+            Ok(()) => self.release_next(state),
+            Err(_) => self.release_all(state),
+        };
+        for number in ended {
+            self.done[gate_of(number)].open();
+            wakes.all[gate_of(number)] |= state.flight.release(gate_of(number));
+        }
         MutexGuard::unlocked(state, || self.wake(&wakes));
         result
     }
 
-    fn write_batch(&self, state: &mut MutexGuard<'_, LogState>) -> (Result<()>, Wakes) {
-        let Some(last) = state.queue.back() else {
-            return (Ok(()), Wakes::default());
-        };
-        state.batch_end = last.end;
-        state.batch += 1;
-        state.writer_busy = true;
-        let batch = std::mem::take(&mut state.queue);
-        let staging = state.staging.take();
-        let mut writer = Writer::new(self, state.policy, state.link, staging);
-        let outcome = MutexGuard::unlocked(state, || writer.write_all(batch));
-        state.writer_busy = false;
-        let mut left = writer.finish();
-        state.link = left.link;
-        state.give_back(&mut left.buffers);
-        state.staging = left.staging;
-        let result = outcome.map_err(|error| self.latch(&error));
-        let wakes = self.open_gates(state);
-        self.room.notify_all();
-        (result, wakes)
+    /// Another write may begin now, perhaps: one of those who wait for it is to be woken.
+    fn release_next(&self, state: &LogState) -> Wakes {
+        let next = state.flight.next();
+        let commits = state.flight.waiting_for(next);
+        let mut wakes = Wakes::default();
+        if commits > 0 && state.may_begin_write(commits) {
+            self.done[gate_of(next)].open();
+            wakes.one = Some(gate_of(next));
+        }
+        wakes
     }
 
-    /// A write has ended, or the log was found closed.
-    fn open_gates(&self, state: &mut LogState) -> Wakes {
-        let ended = gate_of(state.batch);
-        let next = 1 - ended;
+    /// The log was found closed: all look again.
+    fn release_all(&self, state: &mut LogState) -> Wakes {
         self.done.iter().for_each(Gate::open);
         let mut wakes = Wakes::default();
-        wakes.all[ended] = std::mem::take(&mut state.waiting[ended]) > 0;
-        if self.check_usable().is_err() {
-            wakes.all[next] = std::mem::take(&mut state.waiting[next]) > 0;
-        } else {
-            wakes.one = (state.waiting[next] > 0).then_some(next);
+        for (gate, woken) in wakes.all.iter_mut().enumerate() {
+            *woken = state.flight.release(gate);
         }
         wakes
     }
@@ -168,9 +230,4 @@ impl LogManager {
         }
         closed
     }
-}
-
-/// Which of the two gates the end of a write opens.
-fn gate_of(batch: u64) -> usize {
-    (batch % 2) as usize
 }

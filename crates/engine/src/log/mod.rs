@@ -1,8 +1,8 @@
 //! The transaction log: records in log blocks, log blocks in VLFs, VLFs in log files, as SQL Server lays them out.
 //!
 //! ```text
-//! append ──> open block ──seal──> queue ──leader──> VLF ──full──> next free VLF ──none──> growth
-//!            one short mutex              one durable write                      9002 when refused
+//! append ──> open block ──seal──> queue ──leaders──> VLF ──full──> next free VLF ──none──> growth
+//!            one short mutex          durable writes, some at once               9002 when refused
 //! ```
 //! The life of a log: [`LogManager::create`], or [`LogManager::open`] (finds the VLFs), [`LogManager::scan`] (recovery reads
 //! forward and finds the end) and [`LogManager::resume`] (goes on writing there); then [`LogManager::append`],
@@ -25,6 +25,7 @@
 //! | [`state`] | the open block, and whether a record may be appended |
 //! | `append` | what to do when it may not |
 //! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
+//! | `flight` | which writes are under way, what is durable, when another begins |
 //! | `write` | how blocks become writes |
 //! | `grow`, `files` | growing, shrinking, adding and removing files |
 //! | [`stored`] | the VLFs of a file at rest |
@@ -41,6 +42,7 @@ mod directory;
 mod discover;
 mod end;
 mod files;
+mod flight;
 mod flush;
 mod follow;
 mod fork;
@@ -76,6 +78,7 @@ pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,
 };
+pub(crate) use scan::REACH_OF_WRITES;
 pub use scan::{EndOfLog, LogScan, RawBlock};
 pub use stored::{StoredLog, StoredVlf};
 pub use table::FileGrowth;
@@ -85,6 +88,7 @@ use crate::seams::{Background, Environment};
 use counters::{Counters, add};
 use discover::Discoverer;
 use disk::{AlignedBuffer, DiskError};
+use flight::{GATES, WRITES_MAX};
 use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
@@ -100,8 +104,8 @@ pub struct LogManager {
     state: Mutex<LogState>,
     /// Buffers came back, a growth ended, or a chunk was warmed.
     room: Condvar,
-    /// Ends of writes with even and with odd numbers.
-    done: [Gate; 2],
+    /// Ends of writes, by [`flight::gate_of`] their number.
+    done: [Gate; GATES],
     /// A [`LogPosition`]: everything before it is durable.
     durable: AtomicU64,
     failed: AtomicBool,
@@ -266,8 +270,8 @@ impl LogManager {
             .map_err(|error| self.latch(&error))
     }
 
-    /// Opens the log for appending right behind its last good block. What an interrupted write left behind that place is
-    /// overwritten with zeros, so that it can never follow a block written from now on; VLFs behind it whose headers that write
+    /// Opens the log for appending right behind its last good block. What the writes cut off left behind that place is
+    /// overwritten with zeros, so that it can never follow a block written from now on; VLFs behind it whose headers those writes
     /// had brought to disk are free again.
     ///
     /// # Errors
@@ -282,7 +286,7 @@ impl LogManager {
         if end.next.block < FIRST_BLOCK || block_offset > header.vlf_bytes {
             return Err(invalid());
         }
-        let zero_bytes = (header.vlf_bytes - block_offset).min(write::WRITE_BYTES_MAX as u64) as usize;
+        let zero_bytes = (header.vlf_bytes - block_offset).min((WRITES_MAX * write::WRITE_BYTES_MAX) as u64) as usize;
         if zero_bytes > 0 {
             let zeros = AlignedBuffer::with_len(zero_bytes);
             let written = file.write_durable_at(header.start_offset + block_offset, &zeros);
@@ -304,7 +308,7 @@ impl LogManager {
         };
         let position = tail.position();
         state.link = end.previous_crc;
-        state.batch_end = position;
+        state.flight.start_at(position);
         state.tail = Some(tail);
         self.durable.store(position.0, Ordering::Release);
         drop(state);
@@ -319,15 +323,18 @@ impl LogManager {
         Ok(())
     }
 
-    /// Frees the VLFs behind the one in which the log ends. Their first blocks are cleared at once, for the next reader meets
-    /// these headers again until the log has entered the VLFs anew.
+    /// Frees the VLFs behind the one in which the log ends, and says so in their headers: the log need not enter them next, for
+    /// others may become free before them. What lies in their first blocks is cleared with that.
     fn leave_what_was_not_written(&self, state: &mut LogState, last: u32) -> std::result::Result<(), DiskError> {
-        while let Some((place, header)) = state.table.take_back_last(last) {
-            let file = state.table.files.get(&place.file).map(|file| file.handle.clone());
-            let zeros = AlignedBuffer::with_len(write::CLEARED_BYTES);
-            file.map_or(Ok(()), |file| {
-                file.write_durable_at(header.start_offset + VLF_HEADER_BYTES, &zeros)
-            })?;
+        state.table.take_back_behind(last);
+        for place in std::mem::take(&mut state.table.left_over) {
+            let header = state.table.vlf(place).map(|vlf| vlf.header);
+            let file = state.table.files.get(&place.file).map(|file| &file.handle);
+            if let (Some(header), Some(file)) = (header, file) {
+                let mut cleared = AlignedBuffer::with_len(VLF_HEADER_BYTES as usize + write::CLEARED_BYTES);
+                cleared[..SECTOR_BYTES].copy_from_slice(&header.encode());
+                file.write_durable_at(header.start_offset, &cleared)?;
+            }
         }
         Ok(())
     }

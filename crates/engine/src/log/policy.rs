@@ -12,14 +12,18 @@
 //! | VLF switch | the next free VLF is searched from the start of the table, its header written and flushed alone (I: the wear of small VLFs in Linchi Shea's figures) | free VLFs are kept in order; the header rides with the first block |
 //! | discovery | one small read per VLF, each naming the next (I: Graham Kent's 5.2 ms per VLF) | offsets from page 0, states from a directory, or headers read in parallel |
 //! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
-//! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk) | adjacent blocks joined into one write |
+//! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk), one at a time (simpler than the real one, see below) | adjacent blocks joined into one write, several writes under way |
 //! | volume | whole row images, one record per row (S: public parsers of .ldf files); INSERT ... SELECT not yet: filled pages, as native | changed bytes, one record per filled page |
 //! | checkpoints | by the recovery interval: every changed page at once (S: sql-docs, "Database checkpoints", automatic) | small ones by log volume, in the manner of indirect checkpoints (S: same page, the default since 2016) |
 //! | opening | after undo (S: sql-docs, restart recovery, editions other than Enterprise) | after redo, undo in the background under its locks (S: same page, "fast recovery") |
 //!
+//! SQL Server itself has up to 32 log writes of a database under way, since 2012 up to 112 (S: Paul Randal, "Trimming More
+//! Transaction Log Fat"); classic here has one, which shows what a wait for each costs.
+//!
 //! As text, a policy is one of the two and the mechanisms that differ from it: `native`, `classic`,
 //! `native,discovery=classic`, `classic,growth=native,scan=native`.
 
+use super::flight::WRITES_MAX;
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,10 +84,20 @@ pub enum ScanMode {
 /// How sealed blocks reach the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommitFlush {
-    /// Each block is one durable write.
+    /// Each block is one durable write, one at a time.
     BlockByBlock,
-    /// Adjacent blocks are one durable write.
+    /// Adjacent blocks are one durable write, several of which are under way at once.
     Joined,
+}
+
+impl CommitFlush {
+    /// Writes of the log that are not durable at most, `1..=`[`WRITES_MAX`].
+    pub(super) fn writes_max(self) -> usize {
+        match self {
+            CommitFlush::BlockByBlock => 1,
+            CommitFlush::Joined => WRITES_MAX,
+        }
+    }
 }
 
 /// How much a change logs. Obeyed by whoever writes the records.

@@ -7,7 +7,8 @@
 //! Online, whatever lies before the durable end must fit; anything else is damage.
 
 use super::LogManager;
-use super::end::{Evidence, Found, LaterHeader, Reached, Then, judge};
+use super::end::{Durable, Evidence, Found, Reached, Then, judge};
+use super::flight::WRITES_MAX;
 use super::policy::{ScanMode, VlfSwitch};
 use super::read_ahead::{PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
@@ -16,18 +17,20 @@ use super::write::{VLFS_ENTERED_MAX, WRITE_BYTES_MAX};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, File};
-use std::ops::Range;
 use std::sync::Arc;
 use vlf::block::{BlockHeader, FLAG_WRITE_START};
 use vlf::{
-    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VLF_HEADER_BYTES,
-    VlfHeader, VlfSequence, parse_block_in_place,
+    BLOCK_BYTES_MAX, BlockFault, Expectations, FIRST_BLOCK, Lsn, SECTOR_BYTES, TailVerdict, VlfHeader, VlfSequence,
+    parse_block_in_place,
 };
 
 /// One read of a native scan.
 const LARGE_READ_BYTES: u64 = PIECE_BYTES;
-/// Where the write behind the one at some place begins at the latest, from that place on.
-const REACH_OF_A_WRITE: u64 = (WRITE_BYTES_MAX + BLOCK_BYTES_MAX) as u64;
+/// VLFs that the write of some place and those under way with it enter at most, and the first write behind them.
+const VLFS_REACHED_MAX: u32 = ((WRITES_MAX + 1) * VLFS_ENTERED_MAX) as u32;
+/// Where the first write behind them begins at the latest, from that place on: each is followed by less than a block that did
+/// not fit into its VLF any more.
+pub(crate) const REACH_OF_WRITES: u64 = (WRITES_MAX * (WRITE_BYTES_MAX + BLOCK_BYTES_MAX) + BLOCK_BYTES_MAX) as u64;
 /// Reads are aligned to this: the unit of direct reads.
 const READ_UNIT: u64 = 4096;
 
@@ -395,62 +398,76 @@ impl LogScan {
         let reached = match (self.last.is_none(), self.entered_here()) {
             (true, _) => Reached::Began,
             (false, false) => Reached::Inside,
-            (false, true) if self.route.header.durable_before().vlf == self.expected.sequence.0 => {
-                Reached::FirstOfOwnWrite
-            }
-            (false, true) => Reached::FirstOfJoinedWrite,
+            (false, true) => Reached::First,
         };
-        let then = judge(Evidence {
+        let evidence = |durable| Evidence {
             found,
             reached,
-            later_header: self.later_header(),
+            durable: self.seen_from_here(reached, durable),
             next_entered,
-        });
-        match then {
-            Then::EndHere | Then::EndWhereLeft if self.is_before_a_later_write()? => Ok(Then::Damage),
+        };
+        let by_headers = self.durable_by_headers(reached);
+        match judge(evidence(by_headers)) {
+            // Before anything is given up, what takes longer to find is asked as well.
+            Then::EndHere | Then::EndWhereLeft => Ok(judge(evidence(by_headers.max(self.durable_by_blocks(reached)?)))),
             then => Ok(then),
         }
     }
 
-    /// Whether the headers of the next VLFs show that a later write began behind the reader's place.
-    fn later_header(&self) -> LaterHeader {
-        let place = Lsn::new(self.expected.sequence.0, self.expected.block, 1);
-        let headers = (1..=VLFS_ENTERED_MAX as u32 + 1).map_while(|distance| self.next_route(distance));
-        let starts = headers.map(|route| route.header.durable_before());
-        let mut shown = LaterHeader::None;
-        for start in starts.filter(|start| *start > place) {
-            if start.vlf == place.vlf {
-                return LaterHeader::Here;
-            }
-            shown = LaterHeader::Beyond;
-        }
-        shown
+    /// The highest place that the headers of the next VLFs call durable.
+    fn durable_by_headers(&self, reached: Reached) -> Lsn {
+        let first = u32::from(reached != Reached::First);
+        let headers = (first..=VLFS_REACHED_MAX).map_while(|distance| self.next_route(distance));
+        headers
+            .map(|route| route.header.durable_before)
+            .max()
+            .unwrap_or(Lsn::ZERO)
     }
 
-    /// Whether a block behind the reader's place, within reach of the write that lies here, is the first of a later write. The
-    /// write may go on in the next VLFs, as far as they lie next in the file too.
-    fn is_before_a_later_write(&self) -> Result<bool> {
-        let (mut route, mut expected) = (self.route.clone(), self.expected);
-        let (mut place, mut skipped) = (self.file_offset(), SECTOR_BYTES as u64);
-        let reach_end = place + REACH_OF_A_WRITE;
-        for distance in 1.. {
-            if self.has_write_start(&route, &expected, place..reach_end, skipped)? {
-                return Ok(true);
-            }
-            let end = route.header.span().end();
-            let is_near = |next: &Route| next.file_id == route.file_id && next.header.start_offset == end;
-            let Some(next) = self.next_route(distance).filter(|_| end < reach_end).filter(is_near) else {
-                break;
+    /// Where a place that was durable lies, from the reader's.
+    fn seen_from_here(&self, reached: Reached, durable: Lsn) -> Durable {
+        let VlfSequence(sequence) = self.expected.sequence;
+        let place = Lsn::new(sequence, self.expected.block, 1);
+        let read_to = match &self.left {
+            Some((_, left)) if reached == Reached::First => Lsn::new(left.sequence.0, left.block, 1),
+            _ => place,
+        };
+        match durable {
+            durable if durable <= read_to => Durable::AsRead,
+            durable if durable.vlf < sequence => Durable::InVlfBefore,
+            durable if durable <= place => Durable::ToStartOfVlf,
+            durable if durable.vlf == sequence => Durable::Here,
+            _ => Durable::Beyond,
+        }
+    }
+
+    /// The highest place that a first block of a write calls durable, of those that follow what was read, as far as the writes
+    /// under way with the one that belongs there can reach.
+    fn durable_by_blocks(&self, reached: Reached) -> Result<Lsn> {
+        let (mut route, mut expected) = match &self.left {
+            Some((route, expected)) if reached == Reached::First => (route.clone(), *expected),
+            _ => (self.route.clone(), self.expected),
+        };
+        let (mut durable, mut reach) = (Lsn::ZERO, REACH_OF_WRITES);
+        loop {
+            let bytes = expected.bytes_max.min(reach);
+            durable = durable.max(self.durable_by_blocks_of(&route, &expected, bytes)?);
+            reach -= bytes;
+            let next = expected
+                .sequence
+                .next()
+                .and_then(|VlfSequence(next)| self.log.route(next));
+            let Some(next) = next.filter(|_| reach > 0) else {
+                return Ok(durable);
             };
-            (expected, place, skipped) = (Expectations::first_of(&next.header), end + VLF_HEADER_BYTES, 0);
+            expected = Expectations::first_of(&next.header);
             route = next;
         }
-        Ok(false)
     }
 
     /// The log ends here by the headers. The VLF it would enter next may have been entered all the same, and its header lost: where
-    /// VLFs have headers only once they are entered, zeros at its start say that it was not. A block in it that is not its first
-    /// and begins a write says that it was, for the write before had brought the header to disk.
+    /// VLFs have headers only once they are entered, zeros at its start say that it was not. A block in it whose write knew that
+    /// the log was durable behind the VLF's start says that it was, for the header is durable then.
     fn check_next_was_not_entered(&self) -> Result<()> {
         let VlfSequence(sequence) = self.expected.sequence;
         let Some(route) = self.log.route_without_header(sequence) else {
@@ -459,10 +476,10 @@ impl LogScan {
         let mut start = AlignedBuffer::with_len(READ_UNIT as usize);
         self.log
             .read_for_scan(&*route.file, route.header.start_offset, &mut start)?;
-        let first = route.header.start_offset + VLF_HEADER_BYTES;
         let expected = Expectations::first_of(&route.header);
+        let bytes = expected.bytes_max.min(REACH_OF_WRITES);
         let is_lost = start[..SECTOR_BYTES].iter().all(|byte| *byte == 0)
-            && self.has_write_start(&route, &expected, first..first + REACH_OF_A_WRITE, SECTOR_BYTES as u64)?;
+            && self.durable_by_blocks_of(&route, &expected, bytes)? > Lsn::new(expected.sequence.0, 0, 1);
         match is_lost {
             true => Err(Error::log_damaged(
                 &self.log.database,
@@ -476,20 +493,26 @@ impl LogScan {
         }
     }
 
-    /// Whether a block in `range` of a VLF is the first of its write; `expected` is for its start, of which `skipped` bytes are
-    /// passed over.
-    fn has_write_start(&self, route: &Route, expected: &Expectations, range: Range<u64>, skipped: u64) -> Result<bool> {
-        let start = range.start / READ_UNIT * READ_UNIT;
-        let end = range.end.next_multiple_of(READ_UNIT).min(route.header.span().end());
+    /// The same for the next `bytes` of one VLF.
+    fn durable_by_blocks_of(&self, route: &Route, expected: &Expectations, bytes: u64) -> Result<Lsn> {
+        let place = route.header.start_offset + u64::from(expected.block) * SECTOR_BYTES as u64;
+        let start = place / READ_UNIT * READ_UNIT;
+        let end = (place + bytes)
+            .next_multiple_of(READ_UNIT)
+            .min(route.header.span().end());
         let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         let mut buffer = AlignedBuffer::with_len(len);
         self.log.read_for_scan(&*route.file, start, &mut buffer)?;
-        let first = usize::try_from(range.start + skipped - start).unwrap_or(len);
-        Ok((first..len).step_by(SECTOR_BYTES).any(|offset| {
-            let expected = expected.skip((start + offset as u64) - range.start);
-            parse_block_in_place(&mut buffer[offset..], &expected)
-                .is_ok_and(|block| block.header().flags & FLAG_WRITE_START != 0)
-        }))
+        let (mut offset, mut durable) = ((place - start) as usize, Lsn::ZERO);
+        while offset < len {
+            let expected = expected.skip(start + offset as u64 - place);
+            let block = parse_block_in_place(&mut buffer[offset..], &expected);
+            let header = block.ok().map(|block| *block.header());
+            let starts_write = header.filter(|header| header.flags & FLAG_WRITE_START != 0);
+            durable = durable.max(starts_write.map_or(Lsn::ZERO, |header| header.durable_before));
+            offset += header.map_or(SECTOR_BYTES, |header| usize::from(header.block_bytes));
+        }
+        Ok(durable)
     }
 
     fn damage(&self, fault: BlockFault) -> Error {

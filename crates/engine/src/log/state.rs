@@ -1,7 +1,7 @@
 //! What the log's mutex guards: the table of VLFs, the writing end, the queue of sealed blocks, and space accounts.
 //!
 //! ```text
-//!   append -> [ open block ] --seal--> [ sealed | sealed | ... ] --leader takes all--> disk
+//!   append -> [ open block ] --seal--> [ sealed | sealed | ... ] --a leader takes what one write takes--> disk
 //!                 ^ room in its VLF, else the next free VLF is entered
 //! ```
 //! **Space.** A record of a transaction is admitted only if afterwards every open transaction could still be rolled back
@@ -16,10 +16,11 @@
 //! rollback, the log grows past MAXSIZE rather than let a rollback fail.
 
 use super::directory::DirectoryState;
+use super::flight::{Flight, WRITES_MAX};
 use super::policy::LogPolicy;
 use super::record::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, RecordHeader};
 use super::table::{VlfPlace, VlfTable};
-use super::write::VLFS_ENTERED_MAX;
+use super::write::{VLFS_ENTERED_MAX, take_one_write};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -33,7 +34,7 @@ use vlf::{
 const WARM_EVERY_BYTES: u64 = 16 << 20;
 /// Sealed bytes after which the background is asked to write them: as many as one write takes, less the headers and the unused
 /// ends of VLFs that it may cover. Bytes and not blocks: in small VLFs every few blocks one is short.
-const BACKGROUND_WRITE_BYTES: u64 = 960 << 10;
+const FULL_WRITE_BYTES: u64 = 960 << 10;
 /// Log blocks in memory at most: open, sealed or being written.
 const BUFFERS_MAX: usize = 64;
 /// Kept free of transactions' records for checkpoints and for blocks that are flushed before they are full.
@@ -51,6 +52,16 @@ pub(crate) struct QueuedBlock {
     pub(crate) entered: Option<EnteredVlf>,
     /// The log is durable up to here once the block is.
     pub(crate) end: LogPosition,
+}
+
+impl QueuedBlock {
+    /// Where its write begins in the log, if it is the first: the header of its VLF is at block 0.
+    pub(super) fn start(&self) -> Lsn {
+        match &self.entered {
+            Some(_) => Lsn::new(self.end.sequence(), 0, 1),
+            None => self.builder.next_lsn().with_slot(1),
+        }
+    }
 }
 
 /// A VLF the log has entered in memory but not yet on disk.
@@ -162,17 +173,11 @@ pub(crate) struct LogState {
     pub(crate) queue: VecDeque<QueuedBlock>,
     spare_buffers: Vec<AlignedBuffer>,
     buffers_out: usize,
-    /// Somebody writes; only they touch `link` and `staging`.
-    pub(crate) writer_busy: bool,
-    /// Number of the write under way, or of the last one.
-    pub(crate) batch: u64,
-    /// Where the log is durable once that write is.
-    pub(crate) batch_end: LogPosition,
-    /// How many have begun to wait at each gate since it was opened last; some may have gone to wait at the other.
-    pub(crate) waiting: [u32; 2],
-    /// CRC of the last block written.
+    pub(crate) flight: Flight,
+    /// CRC of the last block put into a write; only who prepares one touches it.
     pub(crate) link: u32,
-    pub(crate) staging: Option<AlignedBuffer>,
+    /// Where several blocks are put together for one write; allocated when first needed.
+    pub(crate) staging: Vec<AlignedBuffer>,
     /// Somebody grows or shrinks a file.
     pub(crate) resizing: bool,
     /// The last free VLF was entered: grow before it is full.
@@ -180,11 +185,11 @@ pub(crate) struct LogState {
     /// The log has moved on by [`WARM_EVERY_BYTES`] since the background last looked for cold space.
     pub(crate) warming_due: bool,
     sealed_since_warming: u64,
-    /// The queue has grown by [`BACKGROUND_WRITE_BYTES`] since the background was last asked to write it.
+    /// The queue has grown by [`FULL_WRITE_BYTES`] since the background was last asked to write it.
     pub(crate) write_due: bool,
     queued_bytes: u64,
     pub(crate) warming: Option<WarmChunk>,
-    /// How many of the VLFs to be entered next an interrupted write before the last restart may have reached. What it has left
+    /// How many of the VLFs to be entered next the writes cut off by the last stop may have reached. What they have left
     /// in the n-th of them carries the sequence that the n-th VLF entered since gets, and no later one.
     pub(crate) to_clear: usize,
     pub(crate) reserved_bytes: u64,
@@ -204,12 +209,9 @@ impl LogState {
             queue: VecDeque::new(),
             spare_buffers: Vec::new(),
             buffers_out: 0,
-            writer_busy: false,
-            batch: 0,
-            batch_end: LogPosition(0),
-            waiting: [0, 0],
+            flight: Flight::new(),
             link: 0,
-            staging: None,
+            staging: Vec::new(),
             resizing: false,
             growth_due: false,
             warming_due: false,
@@ -217,7 +219,7 @@ impl LogState {
             write_due: false,
             queued_bytes: 0,
             warming: None,
-            to_clear: VLFS_ENTERED_MAX,
+            to_clear: WRITES_MAX * VLFS_ENTERED_MAX,
             reserved_bytes: 0,
             largest_undo_bytes: 0,
             reuse_wait: "NOTHING",
@@ -295,7 +297,7 @@ impl LogState {
         match &self.tail {
             Some(tail) if tail.open.as_ref().is_some_and(|open| !open.is_empty()) => tail.position(),
             _ => {
-                let end = self.queue.back().map_or(self.batch_end, |block| block.end);
+                let end = self.queue.back().map_or(self.flight.end(), |block| block.end);
                 LogPosition(end.0.saturating_sub(1))
             }
         }
@@ -347,9 +349,9 @@ impl LogState {
             self.sealed_since_warming = 0;
             self.warming_due = true;
         }
-        let queued_bytes = if self.queue.is_empty() { 0 } else { self.queued_bytes };
-        self.queued_bytes = queued_bytes + bytes as u64;
-        self.write_due |= queued_bytes / BACKGROUND_WRITE_BYTES < self.queued_bytes / BACKGROUND_WRITE_BYTES;
+        let queued_bytes = self.queued_bytes;
+        self.queued_bytes += bytes as u64;
+        self.write_due |= queued_bytes / FULL_WRITE_BYTES < self.queued_bytes / FULL_WRITE_BYTES;
         self.queue.push_back(QueuedBlock {
             builder,
             bytes,
@@ -358,6 +360,20 @@ impl LogState {
             entered: tail.entered.take(),
             end: tail.position(),
         });
+    }
+
+    /// Takes from the queue what becomes one write.
+    pub(super) fn take_one_write(&mut self) -> Vec<QueuedBlock> {
+        let taken = take_one_write(&mut self.queue, self.policy);
+        self.queued_bytes -= taken.iter().map(|block| block.bytes as u64).sum::<u64>();
+        taken
+    }
+
+    /// Whether another write may begin, when so many commits wait for it. The table is in [`super::flight`].
+    pub(super) fn may_begin_write(&self, commits: u32) -> bool {
+        let has_full_write = self.queued_bytes >= FULL_WRITE_BYTES;
+        let limit = self.policy.commit_flush.writes_max();
+        self.flight.may_begin(limit, has_full_write, commits)
     }
 
     fn open_block(&mut self) -> Result<(), Obstacle> {

@@ -11,6 +11,7 @@
 use super::directory::DirectoryFile;
 use super::policy::{VlfHeaders, VlfSwitch};
 use disk::File;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -44,7 +45,7 @@ impl Vlf {
     /// another parity, and the sequence does not.
     fn forget_use(&mut self) {
         self.header.sequence = VlfSequence::UNUSED;
-        self.header.write_start = Lsn::ZERO;
+        self.header.durable_before = Lsn::ZERO;
     }
 }
 
@@ -86,6 +87,8 @@ pub(crate) struct VlfTable {
     active: VecDeque<ActiveVlf>,
     active_bytes: u64,
     first_sequence: u32,
+    /// Free VLFs whose headers on disk say that they were entered, by a write that was cut off.
+    pub(crate) left_over: Vec<VlfPlace>,
 }
 
 /// A VLF that holds log still needed.
@@ -109,8 +112,9 @@ impl VlfTable {
     /// The files of an existing log. Every used VLF from the sequence `needed` on counts as active, as far back as sequences
     /// run without a gap; recovery then truncates. Fails with the sequence that two VLFs share.
     ///
-    /// VLFs behind a gap that the log's last write has left, by losing the header of one VLF and not of the next, were not
-    /// entered: they are free, as if never used under that sequence.
+    /// VLFs behind a gap that the log's last writes have left, by losing the header of one VLF and not of a later one, were not
+    /// entered: they are free, as if never used under that sequence. Of two VLFs with one sequence the one was not entered whose
+    /// write knew less of the log to be durable: it was cut off, and after the restart another VLF had become free before it.
     pub(crate) fn opened(files: BTreeMap<u16, LogFile>, needed: u32) -> Result<VlfTable, u32> {
         let mut table = VlfTable {
             files,
@@ -122,21 +126,27 @@ impl VlfTable {
             .filter(|(sequence, _)| *sequence >= needed.max(1))
             .collect();
         used.sort_unstable();
-        if let Some(pair) = used.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(pair[0].0);
+        let floor = |table: &VlfTable, place| table.vlf(place).map(|vlf| vlf.header.durable_before);
+        while let Some(at) = used.windows(2).position(|pair| pair[0].0 == pair[1].0) {
+            let (sequence, first) = used[at];
+            let left_over = match floor(&table, first).cmp(&floor(&table, used[at + 1].1)) {
+                Ordering::Less => at,
+                Ordering::Greater => at + 1,
+                Ordering::Equal => return Err(sequence),
+            };
+            let (_, place) = used.remove(left_over);
+            table.leave_over(place);
         }
         let gap = |used: &[(u32, VlfPlace)]| used.windows(2).rposition(|pair| pair[0].0 + 1 != pair[1].0);
         while let Some(at) = gap(&used) {
             let behind = used.split_off(at + 1);
             let last = behind.last().and_then(|(_, place)| table.vlf(*place));
             let lost = Lsn::new(used[at].0.saturating_add(1), 0, 1);
-            if last.is_none_or(|last| last.header.durable_before() > lost) {
+            if last.is_none_or(|last| last.header.durable_before > lost) {
                 used = behind;
                 break;
             }
-            for (_, place) in behind {
-                table.vlf_mut(place).into_iter().for_each(Vlf::forget_use);
-            }
+            behind.into_iter().for_each(|(_, place)| table.leave_over(place));
         }
         table.free_body_bytes = table.vlfs().map(|vlf| vlf.header.body_bytes()).sum();
         for &(sequence, place) in &used {
@@ -145,6 +155,12 @@ impl VlfTable {
         let is_free = |place: &VlfPlace| table.vlf(*place).is_some_and(|vlf| !vlf.active);
         table.free = table.places().filter(is_free).collect();
         Ok(table)
+    }
+
+    /// The header of a VLF was written by a write that was cut off before it: the VLF was not entered.
+    fn leave_over(&mut self, place: VlfPlace) {
+        self.vlf_mut(place).into_iter().for_each(Vlf::forget_use);
+        self.left_over.push(place);
     }
 
     fn vlfs(&self) -> impl Iterator<Item = &Vlf> {
@@ -254,20 +270,23 @@ impl VlfTable {
         freed
     }
 
-    /// Frees the last active VLF, if its sequence is above `sequence`: the write that was to enter it was interrupted. Answers
-    /// its place and its header as found.
-    pub(crate) fn take_back_last(&mut self, sequence: u32) -> Option<(VlfPlace, VlfHeader)> {
-        let (_, last) = self.active_sequences().filter(|(_, last)| *last > sequence)?;
-        let place = self.of_sequence(last)?;
-        self.active.pop_back();
-        let vlf = self.vlf_mut(place)?;
-        let header = vlf.header;
-        vlf.active = false;
-        vlf.forget_use();
-        self.active_bytes -= header.vlf_bytes;
-        self.free_body_bytes += header.body_bytes();
-        self.free.insert(place);
-        Some((place, header))
+    /// Frees every active VLF whose sequence is above `sequence`: the write that was to enter it was cut off.
+    pub(crate) fn take_back_behind(&mut self, sequence: u32) {
+        while let Some((_, last)) = self.active_sequences().filter(|(_, last)| *last > sequence)
+            && let Some(place) = self.of_sequence(last)
+        {
+            self.active.pop_back();
+            self.leave_over(place);
+            let header = self.vlf_mut(place).map(|vlf| {
+                vlf.active = false;
+                vlf.header
+            });
+            if let Some(header) = header {
+                self.active_bytes -= header.vlf_bytes;
+                self.free_body_bytes += header.body_bytes();
+            }
+            self.free.insert(place);
+        }
     }
 
     /// The active VLF of a sequence.

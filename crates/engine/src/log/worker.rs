@@ -116,7 +116,7 @@ impl LogManager {
         self.env.waits.time(clock, WaitType::LogManager, || {
             self.worker.stop_and_wait();
             let mut state = self.state.lock();
-            while state.writer_busy || state.resizing || state.directory.saving {
+            while !state.flight.is_idle() || state.resizing || state.directory.saving {
                 self.room.wait(&mut state);
             }
         });
@@ -128,9 +128,9 @@ impl LogManager {
             self.grow_ahead(&mut state);
         }
         let mut is_bulk = false;
-        if !state.writer_busy && self.check_usable().is_ok() {
+        if state.may_begin_write(0) && self.check_usable().is_ok() {
             // A failure latches the log and is reported to whoever waits for it.
-            let written = self.write_queue(&mut state);
+            let written = self.lead_write(&mut state);
             // A bulk load waits for this thread: its large writes hardly feel what small ones pay for unwritten space.
             is_bulk = written.is_ok() && state.queue.len() >= BULK_BLOCKS;
         }

@@ -6,21 +6,21 @@
 //!         `------------- one durable write ------------'
 //! ```
 //! A write goes on in the next VLF where that one lies next in the file: what is unused at the end of the VLF it leaves is
-//! written as zeros, and the next VLF's header says where the write began ([`VlfHeader::write_start`]). So a header proves
-//! that the log before its write was durable, and nothing about the blocks of its own write ([`super::scan`] has the rules).
+//! written as zeros. Each write carries what was durable when it was prepared, in its first block ([`vlf::block::FLAG_WRITE_START`])
+//! and in every header ([`VlfHeader::durable_before`]). So both prove that the log before that place was durable, and nothing
+//! about the blocks of their own write or of those under way beside it ([`super::end`] has the rules).
 //!
-//! Invariant: a write begins only when the one before it is durable, and `durable` never runs ahead of the disk.
-
+//! Invariant: a block's bytes are final when its write is prepared, and writes are prepared in the order of the log; so the chain
+//! of checksums does not depend on the order in which the disk ends them ([`super::flight`]).
 use super::LogManager;
 use super::counters::add;
 use super::policy::{CommitFlush, LogPolicy, VlfSwitch};
-use super::state::{LogPosition, QueuedBlock};
+use super::state::{LogState, QueuedBlock};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, File};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use vlf::{Lsn, SECTOR_BYTES, VLF_HEADER_BYTES, VlfHeader};
+use vlf::{BlockBuilder, Lsn, SealedBlock, VLF_HEADER_BYTES, VlfHeader};
 
 /// One joined write at most, without the VLF header that may go before it.
 const JOINED_BYTES_MAX: usize = 1 << 20;
@@ -36,199 +36,192 @@ pub(super) const VLFS_ENTERED_MAX: usize = BORDERS_MAX + 1;
 /// What one write of the log covers at most.
 pub(super) const WRITE_BYTES_MAX: usize = VLF_HEADER_BYTES as usize + JOINED_BYTES_MAX;
 
-/// Finishes blocks in order and writes them in runs.
-pub(super) struct Writer<'a> {
-    log: &'a LogManager,
-    policy: LogPolicy,
-    link: u32,
-    run: Run,
-    buffers: Vec<AlignedBuffer>,
+/// Takes from the queue what becomes one write: blocks that lie one behind the other in one file. Classic: one block.
+pub(super) fn take_one_write(queue: &mut VecDeque<QueuedBlock>, policy: LogPolicy) -> Vec<QueuedBlock> {
+    let header_rides = policy.vlf_switch == VlfSwitch::FreeList;
+    let mut taken: Vec<QueuedBlock> = queue.pop_front().into_iter().collect();
+    while policy.commit_flush == CommitFlush::Joined
+        && let Some(block) = queue.pop_front_if(|block| continues(&taken, block, header_rides))
+    {
+        taken.push(block);
+    }
+    taken
 }
 
-/// What a writer leaves behind when it is done.
-pub(super) struct Left {
-    /// The checksum the next block continues.
+/// The block follows the last one taken in the same file, directly or as the first of the VLF that lies there, and the write
+/// stays small enough. A place that must be cleared first begins a write of its own.
+fn continues(taken: &[QueuedBlock], block: &QueuedBlock, header_rides: bool) -> bool {
+    let (Some(first), Some(last)) = (taken.first(), taken.last()) else {
+        return false;
+    };
+    let end = last.file_offset + last.bytes as u64;
+    let follows = match &block.entered {
+        None => block.file_offset == end,
+        Some(entered) => {
+            let borders = taken[1..].iter().filter(|block| block.entered.is_some()).count();
+            let gap = entered.header.start_offset.checked_sub(end);
+            let is_near = gap.is_some_and(|gap| gap <= GAP_BYTES_MAX);
+            is_near && header_rides && !entered.clear_first && borders < BORDERS_MAX
+        }
+    };
+    let bytes = (block.file_offset + block.bytes as u64).saturating_sub(first.file_offset);
+    follows && Arc::ptr_eq(&last.file, &block.file) && bytes <= JOINED_BYTES_MAX as u64
+}
+
+/// What is known when a write is put together.
+pub(super) struct Preparation {
+    pub(super) header_rides: bool,
+    /// CRC of the block before the first; of the last block, once that is finished.
     pub(super) link: u32,
-    /// Buffers of the blocks written.
-    pub(super) buffers: Vec<AlignedBuffer>,
+    /// What the write says was durable before it.
+    pub(super) durable_before: Lsn,
+    pub(super) write_ticks: u64,
+    /// Where several blocks are put together, if there is one to spare.
     pub(super) staging: Option<AlignedBuffer>,
 }
 
-impl Writer<'_> {
-    /// `link` is the checksum of the block before the first; `staging` is what the last writer left.
-    pub(super) fn new(log: &LogManager, policy: LogPolicy, link: u32, staging: Option<AlignedBuffer>) -> Writer<'_> {
-        Writer {
-            log,
-            policy,
-            link,
-            run: Run::new(staging),
-            buffers: Vec::new(),
-        }
-    }
-
-    /// Writes the blocks, each run durably before the next.
-    pub(super) fn write_all(&mut self, batch: VecDeque<QueuedBlock>) -> std::result::Result<(), DiskError> {
-        batch.into_iter().try_for_each(|block| self.take(block))?;
-        self.write_run()
-    }
-
-    pub(super) fn finish(self) -> Left {
-        Left {
-            link: self.link,
-            buffers: self.buffers,
-            staging: self.run.staging,
-        }
-    }
-
-    fn take(&mut self, mut block: QueuedBlock) -> std::result::Result<(), DiskError> {
-        let header_rides = self.policy.vlf_switch == VlfSwitch::FreeList;
-        let joins = self.policy.commit_flush == CommitFlush::Joined && self.run.continues_with(&block, header_rides);
-        if !joins {
-            self.write_run()?;
-            block.builder.mark_write_start();
-        }
-        let ticks = self.log.env.clock.unix_micros();
-        let finished = block.builder.finish(self.link, ticks);
-        self.link = finished.crc;
-        if let Some(entered) = &mut block.entered {
-            entered.header.write_start = self.run.start().filter(|_| joins).unwrap_or(Lsn::ZERO);
-            if entered.clear_first {
-                let zeros = AlignedBuffer::with_len(CLEARED_BYTES);
-                block.file.write_durable_at(block.file_offset, &zeros)?;
-            }
-            if !header_rides {
-                self.write_header(&*block.file, &entered.header)?;
-            }
-        }
-        self.run.pieces.push(Piece {
-            buffer: finished.buffer,
-            bytes: finished.bytes,
-            file: block.file,
-            file_offset: block.file_offset,
-            header: block.entered.map(|entered| entered.header).filter(|_| header_rides),
-            end: block.end,
-        });
-        Ok(())
-    }
-
-    /// Classic: the header on its own, then a flush of the file.
-    fn write_header(&self, file: &dyn File, header: &VlfHeader) -> std::result::Result<(), DiskError> {
-        file.write_at(header.start_offset, &header_page(header))?;
-        let log = self.log;
-        log.env
-            .waits
-            .time(&*log.env.clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())
-    }
-
-    fn write_run(&mut self) -> std::result::Result<(), DiskError> {
-        let Some(end) = self.run.pieces.last().map(|piece| piece.end) else {
-            return Ok(());
-        };
-        let start = self.log.env.clock.now_micros();
-        let written_bytes = self.run.write()?;
-        let log = self.log;
-        let micros = log.env.clock.now_micros().saturating_sub(start);
-        add(&log.counters.flushes, 1);
-        add(&log.counters.bytes_flushed, written_bytes as u64);
-        add(&log.counters.flush_write_micros, micros);
-        log.durable.store(end.0, Ordering::Release);
-        self.buffers.extend(self.run.pieces.drain(..).map(|piece| piece.buffer));
-        Ok(())
-    }
-}
-
-/// A finished block and where it goes.
-struct Piece {
+/// A write that is ready for the disk.
+pub(super) struct PreparedWrite {
+    pub(super) file: Arc<dyn File>,
+    /// Where it begins in the file.
+    pub(super) offset: u64,
     buffer: AlignedBuffer,
     bytes: usize,
-    file: Arc<dyn File>,
-    file_offset: u64,
-    header: Option<VlfHeader>,
-    end: LogPosition,
+    /// The buffer is one of several blocks, not one block's own.
+    is_staged: bool,
+    /// Where zeros must be durable first.
+    pub(super) clear_at: Option<u64>,
+    /// Classic: the header of the VLF that is entered, written on its own.
+    header_first: Option<VlfHeader>,
 }
 
-impl Piece {
-    /// Where it lies in the log: the header, if it has one, is at block 0 of its VLF.
-    fn start(&self) -> Lsn {
-        let end = self.end.lsn(1);
-        let block = match self.header {
-            Some(_) => 0,
-            None => end.block.saturating_sub((self.bytes / SECTOR_BYTES) as u32),
-        };
-        Lsn::new(end.vlf, block, 1)
-    }
-
-    /// Where it begins in the file.
-    fn write_offset(&self) -> u64 {
-        self.header
-            .as_ref()
-            .map_or(self.file_offset, |header| header.start_offset)
-    }
+/// What putting a write together leaves behind.
+pub(super) struct Left {
+    /// CRC of the last block.
+    pub(super) link: u32,
+    /// Buffers of blocks that were copied.
+    pub(super) block_buffers: Vec<AlignedBuffer>,
+    /// The staging buffer that was not needed.
+    pub(super) staging: Option<AlignedBuffer>,
 }
 
-/// Blocks that lie one behind the other in one file, and become one write.
-struct Run {
-    pieces: Vec<Piece>,
-    /// Where several pieces are put together; allocated when first needed.
-    staging: Option<AlignedBuffer>,
-}
-
-impl Run {
-    fn new(staging: Option<AlignedBuffer>) -> Run {
-        Run {
-            pieces: Vec::new(),
-            staging,
-        }
-    }
-
-    /// Where the write begins in the log, if it has anything to write.
-    fn start(&self) -> Option<Lsn> {
-        self.pieces.first().map(Piece::start)
-    }
-
-    /// The block follows the run's last piece in the same file, directly or as the first of the VLF that lies there, and the
-    /// write stays small enough. A place that must be cleared first waits for what is before it.
-    fn continues_with(&self, block: &QueuedBlock, header_rides: bool) -> bool {
-        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else {
-            return false;
-        };
-        let end = last.file_offset + last.bytes as u64;
-        let follows = match &block.entered {
-            None => block.file_offset == end,
-            Some(entered) => {
-                let borders = self.pieces[1..].iter().filter(|piece| piece.header.is_some()).count();
-                let gap = entered.header.start_offset.checked_sub(end);
-                let is_near = gap.is_some_and(|gap| gap <= GAP_BYTES_MAX);
-                is_near && header_rides && !entered.clear_first && borders < BORDERS_MAX
+impl Preparation {
+    /// Finishes the blocks and puts them together; `None` when there are none. A single block goes to the disk from where it was
+    /// built.
+    pub(super) fn prepare(mut self, mut blocks: Vec<QueuedBlock>) -> Option<(PreparedWrite, Left)> {
+        let count = blocks.len();
+        let first = blocks.first_mut()?;
+        first.builder.mark_write_start(self.durable_before);
+        let (file, offset) = (first.file.clone(), self.begin_of(first));
+        let clears = first.entered.is_some_and(|entered| entered.clear_first);
+        let clear_at = clears.then_some(first.file_offset);
+        let header_first = self.header_of(first).filter(|_| !self.header_rides);
+        let is_staged = count > 1 || offset < first.file_offset;
+        let mut block_buffers = Vec::new();
+        let (buffer, bytes) = match is_staged {
+            true => self.put_together(offset, blocks, &mut block_buffers),
+            false => {
+                let finished = self.finish(blocks.pop()?.builder);
+                (finished.buffer, finished.bytes)
             }
         };
-        let bytes = (block.file_offset + block.bytes as u64).saturating_sub(first.file_offset);
-        follows && Arc::ptr_eq(&last.file, &block.file) && bytes <= JOINED_BYTES_MAX as u64
+        let left = Left {
+            link: self.link,
+            block_buffers,
+            staging: self.staging,
+        };
+        let prepared = PreparedWrite {
+            file,
+            offset,
+            buffer,
+            bytes,
+            is_staged,
+            clear_at,
+            header_first,
+        };
+        Some((prepared, left))
     }
 
-    /// Writes the run durably; answers the bytes written. A single block goes to the disk from where it was built.
-    fn write(&mut self) -> std::result::Result<usize, DiskError> {
-        let Some(first) = self.pieces.first() else { return Ok(0) };
-        if let ([only], None) = (self.pieces.as_slice(), first.header) {
-            only.file
-                .write_durable_at(only.file_offset, &only.buffer[..only.bytes])?;
-            return Ok(only.bytes);
-        }
+    fn finish(&mut self, builder: BlockBuilder<AlignedBuffer>) -> SealedBlock<AlignedBuffer> {
+        let finished = builder.finish(self.link, self.write_ticks);
+        self.link = finished.crc;
+        finished
+    }
+
+    /// The header that goes to the disk no later than the block.
+    fn header_of(&self, block: &QueuedBlock) -> Option<VlfHeader> {
+        block.entered.map(|entered| VlfHeader {
+            durable_before: self.durable_before,
+            ..entered.header
+        })
+    }
+
+    /// Where the block begins in the file, or the header that rides before it.
+    fn begin_of(&self, block: &QueuedBlock) -> u64 {
+        let riding = block.entered.as_ref().filter(|_| self.header_rides);
+        riding.map_or(block.file_offset, |entered| entered.header.start_offset)
+    }
+
+    /// Copies headers and blocks to where they lie from `offset` on, zeros between. Answers the bytes and how many they are.
+    fn put_together(
+        &mut self,
+        offset: u64,
+        blocks: Vec<QueuedBlock>,
+        block_buffers: &mut Vec<AlignedBuffer>,
+    ) -> (AlignedBuffer, usize) {
         let room = || AlignedBuffer::with_len(WRITE_BYTES_MAX);
-        let staging = self.staging.get_or_insert_with(room);
-        let (mut filled, offset) = (0, first.write_offset());
-        for piece in &self.pieces {
-            let begin = (piece.write_offset() - offset) as usize;
+        let mut staging = self.staging.take().unwrap_or_else(room);
+        let mut filled = 0;
+        for block in blocks {
+            let begin = (self.begin_of(&block) - offset) as usize;
             staging[filled..begin].fill(0);
-            filled = (piece.file_offset - offset) as usize;
-            if let Some(header) = &piece.header {
-                staging[begin..filled].copy_from_slice(&header_page(header));
+            filled = (block.file_offset - offset) as usize;
+            if let Some(header) = self.header_of(&block).filter(|_| begin < filled) {
+                staging[begin..filled].copy_from_slice(&header_page(&header));
             }
-            staging[filled..filled + piece.bytes].copy_from_slice(&piece.buffer[..piece.bytes]);
-            filled += piece.bytes;
+            let finished = self.finish(block.builder);
+            staging[filled..filled + finished.bytes].copy_from_slice(&finished.buffer[..finished.bytes]);
+            filled += finished.bytes;
+            block_buffers.push(finished.buffer);
         }
-        first.file.write_durable_at(offset, &staging[..filled])?;
-        Ok(filled)
+        (staging, filled)
+    }
+}
+
+impl PreparedWrite {
+    /// What is written.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.bytes]
+    }
+
+    /// Writes it durably.
+    pub(super) fn write(&self, log: &LogManager) -> std::result::Result<(), DiskError> {
+        if let Some(offset) = self.clear_at {
+            let zeros = AlignedBuffer::with_len(CLEARED_BYTES);
+            self.file.write_durable_at(offset, &zeros)?;
+        }
+        if let Some(header) = &self.header_first {
+            self.file.write_at(header.start_offset, &header_page(header))?;
+            let sync = || self.file.sync();
+            log.env
+                .waits
+                .time(&*log.env.clock, WaitType::PreemptiveFlushFileBuffers, sync)?;
+        }
+        let start = log.env.clock.now_micros();
+        self.file.write_durable_at(self.offset, self.bytes())?;
+        let micros = log.env.clock.now_micros().saturating_sub(start);
+        add(&log.counters.flushes, 1);
+        add(&log.counters.bytes_flushed, self.bytes as u64);
+        add(&log.counters.flush_write_micros, micros);
+        Ok(())
+    }
+
+    /// Gives the buffer back to where it came from.
+    pub(super) fn give_back(self, state: &mut LogState) {
+        match self.is_staged {
+            true => state.staging.push(self.buffer),
+            false => state.give_back(&mut vec![self.buffer]),
+        }
     }
 }
 

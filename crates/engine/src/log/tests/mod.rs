@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod group;
 mod headers;
+mod in_flight;
 mod power;
 mod rollback;
 mod round_trip;
