@@ -293,7 +293,8 @@ impl BufferPool {
         }
     }
 
-    fn write_cached(&self, database: DatabaseId, id: PageId) -> Option<PageWrite<'_>> {
+    /// Fixes a page with the exclusive latch if it is in memory.
+    pub fn write_cached(&self, database: DatabaseId, id: PageId) -> Option<PageWrite<'_>> {
         let key = page_key(database, id);
         let index = self.pin(key)?;
         let frame = self.frame(index);

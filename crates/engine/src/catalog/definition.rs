@@ -101,11 +101,15 @@ pub struct IndexDefinition {
 impl IndexDefinition {
     /// The directions of the key columns.
     pub fn directions(&self) -> Vec<KeyDirection> {
-        let direction = |&(_, descending): &(usize, bool)| match descending {
-            true => KeyDirection::Descending,
-            false => KeyDirection::Ascending,
-        };
-        self.keys.iter().map(direction).collect()
+        (0..self.keys.len()).map(|position| self.direction(position)).collect()
+    }
+
+    /// The direction of one key column, ascending behind the last.
+    pub fn direction(&self, position: usize) -> KeyDirection {
+        match self.keys.get(position) {
+            Some((_, true)) => KeyDirection::Descending,
+            _ => KeyDirection::Ascending,
+        }
     }
 }
 

@@ -220,7 +220,7 @@ impl Database {
     /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.
     pub fn system_transaction<T>(
         &self,
-        name: &str,
+        name: &'static str,
         locks: &LockOwner,
         work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
     ) -> Result<T> {

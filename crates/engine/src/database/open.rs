@@ -520,6 +520,7 @@ impl<'c> Recovering<'c> {
         let was_clean = self.boot.clean;
         let is_early = opening == Opening::AfterRedo && !was_clean;
         let losers = self.survey(analysis, is_early, &transactions)?;
+        transactions.publish(&self.storage);
         let (guarded, unguarded): (Vec<Undoing>, Vec<Undoing>) =
             losers.into_iter().partition(|one| one.loser.guard.is_some());
         let rolled_back = unguarded.len() as u64;

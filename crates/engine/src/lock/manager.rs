@@ -3,6 +3,8 @@
 use super::hasher::LockMap;
 use super::{Mode, Resource};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -42,7 +44,8 @@ impl Waiter {
 
 #[derive(Default)]
 struct Queue {
-    granted: Vec<(u64, Mode)>,
+    /// Most resources have one holder; tables have many.
+    granted: SmallVec<[(u64, Mode); 1]>,
     waiting: VecDeque<Arc<Waiter>>,
 }
 
@@ -168,14 +171,17 @@ impl LockManager {
     /// Sets what `owner` holds on `resource`: `None` releases it, a weaker mode downgrades it.
     pub(super) fn set(&self, owner: u64, resource: Resource, mode: Option<Mode>) {
         let mut shard = self.shard(&resource);
-        let Some(queue) = shard.get_mut(&resource) else { return };
+        let Entry::Occupied(mut entry) = shard.entry(resource) else {
+            return;
+        };
+        let queue = entry.get_mut();
         match mode {
             Some(mode) => queue.grant(owner, mode),
             None => queue.granted.retain(|entry| entry.0 != owner),
         }
         queue.advance();
         if queue.granted.is_empty() && queue.waiting.is_empty() {
-            shard.remove(&resource);
+            entry.remove();
         }
     }
 

@@ -6,13 +6,18 @@ use super::{LockManager, Mode, Resource};
 use crate::error::{Error, Result};
 use crate::seams::Clock;
 use crate::waits::{WaitStatistics, WaitType};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI8, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Row locks on one table after which one table lock is tried instead (sql-docs: "Lock escalation", 5,000 locks).
 pub const ESCALATION_THRESHOLD: u32 = 5_000;
+/// Entries for which an owner keeps room between transactions.
+const KEPT_ENTRIES_MAX: usize = 64;
+/// Tables for which it does.
+const KEPT_TABLES_MAX: usize = 8;
 /// How often a waiter looks up to see whether its batch was cancelled.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
 
@@ -40,6 +45,35 @@ pub(super) struct Held {
 pub(super) struct RowLocks {
     pub(super) rows: Vec<Resource>,
     next_attempt: u32,
+}
+
+impl Held {
+    /// Whether an object has so many row locks that its table lock should be tried. A failed attempt is repeated after 1,250
+    /// more of them, as SQL Server does.
+    fn is_escalation_due(&mut self, database: u16, object: u32) -> bool {
+        let Some(locks) = self.rows_by_object.get_mut(&(database, object)) else {
+            return false;
+        };
+        let count = locks.rows.len() as u32;
+        if count < ESCALATION_THRESHOLD.max(locks.next_attempt) {
+            return false;
+        }
+        locks.next_attempt = count + 1_250;
+        true
+    }
+
+    /// Forgets the lists of row locks. The next transaction most likely changes a row or two of the same tables: the room of
+    /// short lists stays.
+    fn forget_rows(&mut self) {
+        if self.rows_by_object.len() > KEPT_TABLES_MAX {
+            self.rows_by_object.clear();
+        }
+        self.rows_by_object.retain(|_, locks| {
+            locks.rows.clear();
+            locks.next_attempt = 0;
+            locks.rows.capacity() <= KEPT_ENTRIES_MAX
+        });
+    }
 }
 
 static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
@@ -101,43 +135,45 @@ impl LockOwner {
 
     /// Locks a row and the intent on its table; skips what a table lock covers; escalates past the threshold.
     pub fn lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> Result<()> {
-        let table = Resource::Object(database, object);
-        self.lock(table, mode.intent())?;
-        if self.mode_of(&table).is_some_and(|held| held.covers_rows_in(mode)) || self.escalate(database, object, mode) {
-            return Ok(());
-        }
-        let is_new = self.mode_of(&row).is_none();
-        self.lock(row, mode)?;
-        if is_new {
-            let mut held = self.held.lock();
-            held.rows_by_object
-                .entry((database, object))
-                .or_default()
-                .rows
-                .push(row);
-        }
-        Ok(())
+        self.acquire_row(database, object, row, mode, true).map(|_| ())
     }
 
     /// As [`LockOwner::lock_row`], but never waits: false when someone is in the way. For whoever holds a page's latch.
     pub fn try_lock_row(&self, database: u16, object: u32, row: Resource, mode: Mode) -> bool {
+        self.acquire_row(database, object, row, mode, false).unwrap_or(false)
+    }
+
+    /// Looks at everything it may hold already under one lock of its own table: a statement locks a row more than once.
+    fn acquire_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<bool> {
         let table = Resource::Object(database, object);
-        if !self.try_lock(table, mode.intent()) {
-            return false;
+        let mut held = self.held.lock();
+        let mut table_mode = held.modes.get(&table).copied();
+        if !table_mode.is_some_and(|held| held.covers(mode.intent())) {
+            match self.acquire_holding(held, table, mode.intent(), wait)? {
+                Some(still_held) => held = still_held,
+                None => return Ok(false),
+            }
+            table_mode = held.modes.get(&table).copied();
         }
-        if self.covers_table(database, object, mode) || self.escalate(database, object, mode) {
-            return true;
+        if table_mode.is_some_and(|held| held.covers_rows_in(mode)) {
+            return Ok(true);
         }
-        let is_new = self.mode_of(&row).is_none();
-        if !self.try_lock(row, mode) {
-            return false;
+        if held.is_escalation_due(database, object) {
+            drop(held);
+            if self.escalate(database, object, mode) {
+                return Ok(true);
+            }
+            held = self.held.lock();
         }
+        let is_new = !held.modes.contains_key(&row);
+        let Some(mut held) = self.acquire_holding(held, row, mode, wait)? else {
+            return Ok(false);
+        };
         if is_new {
-            let mut held = self.held.lock();
             let locks = held.rows_by_object.entry((database, object)).or_default();
             locks.rows.push(row);
         }
-        true
+        Ok(true)
     }
 
     /// Waits until a row could be read under READ COMMITTED: takes S and gives it back at once.
@@ -175,7 +211,7 @@ impl LockOwner {
     /// Gives back everything but the lock on the database in use, which belongs to the session rather than to its transaction.
     pub fn release_transaction(&self, using: Option<u16>) {
         let mut held = self.held.lock();
-        held.rows_by_object.clear();
+        held.forget_rows();
         held.modes.retain(|&resource, _| {
             let stays = matches!(resource, Resource::Database(id) if Some(id) == using);
             if !stays {
@@ -183,6 +219,10 @@ impl LockOwner {
             }
             stays
         });
+        if held.modes.capacity() > KEPT_ENTRIES_MAX {
+            // Every later release would walk the room that a large transaction needed.
+            held.modes.shrink_to(KEPT_ENTRIES_MAX);
+        }
     }
 
     /// True when this owner may skip row locks on the table because its table lock covers them.
@@ -200,19 +240,8 @@ impl LockOwner {
         self.manager.set(self.id, resource, mode);
     }
 
+    /// Tries the table lock in place of the row locks.
     fn escalate(&self, database: u16, object: u32, mode: Mode) -> bool {
-        {
-            let mut held = self.held.lock();
-            let Some(locks) = held.rows_by_object.get_mut(&(database, object)) else {
-                return false;
-            };
-            let count = locks.rows.len() as u32;
-            if count < ESCALATION_THRESHOLD.max(locks.next_attempt) {
-                return false;
-            }
-            // A failed attempt is repeated after 1,250 more locks, as SQL Server does.
-            locks.next_attempt = count + 1_250;
-        }
         let table_mode = if mode.intent() == Mode::IS { Mode::S } else { Mode::X };
         if !self.try_lock(Resource::Object(database, object), table_mode) {
             return false;
@@ -227,10 +256,23 @@ impl LockOwner {
     }
 
     fn acquire(&self, resource: Resource, mode: Mode, wait: bool) -> Result<bool> {
-        let wanted = match self.mode_of(&resource) {
-            Some(held) if held.covers(mode) => return Ok(true),
-            Some(held) => held.joined_with(mode),
-            None => mode,
+        let granted = self.acquire_holding(self.held.lock(), resource, mode, wait)?;
+        Ok(granted.is_some())
+    }
+
+    /// Gives the guard back when the lock was granted, `None` when it was refused. While the request waits, the guard is let go.
+    fn acquire_holding<'h>(
+        &'h self,
+        mut held: MutexGuard<'h, Held>,
+        resource: Resource,
+        mode: Mode,
+        wait: bool,
+    ) -> Result<Option<MutexGuard<'h, Held>>> {
+        let place = held.modes.entry(resource);
+        let wanted = match &place {
+            Entry::Occupied(entry) if entry.get().covers(mode) => return Ok(Some(held)),
+            Entry::Occupied(entry) => entry.get().joined_with(mode),
+            Entry::Vacant(_) => mode,
         };
         let timeout_ms = self.timeout_ms.load(Ordering::Relaxed);
         let price = Price {
@@ -241,13 +283,20 @@ impl LockOwner {
             .manager
             .request(self.id, resource, wanted, price, wait && timeout_ms != 0)
         {
-            Answer::Granted => {}
-            Answer::Refused if wait => return Err(Error::lock_timeout()),
-            Answer::Refused => return Ok(false),
-            Answer::Wait(waiter) => self.wait(resource, &waiter, timeout_ms)?,
+            Answer::Granted => {
+                place.insert_entry(wanted);
+                Ok(Some(held))
+            }
+            Answer::Refused if wait => Err(Error::lock_timeout()),
+            Answer::Refused => Ok(None),
+            Answer::Wait(waiter) => {
+                drop(held);
+                self.wait(resource, &waiter, timeout_ms)?;
+                held = self.held.lock();
+                held.modes.insert(resource, wanted);
+                Ok(Some(held))
+            }
         }
-        self.held.lock().modes.insert(resource, wanted);
-        Ok(true)
     }
 
     fn wait(&self, resource: Resource, waiter: &Arc<Waiter>, timeout_ms: i64) -> Result<()> {
@@ -418,6 +467,38 @@ mod tests {
         }
         assert!(writer.covers_table(5, 1, Mode::X));
         assert_eq!(manager.rows().len(), 1);
+    }
+
+    /// The memory of a transaction's lists is used again by the next one; what was in them, and how far the first was from
+    /// escalation, is not.
+    #[test]
+    fn a_transaction_knows_nothing_of_the_locks_of_the_one_before() {
+        let manager = Arc::new(LockManager::new());
+        let (writer, reader) = (owner(&manager, 51), owner(&manager, 52));
+        reader.lock_row(5, 1, Resource::Row(5, 1, u64::MAX), Mode::S).unwrap();
+        let lock = |rows: std::ops::Range<u64>| {
+            rows.for_each(|row| writer.lock_row(5, 1, Resource::Row(5, 1, row), Mode::X).unwrap());
+        };
+        lock(0..3);
+        writer.release_transaction(None);
+        assert_eq!(writer.write_locks(5), Some(Vec::new()));
+        lock(7..8);
+        let expected = crate::lock::WriteLock::Row {
+            table: 1,
+            unit: 1,
+            row: 7,
+        };
+        assert_eq!(writer.write_locks(5), Some(vec![expected]));
+        writer.release_transaction(None);
+        // A large one whose escalation failed, so that the next attempt was put off.
+        lock(0..u64::from(ESCALATION_THRESHOLD) + 10);
+        writer.release_transaction(None);
+        reader.release_all();
+        assert!(writer.held.lock().modes.capacity() < ESCALATION_THRESHOLD as usize);
+        lock(0..u64::from(ESCALATION_THRESHOLD) + 1);
+        assert!(writer.covers_table(5, 1, Mode::X), "at the threshold again");
+        writer.release_all();
+        assert!(manager.rows().is_empty());
     }
 
     #[test]

@@ -163,16 +163,17 @@ impl Session {
     /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
         let mut outcome = Ok(());
-        for mut part in std::mem::take(&mut self.parts) {
-            let database = part.database.clone();
+        // The next transaction uses the list's memory again.
+        let mut parts = std::mem::take(&mut self.parts);
+        for Part { database, mut chain } in parts.drain(..) {
             let ended = match outcome {
                 Ok(()) => database
                     .transactions
-                    .commit(&database.storage, &mut part.chain)
+                    .commit(&database.storage, &mut chain)
                     .map(|_| true),
                 Err(_) => database
                     .transactions
-                    .roll_back(&database.storage, &database.space, &mut part.chain)
+                    .roll_back(&database.storage, &database.space, &mut chain)
                     .map(|_| false),
             };
             let committed = *ended.as_ref().unwrap_or(&false);
@@ -180,6 +181,7 @@ impl Session {
             let freed = database.free_storage(&orphans);
             outcome = outcome.and(ended.map(|_| ())).and(freed);
         }
+        self.parts = parts;
         self.end();
         outcome
     }

@@ -14,8 +14,8 @@ use crate::database::{Database, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch, TreeFill,
-    TreeScan,
+    Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
+    TreeFill, TreeScan,
 };
 use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_key, encode_key_part};
 pub use std::ops::Bound;
@@ -120,10 +120,9 @@ impl Table {
     ///
     /// Errors: 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
     pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
-        let database = self.database.clone();
-        let mut row = Vec::new();
+        let mut row = RowBuffer::new();
         self.layout.encode(values, &mut row)?;
-        session.write(&database, |ctx| {
+        session.write(&self.database, |ctx| {
             let locator = match &self.rows {
                 Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
                 Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, &row)?,
@@ -151,13 +150,14 @@ impl Table {
     ///
     /// Errors: as for [`Table::insert`].
     pub fn update(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
-        let database = self.database.clone();
-        let mut row = Vec::new();
+        let mut row = RowBuffer::new();
         self.layout.encode(new, &mut row)?;
-        session.write(&database, |ctx| {
+        session.write(&self.database, |ctx| {
             let moved = match (&self.rows, locator) {
                 (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.update(ctx, *rid, &row)?.then(|| locator.clone()),
-                (Rows::Tree(tree), RowLocator::Key(key)) => self.update_clustered(ctx, tree, key, old, new, &row)?,
+                (Rows::Tree(tree), RowLocator::Key(_)) => {
+                    self.update_clustered(ctx, tree, locator, (old, new), &row)?
+                }
                 _ => return Err(Error::assertion("a locator of another kind of table")),
             };
             let Some(moved) = moved else { return Ok(false) };
@@ -174,19 +174,40 @@ impl Table {
         })
     }
 
+    /// Gives some columns of a row other values. Only for a table with a clustered index, and columns that are in no index. False
+    /// when the row is not there any more.
+    ///
+    /// Errors: as for [`Table::insert`].
+    pub fn change(
+        &self,
+        session: &mut Session,
+        locator: &RowLocator,
+        columns: &[usize],
+        values: &[Value],
+    ) -> Result<bool> {
+        let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
+            return Err(Error::assertion("a locator of another kind of table"));
+        };
+        session.write(&self.database, |ctx| {
+            tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
+        })
+    }
+
     fn update_clustered(
         &self,
         ctx: &mut StoreContext<'_>,
         tree: &Tree,
-        key: &[u8],
-        old: &[Value],
-        new: &[Value],
+        locator: &RowLocator,
+        (old, new): (&[Value], &[Value]),
         row: &[u8],
     ) -> Result<Option<RowLocator>> {
+        let RowLocator::Key(key) = locator else {
+            return Err(Error::assertion("a locator of another kind of table"));
+        };
         let index = self.clustered_index()?;
         let keeps_key = index.keys.iter().all(|&(column, _)| old[column] == new[column]);
         if keeps_key {
-            return Ok(tree.update(ctx, key, row)?.then(|| RowLocator::Key(key.into())));
+            return Ok(tree.update(ctx, key, row)?.then(|| locator.clone()));
         }
         if !tree.delete(ctx, key)? {
             return Ok(None);
@@ -196,8 +217,7 @@ impl Table {
 
     /// Deletes a row. False when it is not there any more.
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
-        let database = self.database.clone();
-        session.write(&database, |ctx| {
+        session.write(&self.database, |ctx| {
             let was_there = match (&self.rows, locator) {
                 (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.delete(ctx, *rid)?,
                 (Rows::Tree(tree), RowLocator::Key(key)) => tree.delete(ctx, key)?,

@@ -5,6 +5,7 @@
 
 use crate::page::PageId;
 use std::fmt;
+use std::sync::Arc;
 
 /// Status bit: the row is deleted, and kept until nobody can undo the deletion.
 pub const GHOST: u8 = 1;
@@ -69,8 +70,8 @@ impl fmt::Display for Rid {
 pub enum RowLocator {
     /// A row of a heap.
     Rid(Rid),
-    /// A row of a clustered index.
-    Key(Box<[u8]>),
+    /// A row of a clustered index. Shared, as the plan hands it on.
+    Key(Arc<[u8]>),
 }
 
 /// What a heap row's bytes say.

@@ -21,7 +21,7 @@ use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId};
 use crate::seams::DateTimeTicks;
 use crate::store::SpaceMap;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use vlf::Lsn;
@@ -36,7 +36,7 @@ pub struct ActiveTransaction {
     /// The session it belongs to; 0 for the engine's own.
     pub session: u16,
     /// Its name, `user_transaction` unless given.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// When it began.
     pub begun: DateTimeTicks,
     /// Who holds its locks; nobody for the engine's own.
@@ -53,7 +53,39 @@ impl ActiveTransaction {
 /// The transactions of a database that have logged something and are not finished.
 pub struct TransactionTable {
     next: AtomicU64,
-    active: Mutex<BTreeMap<TransactionId, ActiveTransaction>>,
+    active: Mutex<Active>,
+}
+
+/// The entries in the order of their numbers. Short transactions come and go at the end, and the memory stays.
+#[derive(Default)]
+struct Active(Vec<(TransactionId, ActiveTransaction)>);
+
+impl Active {
+    fn place(&self, id: TransactionId) -> std::result::Result<usize, usize> {
+        self.0.binary_search_by_key(&id, |entry| entry.0)
+    }
+
+    fn insert(&mut self, id: TransactionId, entry: ActiveTransaction) {
+        match self.place(id) {
+            Ok(place) => self.0[place].1 = entry,
+            Err(place) => self.0.insert(place, (id, entry)),
+        }
+    }
+
+    fn remove(&mut self, id: TransactionId) {
+        if let Ok(place) = self.place(id) {
+            self.0.remove(place);
+        }
+    }
+
+    fn get(&self, id: TransactionId) -> Option<&ActiveTransaction> {
+        self.place(id).ok().map(|place| &self.0[place].1)
+    }
+
+    /// The first record of the oldest.
+    fn oldest(&self) -> Option<Lsn> {
+        self.0.iter().map(|(_, entry)| entry.first).min()
+    }
 }
 
 impl TransactionTable {
@@ -61,7 +93,7 @@ impl TransactionTable {
     pub fn new(next: u64) -> TransactionTable {
         TransactionTable {
             next: AtomicU64::new(next.max(1)),
-            active: Mutex::new(BTreeMap::new()),
+            active: Mutex::default(),
         }
     }
 
@@ -83,9 +115,10 @@ impl TransactionTable {
         &self,
         storage: &DatabaseStorage,
         session: u16,
-        name: &str,
+        name: impl Into<Cow<'static, str>>,
         owner: Option<&Arc<LockOwner>>,
     ) -> Result<TransactionChain> {
+        let name = name.into();
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
         let begun = storage.env.clock.wall_ticks();
@@ -103,7 +136,7 @@ impl TransactionTable {
                 first,
                 end: chain.end.clone(),
                 session,
-                name: name.to_string(),
+                name,
                 begun,
                 owner: owner.map(Arc::downgrade).unwrap_or_default(),
             },
@@ -119,7 +152,7 @@ impl TransactionTable {
             first: chain.first,
             end: chain.end.clone(),
             session: 0,
-            name: "recovered".to_string(),
+            name: "recovered".into(),
             begun,
             owner: Arc::downgrade(owner),
         };
@@ -181,32 +214,34 @@ impl TransactionTable {
     }
 
     fn session_of(&self, id: TransactionId) -> u16 {
-        self.active.lock().get(&id).map_or(0, |entry| entry.session)
+        self.active.lock().get(id).map_or(0, |entry| entry.session)
     }
 
     fn leave(&self, storage: &DatabaseStorage, id: TransactionId) {
         let mut active = self.active.lock();
-        active.remove(&id);
+        active.remove(id);
         publish_oldest(storage, &active);
     }
 
     /// The first record of the oldest transaction under way.
     pub fn oldest(&self) -> Option<Lsn> {
-        self.active.lock().values().map(|entry| entry.first).min()
+        self.active.lock().oldest()
     }
 
     /// A copy of the table, oldest number first.
     pub fn snapshot(&self) -> Vec<(TransactionId, ActiveTransaction)> {
-        self.active
-            .lock()
-            .iter()
-            .map(|(id, entry)| (*id, entry.clone()))
-            .collect()
+        self.active.lock().0.clone()
+    }
+
+    /// Tells readers and writers of pages which transactions are under way, before the first one begins or ends: until then
+    /// they take everything for someone's work.
+    pub fn publish(&self, storage: &DatabaseStorage) {
+        publish_oldest(storage, &self.active.lock());
     }
 }
 
-fn publish_oldest(storage: &DatabaseStorage, active: &BTreeMap<TransactionId, ActiveTransaction>) {
-    let oldest = active.values().map(|entry| entry.first).min();
+fn publish_oldest(storage: &DatabaseStorage, active: &Active) {
+    let oldest = active.oldest();
     storage.oldest_active.store(oldest.unwrap_or_else(|| storage.log.end()));
 }
 
@@ -218,6 +253,7 @@ mod tests {
     use crate::seams::{Background, Environment, ManualClock};
     use disk::sim::{CutPolicy, SimDisk};
     use std::sync::Arc;
+    use vlf::Lsn;
 
     fn start(disk: &SimDisk) -> Arc<Instance> {
         let clock = Arc::new(ManualClock::starting_at(0));
@@ -265,5 +301,61 @@ mod tests {
         let instance = start(&disk.after_power_cut(CutPolicy::AllKept, 1));
         let database = instance.database("vlf").unwrap();
         assert_eq!(database.recovery().rolled_back, 0);
+    }
+
+    /// Until the first transaction of a server's life had ended, every reader took every row for somebody's work and locked it:
+    /// a database that was only read never got rid of that.
+    #[test]
+    fn a_database_without_transactions_is_settled_from_its_start() {
+        let disk = SimDisk::new(1);
+        let instance = start(&disk);
+        let statement = CreateDatabase {
+            name: "vlf".into(),
+            ..CreateDatabase::default()
+        };
+        instance.create_database(&statement).unwrap();
+        drop(instance);
+        let database = start(&disk).database("vlf").unwrap();
+        assert!(database.transactions.snapshot().is_empty());
+        let storage = &database.storage;
+        let changed = storage.pool.read(storage.id, database.boot().catalog_root).unwrap();
+        let (oldest, newest) = (storage.oldest_active.load(), changed.view().lsn());
+        assert!(newest > Lsn::ZERO && newest < oldest, "{newest} is not before {oldest}");
+        drop(changed);
+        // A transaction under way takes that back.
+        let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
+        assert!(database.storage.oldest_active.load() <= chain.first);
+        database.transactions.commit(&database.storage, &mut chain).unwrap();
+        assert!(database.storage.oldest_active.load() > chain.first);
+    }
+
+    /// Numbers are given before the table is locked, so transactions do not always enter in their order.
+    #[test]
+    fn transactions_are_listed_by_number_and_leave_in_any_order() {
+        let disk = SimDisk::new(1);
+        let instance = start(&disk);
+        let database = instance.database("master").unwrap();
+        let (table, storage) = (&database.transactions, &database.storage);
+        let mut chains: Vec<_> = (0..4).map(|_| table.begin(storage, 51, "t", None).unwrap()).collect();
+        let adopted =
+            crate::log::TransactionChain::recovered(crate::log::TransactionId(1), chains[0].first, chains[0].first);
+        let owner = Arc::new(crate::lock::LockOwner::new(
+            Arc::default(),
+            storage.env.clock.clone(),
+            Arc::default(),
+            0,
+            Arc::default(),
+        ));
+        table.adopt(storage, &adopted, &owner);
+        let listed = || table.snapshot().iter().map(|(id, _)| id.0).collect::<Vec<_>>();
+        assert!(listed().is_sorted() && listed().len() == 5 && listed()[0] == 1);
+        for place in [2, 0, 1, 0] {
+            let mut chain = chains.remove(place);
+            let before = listed();
+            table.commit_system(storage, &mut chain).unwrap();
+            let expected: Vec<u64> = before.into_iter().filter(|id| *id != chain.id.0).collect();
+            assert_eq!(listed(), expected);
+        }
+        assert_eq!(listed(), [1]);
     }
 }

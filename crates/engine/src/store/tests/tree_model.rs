@@ -1,6 +1,7 @@
 //! Random work on a tree against a map, and the shapes of trees.
 
 use super::*;
+use crate::lock::Mode;
 use std::ops::Bound;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -340,4 +341,68 @@ fn lengths_beyond_a_page_are_refused() {
         assert_eq!(error.number, number);
     }
     bench.commit(work);
+}
+
+/// A statement finds a row, and before it changes it, others fill the leaf it was on until it is on another one.
+#[test]
+fn a_row_that_moved_between_search_and_change_is_found_where_it_is_now() {
+    let bench = Bench::new(64, LogPolicy::native());
+    let tree = bench.tree(100);
+    let key = |number: u32| number.to_be_bytes().to_vec();
+    let mut work = bench.begin();
+    for number in (0..100).map(|number| number * 1_000) {
+        assert!(tree.insert(&mut bench.ctx(&mut work), &key(number), &[1; 60]).unwrap());
+    }
+    bench.commit(work);
+    let mut splits = 0;
+    for number in (0..100).map(|number| number * 1_000) {
+        let mut work = bench.begin();
+        let searched = key(number);
+        let bounds = (Bound::Included(searched.clone()), Bound::Included(searched.clone()));
+        let mut batch = TreeBatch::new();
+        let mut scan = tree.scan(&bench.storage, &work.locks, ReadMode::Locked(Mode::U), bounds, false);
+        assert!(scan.next_page(&mut batch).unwrap() && batch.len() == 1);
+        drop(scan);
+        let pages_before = tree.page_count();
+        let mut other = bench.begin();
+        // Until the leaf splits: on the same thread, and without a search that locks.
+        for neighbour in number + 1..number + 200 {
+            assert!(
+                tree.insert(&mut bench.ctx(&mut other), &key(neighbour), &[2; 60])
+                    .unwrap()
+            );
+            if tree.page_count() > pages_before {
+                splits += 1;
+                break;
+            }
+        }
+        bench.commit(other);
+        assert!(tree.update(&mut bench.ctx(&mut work), &searched, &[3; 60]).unwrap());
+        bench.commit(work);
+    }
+    assert!(splits > 50, "{splits}");
+    let rows = tree_rows(&bench, &tree, ReadMode::Uncommitted, false);
+    assert_eq!(rows.iter().filter(|(_, row)| row[..] == [3; 60]).count(), 100);
+    assert!(rows.is_sorted());
+}
+
+/// The leaf a thread remembers may belong to another tree, and to the past.
+#[test]
+fn a_remembered_leaf_of_another_tree_is_not_written_to() {
+    let bench = Bench::new(64, LogPolicy::native());
+    let trees = [bench.tree(100), bench.tree(101)];
+    let mut work = bench.begin();
+    for (tree, row) in trees.iter().zip([b"one", b"two"]) {
+        assert!(tree.insert(&mut bench.ctx(&mut work), b"key", row).unwrap());
+    }
+    let bounds = (Bound::Included(b"key".to_vec()), Bound::Included(b"key".to_vec()));
+    let mut batch = TreeBatch::new();
+    let mut scan = trees[0].scan(&bench.storage, &work.locks, ReadMode::Locked(Mode::U), bounds, false);
+    assert!(scan.next_page(&mut batch).unwrap());
+    drop(scan);
+    assert!(trees[1].update(&mut bench.ctx(&mut work), b"key", b"new").unwrap());
+    bench.commit(work);
+    let rows = trees.map(|tree| tree_rows(&bench, &tree, ReadMode::Uncommitted, false));
+    assert_eq!(rows[0], [(b"key".to_vec(), b"one".to_vec())]);
+    assert_eq!(rows[1], [(b"key".to_vec(), b"new".to_vec())]);
 }

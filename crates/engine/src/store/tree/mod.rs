@@ -14,6 +14,8 @@
 //!   separator, so that a split never climbs.
 //! * A split moves rows to a new page on the right, and is one change without undo. Pages are never merged or freed while
 //!   the tree lives. So a key is on the page it once was on, or to the right of it: that is how undo finds it.
+//! * Every key of a leaf lies between those of its neighbours: a leaf with one key not above and one not below a third is the
+//!   only one that can hold it. So a writer may go straight to a leaf it remembers, and look.
 //! * A split at the right end of the tree moves nothing: keys that only grow leave full pages behind.
 //! * A delete leaves a ghost. Inserting its key again replaces it; a full page loses its ghosts before it splits.
 
@@ -27,8 +29,10 @@ pub(super) use undo::{empty_split_off_pages, undo_by_key};
 use super::StoreContext;
 use super::change::{
     Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, update_operation, while_shared, write,
+    write_cached,
 };
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
+use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
 use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
@@ -107,7 +111,7 @@ impl Tree {
     pub fn insert(&self, ctx: &mut StoreContext<'_>, key: &[u8], payload: &[u8]) -> Result<bool> {
         check_lengths(key, payload)?;
         self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
-        let mut row = Vec::with_capacity(3 + key.len() + payload.len());
+        let mut row = RowBuffer::new();
         encode_tree_row(key, payload, &mut row);
         for _ in 0..ATTEMPTS_MAX {
             let mut leaf = self.descend_write(ctx.storage, key)?; // step 2
@@ -143,10 +147,25 @@ impl Tree {
     /// # Errors
     /// As for [`Tree::insert`].
     pub fn update(&self, ctx: &mut StoreContext<'_>, key: &[u8], payload: &[u8]) -> Result<bool> {
-        check_lengths(key, payload)?;
+        self.change(ctx, key, |_, row| {
+            row.extend_from_slice(payload);
+            Ok(())
+        })
+    }
+
+    /// As [`Tree::update`], with a row that `make` appends to what it is given, knowing the old one. Called under the leaf's
+    /// latch, it must not wait for anything.
+    ///
+    /// # Errors
+    /// As for [`Tree::insert`], and those of `make`.
+    pub fn change(
+        &self,
+        ctx: &mut StoreContext<'_>,
+        key: &[u8],
+        make: impl Fn(&[u8], &mut Vec<u8>) -> Result<()>,
+    ) -> Result<bool> {
         self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
-        let mut row = Vec::with_capacity(3 + key.len() + payload.len());
-        encode_tree_row(key, payload, &mut row);
+        let mut row = RowBuffer::new();
         for _ in 0..ATTEMPTS_MAX {
             let mut leaf = self.descend_write(ctx.storage, key)?; // step 2
             let found = self.find(ctx.storage, leaf.view(), leaf.id(), key)?;
@@ -157,9 +176,13 @@ impl Tree {
             else {
                 return Ok(false);
             };
+            encode_tree_row(key, &[], &mut row);
+            let head_bytes = row.len();
+            make(parse(ctx.storage, leaf.id(), old)?.1, &mut row)?;
+            check_lengths(key, row.get(head_bytes..).unwrap_or_default())?;
             if self.has_room(ctx.storage, leaf.view(), row.len(), Some(old.len())) {
-                let before = old.to_vec();
-                let mut bitmap = Vec::new();
+                let (mut before, mut bitmap) = (RowBuffer::new(), RowBuffer::new());
+                before.extend_from_slice(old);
                 let Some(operation) = update_operation(ctx.storage, found.slot, &before, &row, &mut bitmap) else {
                     return Ok(true);
                 };
@@ -468,8 +491,28 @@ impl Tree {
         Ok(page)
     }
 
+    /// The leaf of a key with the exclusive latch, without a descent: the one that this thread's scan has found the key on, if
+    /// the key still lies between two that are there.
+    fn leaf_scanned_last<'s>(&self, storage: &'s DatabaseStorage, key: &[u8]) -> Result<Option<PageWrite<'s>>> {
+        let scanned = scan::leaf_scanned_last(storage).and_then(|id| write_cached(storage, id));
+        let Some(mut leaf) = scanned else { return Ok(None) };
+        let (view, id) = (leaf.view(), leaf.id());
+        let is_ours = view.kind() == Some(PageKind::TreeLeaf) && view.object() == self.root.object;
+        let Some(last) = view.slot_count().checked_sub(1).filter(|_| is_ours) else {
+            return Ok(None);
+        };
+        if key_at(storage, view, id, 0)? > key || key_at(storage, view, id, last)? < key {
+            return Ok(None);
+        }
+        leaf.release_reserved(storage.oldest_active.load());
+        Ok(Some(leaf))
+    }
+
     /// Descends with shared latches and takes the exclusive one on the leaf.
     fn descend_write<'s>(&self, storage: &'s DatabaseStorage, key: &[u8]) -> Result<PageWrite<'s>> {
+        if let Some(leaf) = self.leaf_scanned_last(storage, key)? {
+            return Ok(leaf);
+        }
         loop {
             let mut page = read(storage, self.root_page())?;
             if page.view().level() == 0 {

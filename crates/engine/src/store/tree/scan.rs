@@ -9,7 +9,7 @@ use super::super::change::{damaged, is_settled, read, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, left_neighbour, parse};
-use crate::buffer::DatabaseStorage;
+use crate::buffer::{DatabaseId, DatabaseStorage};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
@@ -19,8 +19,11 @@ use std::ops::{Bound, Deref, DerefMut, Range};
 /// Up to so many rows are copied one by one; more of them cost more than the whole leaf.
 const ROWS_APART_MAX: usize = 8;
 
+/// The most memory of a batch that a thread keeps: that of a search for a few rows.
+const SPARE_BATCH_BYTES_MAX: usize = 16 * 1024;
+const SPARE_BATCH_ROWS_MAX: usize = 64;
+
 /// The rows of one leaf that lie in the range, copied.
-#[derive(Default)]
 pub struct TreeBatch {
     bytes: Vec<u8>,
     rows: Vec<TreeRow>,
@@ -33,9 +36,10 @@ struct TreeRow {
 }
 
 impl TreeBatch {
-    /// An empty batch; its memory is reused from leaf to leaf.
+    /// An empty batch; its memory is reused from leaf to leaf, and by the thread's next search.
     pub fn new() -> TreeBatch {
-        TreeBatch::default()
+        let (bytes, rows) = SPARE_BATCH.take();
+        TreeBatch { bytes, rows }
     }
 
     /// Rows in the batch.
@@ -74,6 +78,25 @@ impl TreeBatch {
     }
 }
 
+impl Default for TreeBatch {
+    fn default() -> TreeBatch {
+        TreeBatch::new()
+    }
+}
+
+impl Drop for TreeBatch {
+    fn drop(&mut self) {
+        let (mut bytes, mut rows) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.rows));
+        if bytes.capacity() > SPARE_BATCH_BYTES_MAX || rows.capacity() > SPARE_BATCH_ROWS_MAX {
+            return;
+        }
+        bytes.clear();
+        rows.clear();
+        // A thread that is ending has no place for it any more.
+        let _ = SPARE_BATCH.try_with(|spare| spare.set((bytes, rows)));
+    }
+}
+
 /// A scan of a range of keys.
 pub struct TreeScan<'s> {
     tree: Tree,
@@ -94,6 +117,16 @@ pub struct TreeScan<'s> {
 thread_local! {
     /// The copy of this thread's last scan: a search for one row need not clear and allocate a page of memory.
     static SPARE_COPY: Cell<Option<Box<PageBytes>>> = const { Cell::new(None) };
+    /// The memory of this thread's last batch, empty.
+    static SPARE_BATCH: Cell<(Vec<u8>, Vec<TreeRow>)> = const { Cell::new((Vec::new(), Vec::new())) };
+    /// The leaf that this thread's last scan copied to lock rows on it: they are about to be changed.
+    static LAST_LEAF: Cell<Option<(DatabaseId, PageId)>> = const { Cell::new(None) };
+}
+
+/// The leaf on which this thread has locked rows last, if that was in this database. It may have become anything since.
+pub(super) fn leaf_scanned_last(storage: &DatabaseStorage) -> Option<PageId> {
+    let (database, id) = LAST_LEAF.get()?;
+    (database == storage.id).then_some(id)
 }
 
 /// A leaf's header, slots, and at least those of its rows that lie in the range, at their places. The rest is of no meaning.
@@ -316,6 +349,9 @@ impl TreeScan<'_> {
             },
         };
         self.tree.check_leaf(storage, page.view(), page.id())?;
+        if matches!(self.mode, ReadMode::Locked(_)) {
+            LAST_LEAF.set(Some((storage.id, page.id())));
+        }
         let view = page.view();
         let (slots, is_past_end) = self.slots_within(view, page.id())?;
         if slots.len() <= ROWS_APART_MAX {
@@ -341,20 +377,34 @@ impl TreeScan<'_> {
         let count = leaf.slot_count();
         let first = match &self.lower {
             Bound::Unbounded => 0,
-            lower => self.slots_before(leaf, id, |key| !is_within_lower(key, lower))?,
+            lower => self.slots_before(leaf, id, 0..count, |key| !is_within_lower(key, lower))?,
         };
         let end = match &self.upper {
             Bound::Unbounded => count,
-            upper => self.slots_before(leaf, id, |key| is_within_upper(key, upper))?,
+            upper => {
+                // Most ranges are short: their end is looked for from their beginning on, in steps that double.
+                let within = |key: &[u8]| is_within_upper(key, upper);
+                let (mut low, mut step) = (first, 1);
+                while low + step <= count && within(key_at(self.storage, leaf, id, low + step - 1)?) {
+                    (low, step) = (low + step, 2 * step);
+                }
+                self.slots_before(leaf, id, low..count.min(low + step - 1), within)?
+            }
         };
         let is_past_end = if self.is_backward { first > 0 } else { end < count };
         // The bounds of an empty range may be the wrong way round.
         Ok((first..end.max(first), is_past_end))
     }
 
-    /// How many slots there are before the first whose key does not come `before`.
-    fn slots_before(&self, leaf: PageRef<'_>, id: PageId, before: impl Fn(&[u8]) -> bool) -> Result<u16> {
-        let (mut low, mut high) = (0, leaf.slot_count());
+    /// The first slot of some whose key does not come `before`, or the one behind them.
+    fn slots_before(
+        &self,
+        leaf: PageRef<'_>,
+        id: PageId,
+        slots: Range<u16>,
+        before: impl Fn(&[u8]) -> bool,
+    ) -> Result<u16> {
+        let (mut low, mut high) = (slots.start, slots.end);
         while low < high {
             let middle = low + (high - low) / 2;
             if before(key_at(self.storage, leaf, id, middle)?) {

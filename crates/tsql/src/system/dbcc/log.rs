@@ -112,7 +112,7 @@ pub(super) fn opentran(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
     let lines = [
         ("OLDACT_SPID", oldest.session.to_string()),
         ("OLDACT_UID", "-1".to_owned()),
-        ("OLDACT_NAME", oldest.name.clone()),
+        ("OLDACT_NAME", oldest.name.to_string()),
         ("OLDACT_LSN", format!("({})", oldest.first.to_decimal())),
         ("OLDACT_STARTTIME", begun),
         ("OLDACT_SID", "0x01".to_owned()),

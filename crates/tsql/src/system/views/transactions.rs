@@ -50,7 +50,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 id,
                 database_id: database.id,
                 session: active.session,
-                name: active.name,
+                name: active.name.into_owned(),
                 begun: active.begun,
                 first: active.first,
                 last,
