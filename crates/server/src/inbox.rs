@@ -131,9 +131,11 @@ impl Inbox {
         }
     }
 
-    /// The next message; waits for it. None when the client has gone.
-    pub(crate) fn next(&self) -> Option<Inbound> {
+    /// The next message; waits for it. None when the client has gone. `served` is the payload of the message before, whose
+    /// memory the next one may use.
+    pub(crate) fn next(&self, served: Vec<u8>) -> Option<Inbound> {
         let mut reading = self.reading.lock();
+        reading.packets.recycle(served);
         loop {
             if let Some(inbound) = reading.ready.pop_front() {
                 return Some(inbound);

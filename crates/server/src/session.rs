@@ -35,7 +35,8 @@ pub(crate) struct Session<'a, B: Backend> {
 impl<B: Backend> Session<'_, B> {
     /// Serves requests until the client leaves, breaks the protocol, or an error ends the session.
     pub(crate) fn run(mut self, inbox: &Inbox) {
-        while let Some(inbound) = inbox.next() {
+        let mut served = Vec::new();
+        while let Some(inbound) = inbox.next(std::mem::take(&mut served)) {
             let goes_on = match inbound {
                 Inbound::Broken(error) => {
                     self.report_broken(&error);
@@ -46,6 +47,7 @@ impl<B: Backend> Session<'_, B> {
                     inbox.turn();
                     let goes_on = self.serve(&message);
                     inbox.turn();
+                    served = message.payload;
                     goes_on
                 }
             };

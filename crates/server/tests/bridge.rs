@@ -3,7 +3,7 @@
 
 use engine::types::{Decimal, Length, SqlType, Value};
 use server::backend::{Notice, ResultSink, SessionChange, StatementKind, Stop};
-use server::sql::{Bridge, column_type, parameter};
+use server::sql::{Announced, Bridge, column_type, parameter};
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, TokenWriter};
 use tds::{Column, ColumnType, PacketReader, RowError, RowWriter, RpcParameter, TdsVersion, Value as WireValue};
@@ -105,7 +105,8 @@ fn samples() -> Vec<(SqlType, Value)> {
 fn every_value_goes_out_and_comes_back_as_a_parameter() {
     let samples = samples();
     let mut taker = taker();
-    let mut bridge = Bridge::new(&mut taker, &[]);
+    let mut announced = Announced::default();
+    let mut bridge = Bridge::new(&mut taker, &[], &mut announced);
     let columns: Vec<_> = samples
         .iter()
         .map(|(sql_type, _)| ResultColumn::new("c", *sql_type))
@@ -139,7 +140,8 @@ fn every_value_goes_out_and_comes_back_as_a_parameter() {
 #[test]
 fn a_value_of_another_type_or_size_does_not_go_out() {
     let mut taker = taker();
-    let mut bridge = Bridge::new(&mut taker, &[]);
+    let mut announced = Announced::default();
+    let mut bridge = Bridge::new(&mut taker, &[], &mut announced);
     bridge
         .columns(&[ResultColumn::new("d", SqlType::Decimal { precision: 3, scale: 1 })])
         .unwrap();
@@ -150,6 +152,35 @@ fn a_value_of_another_type_or_size_does_not_go_out() {
         taker.rows,
         [Ok(()), Err(RowError::TooLong(0)), Err(RowError::Mismatch(0))]
     );
+}
+
+/// What a session announced before is kept for the next request; another result set, or the same with one column changed, must
+/// not go out under its names.
+#[test]
+fn columns_kept_from_the_request_before_describe_no_other_result() {
+    let plain = [
+        ResultColumn::new("a", SqlType::Int),
+        ResultColumn::new("b", SqlType::Bit),
+    ];
+    let mut marked = plain.clone();
+    marked[1].identity = true;
+    let mut renamed = plain.clone();
+    renamed[0].name = "c".to_owned();
+    let mut shorter = plain.to_vec();
+    shorter.pop();
+    let mut widened = plain.clone();
+    widened[0].sql_type = SqlType::BigInt;
+    let mut kept = Announced::default();
+    for columns in [&plain[..], &plain, &marked, &renamed, &shorter, &plain, &widened] {
+        let sent = |announced: &mut Announced| {
+            let mut taker = taker();
+            Bridge::new(&mut taker, &[], announced).columns(columns).unwrap();
+            let mut wire = Vec::new();
+            taker.tokens.finish(&mut wire).unwrap();
+            wire
+        };
+        assert_eq!(sent(&mut kept), sent(&mut Announced::default()), "{columns:?}");
+    }
 }
 
 #[test]
@@ -163,7 +194,8 @@ fn output_parameters_find_their_arguments() {
     };
     let arguments = [argument("@a", false), argument("", true), argument("@B", true)];
     let mut taker = taker();
-    let mut bridge = Bridge::new(&mut taker, &arguments);
+    let mut announced = Announced::default();
+    let mut bridge = Bridge::new(&mut taker, &arguments, &mut announced);
     bridge.return_status(-6);
     bridge.output_parameter("@b", SqlType::Int, &Value::Int(2));
     bridge.output_parameter("@first", SqlType::Int, &Value::Int(1));
@@ -179,7 +211,8 @@ fn output_parameters_find_their_arguments() {
 #[test]
 fn informational_messages_are_no_errors_to_drivers() {
     let mut taker = taker();
-    let mut bridge = Bridge::new(&mut taker, &[]);
+    let mut announced = Announced::default();
+    let mut bridge = Bridge::new(&mut taker, &[], &mut announced);
     for (number, severity) in [(5701, 10), (2528, 10), (50_000, 5), (911, 16)] {
         let message = tsql::session::Message {
             number,

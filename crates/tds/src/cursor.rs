@@ -116,15 +116,25 @@ impl<'a> Cursor<'a> {
 
 /// UTF-16LE bytes as text; broken surrogates become U+FFFD and an odd last byte is dropped.
 pub fn utf16_text(bytes: &[u8]) -> String {
-    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect()
+    let (units, _) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(units.len());
+    // Names and statements are ASCII, most of them to the end.
+    let ascii = units.iter().take_while(|unit| unit[1] == 0 && unit[0].is_ascii());
+    text.extend(ascii.map(|unit| char::from(unit[0])));
+    let rest = units.iter().skip(text.len()).map(|unit| u16::from_le_bytes(*unit));
+    text.extend(char::decode_utf16(rest).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    text
 }
 
 /// Appends `text` as UTF-16LE.
 pub fn put_utf16(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() * 2);
+    if text.is_ascii() {
+        for &byte in text.as_bytes() {
+            out.extend_from_slice(&[byte, 0]);
+        }
+        return;
+    }
     for unit in text.encode_utf16() {
         out.extend_from_slice(&unit.to_le_bytes());
     }

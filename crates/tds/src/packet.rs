@@ -415,6 +415,16 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_given_back_shows_nothing_of_itself_in_the_next_message() {
+        let mut reader = PacketReader::default();
+        let first = reader.next(&mut &packet(1, 1, b"a secret")[..]).unwrap().unwrap();
+        let memory = first.payload.as_ptr();
+        reader.recycle(first.payload);
+        let second = reader.next(&mut &packet(1, 1, b"short")[..]).unwrap().unwrap();
+        assert_eq!((second.payload.as_ptr(), &second.payload[..]), (memory, &b"short"[..]));
+    }
+
+    #[test]
     fn an_abandoned_message_is_dropped() {
         let mut bytes = packet(1, 0, b"half");
         bytes.extend(packet(1, 0x03, b""));

@@ -151,6 +151,9 @@ pub struct RpcRequest {
 /// The most parameters a call may have (SQL Server docs: maximum capacity specifications).
 pub const PARAMETERS_MAX: usize = 2100;
 
+/// Room for the parameters of most calls.
+const PARAMETERS_FEW: usize = 4;
+
 /// The calls of a message, decoded one at a time: a message may hold very many.
 #[derive(Debug, Clone)]
 pub struct RpcBatch<'a> {
@@ -211,7 +214,7 @@ fn request(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<RpcRequest, D
         procedure,
         recompile: options & 1 != 0,
         no_metadata: options & 2 != 0,
-        parameters: Vec::new(),
+        parameters: Vec::with_capacity(PARAMETERS_FEW),
         execute: true,
     };
     while let Some(byte) = cursor.peek() {

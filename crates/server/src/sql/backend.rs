@@ -10,7 +10,7 @@ use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
 use tsql::session::{BatchOutcome, Login, Parameter, Session};
 
-use super::{Bridge, parameter};
+use super::{Announced, Bridge, parameter};
 use crate::backend::{
     Backend, BackendSession, Identity, Notice, Outcome, ParameterizedSql, ResultSink, SessionRequest,
 };
@@ -72,6 +72,7 @@ impl Backend for SqlBackend {
         })?;
         Ok(SqlSession {
             session,
+            announced: Announced::default(),
             on_shutdown: Arc::clone(&self.on_shutdown),
             ended: false,
         })
@@ -89,6 +90,7 @@ impl Backend for SqlBackend {
 /// A T-SQL session behind the protocol.
 pub struct SqlSession {
     session: Session,
+    announced: Announced,
     on_shutdown: ShutdownHook,
     ended: bool,
 }
@@ -109,7 +111,9 @@ impl SqlSession {
         if let Some(statement) = isolation_statement(new.isolation) {
             self.run_batch(statement, sink);
         }
-        let outcome = self.session.begin(&new.name, &mut Bridge::new(sink, &[]));
+        let outcome = self
+            .session
+            .begin(&new.name, &mut Bridge::new(sink, &[], &mut self.announced));
         self.after(outcome);
     }
 }
@@ -148,13 +152,15 @@ impl BackendSession for SqlSession {
     }
 
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink) {
-        let outcome = self.session.execute(text, &mut Bridge::new(sink, &[]));
+        let outcome = self
+            .session
+            .execute(text, &mut Bridge::new(sink, &[], &mut self.announced));
         self.after(outcome);
     }
 
     fn run_parameterized(&mut self, sql: ParameterizedSql<'_>, sink: &mut dyn ResultSink) -> Outcome {
         let parameters: Vec<Parameter> = sql.arguments.iter().map(parameter).collect();
-        let mut bridge = Bridge::new(sink, sql.arguments);
+        let mut bridge = Bridge::new(sink, sql.arguments, &mut self.announced);
         let outcome = self
             .session
             .execute_with_parameters(sql.text, sql.declarations, &parameters, &mut bridge);
@@ -165,7 +171,7 @@ impl BackendSession for SqlSession {
 
     fn call(&mut self, procedure: &str, arguments: &[RpcParameter], sink: &mut dyn ResultSink) -> Outcome {
         let parameters: Vec<Parameter> = arguments.iter().map(parameter).collect();
-        let mut bridge = Bridge::new(sink, arguments);
+        let mut bridge = Bridge::new(sink, arguments, &mut self.announced);
         let outcome = self.session.execute_procedure(procedure, &parameters, &mut bridge);
         let result = bridge.into_outcome();
         self.after(outcome);
@@ -175,14 +181,20 @@ impl BackendSession for SqlSession {
     fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn ResultSink) {
         let (outcome, next) = match request {
             TransactionRequest::Begin(new) => return self.begin(new, sink),
-            TransactionRequest::Commit { then_begin, .. } => {
-                (self.session.commit(&mut Bridge::new(sink, &[])), then_begin.as_ref())
-            }
-            TransactionRequest::Rollback { name, then_begin } => (
-                self.session.rollback(name, &mut Bridge::new(sink, &[])),
+            TransactionRequest::Commit { then_begin, .. } => (
+                self.session.commit(&mut Bridge::new(sink, &[], &mut self.announced)),
                 then_begin.as_ref(),
             ),
-            TransactionRequest::Save { name } => (self.session.save(name, &mut Bridge::new(sink, &[])), None),
+            TransactionRequest::Rollback { name, then_begin } => (
+                self.session
+                    .rollback(name, &mut Bridge::new(sink, &[], &mut self.announced)),
+                then_begin.as_ref(),
+            ),
+            TransactionRequest::Save { name } => (
+                self.session
+                    .save(name, &mut Bridge::new(sink, &[], &mut self.announced)),
+                None,
+            ),
         };
         self.after(outcome);
         if let Some(new) = next

@@ -5,5 +5,5 @@ mod sink;
 mod values;
 
 pub use backend::{ShutdownHook, SqlBackend, SqlSession};
-pub use sink::Bridge;
+pub use sink::{Announced, Bridge};
 pub use values::{column_type, parameter, to_wire};

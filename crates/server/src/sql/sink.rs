@@ -16,21 +16,44 @@ fn wire_severity(severity: u8) -> u8 {
     if severity == 10 { 0 } else { severity }
 }
 
+/// The columns that a session announced last, in both worlds' words: a statement that is sent again announces the same.
+#[derive(Default)]
+pub struct Announced {
+    columns: Vec<ResultColumn>,
+    wire: Vec<Column>,
+}
+
+impl Announced {
+    /// The wire's words for `columns`.
+    fn wire(&mut self, columns: &[ResultColumn]) -> &[Column] {
+        if self.columns != columns {
+            self.columns = columns.to_vec();
+            let wire = |column: &ResultColumn| Column {
+                nullable: column.nullable,
+                identity: column.identity,
+                ..Column::new(column.name.as_str(), values::column_type(column.sql_type))
+            };
+            self.wire = columns.iter().map(wire).collect();
+        }
+        &self.wire
+    }
+}
+
 /// Stands between a T-SQL session and the protocol for one request.
 pub struct Bridge<'a> {
     sink: &'a mut dyn ResultSink,
     arguments: &'a [RpcParameter],
-    types: Vec<SqlType>,
+    announced: &'a mut Announced,
     outcome: Outcome,
 }
 
 impl<'a> Bridge<'a> {
     /// A bridge for a request with these arguments; a batch has none.
-    pub fn new(sink: &'a mut dyn ResultSink, arguments: &'a [RpcParameter]) -> Self {
+    pub fn new(sink: &'a mut dyn ResultSink, arguments: &'a [RpcParameter], announced: &'a mut Announced) -> Self {
         Self {
             sink,
             arguments,
-            types: Vec::new(),
+            announced,
             outcome: Outcome::default(),
         }
     }
@@ -58,24 +81,14 @@ impl<'a> Bridge<'a> {
 
 impl SessionSink for Bridge<'_> {
     fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
-        self.types.clear();
-        self.types.extend(columns.iter().map(|column| column.sql_type));
-        let columns: Vec<Column> = columns
-            .iter()
-            .map(|column| Column {
-                nullable: column.nullable,
-                identity: column.identity,
-                ..Column::new(column.name.as_str(), values::column_type(column.sql_type))
-            })
-            .collect();
-        self.sink.columns(&columns).map_err(closed)
+        self.sink.columns(self.announced.wire(columns)).map_err(closed)
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
-        let types = &self.types;
+        let columns = &self.announced.columns;
         let mut fill = |writer: &mut tds::RowWriter<'_>| {
-            for (value, sql_type) in row.iter().zip(types) {
-                values::write(writer, *sql_type, value);
+            for (value, column) in row.iter().zip(columns) {
+                values::write(writer, column.sql_type, value);
             }
         };
         self.sink.row(&mut fill).map_err(closed)
