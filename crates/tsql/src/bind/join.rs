@@ -52,7 +52,8 @@ pub(super) fn combine(units: Vec<Unit>, mut pool: Vec<Condition>, width: usize) 
     let mut joined: Option<(Node, (usize, usize))> = None;
     for unit in units {
         let own = take(&mut pool, |condition| within(&columns_of(condition, width), unit.range));
-        let node = filtered(seek::choose(unit.node, &own), own);
+        let (node, own) = seek::choose(unit.node, own);
+        let node = filtered(node, own);
         joined = Some(match joined {
             None => (node, unit.range),
             Some((left, left_range)) => {

@@ -131,6 +131,8 @@ pub struct BoundUpdate {
     pub variables: Vec<(usize, Expr)>,
     /// Whether rows can be changed while they are searched.
     pub streams: bool,
+    /// The columns set, when nothing but their new values is needed to change a row: the other columns are not even read.
+    pub changes_apart: Option<Vec<usize>>,
     /// TOP.
     pub top: Option<TopCount>,
     /// OUTPUT.
@@ -311,14 +313,17 @@ impl<'a> Binder<'a> {
             .iter()
             .chain(&variables)
             .for_each(|(_, value)| value.mark_columns(&mut used));
-        // The whole old row is needed: for what is not set, for indexes and for OUTPUT.
-        used.iter_mut()
-            .skip(offset)
-            .take(columns.columns.len())
-            .for_each(|flag| *flag = true);
+        let output = self.output(update.output.as_ref(), &columns)?;
+        let changes_apart = (output.is_none() && columns.checks.is_empty())
+            .then(|| columns_in_no_index(&target, &assignments))
+            .flatten();
+        if changes_apart.is_none() {
+            // The whole old row is needed: for what is not set, for indexes, for CHECK and for OUTPUT.
+            let own = used.iter_mut().skip(offset).take(columns.columns.len());
+            own.for_each(|flag| *flag = true);
+        }
         set_scan_columns(&mut node, &used);
         let streams = is_single && !has_subquery && !changes_key && is_plain_search(&node);
-        let output = self.output(update.output.as_ref(), &columns)?;
         Ok(BoundUpdate {
             target,
             columns,
@@ -329,6 +334,7 @@ impl<'a> Binder<'a> {
             assignments,
             variables,
             streams,
+            changes_apart,
             top,
             output,
         })
@@ -831,6 +837,19 @@ fn contains_subquery(expression: &Expr) -> bool {
     let mut found = matches!(expression.kind, crate::plan::ExprKind::Subquery(_));
     expression.for_each_child(&mut |child| found = found || contains_subquery(child));
     found
+}
+
+/// The columns set, if the table has a clustered index and none of them is part of an index.
+fn columns_in_no_index(target: &Target, assignments: &[(usize, Expr)]) -> Option<Vec<usize>> {
+    let Target::Table(table) = target else { return None };
+    let indexes = &table.table.definition().indexes;
+    let is_indexed = |column: usize| {
+        let mut of_indexes = indexes.iter();
+        of_indexes.any(|index| index.keys.iter().any(|key| key.0 == column) || index.included.contains(&column))
+    };
+    let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+    let is_clustered = table.table.definition().clustered().is_some();
+    (is_clustered && !columns.iter().copied().any(is_indexed)).then_some(columns)
 }
 
 fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {

@@ -26,7 +26,8 @@ mod variables;
 mod window;
 
 pub use manipulation::{
-    Assignment, BoundDelete, BoundInsert, BoundOutput, BoundUpdate, InsertRows, OutputTarget, Target, TargetColumns,
+    Assignment, BoundDelete, BoundInsert, BoundOutput, BoundUpdate, InsertRows, OutputTarget, Target, TargetColumn,
+    TargetColumns,
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;

@@ -1,6 +1,8 @@
 //! Choosing a search in an index over a scan of the whole table.
 //!
-//! The conditions stay as filters above the search: it only has to find no fewer rows than they accept.
+//! The conditions stay as filters above the search, which only has to find no fewer rows than they accept. Those are left out
+//! that a search in the clustered index decides by itself: a key column of a whole number's type equals a value of the same
+//! type. (Rows found by another index are read later, when they may have changed.)
 
 use engine::types::Value;
 
@@ -9,20 +11,51 @@ use crate::plan::{Condition, Expr, ExprKind, IndexSeek, Node, ScanNode};
 
 /// A condition `column operator value`, where the value does not depend on the table's row.
 struct Bound<'c> {
+    condition: usize,
     column: usize,
     operator: Op,
     value: &'c Expr,
 }
 
-/// Gives a scan the best search that the conditions on it allow.
-pub(super) fn choose(node: Node, conditions: &[Condition]) -> Node {
-    let Node::Scan(mut scan) = node else { return node };
+/// Gives a scan the best search that the conditions on it allow; answers the conditions that are still to be tested.
+pub(super) fn choose(node: Node, mut conditions: Vec<Condition>) -> (Node, Vec<Condition>) {
+    let Node::Scan(mut scan) = node else {
+        return (node, conditions);
+    };
     let bounds: Vec<Bound<'_>> = conditions
         .iter()
-        .filter_map(|condition| bound_of(condition, &scan))
+        .enumerate()
+        .filter_map(|(place, condition)| bound_of(place, condition, &scan))
         .collect();
     scan.seek = best_seek(&scan, &bounds);
-    Node::Scan(scan)
+    let mut decided = decided_by_search(&scan, &bounds);
+    decided.sort_unstable();
+    for place in decided.into_iter().rev() {
+        conditions.remove(place);
+    }
+    (Node::Scan(scan), conditions)
+}
+
+/// The conditions that every row found by the scan's search fulfils, whatever the row.
+fn decided_by_search(scan: &ScanNode, bounds: &[Bound<'_>]) -> Vec<usize> {
+    let definition = scan.table.table.definition();
+    let index = scan.seek.as_ref().and_then(|seek| definition.indexes.get(seek.index));
+    let (Some(seek), Some(index)) = (&scan.seek, index.filter(|index| index.index_id == 1)) else {
+        return Vec::new();
+    };
+    let keys = index.keys.iter().take(seek.equal.len());
+    let decided = keys.filter_map(|&(column, _)| {
+        let bound = equal_bound(column, bounds)?;
+        let sql_type = definition.columns.get(column)?.sql_type;
+        (sql_type.is_integer() && bound.value.sql_type == sql_type).then_some(bound.condition)
+    });
+    decided.collect()
+}
+
+/// The condition that a search takes for a key column.
+fn equal_bound<'b, 'c>(column: usize, bounds: &'b [Bound<'c>]) -> Option<&'b Bound<'c>> {
+    let mut of_column = bounds.iter().filter(|bound| bound.column == column);
+    of_column.find(|bound| bound.operator == Op::Equal)
 }
 
 fn is_free_of_columns(expression: &Expr) -> bool {
@@ -31,7 +64,7 @@ fn is_free_of_columns(expression: &Expr) -> bool {
     free
 }
 
-fn bound_of<'c>(condition: &'c Condition, scan: &ScanNode) -> Option<Bound<'c>> {
+fn bound_of<'c>(place: usize, condition: &'c Condition, scan: &ScanNode) -> Option<Bound<'c>> {
     let Condition::Compare { operator, left, right } = condition else {
         return None;
     };
@@ -44,11 +77,13 @@ fn bound_of<'c>(condition: &'c Condition, scan: &ScanNode) -> Option<Bound<'c>> 
     };
     match (column_of(left), column_of(right)) {
         (Some(column), _) if usable(right) => Some(Bound {
+            condition: place,
             column,
             operator: *operator,
             value: right,
         }),
         (_, Some(column)) if usable(left) => Some(Bound {
+            condition: place,
             column,
             operator: mirrored(*operator),
             value: left,
@@ -95,7 +130,7 @@ fn seek_in(index: usize, keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> IndexS
     };
     for &(column, _) in keys {
         let of_column = || bounds.iter().filter(|bound| bound.column == column);
-        if let Some(equal) = of_column().find(|bound| bound.operator == Op::Equal) {
+        if let Some(equal) = equal_bound(column, bounds) {
             seek.equal.push(equal.value.clone());
             continue;
         }

@@ -1,7 +1,7 @@
 //! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub struct Variables {
     pub tables: RefCell<Vec<TableVariable>>,
 }
 
-/// Everything an execution reads.
+/// Everything an execution reads. Making one allocates nothing: most statements need none of what is kept in it.
 pub struct Context<'s> {
     /// The session.
     pub session: &'s SessionState,
@@ -64,9 +64,9 @@ pub struct Context<'s> {
     pub variables: &'s Variables,
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
     /// The rows of the last round of each recursive query under way.
-    rounds: RefCell<HashMap<usize, Round>>,
-    account: Rc<Account>,
-    pub(super) cache: RefCell<HashMap<usize, Rc<CachedResult>>>,
+    rounds: RefCell<BTreeMap<usize, Round>>,
+    account: OnceCell<Rc<Account>>,
+    pub(super) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
 }
 
 impl<'s> Context<'s> {
@@ -77,7 +77,7 @@ impl<'s> Context<'s> {
             variables,
             parameters: RefCell::default(),
             rounds: RefCell::default(),
-            account: Rc::default(),
+            account: OnceCell::new(),
             cache: RefCell::default(),
         }
     }
@@ -89,7 +89,7 @@ impl<'s> Context<'s> {
 
     /// What the query's operators have taken of the workspace.
     pub(super) fn account(&self) -> Rc<Account> {
-        self.account.clone()
+        self.account.get_or_init(Rc::default).clone()
     }
 
     /// The value of a variable.

@@ -4,12 +4,13 @@
 
 use std::ops::Bound;
 
+use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode};
 use engine::page::PageId;
 use engine::session::{Isolation, KeyRange, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
-use engine::types::{KeyDirection, Value};
+use engine::types::{KeyDirection, Value, encode_key_part};
 
 use super::{Context, Operator, evaluate};
 use crate::plan::{Expr, IndexSeek, ScanNode};
@@ -67,7 +68,7 @@ pub(super) fn open<'p>(
         .indexes
         .get(seek.index)
         .ok_or_else(|| Error::assertion("an index that is gone"))?;
-    let Some(range) = key_range(scan, seek, &index.directions(), context)? else {
+    let Some(range) = key_range(scan, seek, context)? else {
         return Ok(Box::new(super::derived::Empty));
     };
     if index.index_id == 1 {
@@ -88,57 +89,37 @@ pub(super) fn open<'p>(
     }))
 }
 
+/// Room for a key of a few numbers.
+const KEY_BYTES: usize = 32;
+
 /// A bound of a search, if there is one: its key, and whether the key itself counts.
 type EncodedBound = Option<(Vec<u8>, bool)>;
 
 /// The encoded range of a search; `None` when a bound is NULL, which nothing equals.
-fn key_range(
-    scan: &ScanNode,
-    seek: &IndexSeek,
-    directions: &[KeyDirection],
-    context: &Context<'_>,
-) -> Result<Option<KeyRange>> {
+fn key_range(scan: &ScanNode, seek: &IndexSeek, context: &Context<'_>) -> Result<Option<KeyRange>> {
     let definition = scan.table.table.definition();
     let Some(index) = definition.indexes.get(seek.index) else {
         return Ok(None);
     };
-    let mut prefix = Vec::new();
-    let value_of = |bound: &Expr, position: usize| -> Result<Value> {
-        let value = evaluate(bound, &[], context)?.into_owned();
-        let column = index
-            .keys
-            .get(position)
-            .and_then(|(column, _)| definition.columns.get(*column));
-        match column {
-            // Strings are searched as they are: cutting them to the column's length would find too much or too little.
-            Some(column) if !column.sql_type.is_character() => convert(&value, bound.sql_type, column.sql_type, None),
-            _ => Ok(value),
-        }
-    };
+    let mut prefix = Vec::with_capacity(KEY_BYTES);
     for (position, equal) in seek.equal.iter().enumerate() {
-        let value = value_of(equal, position)?;
-        if value.is_null() {
+        if !push_key_part(definition, index, (position, equal), context, &mut prefix)? {
             return Ok(None);
         }
-        engine::types::encode_key_part(&value, direction(directions, position), &mut prefix);
     }
     let position = seek.equal.len();
     let encode = |bound: &Option<(Expr, bool)>| -> Result<Option<EncodedBound>> {
         let Some((bound, inclusive)) = bound else {
             return Ok(Some(None));
         };
-        let value = value_of(bound, position)?;
-        if value.is_null() {
-            return Ok(None);
-        }
         let mut key = prefix.clone();
-        engine::types::encode_key_part(&value, direction(directions, position), &mut key);
-        Ok(Some(Some((key, *inclusive))))
+        let is_value = push_key_part(definition, index, (position, bound), context, &mut key)?;
+        Ok(is_value.then_some(Some((key, *inclusive))))
     };
     let (Some(low), Some(high)) = (encode(&seek.low)?, encode(&seek.high)?) else {
         return Ok(None);
     };
-    let (low, high) = if direction(directions, position) == KeyDirection::Descending {
+    let (low, high) = if index.direction(position) == KeyDirection::Descending {
         (high, low)
     } else {
         (low, high)
@@ -156,8 +137,33 @@ fn key_range(
     Ok(Some((start, end)))
 }
 
-fn direction(directions: &[KeyDirection], position: usize) -> KeyDirection {
-    directions.get(position).copied().unwrap_or(KeyDirection::Ascending)
+/// Appends the part of a key that a bound gives; false when the bound is NULL.
+fn push_key_part(
+    definition: &TableDefinition,
+    index: &IndexDefinition,
+    (position, bound): (usize, &Expr),
+    context: &Context<'_>,
+    key: &mut Vec<u8>,
+) -> Result<bool> {
+    let value = evaluate(bound, &[], context)?;
+    if value.is_null() {
+        return Ok(false);
+    }
+    let column = index.keys.get(position);
+    let column = column.and_then(|(column, _)| definition.columns.get(*column));
+    let direction = index.direction(position);
+    match column {
+        // Strings are searched as they are: cutting them to the column's length would find too much or too little.
+        Some(column) if !column.sql_type.is_character() && column.sql_type != bound.sql_type => {
+            let value = convert(&value, bound.sql_type, column.sql_type, None)?;
+            encode_key_part(&value, direction, key);
+            Ok(!value.is_null())
+        }
+        _ => {
+            encode_key_part(&value, direction, key);
+            Ok(true)
+        }
+    }
 }
 
 /// The first key after all that begin with these bytes; `None` when there is none.
@@ -189,7 +195,7 @@ fn locator_value(locator: &RowLocator) -> Value {
             let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);
             Value::BigInt(number as i64)
         }
-        RowLocator::Key(key) => Value::binary(&key[..]),
+        RowLocator::Key(key) => Value::Binary(key.clone()),
     }
 }
 
@@ -210,7 +216,7 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
                 slot: number as u16,
             }))
         }
-        Value::Binary(key) => Ok(RowLocator::Key(key[..].into())),
+        Value::Binary(key) => Ok(RowLocator::Key(key.clone())),
         _ => Err(Error::assertion("a row without a locator")),
     }
 }

@@ -5,11 +5,13 @@
 
 mod cache;
 mod call;
+mod hasher;
 mod options;
 mod request;
 mod sink;
 mod state;
 
+pub(crate) use hasher::OwnKeys;
 pub use options::SetOptions;
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 pub use state::SessionState;

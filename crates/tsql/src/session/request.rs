@@ -19,7 +19,7 @@ impl Session {
         }
         let clock = &self.state.instance.env.clock;
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
-        let database_id = self.state.database().id;
+        let database_id = self.state.database_id();
         self.state.instance.env.activity.begin_request(self.state.id);
         self.state.describe(|session| {
             session.running = true;
@@ -93,7 +93,7 @@ impl Session {
         let state = &self.state;
         state.instance.env.activity.end_request();
         let ended = state.instance.env.clock.wall_ticks();
-        let (database_id, row_count) = (state.database().id, state.row_count());
+        let (database_id, row_count) = (state.database_id(), state.row_count());
         let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);
         state.describe(|session| {
             session.running = false;

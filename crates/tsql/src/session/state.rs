@@ -14,6 +14,7 @@ use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB}
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
 
+use super::hasher::OwnKeys;
 use super::options::SetOptions;
 use super::{Login, Message};
 use crate::ast::{Identifier, Name};
@@ -27,7 +28,7 @@ const CALLABLES_MAX: usize = 256;
 /// Procedures and parametrised texts by their text; those of one text with their declarations.
 #[derive(Default)]
 struct Callables {
-    by_text: HashMap<String, Vec<(String, Rc<Callable>)>>,
+    by_text: HashMap<String, Vec<(String, Rc<Callable>)>, OwnKeys>,
     count: usize,
 }
 
@@ -114,6 +115,16 @@ impl SessionState {
     /// The current database.
     pub fn database(&self) -> Arc<Database> {
         self.database.borrow().clone()
+    }
+
+    /// The current database's id.
+    pub(crate) fn database_id(&self) -> u16 {
+        self.database.borrow().id
+    }
+
+    /// Whether a database is the current one.
+    pub(crate) fn is_in(&self, database: &Arc<Database>) -> bool {
+        Arc::ptr_eq(database, &self.database.borrow())
     }
 
     /// Makes a database the current one.

@@ -12,7 +12,7 @@ use super::error::Failure;
 use crate::ast::Statement;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::plan::{Condition, Expr};
-use crate::session::SessionState;
+use crate::session::{OwnKeys, SessionState};
 
 /// What a statement was bound to.
 pub(super) enum Bound {
@@ -37,7 +37,7 @@ pub struct CompiledBatch {
     pub statements: Vec<Statement>,
     /// Its variables.
     pub scope: VariableScope,
-    plans: RefCell<HashMap<usize, Kept>>,
+    plans: RefCell<HashMap<usize, Kept, OwnKeys>>,
 }
 
 /// Parses a batch.
@@ -76,16 +76,15 @@ impl CompiledBatch {
     pub(super) fn plan(&self, key: usize, session: &SessionState) -> Option<Rc<Bound>> {
         let plans = self.plans.borrow();
         let kept = plans.get(&key)?;
-        let current = session.database();
         let is_current = |(database, version): &(Arc<Database>, u64)| {
-            let is_open = Arc::ptr_eq(database, &current)
+            let is_open = session.is_in(database)
                 || session
                     .instance
                     .database_by_id(database.id)
                     .is_some_and(|open| Arc::ptr_eq(&open, database));
             is_open && database.catalog.version() == *version
         };
-        let is_valid = kept.database == current.id && kept.versions.iter().all(is_current);
+        let is_valid = kept.database == session.database_id() && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
     }
 

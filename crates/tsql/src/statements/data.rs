@@ -7,7 +7,7 @@ use engine::store::Placement;
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
-use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumns};
+use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
 use crate::exec::grant::{Grant, KeptRows, row_bytes};
 use crate::exec::{Context, evaluate, test};
 use crate::messages;
@@ -40,13 +40,7 @@ impl Executor<'_> {
     /// Checks a finished row: NULLs, and what CHECK demands.
     pub(super) fn check_row(&self, columns: &TargetColumns, row: &[Value], verb: Verb) -> Result<()> {
         for (column, value) in columns.columns.iter().zip(row) {
-            if value.is_null() && !column.nullable {
-                return Err(messages::null_not_allowed(
-                    &column.name,
-                    &columns.table_name,
-                    verb.name(),
-                ));
-            }
+            check_null(column, value, &columns.table_name, verb)?;
         }
         if columns.checks.is_empty() {
             return Ok(());
@@ -270,6 +264,14 @@ impl Executor<'_> {
         self.session.set_row_count(count as i64);
         self.done(Some(count), if to_client { DoneKind::Select } else { kind })
     }
+}
+
+/// 515 for NULL in a column that allows none.
+pub(super) fn check_null(column: &TargetColumn, value: &Value, table_name: &str, verb: Verb) -> Result<()> {
+    if value.is_null() && !column.nullable {
+        return Err(messages::null_not_allowed(&column.name, table_name, verb.name()));
+    }
+    Ok(())
 }
 
 /// Whether OUTPUT goes to the client.

@@ -1,5 +1,6 @@
 //! EXECUTE: procedures of the user and of the system, dynamic SQL.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use engine::catalog::{ModuleKind, ObjectDefinition};
@@ -19,11 +20,11 @@ use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
-pub(crate) struct GivenArgument {
+pub(crate) struct GivenArgument<'g> {
     /// With its `@`; empty when passed by position.
-    pub(crate) name: String,
+    pub(crate) name: &'g str,
     /// Its value; `None` is the word DEFAULT.
-    pub(crate) value: Option<Value>,
+    pub(crate) value: Option<Cow<'g, Value>>,
     /// The value's type.
     pub(crate) sql_type: SqlType,
 }
@@ -92,7 +93,7 @@ impl Executor<'_> {
         }
     }
 
-    fn given_arguments(&self, arguments: &[Argument]) -> Result<Vec<GivenArgument>> {
+    fn given_arguments<'g>(&self, arguments: &'g [Argument]) -> Result<Vec<GivenArgument<'g>>> {
         let mut given = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let is_default = matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
@@ -102,8 +103,8 @@ impl Executor<'_> {
                 self.value(&argument.value)?
             };
             given.push(GivenArgument {
-                name: argument.name.clone().unwrap_or_default(),
-                value: (!is_default).then_some(value),
+                name: argument.name.as_deref().unwrap_or_default(),
+                value: (!is_default).then_some(Cow::Owned(value)),
                 sql_type,
             });
         }
@@ -146,33 +147,32 @@ impl Executor<'_> {
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
         let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
-        self.nested(Rc::new(batch), String::new(), false, |_| {})
+        self.nested(Rc::new(batch), String::new(), false, Vec::new())
             .map(|(flow, _)| flow)
     }
 
-    /// Runs a batch inside this one.
+    /// Runs a batch inside this one; `values` are those of its first variables.
     fn nested(
         &mut self,
         batch: Rc<CompiledBatch>,
         procedure: String,
         is_procedure: bool,
-        prepare: impl FnOnce(&mut Executor<'_>),
+        values: Vec<Value>,
     ) -> Outcome<(Flow, Vec<Value>)> {
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
         let scope_identity = self.session.replace_scope_identity(None);
         let (nocount, database) = (self.session.options().nocount, self.session.database());
-        let mut inner = Executor::new(self.session, &mut *self.sink, batch);
+        let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
         inner.procedure = procedure;
         inner.is_procedure = is_procedure;
         inner.try_depth = self.try_depth;
-        prepare(&mut inner);
         let result = inner.run();
         let values = inner.variables.values.take();
         self.session.leave_level();
         self.session.replace_scope_identity(scope_identity);
         self.session.change_options(|options| options.nocount = nocount);
         // USE inside of it ends with it.
-        if !std::sync::Arc::ptr_eq(&database, &self.session.database()) {
+        if !self.session.is_in(&database) {
             let back = self.session.use_database(&database.name());
             back.map_err(|error| self.failure(error, 1))?;
         }
@@ -180,7 +180,7 @@ impl Executor<'_> {
     }
 
     /// Calls a procedure by its name.
-    pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument], line: u32) -> Outcome<CallResult> {
+    pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
         let own_name = name.object().to_lowercase();
         if own_name == "sp_executesql" {
             return self.execute_sql(given, line);
@@ -206,7 +206,7 @@ impl Executor<'_> {
         &mut self,
         text: &str,
         name: &str,
-        given: &[GivenArgument],
+        given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
         let kept = self.session.callable("", text);
@@ -228,23 +228,19 @@ impl Executor<'_> {
         &self,
         callable: &Callable,
         name: &str,
-        given: &[GivenArgument],
+        given: &[GivenArgument<'_>],
         missing: &dyn Fn(&str) -> Error,
     ) -> Result<Vec<Value>> {
-        let names: Vec<&str> = callable
-            .parameters
-            .iter()
-            .map(|parameter| parameter.name.as_str())
-            .collect();
-        let places = places_of(given, &names, name)?;
-        let mut values = Vec::with_capacity(names.len());
+        let parameter = |place: usize| callable.parameters.get(place).map(|parameter| parameter.name.as_str());
+        let places = places_of(given, &parameter, name)?;
+        let mut values = Vec::with_capacity(callable.batch.scope.types().len());
         for (position, parameter) in callable.parameters.iter().enumerate() {
             let sql_type = callable.parameter_type(position);
             let argument = places
                 .iter()
                 .position(|&place| place == position)
                 .and_then(|index| given.get(index));
-            let value = argument.and_then(|argument| Some((argument.value.as_ref()?, argument.sql_type)));
+            let value = argument.and_then(|argument| Some((argument.value.as_deref()?, argument.sql_type)));
             values.push(match (value, &parameter.default) {
                 (Some((value, from)), _) => convert(value, from, sql_type, None)?,
                 (None, Some(default)) => {
@@ -260,11 +256,7 @@ impl Executor<'_> {
 
     /// Runs a procedure or text with its arguments in place.
     fn run_callable(&mut self, callable: &Callable, name: &str, values: Vec<Value>) -> Outcome<CallResult> {
-        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), true, |inner| {
-            for (slot, value) in values.into_iter().enumerate() {
-                inner.context().set_variable(slot, value);
-            }
-        })?;
+        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), true, values)?;
         let outputs = callable.parameters.iter().zip(finals).enumerate();
         let outputs = outputs
             .filter(|(_, (parameter, _))| parameter.output)
@@ -298,13 +290,13 @@ impl Executor<'_> {
         &mut self,
         procedure: &'static crate::system::procedures::SystemProcedure,
         name: &Name,
-        given: &[GivenArgument],
+        given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
         let prepared = (|| {
-            let names: Vec<&str> = procedure.parameters.iter().map(|parameter| parameter.0).collect();
-            let places = places_of(given, &names, procedure.name)?;
-            let mut values = vec![Value::Null; names.len()];
+            let parameter = |place: usize| procedure.parameters.get(place).map(|parameter| parameter.0);
+            let places = places_of(given, &parameter, procedure.name)?;
+            let mut values = vec![Value::Null; procedure.parameters.len()];
             for (argument, &place) in given.iter().zip(&places) {
                 if let (Some(value), Some(slot)) = (&argument.value, values.get_mut(place)) {
                     *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?;
@@ -335,10 +327,10 @@ impl Executor<'_> {
     }
 
     /// `sp_executesql statement, declarations, values...`
-    fn execute_sql(&mut self, given: &[GivenArgument], line: u32) -> Outcome<CallResult> {
-        let text_of = |argument: Option<&GivenArgument>| {
+    fn execute_sql(&mut self, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
+        let text_of = |argument: Option<&GivenArgument<'_>>| {
             argument
-                .and_then(|argument| argument.value.as_ref())
+                .and_then(|argument| argument.value.as_deref())
                 .and_then(Value::as_str)
                 .unwrap_or("")
                 .to_owned()
@@ -360,7 +352,7 @@ impl Executor<'_> {
         &mut self,
         statement: &str,
         declarations: &str,
-        given: &[GivenArgument],
+        given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
         let kept = self.session.callable(declarations, statement);
@@ -439,17 +431,22 @@ fn only_statement(mut failure: Box<Failure>) -> Box<Failure> {
     failure
 }
 
-/// For every argument the place of its parameter.
-fn places_of(given: &[GivenArgument], names: &[&str], module: &str) -> Result<Vec<usize>> {
+/// For every argument the place of its parameter; `parameter` gives the names of the parameters.
+fn places_of<'n>(
+    given: &[GivenArgument<'_>],
+    parameter: &dyn Fn(usize) -> Option<&'n str>,
+    module: &str,
+) -> Result<Vec<usize>> {
     let mut places = Vec::with_capacity(given.len());
     for (position, argument) in given.iter().enumerate() {
         let place = if argument.name.is_empty() {
             position
         } else {
-            let found = names.iter().position(|name| name.eq_ignore_ascii_case(&argument.name));
-            found.ok_or_else(|| messages::not_a_parameter(&argument.name, module))?
+            let mut names = (0..).map_while(parameter);
+            let found = names.position(|name| name.eq_ignore_ascii_case(argument.name));
+            found.ok_or_else(|| messages::not_a_parameter(argument.name, module))?
         };
-        if place >= names.len() {
+        if parameter(place).is_none() {
             return Err(messages::too_many_arguments(module));
         }
         places.push(place);
@@ -458,15 +455,15 @@ fn places_of(given: &[GivenArgument], names: &[&str], module: &str) -> Result<Ve
 }
 
 /// An argument given by the client.
-pub(crate) fn given_by_client(parameter: &crate::session::Parameter) -> GivenArgument {
+pub(crate) fn given_by_client(parameter: &crate::session::Parameter) -> GivenArgument<'_> {
     let sql_type = if parameter.value.belongs_to(parameter.sql_type) {
         parameter.sql_type
     } else {
         type_of(&parameter.value)
     };
     GivenArgument {
-        name: parameter.name.clone(),
-        value: Some(parameter.value.clone()),
+        name: &parameter.name,
+        value: Some(Cow::Borrowed(&parameter.value)),
         sql_type,
     }
 }

@@ -1,5 +1,6 @@
 //! Running a batch: statements in order, errors by their reach.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::error::{Error, Result};
@@ -53,23 +54,27 @@ pub struct Executor<'s> {
 impl<'s> Executor<'s> {
     /// An executor with all variables NULL.
     pub fn new(session: &'s SessionState, sink: &'s mut dyn ResultSink, batch: Rc<CompiledBatch>) -> Executor<'s> {
-        let variables = Variables::default();
-        variables
-            .values
-            .borrow_mut()
-            .resize(batch.scope.types().len(), Value::Null);
-        variables.tables.borrow_mut().extend(
-            batch
-                .scope
-                .shapes()
-                .iter()
-                .map(|shape| TableVariable::new(shape.clone())),
-        );
+        Executor::with_values(session, sink, batch, Vec::new())
+    }
+
+    /// An executor whose first variables have these values; the others are NULL.
+    pub(super) fn with_values(
+        session: &'s SessionState,
+        sink: &'s mut dyn ResultSink,
+        batch: Rc<CompiledBatch>,
+        mut values: Vec<Value>,
+    ) -> Executor<'s> {
+        values.resize(batch.scope.types().len(), Value::Null);
+        let shapes = batch.scope.shapes().iter();
+        let tables = shapes.map(|shape| TableVariable::new(shape.clone())).collect();
         Executor {
             session,
             sink,
             batch,
-            variables,
+            variables: Variables {
+                values: RefCell::new(values),
+                tables: RefCell::new(tables),
+            },
             procedure: String::new(),
             try_depth: 0,
             is_procedure: false,

@@ -9,7 +9,7 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::batch::Bound;
-use super::data::{OutputRows, Verb, goes_to_client};
+use super::data::{OutputRows, Verb, check_null, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::{BoundUpdate, Target};
@@ -67,24 +67,32 @@ impl Executor<'_> {
         Ok(count)
     }
 
-    /// The row after the update. Every value is computed from the row as it was.
+    /// The row after the update, or the values of the columns set where these are enough. Every value is computed from the row
+    /// as it was.
     fn new_row(&self, bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<Vec<Value>> {
         let old = row
             .get(bound.offset..bound.offset + bound.columns.columns.len())
             .unwrap_or_default();
-        let mut new = old.to_vec();
+        let mut new = match bound.changes_apart {
+            Some(_) => Vec::with_capacity(bound.assignments.len()),
+            None => old.to_vec(),
+        };
         for (column, expression) in &bound.assignments {
             let Some(target) = bound.columns.columns.get(*column) else {
                 continue;
             };
             let value = evaluate(expression, row, context)?;
-            new[*column] = store(
+            let value = store(
                 &value,
                 expression.sql_type,
                 target.sql_type,
                 &bound.columns.table_name,
                 &target.name,
             )?;
+            match bound.changes_apart {
+                Some(_) => new.push(value),
+                None => new[*column] = value,
+            }
         }
         for (slot, expression) in &bound.variables {
             let value = evaluate(expression, row, context)?.into_owned();
@@ -100,8 +108,17 @@ impl Executor<'_> {
         if bound.assignments.is_empty() {
             return Ok(true);
         }
-        self.check_row(&bound.columns, &new, Verb::Update)?;
         let locator = row.get(bound.locator).unwrap_or(&Value::Null);
+        if let (Target::Table(table), Some(columns)) = (&bound.target, &bound.changes_apart) {
+            for (column, value) in columns.iter().zip(&new) {
+                if let Some(column) = bound.columns.columns.get(*column) {
+                    check_null(column, value, &bound.columns.table_name, Verb::Update)?;
+                }
+            }
+            let (session, locator) = (&mut self.session.engine.borrow_mut(), locator_of(locator)?);
+            return table.table.change(session, &locator, columns, &new);
+        }
+        self.check_row(&bound.columns, &new, Verb::Update)?;
         let changed = match &bound.target {
             Target::Table(table) => {
                 let locator = locator_of(locator)?;
