@@ -109,8 +109,10 @@ pub(super) struct Recorded {
     slot: usize,
     /// Higher than that of any part.
     next_generation: u64,
-    /// In the order of files and places; `None` where the part cannot be used.
-    pub(super) entries: Vec<Option<Entry>>,
+    /// The parts as they were read: entries are decoded when they are asked for.
+    parts: AlignedBuffer,
+    /// Which parts can be used.
+    usable: Vec<bool>,
     handle: Arc<dyn File>,
 }
 
@@ -232,10 +234,10 @@ impl Recorded {
         }
         let mut bytes = AlignedBuffer::with_len(len);
         handle.read_at(0, &mut bytes)?;
-        Ok(Recorded::decode(&bytes, handle))
+        Ok(Recorded::decode(bytes, handle))
     }
 
-    fn decode(bytes: &[u8], handle: Arc<dyn File>) -> Option<Recorded> {
+    fn decode(bytes: AlignedBuffer, handle: Arc<dyn File>) -> Option<Recorded> {
         let copies = bytes.get(..PARTS_OFFSET)?.chunks_exact(PART_BYTES).enumerate();
         let sound = copies.filter_map(|(slot, copy)| Some((slot, Header::decode(copy)?)));
         let (slot, header) = sound.max_by_key(|(_, header)| header.generation)?;
@@ -244,24 +246,30 @@ impl Recorded {
         if vlf_count > (parts.len() / PART_BYTES * ENTRIES_PER_PART) as u64 {
             return None;
         }
-        let vlf_count = usize::try_from(vlf_count).ok()?;
-        let mut entries = Vec::with_capacity(vlf_count);
+        let mut usable = Vec::with_capacity(parts.len() / PART_BYTES);
         let mut newest = header.generation;
         for (number, part) in parts.chunks_exact(PART_BYTES).enumerate() {
-            let count = (vlf_count - entries.len()).min(ENTRIES_PER_PART);
             let generation = part_generation(part, number);
             newest = newest.max(generation.unwrap_or(0));
-            let usable = generation.is_some_and(|generation| generation <= header.generation);
-            let listed = part.get(PART_HEADER_BYTES..)?.chunks_exact(ENTRY_BYTES).take(count);
-            entries.extend(listed.map(|bytes| Entry::decode(bytes).filter(|_| usable)));
+            usable.push(generation.is_some_and(|generation| generation <= header.generation));
         }
         Some(Recorded {
             header,
             slot,
             next_generation: newest.saturating_add(1),
-            entries,
+            parts: bytes,
+            usable,
             handle,
         })
+    }
+
+    /// The VLF at an index of the order of files and places; `None` where the part cannot be used.
+    pub(super) fn entry(&self, index: usize) -> Option<Entry> {
+        let (part, place) = (index / ENTRIES_PER_PART, index % ENTRIES_PER_PART);
+        let offset = PARTS_OFFSET + part * PART_BYTES + PART_HEADER_BYTES + place * ENTRY_BYTES;
+        let is_usable = self.usable.get(part) == Some(&true);
+        let bytes = self.parts.get(offset..offset + ENTRY_BYTES).filter(|_| is_usable)?;
+        Entry::decode(bytes)
     }
 
     /// Oldest sequence that was needed.

@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::seams::{Background, Environment};
 use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
+use std::ops::Range;
 use std::sync::Arc;
 use vlf::{
     FIRST_VLF_OFFSET, FileHeader, LayoutRun, LayoutSteps, LogLayout, Lsn, Parity, SECTOR_BYTES, ServerVersion,
@@ -85,18 +86,18 @@ impl Discoverer<'_> {
             DiscoveryMode::Directory => self.by_directory(&opened),
             DiscoveryMode::Walk => None,
         };
-        let (headers, needed, directory, headers_read) = match recorded {
-            Some(states) => (states.headers, states.needed, states.directory, states.headers_read),
+        let (vlfs, needed, directory, headers_read) = match recorded {
+            Some(states) => (states.vlfs, states.needed, states.directory, states.headers_read),
             None => {
-                let headers: Result<Vec<_>> = opened.iter().map(|file| self.by_headers(file)).collect();
-                let headers = headers?;
-                let headers_read = headers.iter().map(Vec::len).sum();
-                (headers, 0, DirectoryState::default(), headers_read)
+                let vlfs: Result<Vec<_>> = opened.iter().map(|file| self.by_headers(file)).collect();
+                let vlfs = vlfs?;
+                let headers_read = vlfs.iter().map(Vec::len).sum();
+                (vlfs, 0, DirectoryState::default(), headers_read)
             }
         };
-        let files = opened.into_iter().zip(headers).map(|(file, headers)| {
+        let files = opened.into_iter().zip(vlfs).map(|(file, vlfs)| {
             let id = file.spec.file_id;
-            Ok((id, self.log_file(file, headers)?))
+            Ok((id, self.log_file(file, vlfs)?))
         });
         let twice = |sequence| {
             let what = format!("two VLFs have the sequence number {sequence}");
@@ -138,10 +139,12 @@ impl Discoverer<'_> {
         }
     }
 
-    /// Every header of a file, by the policy's way.
-    fn by_headers(&self, file: &OpenedFile<'_>) -> Result<Vec<VlfHeader>> {
+    /// Every VLF of a file by its header, found the policy's way.
+    fn by_headers(&self, file: &OpenedFile<'_>) -> Result<Vec<Vlf>> {
+        let may_lack_headers = may_lack_headers(&file.page);
+        let found = |header: VlfHeader| found_vlf(header, may_lack_headers);
         if let Some(headers) = &file.walked {
-            return Ok(headers.clone());
+            return Ok(headers.iter().copied().map(found).collect());
         }
         let headers = match self.mode {
             DiscoveryMode::Directory => self.read_all(file, &named_spans(&file.page)).and_then(|mut headers| {
@@ -150,19 +153,18 @@ impl Discoverer<'_> {
             }),
             DiscoveryMode::Walk => self.walk_behind(file, FIRST_VLF_OFFSET),
         };
-        headers.map_err(|fault| self.explain(fault, file.spec))
+        let headers = headers.map_err(|fault| self.explain(fault, file.spec))?;
+        Ok(headers.into_iter().map(found).collect())
     }
 
-    fn log_file(&self, file: OpenedFile<'_>, headers: Vec<VlfHeader>) -> Result<LogFile> {
-        let steps = file.page.steps();
-        let steps = steps.or_else(|| Some(LayoutSteps::of(&layout_of(file.page.server_version, &headers)?)));
+    fn log_file(&self, file: OpenedFile<'_>, vlfs: Vec<Vlf>) -> Result<LogFile> {
+        let by_headers = || {
+            let headers: Vec<VlfHeader> = vlfs.iter().map(|vlf| vlf.header).collect();
+            Some(LayoutSteps::of(&layout_of(file.page.server_version, &headers)?))
+        };
+        let steps = file.page.steps().or_else(by_headers);
         let layout =
             steps.ok_or_else(|| self.explain(Fault::Damage("its VLFs do not add up".to_string()), file.spec))?;
-        let may_lack_headers = match file.page.headers_when_entered {
-            true => file.page.named_end(),
-            false => 0,
-        };
-        let found = |header: VlfHeader| found_vlf(header, header.span().end() <= may_lack_headers);
         Ok(LogFile {
             path: file.spec.path.clone(),
             logical_name: file.spec.logical_name.clone(),
@@ -171,7 +173,7 @@ impl Discoverer<'_> {
             growth: file.spec.growth,
             page: file.page,
             layout,
-            vlfs: headers.into_iter().map(found).collect(),
+            vlfs,
         })
     }
 
@@ -187,11 +189,8 @@ impl Discoverer<'_> {
         for (file, listed) in opened.iter().zip(recorded.files()) {
             let same = (file.page.file_id, file.page.created_ticks) == (listed.id, listed.created);
             let end = start + listed.vlf_count as usize;
-            let entries = recorded
-                .entries
-                .get(start..end)
-                .filter(|_| same && file.walked.is_none())?;
-            self.lay_out(file, entries, &mut places).ok()?;
+            (same && file.walked.is_none()).then_some(())?;
+            self.lay_out(file, &recorded, start..end, &mut places).ok()?;
             start = end;
         }
         self.check_witnesses(&recorded, opened, &mut places)
@@ -199,33 +198,33 @@ impl Discoverer<'_> {
             .filter(|same| *same)?;
         let last = follow_log(&recorded, opened, &mut places).ok()??;
         places.has_all(recorded.needed(), last).then_some(())?;
-        Some(places.into_states(opened.len(), recorded))
+        Some(places.into_states(recorded))
     }
 
     /// Puts a file's VLFs behind those of the files before: from the directory where it knows them, else from their headers.
     fn lay_out(
         &self,
         file: &OpenedFile<'_>,
-        entries: &[Option<Entry>],
+        recorded: &Recorded,
+        entries: Range<usize>,
         places: &mut Places,
     ) -> std::result::Result<(), Fault> {
         let mut spans = named_spans(&file.page);
         if file.page.steps().is_none() {
             let unknown = || Fault::Damage("neither page 0 nor the directory names a VLF".to_string());
-            add_spans(&mut spans, entries).ok_or_else(unknown)?;
+            add_spans(&mut spans, recorded, entries.clone()).ok_or_else(unknown)?;
         }
         if spans.len() < entries.len() {
             return Err(Fault::Damage("the directory has more VLFs than page 0".to_string()));
         }
-        let first = places.headers.len();
+        let (first, may_lack_headers) = (places.vlfs.len(), may_lack_headers(&file.page));
+        places.begin_file(file.spec.file_id, spans.len());
         let mut unknown = Vec::new();
         for (index, span) in spans.iter().enumerate() {
-            let entry = entries
-                .get(index)
-                .copied()
-                .flatten()
-                .filter(|entry| entry.vlf_bytes == span.bytes);
-            let source = match (entry, index < entries.len()) {
+            let is_listed = index < entries.len();
+            let listed = is_listed.then(|| recorded.entry(entries.start + index)).flatten();
+            let entry = listed.filter(|entry| entry.vlf_bytes == span.bytes);
+            let source = match (entry, is_listed) {
                 (Some(_), _) => Source::Directory,
                 (None, true) => Source::Header,
                 (None, false) => Source::Added,
@@ -236,7 +235,7 @@ impl Discoverer<'_> {
             let header = entry.map_or(VlfHeader::unused(*span, Lsn::ZERO), |entry| {
                 recorded_header(*span, &entry)
             });
-            places.push(file.spec.file_id, header, source);
+            places.push(found_vlf(header, may_lack_headers), source);
         }
         let unknown_spans: Vec<VlfSpan> = unknown.iter().map(|(_, span)| *span).collect();
         let headers = self.read_all(file, &unknown_spans)?;
@@ -245,8 +244,8 @@ impl Discoverer<'_> {
         }
         let end = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
         for header in self.walk_behind(file, end)? {
-            places.push(file.spec.file_id, header, Source::Added);
-            places.read.push(places.headers.len() - 1);
+            places.push(found_vlf(header, may_lack_headers), Source::Added);
+            places.read.push(places.vlfs.len() - 1);
         }
         Ok(())
     }
@@ -266,7 +265,7 @@ impl Discoverer<'_> {
             .collect();
         for index in witnesses {
             let header = places.read_header(index, opened)?;
-            if !is_same_use(&header, &places.headers[index]) {
+            if !is_same_use(&header, &places.vlfs[index].header) {
                 return Ok(false);
             }
         }
@@ -287,6 +286,9 @@ impl Discoverer<'_> {
         end: u64,
     ) -> std::result::Result<Vec<VlfHeader>, Fault> {
         let mut headers = Vec::new();
+        if offset == end {
+            return Ok(headers);
+        }
         let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
         let mut named = page.map(named_spans).unwrap_or_default().into_iter().peekable();
         while offset < end {
@@ -332,9 +334,10 @@ fn read_part(file: &OpenedFile<'_>, spans: &[VlfSpan]) -> std::result::Result<Ve
 /// VLFs of all files in physical order.
 #[derive(Default)]
 struct Places {
-    headers: Vec<VlfHeader>,
+    vlfs: Vec<Vlf>,
     known: Vec<Known>,
-    file_ids: Vec<u16>,
+    /// Ids of the files, each with the index of its first VLF.
+    files: Vec<(u16, usize)>,
     /// Indices whose headers were read because the directory did not have their state.
     read: Vec<usize>,
     headers_read: usize,
@@ -343,32 +346,42 @@ struct Places {
 /// What a trusted directory comes to.
 struct States {
     /// By file.
-    headers: Vec<Vec<VlfHeader>>,
+    vlfs: Vec<Vec<Vlf>>,
     needed: u32,
     directory: DirectoryState,
     headers_read: usize,
 }
 
 impl Places {
-    fn push(&mut self, file_id: u16, header: VlfHeader, source: Source) {
-        self.headers.push(header);
+    /// A file follows with so many VLFs.
+    fn begin_file(&mut self, file_id: u16, vlf_count: usize) {
+        self.files.push((file_id, self.vlfs.len()));
+        self.vlfs.reserve(vlf_count);
+        self.known.reserve(vlf_count);
+    }
+
+    fn push(&mut self, vlf: Vlf, source: Source) {
         self.known.push(Known {
-            sequence: header.sequence.0,
+            sequence: vlf.header.sequence.0,
             source,
         });
-        self.file_ids.push(file_id);
+        self.vlfs.push(vlf);
     }
 
     /// Takes a header over that was read.
     fn take(&mut self, index: usize, header: VlfHeader) {
-        self.headers[index] = header;
+        let vlf = &mut self.vlfs[index];
+        vlf.header = header;
+        if header.use_count > 0 {
+            vlf.written_bytes = WRITTEN_ALL;
+        }
         self.known[index].sequence = header.sequence.0;
         self.read.push(index);
     }
 
     fn read_header(&mut self, index: usize, opened: &[OpenedFile<'_>]) -> std::result::Result<VlfHeader, Fault> {
         self.headers_read += 1;
-        probe(&self.headers, &self.file_ids, index, opened)
+        probe(&self.vlfs, &self.files, index, opened)
     }
 
     /// Whether every sequence from `first` to `last` is there once.
@@ -392,14 +405,17 @@ impl Places {
         seen.into_iter().all(|seen| seen)
     }
 
-    fn into_states(self, file_count: usize, recorded: Recorded) -> States {
-        let mut headers = Vec::with_capacity(file_count);
-        let mut rest = self.headers.into_iter();
-        for file in self.file_ids.chunk_by(|a, b| a == b) {
-            headers.push(rest.by_ref().take(file.len()).collect());
+    fn into_states(mut self, recorded: Recorded) -> States {
+        let mut vlfs: Vec<Vec<Vlf>> = Vec::with_capacity(self.files.len());
+        while let Some((_, first)) = self.files.pop() {
+            vlfs.push(match first {
+                0 => std::mem::take(&mut self.vlfs),
+                first => self.vlfs.split_off(first),
+            });
         }
+        vlfs.reverse();
         States {
-            headers,
+            vlfs,
             needed: recorded.needed(),
             headers_read: self.headers_read + self.read.len(),
             directory: DirectoryState::trusted(recorded, &self.read),
@@ -422,14 +438,14 @@ fn follow_log(
         recorded.last(),
         |index| {
             probes += 1;
-            probe(&places.headers, &places.file_ids, index, opened)
+            probe(&places.vlfs, &places.files, index, opened)
         },
         |index, header| taken.push((index, header)),
     );
     places.known = known;
     places.headers_read += probes;
     for (index, header) in taken {
-        if !is_same_use(&places.headers[index], &header) {
+        if !is_same_use(&places.vlfs[index].header, &header) {
             places.headers_read -= 1;
             places.take(index, header);
         }
@@ -438,16 +454,16 @@ fn follow_log(
 }
 
 fn probe(
-    headers: &[VlfHeader],
-    file_ids: &[u16],
+    vlfs: &[Vlf],
+    files: &[(u16, usize)],
     index: usize,
     opened: &[OpenedFile<'_>],
 ) -> std::result::Result<VlfHeader, Fault> {
-    let file = opened
-        .iter()
-        .find(|file| file_ids.get(index) == Some(&file.spec.file_id));
+    let id = files.iter().rev().find(|(_, first)| *first <= index).map(|(id, _)| *id);
+    let file = opened.iter().find(|file| id == Some(file.spec.file_id));
     let missing = || Fault::Damage("a VLF of the directory is in no file".to_string());
-    let (file, known) = file.zip(headers.get(index)).ok_or_else(missing)?;
+    let (file, known) = file.zip(vlfs.get(index)).ok_or_else(missing)?;
+    let known = &known.header;
     let mut buffer = AlignedBuffer::with_len(HEADER_READ_BYTES);
     let span = known.span();
     let header = read_header(&*file.handle, span.offset, Some((&file.page, span)), &mut buffer)?;
@@ -459,14 +475,17 @@ fn probe(
 
 /// Where the VLFs lie that page 0 names.
 fn named_spans(page: &FileHeader) -> Vec<VlfSpan> {
-    page.named().iter().flat_map(LayoutSteps::spans).collect()
+    let Some(named) = page.named() else { return Vec::new() };
+    let mut spans = Vec::with_capacity(usize::try_from(named.vlf_count()).unwrap_or(0));
+    spans.extend(named.spans());
+    spans
 }
 
 /// Adds where the directory's VLFs behind `spans` lie; `None` when it does not know all of them.
-fn add_spans(spans: &mut Vec<VlfSpan>, entries: &[Option<Entry>]) -> Option<()> {
+fn add_spans(spans: &mut Vec<VlfSpan>, recorded: &Recorded, entries: Range<usize>) -> Option<()> {
     let mut offset = spans.last().map_or(FIRST_VLF_OFFSET, |last| last.end());
-    for entry in entries.iter().skip(spans.len()) {
-        let bytes = entry.as_ref()?.vlf_bytes;
+    for index in entries.skip(spans.len()) {
+        let bytes = recorded.entry(index)?.vlf_bytes;
         spans.push(VlfSpan { offset, bytes });
         offset = offset.checked_add(bytes)?;
     }
@@ -541,12 +560,20 @@ pub(super) fn read_sector(file: &dyn File, offset: u64) -> std::result::Result<[
     Ok(sector)
 }
 
-fn found_vlf(header: VlfHeader, may_lack_header: bool) -> Vlf {
+/// Where the VLFs of a file end that need no header before they are entered.
+fn may_lack_headers(page: &FileHeader) -> u64 {
+    match page.headers_when_entered {
+        true => page.named_end(),
+        false => 0,
+    }
+}
+
+fn found_vlf(header: VlfHeader, may_lack_headers: u64) -> Vlf {
     Vlf {
         header,
         active: false,
         written_bytes: match header.use_count {
-            0 if may_lack_header => 0,
+            0 if header.span().end() <= may_lack_headers => 0,
             0 => VLF_HEADER_BYTES,
             _ => WRITTEN_ALL,
         },

@@ -121,8 +121,8 @@ impl VlfTable {
             ..VlfTable::default()
         };
         let mut used: Vec<(u32, VlfPlace)> = table
-            .places()
-            .filter_map(|place| Some((table.vlf(place)?.header.sequence.0, place)))
+            .places_and_vlfs()
+            .map(|(place, vlf)| (vlf.header.sequence.0, place))
             .filter(|(sequence, _)| *sequence >= needed.max(1))
             .collect();
         used.sort_unstable();
@@ -152,8 +152,8 @@ impl VlfTable {
         for &(sequence, place) in &used {
             table.take_active(place, sequence);
         }
-        let is_free = |place: &VlfPlace| table.vlf(*place).is_some_and(|vlf| !vlf.active);
-        table.free = table.places().filter(is_free).collect();
+        let free = table.places_and_vlfs().filter(|(_, vlf)| !vlf.active);
+        table.free = free.map(|(place, _)| place).collect();
         Ok(table)
     }
 
@@ -161,6 +161,14 @@ impl VlfTable {
     fn leave_over(&mut self, place: VlfPlace) {
         self.vlf_mut(place).into_iter().for_each(Vlf::forget_use);
         self.left_over.push(place);
+    }
+
+    /// Every VLF in physical order.
+    fn places_and_vlfs(&self) -> impl Iterator<Item = (VlfPlace, &Vlf)> {
+        self.files.iter().flat_map(|(&file, log_file)| {
+            let place = move |(index, vlf)| (VlfPlace { file, index }, vlf);
+            log_file.vlfs.iter().enumerate().map(place)
+        })
     }
 
     fn vlfs(&self) -> impl Iterator<Item = &Vlf> {
