@@ -28,7 +28,8 @@ const WARM_AHEAD_BYTES: u64 = 64 << 20;
 const WARM_CHUNK_BYTES: u64 = 1 << 20;
 /// Blocks that gather during one write of the log when a bulk load is under way, and never by commits alone: half a write.
 const BULK_BLOCKS: usize = 8;
-/// Distance the zeros keep from the writing end inside its VLF: more than the log writes while one chunk is zeroed.
+/// Distance the zeros keep from the writing end, over the borders of VLFs: more than the log writes while one chunk is zeroed.
+/// A distance that ended with the VLF had the log run into them in every small one.
 const WARM_DISTANCE_BYTES: u64 = 8 << 20;
 
 /// What a thread shall do next.
@@ -175,26 +176,25 @@ impl LogManager {
 }
 
 impl LogState {
-    fn next_cold_chunk(&self) -> Option<(WarmChunk, Arc<dyn File>, u64)> {
+    pub(super) fn next_cold_chunk(&self) -> Option<(WarmChunk, Arc<dyn File>, u64)> {
         let tail = self.tail.as_ref()?;
-        let mut ahead = 0;
-        let mut place = tail.place;
-        while ahead < WARM_AHEAD_BYTES {
+        // What the log has still to write before it comes to `entered_at` of the VLF at `place`.
+        let (mut place, mut entered_at, mut ahead) = (tail.place, tail.block_offset, 0);
+        while ahead < WARM_DISTANCE_BYTES + WARM_AHEAD_BYTES {
             let vlf = self.table.vlf(place)?;
-            let entered_at = if place == tail.place {
-                tail.block_offset + WARM_DISTANCE_BYTES
-            } else {
-                0
+            let from = match ahead < WARM_DISTANCE_BYTES {
+                true => entered_at + (WARM_DISTANCE_BYTES - ahead),
+                false => 0,
             };
-            let enough = entered_at + (WARM_AHEAD_BYTES - ahead);
-            if let Some(range) = self.cold_range(place, entered_at).filter(|range| range.start < enough) {
+            let enough = entered_at + (WARM_DISTANCE_BYTES + WARM_AHEAD_BYTES - ahead);
+            if let Some(range) = self.cold_range(place, from).filter(|range| range.start < enough) {
                 let file = self.table.files.get(&place.file)?.handle.clone();
                 let file_offset = vlf.header.start_offset + range.start;
                 return Some((WarmChunk { place, range }, file, file_offset));
             }
             ahead += vlf.header.vlf_bytes.saturating_sub(entered_at);
             let next = self.table.next_free(place, super::policy::VlfSwitch::FreeList)?;
-            place = (next > place).then_some(next)?;
+            (place, entered_at) = ((next > place).then_some(next)?, 0);
         }
         None
     }

@@ -43,6 +43,23 @@ fn warming_reaches_all_that_lies_ahead_and_nothing_else() {
     assert!(warmed <= 10, "at most what was never used: {warmed}");
 }
 
+/// Zeros were once written right behind the border of a small VLF, where the log came next and had to wait for them: a bulk load
+/// in VLFs of 256 KB took a tenth longer than in large ones.
+#[test]
+fn zeros_keep_their_distance_across_the_borders_of_small_vlfs() {
+    let bench = Bench::new(file(MB, 0, 40 * MB), LogPolicy::native());
+    let log = bench.create();
+    for size in 2..40 {
+        log.grow_file(2, size * MB).unwrap();
+    }
+    assert!(log.vlfs().len() > 40, "small ones");
+    let state = log.state.lock();
+    let (_, _, offset) = state.next_cold_chunk().unwrap();
+    let tail = state.tail.as_ref().unwrap();
+    let distance = offset - (tail.vlf_offset + tail.block_offset);
+    assert!((8 * MB..10 * MB).contains(&distance), "{distance}");
+}
+
 /// The log waits for a chunk that is being zeroed just where it wants to write, and goes on when it is done.
 #[test]
 fn the_log_does_not_write_where_zeros_are_being_written() {
