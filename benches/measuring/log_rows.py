@@ -20,14 +20,11 @@ def load_once(server):
     server.run("use peers checkpoint")
     os.sync()
     log_before = server.log_written("peers")[1]
-    all_before, threads_before = server.cpu_seconds()
-    seconds = server.timed(wide_rows.INSERT, "peers")
-    all_after, threads_after = server.cpu_seconds()
+    all_before = server.cpu_seconds()[0]
+    with server.watching_threads() as threads:
+        seconds = server.timed(wide_rows.INSERT, "peers")
     log_bytes = server.log_written("peers")[1] - log_before
-    threads = [spent - threads_before.get(thread, 0) for thread, spent in threads_after.items()]
-    # What no thread has now was the session's, whose connection is closed.
-    session = all_after - all_before - sum(threads)
-    return seconds, log_bytes, all_after - all_before, max(session, *threads)
+    return seconds, log_bytes, server.cpu_seconds()[0] - all_before, max(threads.values())
 
 
 def measure_log_write(bench, found):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from comparison import number_in
 from peers import Vlflab
 from workloads import wide_rows
 
+WATCH_SECONDS = 0.02
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 CPU_FIELDS = slice(11, 13)  # Of /proc/*/stat behind the name: user and system time.
 
@@ -53,6 +55,28 @@ class Server(Vlflab):
             except (OSError, IndexError):
                 continue  # It ended meanwhile.
         return ticks((process / "stat").read_text()) / TICKS_PER_SECOND, threads
+
+    @contextmanager
+    def watching_threads(self):
+        """Yields what will hold the processor seconds that each thread has used meanwhile, threads that come and go included."""
+        used, first, over = {}, {}, threading.Event()
+
+        def watch():
+            is_last = False
+            while not is_last:
+                is_last = over.wait(WATCH_SECONDS)
+                for thread, spent in self.cpu_seconds()[1].items():
+                    # A thread that was not there at the first look has begun at zero.
+                    used[thread] = spent - first.get(thread, 0)
+
+        first.update(self.cpu_seconds()[1])
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield used
+        finally:
+            over.set()
+            watcher.join()
 
     def log_written(self, database):
         """Writes to the log file of a database and their bytes, since the server started."""
