@@ -468,6 +468,24 @@ impl Error {
         Error::new(9001, 21, 1, text)
     }
 
+    /// 5061: somebody stays in a database that has to be left.
+    pub fn database_not_locked(database: &str) -> Error {
+        let text = format!(
+            "ALTER DATABASE failed because a lock could not be placed on database '{database}'. Try again later."
+        );
+        Error::new(5061, 16, 1, text)
+    }
+
+    /// 3449: what failed was a system database's log; the instance stops.
+    pub fn must_shut_down(database_id: u16) -> Error {
+        let text = format!(
+            "SQL Server must shut down in order to recover a database (database ID {database_id}). The database is either a user \
+             database that could not be shut down or a system database. Restart SQL Server. If the database fails to recover \
+             after another startup, repair or restore the database."
+        );
+        Error::new(3449, 21, 1, text)
+    }
+
     /// 9002: the log is full; `reason` is the name in `log_reuse_wait_desc`.
     pub fn log_full(database: &str, reason: &str) -> Error {
         let text = format!("The transaction log for database '{database}' is full due to '{reason}'.");

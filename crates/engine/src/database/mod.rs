@@ -26,7 +26,7 @@ use crate::buffer::DatabaseStorage;
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::log::TransactionChain;
+use crate::log::{TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
@@ -68,6 +68,8 @@ pub struct Database {
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
     internal_locks: LockOwner,
+    /// Locks of transactions whose end failed: nobody may see what they changed.
+    left_locked: Mutex<Vec<Arc<LockOwner>>>,
     holds: BackupHolds,
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
@@ -215,6 +217,14 @@ impl Database {
         self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;
         self.storage.log.close();
         Ok(())
+    }
+
+    /// The end of a transaction failed: its commit may be durable or not, or part of its changes could not be taken back. Its
+    /// locks in this database stay until the database is opened again.
+    pub(crate) fn leave_locked(&self, transaction: TransactionId, locks: &LockOwner) {
+        let owner = Arc::new(locks.hand_over(self.id));
+        self.transactions.set_owner(transaction, &owner);
+        self.left_locked.lock().push(owner);
     }
 
     /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.

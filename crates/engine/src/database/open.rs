@@ -38,6 +38,8 @@ const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
 
 /// What databases of an instance share.
 pub struct OpenContext {
+    /// Called with the database's id when its log fails; must neither wait nor use the log.
+    pub log_failed: Arc<dyn Fn(u16) + Send + Sync>,
     /// Files, time, background work.
     pub env: Environment,
     /// Pages in memory.
@@ -281,6 +283,12 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
     let id = DatabaseId(files.entry.database_id);
     let data = Arc::new(data);
     context.pool.attach(id, data.clone(), log.clone());
+    let (locks, failed) = (context.locks.clone(), context.log_failed.clone());
+    let refusal = crate::error::Error::log_not_available(&files.entry.name);
+    log.on_failure(move || {
+        locks.refuse(id.0, refusal.clone());
+        failed(id.0);
+    });
     Arc::new(DatabaseStorage {
         id,
         name: files.entry.name.clone(),
@@ -331,6 +339,7 @@ impl Parts {
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             internal_locks,
+            left_locked: Mutex::default(),
             holds: BackupHolds::default(),
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),

@@ -13,6 +13,7 @@
 //! Invariant: a database is in master's catalog before its files exist (marked as being created) and after they are gone.
 
 mod backup;
+mod broken;
 mod configuration;
 mod create;
 mod finishing;
@@ -93,6 +94,7 @@ pub struct Instance {
     worker: Mutex<Option<worker::Worker>>,
     finisher: Mutex<Option<finishing::Finisher>>,
     policy: RwLock<LogPolicy>,
+    fatal: Arc<broken::Fatal>,
     _folder_lock: Box<dyn Send + Sync>,
 }
 
@@ -218,6 +220,8 @@ impl Instance {
         if let Some(mut finisher) = self.finisher.lock().take() {
             finisher.stop();
         }
+        let broken = self.registry.all().into_iter().filter_map(|slot| slot.broken());
+        broken.for_each(|database| database.storage.log.close());
         if nowait {
             self.online().for_each(|database| database.storage.log.close());
             return Ok(());

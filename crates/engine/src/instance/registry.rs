@@ -61,9 +61,20 @@ impl DatabaseSlot {
         *self.entry.write() = entry;
     }
 
-    /// Its state.
+    /// Its state. A database whose log has failed is RECOVERY_PENDING from that moment on.
     pub fn state(&self) -> DatabaseState {
-        self.state.read().clone()
+        match &*self.state.read() {
+            DatabaseState::Online(database) if database.storage.log.is_broken() => DatabaseState::RecoveryPending,
+            state => state.clone(),
+        }
+    }
+
+    /// The database as it was opened, if its log has failed since.
+    pub fn broken(&self) -> Option<Arc<Database>> {
+        match &*self.state.read() {
+            DatabaseState::Online(database) if database.storage.log.is_broken() => Some(database.clone()),
+            _ => None,
+        }
     }
 
     /// Changes its state.
@@ -78,11 +89,11 @@ impl DatabaseSlot {
         }
     }
 
-    /// The open database. Errors: 926, 927, 942, 945 by its state.
+    /// The open database. Errors: 926, 927, 942, 945 by its state; 9001 when its log has failed.
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();
         match &*self.state.read() {
-            DatabaseState::Online(database) => Ok(database.clone()),
+            DatabaseState::Online(database) => database.storage.log.check_intact().map(|()| database.clone()),
             DatabaseState::Restoring => Err(Error::restoring(&name())),
             DatabaseState::RecoveryPending => Err(Error::inaccessible(&name())),
             DatabaseState::Suspect => Err(Error::suspect(&name())),

@@ -72,7 +72,7 @@ impl LogManager {
             self.env
                 .errorlog
                 .write("Server", format!("{what} (database '{}').", self.database));
-            self.failed.store(true, std::sync::atomic::Ordering::SeqCst);
+            self.break_down();
             return Err(Error::log_not_available(&self.database));
         }
         let full = Error::log_full(&self.database, state.reuse_wait);

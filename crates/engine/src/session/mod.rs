@@ -7,7 +7,8 @@
 //! A transaction writes its Begin record in a database when it first changes something there. One that spans databases
 //! commits in each in turn, in the order it touched them; see the README for what that means after a crash.
 //!
-//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback).
+//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). Where neither can
+//! be had, they stay ([`Database::leave_locked`]).
 
 mod definition;
 mod parts;
@@ -42,6 +43,18 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
+}
+
+impl Part {
+    fn undo(&mut self) -> Result<()> {
+        let database = &self.database;
+        // The pages and the log on disk may be another opening's by now.
+        database.storage.log.check_intact()?;
+        let undone = database
+            .transactions
+            .roll_back(&database.storage, &database.space, &mut self.chain);
+        undone.map(|_| ())
+    }
 }
 
 /// A place in the session's transaction to which [`Session::roll_back_to`] can return.
@@ -146,6 +159,7 @@ impl Session {
     /// Takes back everything since `mark`; locks stay.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
+            part.database.storage.log.check_intact()?;
             let place = mark.places.iter().find(|place| place.0 == part.database.id);
             let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
             if part.chain.last > target {
@@ -162,24 +176,21 @@ impl Session {
     ///
     /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
-        let mut outcome = Ok(());
+        // What cannot be committed in one of several databases is committed in none, as far as that is known beforehand.
+        let intact = |part: &Part| part.database.storage.log.check_intact();
+        let mut outcome = self.parts.iter().try_for_each(intact);
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
-        for Part { database, mut chain } in parts.drain(..) {
-            let ended = match outcome {
-                Ok(()) => database
+        for mut part in parts.drain(..) {
+            let committed = match &outcome {
+                Ok(()) => part
+                    .database
                     .transactions
-                    .commit(&database.storage, &mut chain)
+                    .commit(&part.database.storage, &mut part.chain)
                     .map(|_| true),
-                Err(_) => database
-                    .transactions
-                    .roll_back(&database.storage, &database.space, &mut chain)
-                    .map(|_| false),
+                Err(_) => part.undo().map(|_| false),
             };
-            let committed = *ended.as_ref().unwrap_or(&false);
-            let orphans = database.catalog.finish(self.id, committed);
-            let freed = database.free_storage(&orphans);
-            outcome = outcome.and(ended.map(|_| ())).and(freed);
+            outcome = outcome.and(self.end_part(&part, committed));
         }
         self.parts = parts;
         self.end();
@@ -190,16 +201,23 @@ impl Session {
     pub fn roll_back(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
-            let database = part.database.clone();
-            let undone = database
-                .transactions
-                .roll_back(&database.storage, &database.space, &mut part.chain);
-            let orphans = database.catalog.finish(self.id, false);
-            let freed = database.free_storage(&orphans);
-            outcome = outcome.and(undone.map(|_| ())).and(freed);
+            let undone = part.undo().map(|_| false);
+            outcome = outcome.and(self.end_part(&part, undone));
         }
         self.end();
         outcome
+    }
+
+    /// The session's part in a database is over, committed or not; or it could not be ended: then what it has locked there stays
+    /// locked, for nobody knows, or nobody may see, what it changed.
+    fn end_part(&self, part: &Part, ended: Result<bool>) -> Result<()> {
+        let database = &part.database;
+        let orphans = database.catalog.finish(self.id, *ended.as_ref().unwrap_or(&false));
+        if let Err(error) = ended {
+            database.leave_locked(part.chain.id, &self.locks);
+            return Err(error);
+        }
+        database.free_storage(&orphans)
     }
 
     fn end(&mut self) {
@@ -236,6 +254,10 @@ impl Session {
             }
         };
         let part = &mut self.parts[place];
+        if !Arc::ptr_eq(&part.database, database) {
+            // The database was closed by a failure and opened again since: the transaction cannot go on in it.
+            return Err(Error::log_not_available(&database.name()));
+        }
         let outcome = work(&mut part.database.context(&mut part.chain, &self.locks));
         // Whoever has logged least is the cheapest victim of a deadlock.
         self.locks

@@ -112,6 +112,11 @@ pub struct HeapScan<'s> {
 }
 
 impl<'s> HeapScan<'s> {
+    /// Where it reads.
+    pub fn storage(&self) -> &'s DatabaseStorage {
+        self.storage
+    }
+
     pub(super) fn new(
         heap: Heap,
         storage: &'s DatabaseStorage,

@@ -213,6 +213,14 @@ impl TransactionTable {
         Ok(undone)
     }
 
+    /// The locks of a transaction that could not be ended have another owner now.
+    pub fn set_owner(&self, id: TransactionId, owner: &Arc<LockOwner>) {
+        let mut active = self.active.lock();
+        if let Ok(place) = active.place(id) {
+            active.0[place].1.owner = Arc::downgrade(owner);
+        }
+    }
+
     fn session_of(&self, id: TransactionId) -> u16 {
         self.active.lock().get(id).map_or(0, |entry| entry.session)
     }

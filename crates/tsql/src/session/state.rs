@@ -127,6 +127,14 @@ impl SessionState {
         Arc::ptr_eq(database, &self.database.borrow())
     }
 
+    /// Whether the current database may be looked at: a statement whose plan reads no page of it may know of its objects.
+    ///
+    /// # Errors
+    /// 9001 when its log has failed.
+    pub(crate) fn check_intact(&self) -> Result<()> {
+        self.database.borrow().storage.log.check_intact()
+    }
+
     /// Makes a database the current one.
     ///
     /// # Errors

@@ -178,6 +178,11 @@ impl<'s> Executor<'s> {
     /// Runs a statement that is not control of flow.
     fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
         let line = statement.line;
+        if !works_without_database(&statement.kind)
+            && let Err(error) = self.session.check_intact()
+        {
+            return Err(self.failure(error, line));
+        }
         let result = match &statement.kind {
             StatementKind::Select(query) => self.select(query, line),
             StatementKind::Insert(insert) => self.insert(insert, line),
@@ -236,6 +241,10 @@ impl<'s> Executor<'s> {
 
     /// Tells that a statement is done. Under NOCOUNT the count is left out, and statements without rows say nothing.
     pub(super) fn done(&mut self, count: Option<u64>, kind: DoneKind) -> Result<()> {
+        if kind == DoneKind::Select {
+            // What was read is told of only if it may be seen to the end.
+            self.session.check_intact()?;
+        }
         let nocount = self.session.options().nocount;
         if nocount && kind != DoneKind::Select {
             return Ok(());
@@ -250,6 +259,7 @@ impl<'s> Executor<'s> {
         key: &K,
         bind: impl for<'b> FnOnce(&mut Binder<'b>, &'b K) -> Result<Bound>,
     ) -> Result<Rc<Bound>> {
+        self.session.check_intact()?;
         let address = std::ptr::from_ref(key) as usize;
         if let Some(kept) = self.batch.plan(address, self.session) {
             return Ok(kept);
@@ -292,6 +302,22 @@ fn is_flow(kind: &StatementKind) -> bool {
             | StatementKind::Goto(_)
             | StatementKind::Label(_)
             | StatementKind::TryCatch { .. }
+    )
+}
+
+/// Statements with which a session leaves a database whose log has failed, or mends it.
+fn works_without_database(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Use(_)
+            | StatementKind::SetOption(_)
+            | StatementKind::AlterDatabase(_)
+            | StatementKind::Restore(_)
+            | StatementKind::Kill(_)
+            | StatementKind::Shutdown { .. }
+            | StatementKind::Print(_)
+            | StatementKind::CommitTransaction { .. }
+            | StatementKind::RollbackTransaction { .. }
     )
 }
 

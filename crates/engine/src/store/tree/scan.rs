@@ -244,7 +244,12 @@ impl Tree {
     }
 }
 
-impl TreeScan<'_> {
+impl<'s> TreeScan<'s> {
+    /// Where it reads.
+    pub fn storage(&self) -> &'s DatabaseStorage {
+        self.storage
+    }
+
     /// Narrows a scan going right to the leaves from `first` on, up to `end` or the scan's last key.
     pub fn narrow(&mut self, first: PageId, end: PageId) {
         self.step = Step::Right(first);
