@@ -389,21 +389,26 @@ fn a_transaction_of_two_databases_whose_own_write_fails_leaves_no_row_to_be_seen
 fn other_databases_get_the_memory_of_one_that_is_closed() {
     let disk = SimDisk::new(7);
     let instance = start(&disk, LogPolicy::native());
-    let (broken, sound) = (make_table(&instance, "vlf", false), make_table(&instance, "other", false));
-    let frames = instance.pool.counters().frames as i32;
+    let wide_table = |name: &str| {
+        let database = instance.create_database(&statement(name, 32 << 20, 64 << 20)).unwrap();
+        let mut session = instance.open_session().unwrap();
+        let table = create_table(&mut session, &database, "t");
+        session.commit().unwrap();
+        end(&instance, session);
+        table
+    };
+    let (broken, sound) = (wide_table("vlf"), wide_table("other"));
+    // A row fills a page.
+    let rows = 3 * instance.pool.counters().frames as i32;
     disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Forever);
     let mut writer = instance.open_session().unwrap();
-    let closed = (0..200 * frames).find_map(|number| {
-        broken.insert(&mut writer, &pair(number, 0), Placement::Anywhere).err()
-    });
-    assert!(closed.is_some_and(|error| is_closed(&error)));
+    let closed = (0..rows).find_map(|number| try_insert(&mut writer, &broken, number, 0).err());
+    let closed = closed.expect("the memory is too small for what was inserted");
+    assert!(is_closed(&closed), "{closed}");
     end(&instance, writer);
     let mut writer = instance.open_session().unwrap();
-    for number in 0..300 * frames {
-        sound.insert(&mut writer, &pair(number, 0), Placement::Anywhere).unwrap();
-        if number % 1_000 == 0 {
-            writer.commit().unwrap();
-        }
+    for number in 0..rows {
+        insert(&mut writer, &sound, number, 0);
     }
     writer.commit().unwrap();
     end(&instance, writer);
