@@ -30,7 +30,9 @@ fn make_table(instance: &Instance, name: &str, is_clustered: bool) -> Table {
     let database = instance.create_database(&statement(name, 1 << 20, 64 << 20)).unwrap();
     database.set_recovery_model(RecoveryModel::Simple).unwrap();
     let mut session = instance.open_session().unwrap();
-    let object = session.create_table(&database, small_rows(is_clustered, false)).unwrap();
+    let object = session
+        .create_table(&database, small_rows(is_clustered, false))
+        .unwrap();
     session.commit().unwrap();
     let table = Table::open(&database, &object).unwrap();
     let id = session.id;
@@ -61,14 +63,22 @@ fn is_closed(error: &Error) -> bool {
 
 /// ALTER DATABASE vlf SET ONLINE. The sessions in it must have ended.
 fn set_online(instance: &Instance) -> Result<()> {
-    let slot = instance.slots().into_iter().find(|slot| slot.entry().name == "vlf").unwrap();
+    let slot = instance
+        .slots()
+        .into_iter()
+        .find(|slot| slot.entry().name == "vlf")
+        .unwrap();
     instance.let_go_of_broken(&slot, 0)?;
     slot.set_state(instance.open_user_database(&slot.entry()));
     slot.database().map(|_| ())
 }
 
 fn state_of(instance: &Instance) -> &'static str {
-    let slot = instance.slots().into_iter().find(|slot| slot.entry().name == "vlf").unwrap();
+    let slot = instance
+        .slots()
+        .into_iter()
+        .find(|slot| slot.entry().name == "vlf")
+        .unwrap();
     slot.state().number_and_name().1
 }
 
@@ -88,9 +98,21 @@ struct Ledger {
 
 impl Ledger {
     fn check(&self, found: &Content, what: &str) {
-        assert!(self.settled.is_subset(found), "{what}: {:?} lost", self.settled.difference(found));
-        assert!(self.seen.is_subset(found), "{what}: {:?} was read and is gone", self.seen.difference(found));
-        assert!(found.is_subset(&self.tried), "{what}: {:?} was never tried", found.difference(&self.tried));
+        assert!(
+            self.settled.is_subset(found),
+            "{what}: {:?} lost",
+            self.settled.difference(found)
+        );
+        assert!(
+            self.seen.is_subset(found),
+            "{what}: {:?} was read and is gone",
+            self.seen.difference(found)
+        );
+        assert!(
+            found.is_subset(&self.tried),
+            "{what}: {:?} was never tried",
+            found.difference(&self.tried)
+        );
     }
 }
 
@@ -127,7 +149,10 @@ fn work(instance: &Instance, table: &Table, ledger: &mut Ledger) -> Result<()> {
 /// Who reads, writes, waits, or reads what may not be committed: 9001 for all.
 fn assert_nobody_gets_in(instance: &Instance, table: &Table, writer: &mut Session, reader: &Session) {
     for mode in [ReadMode::Committed, ReadMode::Uncommitted, ReadMode::Locked(Mode::S)] {
-        assert!(read(reader, table, mode).is_err_and(|error| is_closed(&error)), "{mode:?}");
+        assert!(
+            read(reader, table, mode).is_err_and(|error| is_closed(&error)),
+            "{mode:?}"
+        );
     }
     let insert = table.insert(writer, &pair(1_000, 0), Placement::Anywhere);
     assert!(is_closed(&insert.unwrap_err()));
@@ -141,9 +166,15 @@ fn assert_nobody_gets_in(instance: &Instance, table: &Table, writer: &mut Sessio
 
 fn assert_works(instance: &Instance, other: &Table, number: i32) {
     let mut session = instance.open_session().unwrap();
-    other.insert(&mut session, &pair(number, 0), Placement::Anywhere).unwrap();
+    other
+        .insert(&mut session, &pair(number, 0), Placement::Anywhere)
+        .unwrap();
     session.commit().unwrap();
-    assert!(read(&session, other, ReadMode::Committed).unwrap().contains(&(number, 0)));
+    assert!(
+        read(&session, other, ReadMode::Committed)
+            .unwrap()
+            .contains(&(number, 0))
+    );
     end(instance, session);
 }
 
@@ -188,7 +219,10 @@ fn whichever_write_of_the_log_fails_nothing_that_was_seen_is_lost() {
                 set_online(&instance).unwrap();
                 let found = content(&instance);
                 ledger.check(&found, &what);
-                let mut again = Ledger { settled: found, ..Ledger::default() };
+                let mut again = Ledger {
+                    settled: found,
+                    ..Ledger::default()
+                };
                 work_on(&instance, &mut again);
                 assert_eq!(content(&instance), again.settled, "{what}");
                 assert_works(&instance, &other, 2);
@@ -203,7 +237,9 @@ fn whichever_write_of_the_log_fails_nothing_that_was_seen_is_lost() {
 fn work_on(instance: &Instance, ledger: &mut Ledger) {
     let (table, mut session) = (table_now(instance), instance.open_session().unwrap());
     for number in 500..510 {
-        table.insert(&mut session, &pair(number, 0), Placement::Anywhere).unwrap();
+        table
+            .insert(&mut session, &pair(number, 0), Placement::Anywhere)
+            .unwrap();
         session.commit().unwrap();
         ledger.settled.insert((number, 0));
     }
@@ -230,14 +266,35 @@ fn who_waits_for_the_locks_of_a_commit_that_fails_gets_9001() {
         while instance.locks.rows().iter().all(|row| row.granted) {
             std::thread::yield_now();
         }
-        disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Once);
+        disk.fail_next(
+            OperationKind::WriteDurable,
+            LOG_FILE,
+            1,
+            FaultError::Io,
+            Repetition::Once,
+        );
         assert!(is_closed(&writer.commit().unwrap_err()));
         let outcome = reader.join().unwrap();
         assert!(outcome.as_ref().is_err_and(is_closed), "{mode:?}: {outcome:?}");
-        let kept = instance.locks.rows().into_iter().filter(|row| row.mode == Mode::X).count();
-        assert_eq!((kept, disk.fault_count()), (1, 1), "the row's lock stays, after the session as well");
+        let kept = instance
+            .locks
+            .rows()
+            .into_iter()
+            .filter(|row| row.mode == Mode::X)
+            .count();
+        assert_eq!(
+            (kept, disk.fault_count()),
+            (1, 1),
+            "the row's lock stays, after the session as well"
+        );
         end(&instance, writer);
-        assert!(instance.locks.rows().iter().any(|row| row.mode == Mode::X && row.granted));
+        assert!(
+            instance
+                .locks
+                .rows()
+                .iter()
+                .any(|row| row.mode == Mode::X && row.granted)
+        );
         set_online(&instance).unwrap();
         assert!(instance.locks.rows().is_empty());
     }
@@ -251,7 +308,9 @@ fn a_scan_under_way_ends_in_9001() {
     let table = make_table(&instance, "vlf", false);
     let mut writer = instance.open_session().unwrap();
     for number in 1..=3_000 {
-        table.insert(&mut writer, &pair(number, 0), Placement::Anywhere).unwrap();
+        table
+            .insert(&mut writer, &pair(number, 0), Placement::Anywhere)
+            .unwrap();
     }
     writer.commit().unwrap();
     let readers = [instance.open_session().unwrap(), instance.open_session().unwrap()];
@@ -263,7 +322,13 @@ fn a_scan_under_way_ends_in_9001() {
         .collect();
     scans.iter_mut().for_each(|scan| assert!(scan.next_batch().unwrap()));
     table.insert(&mut writer, &pair(5_000, 0), Placement::Anywhere).unwrap();
-    disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Once);
+    disk.fail_next(
+        OperationKind::WriteDurable,
+        LOG_FILE,
+        1,
+        FaultError::Io,
+        Repetition::Once,
+    );
     assert!(is_closed(&writer.commit().unwrap_err()));
     for scan in &mut scans {
         assert!(is_closed(&scan.next_batch().unwrap_err()));
@@ -280,7 +345,13 @@ fn commits_that_share_a_failed_write_are_seen_by_nobody() {
         let disk = SimDisk::new(100 + nth);
         let instance = start(&disk, LogPolicy::native());
         let table = Arc::new(make_table(&instance, "vlf", true));
-        disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 3 * nth, FaultError::Io, Repetition::Once);
+        disk.fail_next(
+            OperationKind::WriteDurable,
+            LOG_FILE,
+            3 * nth,
+            FaultError::Io,
+            Repetition::Once,
+        );
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         let start_line = Arc::new(Barrier::new(9));
         let stop = Arc::new(AtomicBool::new(false));
@@ -307,7 +378,10 @@ fn commits_that_share_a_failed_write_are_seen_by_nobody() {
         assert_eq!(disk.fault_count(), 1, "write {nth} did not fail");
         struck += 1;
         set_online(&instance).unwrap();
-        ledger.lock().unwrap().check(&content(&instance), &format!("write {nth}"));
+        ledger
+            .lock()
+            .unwrap()
+            .check(&content(&instance), &format!("write {nth}"));
     }
     assert_eq!(struck, 30);
 }
@@ -347,7 +421,13 @@ fn a_transaction_of_two_databases_commits_in_neither_when_one_is_closed() {
     sound.insert(&mut both, &pair(1, 1), Placement::Anywhere).unwrap();
     broken.insert(&mut both, &pair(1, 1), Placement::Anywhere).unwrap();
     broken.insert(&mut single, &pair(2, 2), Placement::Anywhere).unwrap();
-    disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Once);
+    disk.fail_next(
+        OperationKind::WriteDurable,
+        LOG_FILE,
+        1,
+        FaultError::Io,
+        Repetition::Once,
+    );
     assert!(is_closed(&single.commit().unwrap_err()));
     assert!(is_closed(&both.commit().unwrap_err()));
     assert_eq!(read(&single, &sound, ReadMode::Committed).unwrap(), Content::new());
@@ -367,9 +447,17 @@ fn a_transaction_of_two_databases_whose_own_write_fails_leaves_no_row_to_be_seen
         let order = if broken_first { [0, 1] } else { [1, 0] };
         let mut both = instance.open_session().unwrap();
         for place in order {
-            tables[place].insert(&mut both, &pair(1, 1), Placement::Anywhere).unwrap();
+            tables[place]
+                .insert(&mut both, &pair(1, 1), Placement::Anywhere)
+                .unwrap();
         }
-        disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Once);
+        disk.fail_next(
+            OperationKind::WriteDurable,
+            LOG_FILE,
+            1,
+            FaultError::Io,
+            Repetition::Once,
+        );
         assert!(is_closed(&both.commit().unwrap_err()));
         let reader = instance.open_session().unwrap();
         let seen = read(&reader, &tables[1], ReadMode::Committed).unwrap();
@@ -400,7 +488,13 @@ fn other_databases_get_the_memory_of_one_that_is_closed() {
     let (broken, sound) = (wide_table("vlf"), wide_table("other"));
     // A row fills a page.
     let rows = 3 * instance.pool.counters().frames as i32;
-    disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Forever);
+    disk.fail_next(
+        OperationKind::WriteDurable,
+        LOG_FILE,
+        1,
+        FaultError::Io,
+        Repetition::Forever,
+    );
     let mut writer = instance.open_session().unwrap();
     let closed = (0..rows).find_map(|number| try_insert(&mut writer, &broken, number, 0).err());
     let closed = closed.expect("the memory is too small for what was inserted");
@@ -427,7 +521,13 @@ fn set_online_fails_while_the_disk_does_and_works_afterwards() {
     table.insert(&mut writer, &pair(1, 1), Placement::Anywhere).unwrap();
     writer.commit().unwrap();
     table.insert(&mut writer, &pair(2, 2), Placement::Anywhere).unwrap();
-    disk.fail_next(OperationKind::WriteDurable, LOG_FILE, 1, FaultError::Io, Repetition::Forever);
+    disk.fail_next(
+        OperationKind::WriteDurable,
+        LOG_FILE,
+        1,
+        FaultError::Io,
+        Repetition::Forever,
+    );
     assert!(is_closed(&writer.commit().unwrap_err()));
     end(&instance, writer);
     for _ in 0..2 {
@@ -449,11 +549,16 @@ fn a_failed_log_of_a_system_database_stops_the_instance() {
         let tell = told.clone();
         instance.on_fatal(move || tell.store(true, Ordering::SeqCst));
         disk.fail_next(OperationKind::WriteDurable, file, 1, FaultError::Io, Repetition::Once);
-        let database = instance.database(if file == "mastlog.ldf" { "master" } else { "tempdb" }).unwrap();
+        let database = instance
+            .database(if file == "mastlog.ldf" { "master" } else { "tempdb" })
+            .unwrap();
         assert_eq!(database.checkpoint().unwrap_err().number, 9001);
         assert!(told.load(Ordering::SeqCst) && instance.must_stop());
         let lines = instance.env.errorlog.lines();
-        assert!(lines.iter().any(|line| line.text.contains("Error: 3449, Severity: 21")), "{lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.text.contains("Error: 3449, Severity: 21")),
+            "{lines:#?}"
+        );
         instance.shutdown(true).unwrap();
     }
 }
@@ -468,7 +573,9 @@ fn commits_after_a_failed_write_of_a_data_file_are_recovered() {
     let mut settled = Content::new();
     disk.fail_next(OperationKind::Write, "vlf.mdf", 1, FaultError::Io, Repetition::Once);
     for number in 1..=60 {
-        table.insert(&mut writer, &pair(number, 0), Placement::Anywhere).unwrap();
+        table
+            .insert(&mut writer, &pair(number, 0), Placement::Anywhere)
+            .unwrap();
         writer.commit().unwrap();
         settled.insert((number, 0));
         if number % 20 == 0 {
@@ -477,7 +584,12 @@ fn commits_after_a_failed_write_of_a_data_file_are_recovered() {
     }
     assert!(disk.fault_count() > 0);
     assert!(matches!(
-        instance.slots().into_iter().find(|slot| slot.entry().name == "vlf").unwrap().state(),
+        instance
+            .slots()
+            .into_iter()
+            .find(|slot| slot.entry().name == "vlf")
+            .unwrap()
+            .state(),
         DatabaseState::Online(_)
     ));
     assert_eq!(read(&writer, &table, ReadMode::Committed).unwrap(), settled);

@@ -22,11 +22,11 @@ pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use truncation::{LogHold, ReuseWait};
 
-use crate::buffer::DatabaseStorage;
+use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::log::{TransactionChain, TransactionId};
+use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
@@ -64,6 +64,10 @@ pub struct Database {
     /// Log bytes flushed when the last checkpoint of any kind began, and when that was by the clock.
     flushed_at_any_checkpoint: AtomicU64,
     any_checkpoint_micros: AtomicU64,
+    /// Where the log ended after it.
+    end_after_any_checkpoint: AtomicLsn,
+    /// Somebody waits for a checkpoint: log that is backed up, or not kept, can be reused only after one.
+    checkpoint_wanted: AtomicBool,
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
@@ -188,7 +192,35 @@ impl Database {
         )
     }
 
+    /// `target_recovery_time_in_seconds`: how much work redo should have at most; 0 where checkpoints come by the recovery
+    /// interval.
+    pub fn target_recovery_seconds(&self) -> u64 {
+        match self.storage.log.policy().checkpoint {
+            CheckpointTiming::LogVolume => 60,
+            CheckpointTiming::RecoveryInterval => 0,
+        }
+    }
+
+    /// Asks the background for a checkpoint soon, if one is all that keeps log from being reused.
+    pub(crate) fn ask_for_checkpoint(&self) {
+        if self.reuse_wait() == ReuseWait::Checkpoint {
+            self.checkpoint_wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one was asked for since the last began.
+    pub fn wants_checkpoint(&self) -> bool {
+        self.checkpoint_wanted.load(Ordering::Relaxed)
+    }
+
+    /// Whether anything was committed since the last checkpoint of any kind.
+    pub fn has_log_since_any_checkpoint(&self) -> bool {
+        let end = AtomicLsn::new(self.storage.log.end());
+        end.load() != self.end_after_any_checkpoint.load()
+    }
+
     fn checkpoint_locked(&self, clean: bool, purpose: Purpose) -> Result<()> {
+        self.checkpoint_wanted.store(false, Ordering::Relaxed);
         let flushed = self.storage.log.counters().bytes_flushed;
         let now = self.storage.env.clock.now_micros();
         self.flushed_at_any_checkpoint.store(flushed, Ordering::Relaxed);
@@ -206,6 +238,7 @@ impl Database {
         })?;
         self.truncate_log();
         self.storage.log.save_directory();
+        self.end_after_any_checkpoint.store(self.storage.log.end());
         Ok(())
     }
 

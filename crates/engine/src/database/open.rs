@@ -336,6 +336,8 @@ impl Parts {
             flushed_at_checkpoint: AtomicU64::new(0),
             flushed_at_any_checkpoint: AtomicU64::new(0),
             any_checkpoint_micros: AtomicU64::new(context.env.clock.now_micros()),
+            end_after_any_checkpoint: AtomicLsn::new(Lsn::ZERO),
+            checkpoint_wanted: AtomicBool::new(false),
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             internal_locks,

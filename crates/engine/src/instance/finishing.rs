@@ -103,7 +103,11 @@ impl Instance {
         let failed = Error::recovery_failed(&database.name(), database.id);
         self.env.errorlog.write_error(&source, &failed);
         // One whose log has failed is RECOVERY_PENDING already: what its files hold is not in doubt.
-        if let Some(slot) = self.registry.by_id(database.id).filter(|_| !database.storage.log.is_broken()) {
+        if let Some(slot) = self
+            .registry
+            .by_id(database.id)
+            .filter(|_| !database.storage.log.is_broken())
+        {
             slot.set_state(DatabaseState::Suspect);
         }
         database.storage.log.close();

@@ -150,7 +150,10 @@ impl LockManager {
         if !self.refuses.load(Ordering::SeqCst) {
             return Ok(());
         }
-        self.refused.read().get(&database).map_or(Ok(()), |error| Err(error.clone()))
+        self.refused
+            .read()
+            .get(&database)
+            .map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// What `from` holds on `resource` is `to`'s from now on.

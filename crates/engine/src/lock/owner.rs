@@ -246,7 +246,11 @@ impl LockOwner {
         });
         let rows = std::mem::take(&mut held.rows_by_object);
         for (object, rows) in rows {
-            let owner = if object.0 == database { &mut inherited } else { &mut held };
+            let owner = if object.0 == database {
+                &mut inherited
+            } else {
+                &mut held
+            };
             owner.rows_by_object.insert(object, rows);
         }
         drop((held, inherited));

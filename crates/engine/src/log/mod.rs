@@ -92,8 +92,8 @@ use flight::{GATES, WRITES_MAX};
 use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use table::VlfTable;
 use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES};
 

@@ -41,6 +41,7 @@ pub(super) fn set(
                 .database(name)?
                 .set_recovery_model(recovery_model(option)?)?,
             "COMPATIBILITY_LEVEL" => set_compatibility_level(context, name, option)?,
+            "TARGET_RECOVERY_TIME" => check_target_recovery_time(context, name, option)?,
             "READ_ONLY" => return refused(name, "READ_ONLY"),
             "ALLOW_SNAPSHOT_ISOLATION"
             | "READ_COMMITTED_SNAPSHOT"
@@ -77,6 +78,22 @@ fn recovery_model(option: &DatabaseOption) -> Result<RecoveryModel> {
         other => Err(crate::messages::incorrect_syntax_near_keyword(
             other.unwrap_or("RECOVERY"),
         )),
+    }
+}
+
+/// The target recovery time follows from the log policy: 60 seconds, or 0 where checkpoints come by the recovery interval. What
+/// it is already may be set, as scripts of whole databases do.
+///
+/// # Errors
+/// 5058 for another one.
+fn check_target_recovery_time(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let database = context.instance.database(name)?;
+    let mut words = option.value.as_deref().unwrap_or_default().split_whitespace();
+    let amount = words.next().and_then(|amount| amount.parse::<u64>().ok());
+    let unit = if words.next() == Some("MINUTES") { 60 } else { 1 };
+    match amount.map(|amount| amount.saturating_mul(unit)) {
+        Some(seconds) if seconds == database.target_recovery_seconds() => Ok(()),
+        _ => refused(name, "TARGET_RECOVERY_TIME"),
     }
 }
 
