@@ -12,7 +12,7 @@ use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::token::TokenWriter;
 
 use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
-use crate::credentials::verify_password;
+use crate::credentials::PasswordChecker;
 use crate::handshake::{self, Introduced};
 use crate::inbox::{Inbox, Signals};
 use crate::notices;
@@ -27,6 +27,7 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) address: String,
     pub(crate) signals: Arc<Signals>,
     pub(crate) watcher: &'a Watcher,
+    pub(crate) passwords: &'a PasswordChecker,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
     pub(crate) over_limit: Option<usize>,
@@ -80,7 +81,7 @@ impl<B: Backend> Connection<'_, B> {
             });
         }
         let record = self.backend.password_record(&login.user);
-        if !verify_password(record.as_deref(), &login.password) {
+        if !self.passwords.verify(record.as_deref(), &login.password) {
             let (state, reason) = match record {
                 None => (5, "Could not find a login matching the name provided."),
                 Some(_) => (8, "Password did not match that for the login provided."),

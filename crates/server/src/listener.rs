@@ -13,6 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::backend::Backend;
 use crate::connection::Connection;
+use crate::credentials::PasswordChecker;
 use crate::inbox::Signals;
 use crate::watcher::Watcher;
 
@@ -60,6 +61,7 @@ struct Registry {
     changed: Condvar,
     stopping: AtomicBool,
     watcher: Arc<Watcher>,
+    passwords: PasswordChecker,
 }
 
 impl Registry {
@@ -239,6 +241,7 @@ fn admit<B: Backend>(
                     address: address.ip().to_string(),
                     signals,
                     watcher: &owner.watcher,
+                    passwords: &owner.passwords,
                     login_timeout,
                     over_limit: over.then_some(connections_max),
                 }
