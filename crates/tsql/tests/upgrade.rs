@@ -66,7 +66,7 @@ fn a_killed_instance_is_recovered_and_upgraded() {
     story.run("use old");
     assert_eq!(story.rows("select name from sys.tables order by name"), ["child", "heap", "parent", "whole"]);
     assert_eq!(story.rows("select text from heap order by id"), ["a", "b", "c"]);
-    assert_eq!(story.rows("select id, f from whole"), [format!("1 {:800}", "whole").trim_end()]);
+    assert_eq!(story.rows("select id, rtrim(f) from whole"), ["1 whole"]);
     goes_on(&mut story, "old");
 }
 
@@ -78,7 +78,7 @@ fn a_cut_during_the_upgrade_is_followed_by_all_of_it() {
         let whole = Story::on(disk.snapshot(), LogPolicy::native());
         let (first, last) = (disk.operation_count() + 1, whole.disk.operation_count());
         assert!(last > first + 20, "{first}..{last}");
-        for cut in (first..=last).step_by(3) {
+        for cut in (first..=last).step_by(2) {
             let disk = disk.snapshot();
             disk.power_cut_at(cut);
             assert!(Story::try_on(disk.clone(), LogPolicy::native()).is_none() || disk.power_is_cut());
