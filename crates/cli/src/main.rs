@@ -5,9 +5,11 @@
 mod arguments;
 mod compare;
 mod exit;
+mod folder;
 mod generate;
 mod inspect;
 mod instance;
+mod memory;
 mod plan;
 mod progress;
 mod run;

@@ -13,8 +13,8 @@
 //!
 //! Invariant: failures are not remembered, and a record that was replaced matches nothing: the record is in the digest.
 
-use argon2::password_hash::phc::{Output, PasswordHash};
 use argon2::password_hash::PasswordHasher;
+use argon2::password_hash::phc::{Output, PasswordHash};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use blake2::Blake2bMac512;
 use blake2::digest::{KeyInit, Mac};
@@ -192,7 +192,10 @@ mod tests {
         let checker = PasswordChecker::default();
         let known = |checker: &PasswordChecker, record: &str, password: &str| {
             let digest = checker.digest(record, password).unwrap();
-            checker.verified.lock().is_some_and(|verified| digest.verify_slice(&verified).is_ok())
+            checker
+                .verified
+                .lock()
+                .is_some_and(|verified| digest.verify_slice(&verified).is_ok())
         };
         for _ in 0..2 {
             assert!(!checker.verify(Some(&record), "two"));

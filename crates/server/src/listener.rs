@@ -118,6 +118,11 @@ impl Server {
     /// Binds the address and starts to accept.
     pub fn start<B: Backend>(options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address)?;
+        Server::start_on(listener, options, backend)
+    }
+
+    /// Starts to accept on an address bound already; who has connected by then has waited.
+    pub fn start_on<B: Backend>(listener: TcpListener, options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
         let local_address = listener.local_addr()?;
         let registry = Arc::new(Registry::default());
         let watching = registry.watcher.start()?;

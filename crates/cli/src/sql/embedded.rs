@@ -27,7 +27,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         memory_mb: None,
         instant_file_initialization: true,
     };
-    let instance = instance::open(choices, instance::environment())?;
+    let instance = instance::open_embedded(choices)?;
     let login = Login {
         login: "sa".into(),
         host: instance.options.server_name.clone(),

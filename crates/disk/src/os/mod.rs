@@ -5,6 +5,7 @@
 
 mod file;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,9 @@ use rustix::io::Errno;
 use crate::{Access, Disk, DiskError, File};
 use file::OsFile;
 
-const FILE_MODE: Mode = Mode::from_raw_mode(0o640);
+/// Databases and passwords are nobody else's, whatever the umask says.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const FOLDER_MODE: u32 = 0o700;
 
 /// The files of the operating system. Paths are taken as they are; relative ones start at the working directory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,7 +89,7 @@ impl Disk for OsDisk {
         if let Some(parent) = path.parent() {
             self.create_directories(parent)?;
         }
-        match std::fs::create_dir(path) {
+        match std::fs::DirBuilder::new().mode(FOLDER_MODE).create(path) {
             Ok(()) => sync_directory(directory_of(path)),
             // Somebody else made the directory in between, which is what was asked for.
             Err(_) if path.is_dir() => sync_directory(directory_of(path)),

@@ -19,6 +19,7 @@ mod create;
 mod finishing;
 mod paths;
 mod registry;
+mod remembered;
 mod restore;
 mod sessions;
 mod standby;
@@ -30,6 +31,7 @@ pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use registry::{DatabaseSlot, DatabaseState};
+pub use remembered::Remembered;
 pub use sessions::{SessionDescription, SessionInformation};
 
 use crate::buffer::BufferPool;

@@ -142,6 +142,7 @@ impl Instance {
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
+        instance.remember()?;
         instance.configuration = Configuration::new(&instance.stored_settings()?);
         instance.apply_server_memory();
         instance.open_user_databases()?;
