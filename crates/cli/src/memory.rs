@@ -3,17 +3,41 @@
 //! The pool asks for all of its memory at start-up, as addresses that cost nothing before they are used. Where the operating system
 //! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
 //! tried first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
+//!
+//! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that allocates (up to eight per
+//! processor) would leave none for the threads' stacks: [`spare_addresses`] ends it.
 
 use crate::exit::Failure;
+use rustix::process::{Resource, getrlimit};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// The least memory an instance works with, MB.
 const MB_MIN: u32 = 64;
-/// Addresses that everything but the pool needs, MB: threads' stacks, the allocator, the memory of frames' own descriptions.
-const MB_BESIDE: u64 = 256;
+/// Addresses that everything but the pool needs, MB: the program, threads' stacks, the allocator.
+const MB_BESIDE: u64 = 512;
 /// The part of the pool, in percent, that describes it.
 const PERCENT_BESIDE: u64 = 15;
 /// The most of the machine's memory that is taken without being asked for, MB.
 const MB_MAX: u64 = 4096;
+
+/// Glibc's limit of heaps for threads, from the environment at the program's start.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+const ARENAS_MAX: &str = "2";
+
+/// Where addresses are limited, begins the program anew with few heaps of the C library; returns at once where they are not, or
+/// where somebody has chosen how many there shall be. To be called before anything is open.
+pub fn spare_addresses() {
+    let is_limited = getrlimit(Resource::As).current.is_some();
+    if !is_limited || std::env::var_os(ARENAS).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        let mut again = Command::new(program);
+        // Comes back only with an error; then it is tried as it stands.
+        let _ = again.args(std::env::args_os().skip(1)).env(ARENAS, ARENAS_MAX).exec();
+    }
+}
 
 /// Memory for pages and queries, MB: what was asked for, or the default, and what is to be said about it.
 ///

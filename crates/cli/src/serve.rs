@@ -3,6 +3,7 @@
 use crate::arguments::ServeOptions;
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Opened};
+use crate::memory;
 use server::credentials::CredentialError;
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
@@ -35,6 +36,7 @@ enum Stop {
 /// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
 /// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
+    memory::spare_addresses();
     refuse_to_be_overheard(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port))?;
     let (stop_sender, stop) = mpsc::channel();
