@@ -226,6 +226,8 @@ messages! {
     not_a_parameter(parameter: &str, module: &str) = 8145, 16, 1, "{parameter} is not a parameter for procedure {module}.";
     /// 8152: a string too long for its column, where neither is known.
     truncated_somewhere() = 8152, 16, 14, "String or binary data would be truncated.";
+    /// 8154: the target of UPDATE or DELETE is in FROM several times.
+    ambiguous_table(name: &str) = 8154, 15, 1, "The table '{name}' is ambiguous.";
     /// 8155: a derived column without a name.
     column_without_name(ordinal: usize, table: &str) = 8155, 16, 2, "No column name was specified for column {ordinal} of '{table}'.";
     /// 8156: a column name twice in a derived table.

@@ -22,6 +22,7 @@ mod scope;
 mod seek;
 mod select;
 mod source;
+mod target;
 mod variables;
 mod window;
 

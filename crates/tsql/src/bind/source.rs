@@ -8,7 +8,7 @@ use engine::error::Result;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, Stored};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
@@ -54,7 +54,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn base_table(
+    pub(super) fn base_table(
         &mut self,
         database: Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -69,7 +69,9 @@ impl<'a> Binder<'a> {
             .alias
             .is_none()
             .then(|| (definition.schema.clone(), database.name()));
-        let offset = from.take(definition.columns.len());
+        let stored = Stored::Table(database.id, definition.object_id);
+        let has_alias = reference.alias.is_some();
+        let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
         let columns = table_columns(definition, &exposed, path, offset);
         let hint = |names: &[&str]| reference.hints.iter().any(|hint| names.contains(&hint.name.as_str()));
         let node = Node::Scan(Box::new(ScanNode {
@@ -283,7 +285,7 @@ impl<'a> Binder<'a> {
             .table(name)
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
-        let offset = from.take(shape.columns.len());
+        let offset = from.take_stored(Stored::Variable(slot), &exposed, alias.is_some(), shape.columns.len());
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
             path: None,

@@ -1,15 +1,17 @@
 //! What INSERT, UPDATE and DELETE share: building rows, checking them, writing them, OUTPUT.
 
+use std::collections::HashSet;
+
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
-use engine::store::Placement;
+use engine::store::{Placement, RowLocator};
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
 use crate::exec::grant::{Grant, KeptRows, row_bytes};
-use crate::exec::{Context, evaluate, test};
+use crate::exec::{Context, evaluate, locator_of, test};
 use crate::messages;
 use crate::plan::QueryPlan;
 use crate::scalar::convert::store;
@@ -17,6 +19,21 @@ use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
 pub(super) type OutputRows = KeptRows;
+
+/// The rows of a target that a search has met, so that each is changed once.
+#[derive(Default)]
+pub(super) struct SeenRows(HashSet<RowLocator>);
+
+impl SeenRows {
+    /// Whether this row of FROM has a row of the target, and one that was not met before. The locator is NULL where an outer join
+    /// found none.
+    pub(super) fn is_new(&mut self, locator: Option<&Value>) -> Result<bool> {
+        match locator {
+            None | Some(Value::Null) => Ok(false),
+            Some(locator) => Ok(self.0.insert(locator_of(locator)?)),
+        }
+    }
+}
 
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
