@@ -18,6 +18,8 @@ macro_rules! messages {
 }
 
 messages! {
+    /// 103: a name of a savepoint that the client's protocol gives.
+    transaction_name_too_long(name: &str) = 103, 15, 30, "The identifier that starts with '{name}' is too long. Maximum length is 32.";
     /// 109: INSERT lists more columns than VALUES has.
     more_columns_than_values() = 109, 15, 1, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.";
     /// 110: INSERT lists fewer columns than VALUES has.
@@ -96,6 +98,8 @@ messages! {
     nothing_to_select_from() = 263, 16, 1, "Must specify table to select from.";
     /// 264: a column set twice.
     column_set_twice(name: &str) = 264, 16, 1, "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.";
+    /// 266: a procedure left other transactions open than it found.
+    transaction_count_mismatch(before: u32, after: u32) = 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}.";
     /// 281: a style that does not exist for the types.
     invalid_style(style: i32, from: &str, to: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to {to}.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
@@ -178,10 +182,18 @@ messages! {
     commit_without_transaction() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     /// 3903: ROLLBACK outside of a transaction.
     rollback_without_transaction() = 3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// 3914: a variable that is no text as a name.
+    transaction_name_type(kind: &str) = 3914, 16, 0, "The data type \"{kind}\" is invalid for transaction names or savepoint names. Allowed data types are char, varchar, nchar, varchar(max), nvarchar, and nvarchar(max).";
+    /// 3915: ROLLBACK in what INSERT ... EXECUTE runs.
+    rollback_in_insert_execute() = 3915, 16, 0, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.";
+    /// 3916: COMMIT of what INSERT ... EXECUTE is part of.
+    commit_in_insert_execute() = 3916, 16, 0, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first.";
     /// 3930: a transaction that can only be rolled back.
     transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     /// 3931: a savepoint in such a transaction.
     transaction_doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+    /// 3977: an empty name by the client's protocol.
+    savepoint_without_name() = 3977, 16, 1, "The savepoint name cannot be NULL. The batch has been aborted.";
     /// 3998: such a transaction at the end of its batch.
     doomed_transaction_rolled_back() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
     /// 4104: a qualified name that no source answers to.
@@ -254,6 +266,13 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 6401: no savepoint, and no transaction, of that name. The state tells an empty name apart.
+pub fn no_such_savepoint(name: &str) -> Error {
+    let state = if name.is_empty() { 2 } else { 1 };
+    let text = format!("Cannot roll back {name}. No transaction or savepoint of that name was found.");
+    Error::new(6401, 16, state, text)
 }
 
 /// 8115 raised by arithmetic rather than by a conversion.

@@ -68,6 +68,8 @@ pub struct Binder<'a> {
     rounds_max: u32,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
+    /// Whether a table or view was bound.
+    reads_tables: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -83,6 +85,7 @@ impl<'a> Binder<'a> {
             recursions: 0,
             rounds_max: 100,
             degree_max: None,
+            reads_tables: false,
         }
     }
 

@@ -19,6 +19,8 @@ pub struct BoundQuery {
     pub assignments: Option<Vec<usize>>,
     /// `INTO`
     pub into: Option<Name>,
+    /// Whether it reads a table or view: then it begins an implicit transaction.
+    pub reads_tables: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -51,6 +53,7 @@ impl<'a> Binder<'a> {
             plan,
             assignments,
             into,
+            reads_tables: self.reads_tables,
         })
     }
 

@@ -40,6 +40,7 @@ impl<'a> Binder<'a> {
         {
             return self.cte(position, exposed, from);
         }
+        self.reads_tables = true;
         if let Some(view) = views::find(&reference.name) {
             return self.system_view(view, &reference.name, Vec::new(), exposed, from);
         }
