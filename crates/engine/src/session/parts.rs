@@ -56,7 +56,7 @@ impl Table {
     pub fn effective_mode(&self, locks: &LockOwner, mode: ReadMode) -> ReadMode {
         let holds_table = || locks.covers_table(self.database().id, self.definition().object_id, Mode::S);
         match mode {
-            ReadMode::Committed if holds_table() => ReadMode::Uncommitted,
+            ReadMode::Committed | ReadMode::CommittedPast if holds_table() => ReadMode::Uncommitted,
             other => other,
         }
     }

@@ -6,6 +6,7 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
 use super::source::{bound_table, table_columns};
@@ -16,7 +17,7 @@ use crate::ast::{
     Update,
 };
 use crate::messages;
-use crate::plan::{BoundTable, Condition, Expr, Node, QueryPlan, TopCount};
+use crate::plan::{BoundTable, Condition, Expr, Locking, Node, QueryPlan, TopCount};
 use crate::session::ResultColumn;
 
 /// What a statement changes.
@@ -97,6 +98,8 @@ pub struct BoundOutput {
 pub struct BoundInsert {
     /// What it fills.
     pub target: Target,
+    /// How the target is locked.
+    pub locking: Locking,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// For every column of the target.
@@ -115,6 +118,8 @@ pub struct BoundInsert {
 pub struct BoundUpdate {
     /// What it changes.
     pub target: Target,
+    /// NOWAIT at the target.
+    pub no_wait: bool,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
@@ -143,6 +148,8 @@ pub struct BoundUpdate {
 pub struct BoundDelete {
     /// What it empties.
     pub target: Target,
+    /// NOWAIT at the target.
+    pub no_wait: bool,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
@@ -172,8 +179,16 @@ impl<'a> Binder<'a> {
 
     fn insert_body(&mut self, insert: &'a Insert) -> Result<BoundInsert> {
         self.refuse_cte(&insert.target)?;
+        self.obey_query_hints(&insert.query_hints)?;
         let target = self.target(&insert.target)?;
         let columns = Arc::new(self.target_columns(&target)?);
+        let mut locking = Locking::default();
+        add_locking(
+            &mut locking,
+            &insert.hints,
+            Place::Insert,
+            short_name(&columns.table_name),
+        )?;
         let top = match &insert.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -197,6 +212,7 @@ impl<'a> Binder<'a> {
         let output = self.output(insert.output.as_ref(), &columns)?;
         Ok(BoundInsert {
             target,
+            locking,
             columns,
             assignments,
             rows,
@@ -268,6 +284,7 @@ impl<'a> Binder<'a> {
         if update.current_of.is_some() {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
+        self.obey_query_hints(&update.query_hints)?;
         let found = self.find_target(&update.target, &update.hints, &update.from)?;
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
@@ -297,7 +314,7 @@ impl<'a> Binder<'a> {
             found.locator,
             found.width,
         );
-        let is_single = found.is_single;
+        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
         assignments
             .iter()
@@ -316,6 +333,7 @@ impl<'a> Binder<'a> {
         let streams = is_single && !has_subquery && !changes_key && is_plain_search(&node);
         Ok(BoundUpdate {
             target,
+            no_wait,
             columns,
             node,
             width,
@@ -411,6 +429,7 @@ impl<'a> Binder<'a> {
         if delete.current_of.is_some() {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
+        self.obey_query_hints(&delete.query_hints)?;
         let found = self.find_target(&delete.target, &delete.hints, &delete.from)?;
         let top = match &delete.top {
             Some(top) => Some(self.top(top)?),
@@ -431,7 +450,7 @@ impl<'a> Binder<'a> {
             found.locator,
             found.width,
         );
-        let is_single = found.is_single;
+        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
         if needs_old_row(&target, delete.output.is_some()) {
             used.iter_mut()
@@ -444,6 +463,7 @@ impl<'a> Binder<'a> {
         let output = self.output(delete.output.as_ref(), &columns)?;
         Ok(BoundDelete {
             target,
+            no_wait,
             columns,
             node,
             width,

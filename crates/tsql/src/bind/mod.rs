@@ -15,6 +15,7 @@ mod expression;
 mod from;
 mod function;
 mod grouping;
+mod hints;
 mod join;
 mod manipulation;
 mod query;
@@ -70,6 +71,8 @@ pub struct Binder<'a> {
     degree_max: Option<usize>,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Hints at the views and common table expressions around.
+    inherited_hints: Vec<ast::TableHint>,
 }
 
 impl<'a> Binder<'a> {
@@ -86,6 +89,7 @@ impl<'a> Binder<'a> {
             rounds_max: 100,
             degree_max: None,
             reads_tables: false,
+            inherited_hints: Vec::new(),
         }
     }
 

@@ -79,16 +79,7 @@ impl<'a> Binder<'a> {
         if let Some(words) = &query.for_clause {
             return Err(not_supported(&format!("FOR {words}")));
         }
-        let hint = |name: &str| {
-            let hint = query.hints.iter().find(|hint| hint.name == name);
-            hint.and_then(|hint| hint.value.as_ref())
-        };
-        if let Some(value) = hint("MAXRECURSION") {
-            self.rounds_max = value.trim().parse().unwrap_or(100);
-        }
-        if let Some(value) = hint("MAXDOP") {
-            self.degree_max = value.trim().parse().ok();
-        }
+        self.obey_query_hints(&query.hints)?;
         let visible = self.ctes.len();
         for definition in &query.common_table_expressions {
             let sees = self.ctes.len();

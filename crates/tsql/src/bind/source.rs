@@ -9,11 +9,12 @@ use engine::session::Table;
 use engine::types::SqlType;
 
 use super::from::{FromBuilder, Stored};
+use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
 use crate::messages;
-use crate::plan::{BoundTable, Node, QueryPlan, ScanNode};
+use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -38,7 +39,8 @@ impl<'a> Binder<'a> {
                 .iter()
                 .rposition(|cte| cte.definition.name.is(reference.name.object()))
         {
-            return self.cte(position, exposed, from);
+            let bound = self.with_hints(reference, |binder| binder.cte(position, exposed, from));
+            return bound;
         }
         self.reads_tables = true;
         if let Some(view) = views::find(&reference.name) {
@@ -49,10 +51,19 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.user_view(&module.text, exposed, from)
+                self.with_hints(reference, |binder| binder.user_view(&module.text, exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
+    }
+
+    /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").
+    fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = self.inherited_hints.len();
+        self.inherited_hints.extend_from_slice(&reference.hints);
+        let result = work(self);
+        self.inherited_hints.truncate(outer);
+        result
     }
 
     pub(super) fn base_table(
@@ -74,15 +85,19 @@ impl<'a> Binder<'a> {
         let has_alias = reference.alias.is_some();
         let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
         let columns = table_columns(definition, &exposed, path, offset);
-        let hint = |names: &[&str]| reference.hints.iter().any(|hint| names.contains(&hint.name.as_str()));
+        let mut locking = Locking::default();
+        for hints in [&self.inherited_hints, &reference.hints] {
+            add_locking(&mut locking, hints, Place::Source, &definition.name)?;
+        }
+        let access = access(definition, &reference.hints)?;
         let node = Node::Scan(Box::new(ScanNode {
             table: bound_table(&database, object)?,
             offset,
             columns: Vec::new(),
             locator: None,
             seek: None,
-            dirty: hint(&["NOLOCK", "READUNCOMMITTED"]),
-            for_update: hint(&["UPDLOCK", "XLOCK", "TABLOCKX"]),
+            access,
+            locking,
             degree_max: self.degree_max,
         }));
         Ok(BoundSource {
@@ -153,6 +168,7 @@ impl<'a> Binder<'a> {
         let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
         let mut binder = Binder::new(self.session, self.variables);
         binder.view_depth = self.view_depth + 1;
+        binder.inherited_hints.clone_from(&self.inherited_hints);
         let plan = binder.nested_query(&view.query)?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }

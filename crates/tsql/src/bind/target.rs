@@ -19,11 +19,12 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 
 use super::from::{FromBuilder, FromClause, Stored};
+use super::hints::{Place, add_locking};
 use super::manipulation::{Target, TargetColumns};
 use super::{Binder, not_supported};
 use crate::ast::{self, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{BoundTable, Node};
+use crate::plan::{Locking, Node};
 
 /// The target of UPDATE or DELETE within its FROM.
 pub(super) struct Found {
@@ -37,6 +38,8 @@ pub(super) struct Found {
     pub(super) width: usize,
     /// Whether the target is all there is in FROM.
     pub(super) is_single: bool,
+    /// NOWAIT at the target.
+    pub(super) no_wait: bool,
     /// What SET may call the target: its exposed name, and what the statement calls it.
     names: [String; 2],
 }
@@ -46,11 +49,6 @@ impl Found {
     pub(super) fn is_called(&self, qualifier: &str) -> bool {
         self.names.iter().any(|name| name.eq_ignore_ascii_case(qualifier))
     }
-}
-
-enum TargetNode {
-    Table(Arc<BoundTable>),
-    Variable(usize),
 }
 
 fn name_of(target: &ast::Target) -> &str {
@@ -85,16 +83,27 @@ impl<'a> Binder<'a> {
         };
         let mut found = None;
         for unit in &mut clause.units {
-            mark_target(&mut unit.node, (source.offset, source.locator), hints, &mut found);
-        }
-        let target_node = found.ok_or_else(|| messages::invalid_object_name(name_of(target)))?;
-        let own_name = name_of(target).to_owned();
-        let target = match target_node {
-            TargetNode::Table(table) => Target::Table(table),
-            TargetNode::Variable(slot) => {
-                let shape = self.variables.shapes().get(slot).cloned().unwrap_or_default();
-                Target::Variable(slot, shape)
+            if let Some(scan) = source_at(&mut unit.node, source.offset) {
+                found = Some(scan);
             }
+        }
+        let own_name = name_of(target).to_owned();
+        let (target, no_wait) = match found {
+            Some(Node::Scan(scan)) => {
+                scan.locator = Some(source.locator);
+                scan.locking.is_target = true;
+                let name = &scan.table.table.definition().name;
+                add_locking(&mut scan.locking, hints, Place::Target, name)?;
+                (Target::Table(scan.table.clone()), scan.locking.no_wait)
+            }
+            Some(Node::Variable { slot, locator, .. }) => {
+                // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
+                add_locking(&mut Locking::default(), hints, Place::Target, &own_name)?;
+                *locator = Some(source.locator);
+                let shape = self.variables.shapes().get(*slot).cloned().unwrap_or_default();
+                (Target::Variable(*slot, shape), false)
+            }
+            _ => return Err(messages::invalid_object_name(&own_name)),
         };
         let columns = Arc::new(self.target_columns(&target)?);
         let is_single = clause.names.len() == 1;
@@ -106,6 +115,7 @@ impl<'a> Binder<'a> {
             locator: source.locator,
             width: builder.width,
             is_single,
+            no_wait,
             names: [source.exposed, own_name],
         })
     }
@@ -192,33 +202,21 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Makes the scan at an offset the target's: it answers locators and locks for change.
-fn mark_target(
-    node: &mut Node,
-    (offset, locator): (usize, usize),
-    hints: &[TableHint],
-    found: &mut Option<TargetNode>,
-) {
+/// The scan whose columns begin at an offset.
+fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
+    let is_it = match node {
+        Node::Scan(scan) => scan.offset == offset,
+        Node::Variable { offset: own, .. } => *own == offset,
+        _ => false,
+    };
+    if is_it {
+        return Some(node);
+    }
     match node {
-        Node::Scan(scan) if scan.offset == offset => {
-            scan.locator = Some(locator);
-            scan.for_update = true;
-            *found = Some(TargetNode::Table(scan.table.clone()));
-        }
-        Node::Variable {
-            slot,
-            offset: own,
-            locator: place,
-            ..
-        } if *own == offset => {
-            *place = Some(locator);
-            *found = Some(TargetNode::Variable(*slot));
-        }
-        Node::Filter { input, .. } => mark_target(input, (offset, locator), hints, found),
+        Node::Filter { input, .. } => source_at(input, offset),
         Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            mark_target(left, (offset, locator), hints, found);
-            mark_target(right, (offset, locator), hints, found);
+            source_at(left, offset).or_else(|| source_at(right, offset))
         }
-        _ => {}
+        _ => None,
     }
 }

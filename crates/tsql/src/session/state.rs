@@ -65,6 +65,8 @@ pub struct SessionState {
     pub savepoints: RefCell<Vec<(String, engine::session::Mark)>>,
     /// The outermost transaction's name; empty when it has none.
     pub transaction_name: RefCell<String>,
+    /// Tables that the statement under way has locked for no longer than itself, with what was held before.
+    pub statement_locks: RefCell<Vec<(engine::lock::Resource, Option<engine::lock::Mode>)>>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
     pub insert_execute_count: Cell<Option<u32>>,
     /// Names of temporary tables in lower case, and what they are called in tempdb.
@@ -110,6 +112,7 @@ impl SessionState {
             caught: RefCell::default(),
             savepoints: RefCell::default(),
             transaction_name: RefCell::default(),
+            statement_locks: RefCell::default(),
             insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),

@@ -11,7 +11,7 @@ use engine::types::{SqlType, Value};
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
 use crate::exec::grant::{Grant, KeptRows, row_bytes};
-use crate::exec::{Context, evaluate, locator_of, test};
+use crate::exec::{Context, check_isolation, evaluate, locator_of, test};
 use crate::messages;
 use crate::plan::QueryPlan;
 use crate::scalar::convert::store;
@@ -205,12 +205,22 @@ impl Executor<'_> {
         }
     }
 
-    /// Locks a table for writing rows.
-    pub(super) fn lock_for_change(&self, target: &Target) -> Result<()> {
-        match target {
-            Target::Table(table) => table.table.lock(&self.session.locks, Mode::IX),
-            Target::Variable(..) => Ok(()),
+    /// Locks a table for writing new rows.
+    pub(super) fn lock_for_insert(&self, target: &Target, mode: Mode) -> Result<()> {
+        let Target::Table(table) = target else { return Ok(()) };
+        check_isolation(self.session.options().isolation, table.table.database())?;
+        table.table.lock(&self.session.locks, mode)
+    }
+
+    /// Runs a change, under NOWAIT without waiting for any lock.
+    pub(super) fn within_no_wait<T>(&mut self, no_wait: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let timeout_ms = self.session.locks.timeout_ms();
+        if no_wait {
+            self.session.locks.set_timeout_ms(0);
         }
+        let result = work(self);
+        self.session.locks.set_timeout_ms(timeout_ms);
+        result
     }
 
     /// Appends all rows of a query to a table that nobody else can see.
@@ -258,7 +268,7 @@ impl Executor<'_> {
                 Ok(())
             }
             OutputTarget::Into(target, columns, assignments) => {
-                self.lock_for_change(target)?;
+                self.lock_for_insert(target, Mode::IX)?;
                 for row in rows.rows {
                     let source = |position: usize| {
                         let sql_type = output

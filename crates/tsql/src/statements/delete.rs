@@ -20,10 +20,12 @@ impl Executor<'_> {
             return Err(Error::assertion("a DELETE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            let mut output = OutputRows::default();
-            let count = executor.delete_rows(bound, &mut output)?;
-            executor.finish_output(bound.output.as_ref(), output)?;
-            Ok(count)
+            executor.within_no_wait(bound.no_wait, |executor| {
+                let mut output = OutputRows::default();
+                let count = executor.delete_rows(bound, &mut output)?;
+                executor.finish_output(bound.output.as_ref(), output)?;
+                Ok(count)
+            })
         })?;
         self.changed(count, DoneKind::Delete, goes_to_client(bound.output.as_ref()))
     }

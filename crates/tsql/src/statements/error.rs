@@ -47,6 +47,8 @@ fn reach_of(error: &Error) -> Reach {
         // Syntax and names.
         102..=319 if error.severity == 15 => Reach::Batch,
         207 | 208 | 209 | 4104 | 137 | 1087 => Reach::Batch,
+        // Not what the transaction was to see.
+        3952 => Reach::Batch,
         // Text that does not convert.
         241 | 242 | 245 | 248 | 8114 | 235 | 8169 => Reach::Batch,
         _ => Reach::Statement,

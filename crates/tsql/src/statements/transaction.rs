@@ -248,6 +248,7 @@ impl Executor<'_> {
                 None
             };
             let result = work(self);
+            self.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
                 self.return_to(&mark)?;
             }
@@ -255,6 +256,7 @@ impl Executor<'_> {
         }
         self.session.engine.borrow_mut().begin();
         let result = work(self);
+        self.end_statement_locks();
         match result {
             Ok(value) => {
                 self.session.engine.borrow_mut().commit()?;
@@ -264,6 +266,12 @@ impl Executor<'_> {
                 self.session.engine.borrow_mut().roll_back()?;
                 Err(error)
             }
+        }
+    }
+
+    fn end_statement_locks(&self) {
+        for (resource, before) in self.session.statement_locks.take().into_iter().rev() {
+            self.session.locks.end_shared(resource, before);
         }
     }
 
