@@ -476,7 +476,7 @@ impl Case {
         (target, met)
     }
 
-    fn from_text(&self) -> String {
+    fn clause_text(&self) -> String {
         let trees: Vec<String> = self.trees.iter().map(|tree| self.model.text(tree)).collect();
         let selection = self.selection.as_ref();
         let selection = selection.map_or(String::new(), |condition| {
@@ -573,7 +573,7 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
             Meant::Ambiguous => (0, Vec::new()),
             _ => case.met(),
         };
-        let (top, name, from) = (case.top_text(), &case.target, case.from_text());
+        let (top, name, from) = (case.top_text(), &case.target, case.clause_text());
         // The new value comes from the target or from any other source: the target may meet several of its rows.
         let source = if random.one_in(2) {
             target

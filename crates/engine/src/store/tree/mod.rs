@@ -291,8 +291,11 @@ impl Tree {
         self.last_key_where(storage, |row| !is_ghost(row))
     }
 
-    /// The highest key, be its row a ghost.
-    pub(super) fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
+    /// The highest key, be its row a ghost: the one who deleted it may take that back.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
         self.last_key_where(storage, |_| true)
     }
 

@@ -261,12 +261,12 @@ impl TreeScan<'_> {
         self.put_aside.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Ends the scan at the highest key there is now, so that a statement does not meet the rows it inserts behind it.
+    /// Ends the scan at the highest key there is now, be its row deleted by somebody under way, so that a statement does not meet the rows it inserts behind it.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn stop_at_current_end(&mut self) -> Result<()> {
-        let Some(last) = self.tree.last_key(self.storage)? else {
+        let Some(last) = self.tree.last_key_with_ghosts(self.storage)? else {
             self.step = Step::End;
             return Ok(());
         };
