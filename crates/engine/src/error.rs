@@ -269,6 +269,16 @@ impl Error {
         Error::new(3624, 20, 1, text)
     }
 
+    /// 6005: what is not done by now is not done any more.
+    pub fn shutdown_in_progress() -> Error {
+        Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
+    }
+
+    /// Whether this is [`Error::shutdown_in_progress`].
+    pub fn is_shutdown_in_progress(&self) -> bool {
+        self.number == 6005
+    }
+
     /// 3617: the client cancelled the batch, or the server is shutting down.
     pub fn cancelled() -> Error {
         Error::new(3617, 11, 0, "Operation cancelled by user.")

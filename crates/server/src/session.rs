@@ -143,7 +143,7 @@ impl<B: Backend> Session<'_, B> {
         let attention = received > self.acknowledged;
         self.acknowledged = received;
         let goes_on = results.finish(attention) && (!attention || self.acknowledge());
-        goes_on && !self.inner.has_ended()
+        goes_on && self.stream.flush().is_ok() && !self.inner.has_ended()
     }
 
     fn reset(&mut self, keep_transaction: bool) -> bool {

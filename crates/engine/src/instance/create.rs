@@ -174,7 +174,7 @@ impl Instance {
         if entry.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&entry.name));
         }
-        slot.wait_for_recovery();
+        slot.wait_for_recovery()?;
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
             return Err(Error::database_in_use(&entry.name));
         }

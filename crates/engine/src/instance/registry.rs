@@ -72,9 +72,12 @@ impl DatabaseSlot {
     }
 
     /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
-    pub fn wait_for_recovery(&self) {
-        if let DatabaseState::Online(database) = self.state() {
-            database.wait_for_recovery();
+    ///
+    /// Errors: 3617 when the request is to stop before that.
+    pub fn wait_for_recovery(&self) -> Result<()> {
+        match self.state() {
+            DatabaseState::Online(database) => database.wait_for_recovery(),
+            _ => Ok(()),
         }
     }
 

@@ -307,7 +307,7 @@ impl Instance {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }
         }
-        slot.wait_for_recovery();
+        slot.wait_for_recovery()?;
         if !locks.try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }

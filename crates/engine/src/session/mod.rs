@@ -16,6 +16,7 @@ mod table;
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
+use crate::cancel;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -60,6 +61,8 @@ pub struct Session {
     in_transaction: bool,
     isolation: Isolation,
     using: Option<u16>,
+    /// A rollback was left to the next start: the transaction must neither commit nor give its locks back.
+    is_left_to_recovery: bool,
 }
 
 impl Session {
@@ -72,6 +75,7 @@ impl Session {
             in_transaction: false,
             isolation: Isolation::ReadCommitted,
             using: None,
+            is_left_to_recovery: false,
         }
     }
 
@@ -144,13 +148,27 @@ impl Session {
     }
 
     /// Takes back everything since `mark`; locks stay.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
+        cancel::shield(|| self.take_back_to(mark))
+    }
+
+    fn take_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
             let place = mark.places.iter().find(|place| place.0 == part.database.id);
             let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
             if part.chain.last > target {
                 let database = &part.database;
-                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target, self.id)?;
+                let place = (target, self.id);
+                let undone =
+                    database
+                        .transactions
+                        .roll_back_to(&database.storage, &database.space, &mut part.chain, place)?;
+                if !undone.is_complete {
+                    self.is_left_to_recovery = true;
+                    return Err(Error::shutdown_in_progress());
+                }
                 let orphans = database.catalog.take_back(self.id, catalog_mark);
                 database.free_storage(&orphans)?;
             }
@@ -162,6 +180,13 @@ impl Session {
     ///
     /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
+        cancel::shield(|| self.end_parts())
+    }
+
+    fn end_parts(&mut self) -> Result<()> {
+        if self.is_left_to_recovery {
+            return Err(Error::shutdown_in_progress());
+        }
         let mut outcome = Ok(());
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
@@ -187,13 +212,24 @@ impl Session {
     }
 
     /// Takes back everything the transaction did.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back(&mut self) -> Result<()> {
+        cancel::shield(|| self.take_back_all())
+    }
+
+    fn take_back_all(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
             let database = part.database.clone();
             let undone = database
                 .transactions
                 .roll_back(&database.storage, &database.space, &mut part.chain);
+            if undone.as_ref().is_ok_and(|undone| !undone.is_complete) {
+                self.leave_to_recovery(&database);
+                outcome = Err(Error::shutdown_in_progress());
+                continue;
+            }
             let orphans = database.catalog.finish(self.id, false);
             let freed = database.free_storage(&orphans);
             outcome = outcome.and(undone.map(|_| ())).and(freed);
@@ -202,8 +238,17 @@ impl Session {
         outcome
     }
 
+    /// What is not taken back stays locked for as long as the process lives.
+    fn leave_to_recovery(&mut self, database: &Database) {
+        self.is_left_to_recovery = true;
+        database.transactions.keep_locked(&self.locks);
+    }
+
     fn end(&mut self) {
         self.in_transaction = false;
+        if self.is_left_to_recovery {
+            return;
+        }
         self.locks.release_transaction(self.using);
     }
 

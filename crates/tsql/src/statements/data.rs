@@ -1,5 +1,6 @@
 //! What INSERT, UPDATE and DELETE share: building rows, checking them, writing them, OUTPUT.
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
@@ -17,6 +18,9 @@ use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
 pub(super) type OutputRows = KeptRows;
+
+/// Rows of a table variable whose keys are compared in the time of a step.
+const KEYS_PER_STEP: usize = 32;
 
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -167,6 +171,7 @@ impl Executor<'_> {
                     return Ok(());
                 };
                 for (columns, primary) in &shape.keys {
+                    cancel::spend(table.rows.len() / KEYS_PER_STEP)?;
                     let same = |other: &Vec<Value>| {
                         columns
                             .iter()
