@@ -6,14 +6,14 @@
 //! | | the bytes at hand | the request |
 //! |---|---|---|
 //! | ATTENTION | are kept, and sent before anything else when the client reads again | goes on, sees that it is to stop, and ends |
-//! | KILL, the client's end, a shutdown | are dropped: the write fails | ends |
+//! | KILL, the client's end, a shutdown | are dropped after a moment, in which the client may take them: the write fails | ends |
 //!
 //! Invariant: packets reach the client whole and in order, or the connection ends.
 //! Invariant: kept are the bytes of one write at most; the next write waits until they are gone.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -21,6 +21,9 @@ use rustix::net::{SendFlags, send};
 
 use crate::backend::Backend;
 use crate::inbox::Signals;
+
+/// How long a client that was killed may take to read the reason.
+const LAST_MESSAGE_MAX: Duration = Duration::from_millis(100);
 
 /// How long a wait goes on without looking whether it is to end.
 const LOOK_EVERY: Timespec = Timespec {
@@ -34,6 +37,8 @@ pub(crate) struct ToClient<'a, B: Backend> {
     backend: &'a B,
     signals: &'a Signals,
     kept: Vec<u8>,
+    /// Until then a session that is over waits for its client to take the last message.
+    over_at: Option<Instant>,
 }
 
 impl<'a, B: Backend> ToClient<'a, B> {
@@ -43,6 +48,7 @@ impl<'a, B: Backend> ToClient<'a, B> {
             backend,
             signals,
             kept: Vec::new(),
+            over_at: None,
         }
     }
 
@@ -55,14 +61,17 @@ impl<'a, B: Backend> ToClient<'a, B> {
         }
     }
 
-    /// Waits until there is room again, or `is_over` says that waiting is over: false then.
-    fn wait_for_room(&self, is_over: impl Fn() -> bool) -> io::Result<bool> {
+    /// Waits until there is room again. False when `ends_early` and an ATTENTION came before that.
+    fn wait_for_room(&mut self, ends_early: bool) -> io::Result<bool> {
         let begun = Instant::now();
         let has_room = loop {
             if self.signals.is_abandoned() {
-                break Err(ErrorKind::BrokenPipe.into());
+                let over_at = *self.over_at.get_or_insert_with(|| Instant::now() + LAST_MESSAGE_MAX);
+                if Instant::now() >= over_at {
+                    break Err(ErrorKind::BrokenPipe.into());
+                }
             }
-            if is_over() {
+            if ends_early && self.signals.should_stop() && !self.signals.is_abandoned() {
                 break Ok(false);
             }
             let mut sockets = [PollFd::new(self.stream, PollFlags::OUT)];
@@ -82,7 +91,7 @@ impl<'a, B: Backend> ToClient<'a, B> {
         while !self.kept.is_empty() {
             match self.try_send(&self.kept)? {
                 Some(sent) => drop(self.kept.drain(..sent)),
-                None => drop(self.wait_for_room(|| false)?),
+                None => drop(self.wait_for_room(false)?),
             }
         }
         Ok(())
@@ -97,15 +106,15 @@ impl<B: Backend> Write for ToClient<'_, B> {
             if let Some(sent) = self.try_send(bytes)? {
                 return Ok(sent);
             }
-            if !self.wait_for_room(|| self.signals.should_stop())? {
+            if !self.wait_for_room(true)? {
                 self.kept.extend_from_slice(bytes);
                 return Ok(bytes.len());
             }
         }
     }
 
-    /// Waits until the client has taken what was kept.
+    /// Nothing lies here that the operating system could take but what was kept, and for that a write waits, be it of nothing.
     fn flush(&mut self) -> io::Result<()> {
-        self.send_kept()
+        Ok(())
     }
 }

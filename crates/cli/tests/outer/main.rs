@@ -8,4 +8,5 @@ mod full_disk;
 mod kill;
 mod memory;
 mod network;
+mod stop;
 mod support;

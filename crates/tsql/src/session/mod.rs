@@ -243,8 +243,10 @@ impl Session {
 fn tell(state: &SessionState, sink: &mut dyn ResultSink, failure: &Failure) -> BatchOutcome {
     state.set_error_number(failure.message.number);
     match sink.message(&failure.message) {
-        Ok(()) if failure.reach < Reach::Session => BatchOutcome::Failed,
-        _ => BatchOutcome::Disconnected,
+        _ if failure.reach >= Reach::Session => BatchOutcome::Disconnected,
+        Ok(()) => BatchOutcome::Failed,
+        // An ATTENTION came before the message. It ends the request, not the session; a client that is gone does that by itself.
+        Err(SinkClosed) => BatchOutcome::Cancelled,
     }
 }
 
