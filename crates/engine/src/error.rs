@@ -401,6 +401,15 @@ impl Error {
         Error::new(5145, 10, 1, text)
     }
 
+    /// 5144: a file did not grow because the request that needed it was stopped.
+    pub fn cancelled_growth(file: &str, database: &str, elapsed_ms: u64) -> Error {
+        let text = format!(
+            "Autogrow of file '{file}' in database '{database}' was cancelled by user or timed out after {elapsed_ms} \
+             milliseconds. Use ALTER DATABASE to set a smaller FILEGROWTH value for this file or to explicitly set a new file size."
+        );
+        Error::new(5144, 10, 2, text)
+    }
+
     /// 5149: a file could not be grown.
     pub fn cannot_grow_file(path: &str, cause: &str) -> Error {
         let text = format!(

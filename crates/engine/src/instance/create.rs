@@ -97,7 +97,7 @@ impl Instance {
     /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 for paths, 5170 and
     /// 5123 for files that exist or cannot be created.
     pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
-        let _one_at_a_time = self.registry.creating();
+        let _one_at_a_time = self.registry.creating()?;
         if self.registry.find(&statement.name).is_some() {
             return Err(Error::database_exists(&statement.name));
         }

@@ -199,6 +199,40 @@ fn set_up(served: &Served) -> Connection {
     observer
 }
 
+/// What KILL says: the numbers of its messages.
+fn kill(observer: &mut Connection, statement: &str) -> Vec<i32> {
+    let mut numbers = Vec::new();
+    let take = &mut |event: Event<'_>| match event {
+        Event::Information(message) | Event::Error(message) => numbers.push(message.number),
+        _ => {}
+    };
+    observer.run(statement, take).unwrap();
+    numbers
+}
+
+#[test]
+fn a_killed_session_rolls_back_and_tells_how_far_it_is() {
+    let served = Served::new("stop-rollback-status");
+    let mut observer = served.connect();
+    let mut connection = served.connect();
+    let session = session_of(&mut connection);
+    run(&mut observer, "create table n (id int not null) insert n values (1)");
+    run(&mut observer, "create table t (id int not null, v int not null)");
+    run(&mut observer, "declare @i int = 0 while @i < 17 begin insert n select id from n set @i = @i + 1 end");
+    run(&mut observer, "insert t select id, id from n");
+    run(&mut connection, "begin tran update t set v = v + 1 update t set v = v + 1 update t set v = v + 1");
+    assert_eq!(kill(&mut observer, &format!("kill {session} with statusonly")), [6120]);
+    assert_eq!(kill(&mut observer, &format!("begin tran kill {session} rollback")), [6115]);
+    assert_eq!(kill(&mut observer, &format!("kill {session}")), []);
+    let mut seen = Vec::new();
+    wait_until("rollback", BEGUN_MAX, || {
+        seen.extend(kill(&mut observer, &format!("kill {session} with statusonly")));
+        !is_there(&mut observer, &session)
+    });
+    assert!(seen.contains(&6109), "{seen:?}");
+    assert_eq!(value(&mut observer, "select min(v - id) + max(v - id) from t"), "0");
+}
+
 #[test]
 fn every_statement_is_stopped_by_attention_by_kill_and_by_the_clients_end() {
     let served = Served::new("stop-statements");
