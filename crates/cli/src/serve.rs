@@ -3,9 +3,9 @@
 use crate::arguments::ServeOptions;
 use crate::exit::Failure;
 use crate::instance::{self, Choices};
+use crate::stopping::Stopper;
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
-use crate::stopping::Stopper;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;

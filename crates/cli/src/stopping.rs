@@ -139,7 +139,8 @@ fn end_in_time(instance: &Arc<Instance>) {
         thread::sleep(WRITE_MAX);
         let errorlog = instance.env.errorlog.clone();
         thread::spawn(move || {
-            let text = "The server ends now. What was not finished in the time that was left is recovered at the next start.";
+            let text =
+                "The server ends now. What was not finished in the time that was left is recovered at the next start.";
             errorlog.write("Server", text);
         });
         thread::sleep(END_AFTER_WRITING);

@@ -100,7 +100,11 @@ pub fn spend_bytes(bytes: usize) -> Result<()> {
 #[cold]
 pub fn look() -> Result<()> {
     STEPS_LEFT.set(STEPS_PER_LOOK);
-    if is_asked_to_stop() { Err(Error::cancelled()) } else { Ok(()) }
+    if is_asked_to_stop() {
+        Err(Error::cancelled())
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether the request that this thread serves is to stop.

@@ -584,6 +584,11 @@ impl Error {
                 "32(The process cannot access the file because it is being used by another process.)".to_string()
             }
             DiskErrorKind::UnexpectedEnd => "38(Reached the end of the file.)".to_string(),
+            // ERROR_OPERATION_ABORTED
+            DiskErrorKind::Cancelled => {
+                "995(The I/O operation has been aborted because of either a thread exit or an application request.)"
+                    .to_string()
+            }
             DiskErrorKind::Io | DiskErrorKind::PowerCut => format!("1117({error})"),
         }
     }

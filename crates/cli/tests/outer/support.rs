@@ -97,7 +97,10 @@ impl Served {
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         let id = self.server.as_ref().unwrap().id().to_string();
-        let sent = std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap();
         assert!(sent.success());
     }
 

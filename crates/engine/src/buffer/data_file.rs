@@ -231,7 +231,11 @@ impl DataFile {
         let mut at = from;
         while at < to {
             if cancel::is_asked_to_stop() {
-                return Err(disk::DiskError::new(disk::DiskErrorKind::Cancelled, "extend", &self.path));
+                return Err(disk::DiskError::new(
+                    disk::DiskErrorKind::Cancelled,
+                    "extend",
+                    &self.path,
+                ));
             }
             let count = (to - at).min(ZERO_BYTES as u64);
             self.handle.write_at(at, &zeros[..count as usize])?;

@@ -23,8 +23,7 @@ impl Instance {
     pub fn stop_work(&self, write_until_micros: u64) {
         self.pool.write_until(write_until_micros);
         self.stopping.store(true, Ordering::SeqCst);
-        self.online()
-            .for_each(|database| database.transactions.leave_undone());
+        self.online().for_each(|database| database.transactions.leave_undone());
         self.sessions
             .lock()
             .values()

@@ -60,7 +60,9 @@ impl Attention {
     /// # Errors
     /// [`ClientError::Lost`].
     pub fn send(&self) -> Result<(), ClientError> {
-        (&self.0).write_all(&ATTENTION).map_err(|error| lost(&error.to_string()))
+        (&self.0)
+            .write_all(&ATTENTION)
+            .map_err(|error| lost(&error.to_string()))
     }
 
     /// Breaks the connection off, as the end of the client's process does.

@@ -142,7 +142,7 @@ where
     for page in aside {
         let mut rows = parts.scan_put_aside(page)?;
         while rows.next_batch()? {
-                take_page(&rows, &mut producer)?;
+            take_page(&rows, &mut producer)?;
             if let Some(packet) = producer.full()
                 && !consume(packet)?
             {

@@ -228,7 +228,9 @@ impl<'p> Hash<'p> {
 
     /// Right rows that no left row wanted, for FULL.
     fn next_leftover(&mut self, row: &mut [Value]) -> Result<bool> {
-        let Some(next) = &mut self.leftover else { return Ok(false) };
+        let Some(next) = &mut self.leftover else {
+            return Ok(false);
+        };
         while let Some(built) = self.table.rows.get(*next) {
             cancel::spend(1)?;
             *next += 1;

@@ -82,7 +82,16 @@ mod tests {
     #[test]
     fn every_length_is_sorted_as_the_library_sorts_it() {
         let stretch = STRETCH as u64;
-        for count in [0, 1, 2, stretch, stretch + 1, 2 * stretch, 2 * stretch + 1, 5 * stretch + 7] {
+        for count in [
+            0,
+            1,
+            2,
+            stretch,
+            stretch + 1,
+            2 * stretch,
+            2 * stretch + 1,
+            5 * stretch + 7,
+        ] {
             let mut items = shuffled(count);
             let mut expected = items.clone();
             expected.sort_by_key(|item| item.0);
@@ -115,6 +124,11 @@ mod tests {
         })
         .unwrap_err();
         assert_eq!(error.number, 3617);
-        assert!(compared.get() < whole.get() * 3 / 4, "{} of {}", compared.get(), whole.get());
+        assert!(
+            compared.get() < whole.get() * 3 / 4,
+            "{} of {}",
+            compared.get(),
+            whole.get()
+        );
     }
 }

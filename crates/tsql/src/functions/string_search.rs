@@ -54,7 +54,9 @@ fn find(text: &[char], wanted: &[char], start: usize) -> Result<Option<usize>> {
     let mut compared = 0;
     for at in start..=last {
         let pairs = text[at..].iter().zip(wanted);
-        let equal = pairs.take_while(|&(&left, &right)| equal_characters(left, right)).count();
+        let equal = pairs
+            .take_while(|&(&left, &right)| equal_characters(left, right))
+            .count();
         if equal == wanted.len() {
             return Ok(Some(at));
         }

@@ -81,7 +81,11 @@ impl Session {
         self.describe_end();
         if is_killed {
             // Who is killed while a request runs hears of it; the connection is closed either way.
-            let _ = tell(&self.state, sink, &Failure::new(crate::messages::session_killed(), 1, ""));
+            let _ = tell(
+                &self.state,
+                sink,
+                &Failure::new(crate::messages::session_killed(), 1, ""),
+            );
             return BatchOutcome::Disconnected;
         }
         result
@@ -89,7 +93,8 @@ impl Session {
 
     /// What a session ended from outside has open is rolled back at once: others may be waiting for its locks.
     fn roll_back_ended(&self) {
-        self.state.describe(|session| "KILLED/ROLLBACK".clone_into(&mut session.command));
+        self.state
+            .describe(|session| "KILLED/ROLLBACK".clone_into(&mut session.command));
         if let Err(error) = self.state.reset_transaction() {
             let source = format!("spid{}", self.state.id);
             self.state.instance.env.errorlog.write_error(&source, &error);

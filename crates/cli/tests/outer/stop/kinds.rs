@@ -77,7 +77,10 @@ fn flow() -> Vec<Kind> {
             "declare c cursor for select id from numbers
              declare @x int open c while 1 = 1 fetch first from c into @x",
         ),
-        plain("OPEN cursor", format!("declare c cursor for select a.id from {BILLION} where a.k + b.k + c.k < 0 open c")),
+        plain(
+            "OPEN cursor",
+            format!("declare c cursor for select a.id from {BILLION} where a.k + b.k + c.k < 0 open c"),
+        ),
         plain("PRINT in a loop", "while 1 = 1 print 'x'"),
     ]
 }
@@ -122,33 +125,88 @@ fn joins() -> Vec<Kind> {
 
 fn rows_kept() -> Vec<Kind> {
     vec![
-        plain("sort", format!("select top 1 a.id from {BILLION} order by a.id * b.id, c.id")),
+        plain(
+            "sort",
+            format!("select top 1 a.id from {BILLION} order by a.id * b.id, c.id"),
+        ),
         plain("TOP PERCENT", format!("select top 1 percent a.id from {BILLION}")),
-        plain("OFFSET", format!("select a.id from {BILLION} order by (select null) offset 999999999 rows")),
-        plain("GROUP BY", format!("select count(*) from (select a.id * 1000000 + b.id * 1000 + c.id as x, count(*) as n from {BILLION} group by a.id * 1000000 + b.id * 1000 + c.id) g")),
-        plain("aggregate of all rows", format!("select sum(a.id + b.id) from {BILLION}")),
-        plain("COUNT DISTINCT", format!("select count(distinct a.id * 1000000 + b.id * 1000 + c.id) from {BILLION}")),
-        plain("DISTINCT", format!("select count(*) from (select distinct a.id, b.id as i, c.id as j from {BILLION}) d")),
-        plain("UNION", format!("select count(*) from (select a.id, b.id as i, c.id as j from {BILLION} union select 1, 1, 1) d")),
-        plain("EXCEPT", format!("select count(*) from (select a.k from {BILLION} except select k from numbers) d")),
-        plain("INTERSECT", format!("select count(*) from (select a.k - 100 as k from {BILLION} intersect select k from numbers) d")),
-        plain("recursive query", "with r as (select 1 as n union all select n + 1 from r) select count(*) from r option (maxrecursion 0)"),
-        plain("recursive query of many rows", "with r as (select 0 as n union all select case when n < 3 then n + 1 else n end from r cross join (values (1), (1), (1)) v (x)) select count(*) from r option (maxrecursion 0)"),
-        plain("ROW_NUMBER", format!("select count(*) from (select row_number() over (order by a.id * b.id, c.id) as n from {BILLION}) d where n < 0")),
-        plain("window frames", "select count(*) from (select sum(id) over (order by id rows between 30000 preceding and current row) as s from big) d where s < 0"),
+        plain(
+            "OFFSET",
+            format!("select a.id from {BILLION} order by (select null) offset 999999999 rows"),
+        ),
+        plain(
+            "GROUP BY",
+            format!(
+                "select count(*) from (select a.id * 1000000 + b.id * 1000 + c.id as x, count(*) as n from {BILLION} group by a.id * 1000000 + b.id * 1000 + c.id) g"
+            ),
+        ),
+        plain(
+            "aggregate of all rows",
+            format!("select sum(a.id + b.id) from {BILLION}"),
+        ),
+        plain(
+            "COUNT DISTINCT",
+            format!("select count(distinct a.id * 1000000 + b.id * 1000 + c.id) from {BILLION}"),
+        ),
+        plain(
+            "DISTINCT",
+            format!("select count(*) from (select distinct a.id, b.id as i, c.id as j from {BILLION}) d"),
+        ),
+        plain(
+            "UNION",
+            format!("select count(*) from (select a.id, b.id as i, c.id as j from {BILLION} union select 1, 1, 1) d"),
+        ),
+        plain(
+            "EXCEPT",
+            format!("select count(*) from (select a.k from {BILLION} except select k from numbers) d"),
+        ),
+        plain(
+            "INTERSECT",
+            format!("select count(*) from (select a.k - 100 as k from {BILLION} intersect select k from numbers) d"),
+        ),
+        plain(
+            "recursive query",
+            "with r as (select 1 as n union all select n + 1 from r) select count(*) from r option (maxrecursion 0)",
+        ),
+        plain(
+            "recursive query of many rows",
+            "with r as (select 0 as n union all select case when n < 3 then n + 1 else n end from r cross join (values (1), (1), (1)) v (x)) select count(*) from r option (maxrecursion 0)",
+        ),
+        plain(
+            "ROW_NUMBER",
+            format!(
+                "select count(*) from (select row_number() over (order by a.id * b.id, c.id) as n from {BILLION}) d where n < 0"
+            ),
+        ),
+        plain(
+            "window frames",
+            "select count(*) from (select sum(id) over (order by id rows between 30000 preceding and current row) as s from big) d where s < 0",
+        ),
     ]
 }
 
 fn strings() -> Vec<Kind> {
     let with = |text: &str| format!("declare @s varchar(max) = replicate(cast('a' as varchar(max)), 20000000) {text}");
     vec![
-        plain("PATINDEX", with("select patindex('%' + replicate('a', 3900) + 'b%', @s)")),
+        plain(
+            "PATINDEX",
+            with("select patindex('%' + replicate('a', 3900) + 'b%', @s)"),
+        ),
         plain("LIKE", with("if @s like '%' + replicate('a', 3900) + 'b%' print 'x'")),
         plain("CHARINDEX", with("select charindex(replicate('a', 3900) + 'b', @s)")),
         plain("REPLACE", with("set @s = replace(@s, replicate('a', 3900) + 'b', '')")),
-        plain("TRANSLATE", with("set @s = translate(@s, replicate('b', 4000), replicate('c', 4000))")),
-        plain("strings in a loop", "declare @s varchar(max) = replicate(cast('a' as varchar(max)), 2000000) while 1 = 1 set @s = reverse(upper(@s))"),
-        plain("strings for each row", format!("select count(*) from {BILLION} where replace(replicate(char(65 + a.k), 2000), 'b', 'cc') = 'x'")),
+        plain(
+            "TRANSLATE",
+            with("set @s = translate(@s, replicate('b', 4000), replicate('c', 4000))"),
+        ),
+        plain(
+            "strings in a loop",
+            "declare @s varchar(max) = replicate(cast('a' as varchar(max)), 2000000) while 1 = 1 set @s = reverse(upper(@s))",
+        ),
+        plain(
+            "strings for each row",
+            format!("select count(*) from {BILLION} where replace(replicate(char(65 + a.k), 2000), 'b', 'cc') = 'x'"),
+        ),
     ]
 }
 
@@ -157,27 +215,60 @@ fn answers() -> Vec<Kind> {
         plain("rows that are read", format!("select a.id, b.id, c.id from {BILLION}")),
         Kind {
             circumstance: Circumstance::Deaf,
-            ..plain("rows that nobody reads", format!("select a.id, b.id, c.id from {BILLION}"))
+            ..plain(
+                "rows that nobody reads",
+                format!("select a.id, b.id, c.id from {BILLION}"),
+            )
         },
         Kind {
             circumstance: Circumstance::Deaf,
-            ..plain("messages that nobody reads", "while 1 = 1 raiserror('x', 0, 1) with nowait")
+            ..plain(
+                "messages that nobody reads",
+                "while 1 = 1 raiserror('x', 0, 1) with nowait",
+            )
         },
     ]
 }
 
 fn changes() -> Vec<Kind> {
     vec![
-        plain("INSERT of a query", format!("insert growing select a.id from {BILLION}")),
-        plain("INSERT in a loop", "set implicit_transactions on while 1 = 1 insert target values (0, 0)"),
-        plain("INSERT of what EXEC returns", "insert target exec ('while 1 = 1 select 0, 0')"),
-        plain("INSERT into a table variable", format!("declare @t table (id int primary key) insert @t select x from {MILLION} m")),
+        plain(
+            "INSERT of a query",
+            format!("insert growing select a.id from {BILLION}"),
+        ),
+        plain(
+            "INSERT in a loop",
+            "set implicit_transactions on while 1 = 1 insert target values (0, 0)",
+        ),
+        plain(
+            "INSERT of what EXEC returns",
+            "insert target exec ('while 1 = 1 select 0, 0')",
+        ),
+        plain(
+            "INSERT into a table variable",
+            format!("declare @t table (id int primary key) insert @t select x from {MILLION} m"),
+        ),
         plain("SELECT INTO", format!("select a.id, b.k into made from {BILLION}")),
-        plain("SELECT INTO a temporary table", format!("select a.id, b.k into #made from {BILLION}")),
-        plain("UPDATE of a join", format!("update target set v = 1 where id in (select a.id from {BILLION} where b.id + c.id < 0)")),
-        plain("UPDATE again and again", "begin tran while 1 = 1 update target set v = v + 1"),
-        plain("DELETE", "delete target where exists (select 1 from numbers a cross join numbers b cross join numbers c where a.id + b.id + c.id + target.id < 0)"),
-        plain("DELETE of a join", format!("delete target from target join {MILLION} m on m.y = target.v and m.x < 0")),
+        plain(
+            "SELECT INTO a temporary table",
+            format!("select a.id, b.k into #made from {BILLION}"),
+        ),
+        plain(
+            "UPDATE of a join",
+            format!("update target set v = 1 where id in (select a.id from {BILLION} where b.id + c.id < 0)"),
+        ),
+        plain(
+            "UPDATE again and again",
+            "begin tran while 1 = 1 update target set v = v + 1",
+        ),
+        plain(
+            "DELETE",
+            "delete target where exists (select 1 from numbers a cross join numbers b cross join numbers c where a.id + b.id + c.id + target.id < 0)",
+        ),
+        plain(
+            "DELETE of a join",
+            format!("delete target from target join {MILLION} m on m.y = target.v and m.x < 0"),
+        ),
         plain(
             "index and drop, again and again",
             "begin tran while 1 = 1 begin create index i on big (k, f) drop index i on big end",
@@ -186,7 +277,10 @@ fn changes() -> Vec<Kind> {
             "ALTER TABLE, again and again",
             "begin tran while 1 = 1 begin alter table big add constraint c check (k >= 0) alter table big drop constraint c end",
         ),
-        plain("TRUNCATE, again and again", "begin tran while 1 = 1 begin insert victim select id, f from big truncate table victim end"),
+        plain(
+            "TRUNCATE, again and again",
+            "begin tran while 1 = 1 begin insert victim select id, f from big truncate table victim end",
+        ),
     ]
 }
 
@@ -194,22 +288,56 @@ fn administration() -> Vec<Kind> {
     let again = |statement: &str| format!("while 1 = 1 begin {statement} end");
     vec![
         plain("CHECKDB, again and again", again("dbcc checkdb with no_infomsgs")),
-        plain("BACKUP, again and again", again("backup database stopped to disk = 'stopped.bak' with init")),
-        plain("RESTORE VERIFYONLY, again and again", again("restore verifyonly from disk = 'kept.bak'")),
-        plain("CHECKPOINT, again and again", again("update target set v = v checkpoint")),
+        plain(
+            "BACKUP, again and again",
+            again("backup database stopped to disk = 'stopped.bak' with init"),
+        ),
+        plain(
+            "RESTORE VERIFYONLY, again and again",
+            again("restore verifyonly from disk = 'kept.bak'"),
+        ),
+        plain(
+            "CHECKPOINT, again and again",
+            again("update target set v = v checkpoint"),
+        ),
         plain("sp_spaceused, again and again", again("exec sp_spaceused")),
-        plain("system views", "select count(*) from sys.columns a cross join sys.columns b cross join sys.columns c cross join numbers d where a.column_id + b.column_id + c.column_id + d.id < 0"),
+        plain(
+            "system views",
+            "select count(*) from sys.columns a cross join sys.columns b cross join sys.columns c cross join numbers d where a.column_id + b.column_id + c.column_id + d.id < 0",
+        ),
         plain("DBCC LOGINFO, again and again", again("dbcc loginfo with no_infomsgs")),
-        plain("sizes, again and again", again("dbcc shrinkfile (2, 1) with no_infomsgs alter database stopped modify file (name = stopped_log, size = 40MB)")),
-        plain("waiting for others to leave", "alter database crowded set single_user with rollback after 600 seconds"),
-        plain("a long batch", format!("declare @x int {}", "set @x = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 ".repeat(400_000))),
+        plain(
+            "sizes, again and again",
+            again(
+                "dbcc shrinkfile (2, 1) with no_infomsgs alter database stopped modify file (name = stopped_log, size = 40MB)",
+            ),
+        ),
+        plain(
+            "waiting for others to leave",
+            "alter database crowded set single_user with rollback after 600 seconds",
+        ),
+        plain(
+            "a long batch",
+            format!(
+                "declare @x int {}",
+                "set @x = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 ".repeat(400_000)
+            ),
+        ),
     ]
 }
 
 /// All of them.
 pub fn kinds() -> Vec<Kind> {
-    [flow(), joins(), rows_kept(), strings(), answers(), changes(), administration()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        flow(),
+        joins(),
+        rows_kept(),
+        strings(),
+        answers(),
+        changes(),
+        administration(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

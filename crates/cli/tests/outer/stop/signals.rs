@@ -19,7 +19,10 @@ fn prepared(name: &str) -> (Served, String) {
     let served = Served::new(name);
     let mut connection = served.connect();
     run(&mut connection, "create database large");
-    run(&mut connection, "alter database large set recovery simple use large create table n (id int not null)");
+    run(
+        &mut connection,
+        "alter database large set recovery simple use large create table n (id int not null)",
+    );
     run(
         &mut connection,
         "declare @i int = 0 begin tran while @i < 1000 begin insert n values (@i) set @i = @i + 1 end commit",
@@ -65,7 +68,10 @@ fn leave_running(served: &Served, batch: &str) -> std::thread::JoinHandle<()> {
     let query = format!("select count(*) from sys.dm_exec_requests where session_id = {session}");
     let begin = Instant::now();
     while value(&mut observer, &query) == "0" {
-        assert!(begin.elapsed() < BEGUN_MAX && !runner.is_finished(), "{batch}: it does not run");
+        assert!(
+            begin.elapsed() < BEGUN_MAX && !runner.is_finished(),
+            "{batch}: it does not run"
+        );
     }
     runner
 }
@@ -87,12 +93,18 @@ fn a_signal_ends_the_server_during_a_hash_join() {
 
 #[test]
 fn a_signal_ends_the_server_during_create_index() {
-    ends_while("create index", "while 1 = 1 begin create index i on m (v, f) drop index i on m end");
+    ends_while(
+        "create index",
+        "while 1 = 1 begin create index i on m (v, f) drop index i on m end",
+    );
 }
 
 #[test]
 fn a_signal_ends_the_server_during_a_backup() {
-    ends_while("backup", "while 1 = 1 backup database large to disk = 'large.bak' with init");
+    ends_while(
+        "backup",
+        "while 1 = 1 backup database large to disk = 'large.bak' with init",
+    );
 }
 
 #[test]
@@ -100,7 +112,9 @@ fn a_signal_ends_the_server_with_a_client_that_does_not_read() {
     let (served, sum) = prepared("stop-deaf");
     let mut connection = served.connect();
     let session = value(&mut connection, "select @@spid");
-    connection.start("select a.id, b.id, c.id from large.dbo.n a cross join large.dbo.n b cross join large.dbo.n c").unwrap();
+    connection
+        .start("select a.id, b.id, c.id from large.dbo.n a cross join large.dbo.n b cross join large.dbo.n c")
+        .unwrap();
     let mut observer = served.connect();
     let query = format!("select count(*) from sys.dm_exec_requests where session_id = {session}");
     while value(&mut observer, &query) == "0" {}
@@ -116,24 +130,38 @@ fn a_signal_leaves_an_open_transaction_to_recovery() {
     let mut connection = served.connect();
     run(&mut connection, "use large begin tran update m set v = v + 1");
     let served = end_and_recover(served, "open transaction", &sum);
-    assert!(served.error_log().contains("1 transactions rolled back in database 'large'"));
+    assert!(
+        served
+            .error_log()
+            .contains("1 transactions rolled back in database 'large'")
+    );
 }
 
 #[test]
 fn a_signal_leaves_a_rollback_under_way_to_recovery() {
     let (served, sum) = prepared("stop-rollback");
     let mut connection = served.connect();
-    run(&mut connection, "use large begin tran update m set v = v + 1 update m set v = v + 1");
+    run(
+        &mut connection,
+        "use large begin tran update m set v = v + 1 update m set v = v + 1",
+    );
     let mut observer = served.connect();
     let runner = std::thread::spawn(move || drop(ask(&mut connection, "rollback")));
     let rolling_back = "select count(*) from sys.dm_exec_requests where percent_complete > 0";
     let begin = Instant::now();
     while value(&mut observer, rolling_back) == "0" {
-        assert!(begin.elapsed() < BEGUN_MAX && !runner.is_finished(), "no rollback is seen");
+        assert!(
+            begin.elapsed() < BEGUN_MAX && !runner.is_finished(),
+            "no rollback is seen"
+        );
     }
     let served = end_and_recover(served, "rollback under way", &sum);
     runner.join().unwrap();
-    assert!(served.error_log().contains("1 transactions rolled back in database 'large'"));
+    assert!(
+        served
+            .error_log()
+            .contains("1 transactions rolled back in database 'large'")
+    );
 }
 
 /// Undo in the background of the start before is cut off as well.
@@ -141,7 +169,10 @@ fn a_signal_leaves_a_rollback_under_way_to_recovery() {
 fn a_signal_ends_the_server_while_it_recovers() {
     let (mut served, sum) = prepared("stop-undo");
     let mut connection = served.connect();
-    run(&mut connection, "use large begin tran update m set v = v + 1 checkpoint");
+    run(
+        &mut connection,
+        "use large begin tran update m set v = v + 1 checkpoint",
+    );
     served.kill();
     served.start();
     end_and_recover(served, "undo in the background", &sum);
@@ -150,7 +181,10 @@ fn a_signal_ends_the_server_while_it_recovers() {
 #[test]
 fn a_signal_ends_the_server_under_commits_and_loses_none() {
     let (mut served, sum) = prepared("stop-commits");
-    run(&mut served.connect(), "use large create table ledger (id int not null primary key, f char(400) not null)");
+    run(
+        &mut served.connect(),
+        "use large create table ledger (id int not null primary key, f char(400) not null)",
+    );
     let acknowledged: Vec<AtomicU64> = (0..4).map(|_| AtomicU64::new(0)).collect();
     std::thread::scope(|threads| {
         for (client, acknowledged) in acknowledged.iter().enumerate() {
@@ -166,7 +200,10 @@ fn a_signal_ends_the_server_under_commits_and_loses_none() {
                 }
             });
         }
-        while acknowledged.iter().any(|acknowledged| acknowledged.load(Ordering::SeqCst) < 20) {
+        while acknowledged
+            .iter()
+            .any(|acknowledged| acknowledged.load(Ordering::SeqCst) < 20)
+        {
             std::thread::yield_now();
         }
         served.terminate();
@@ -181,7 +218,10 @@ fn a_signal_ends_the_server_under_commits_and_loses_none() {
         let (first, last) = (client as u64 * 1_000_000 + 1, client as u64 * 1_000_000 + 999_999);
         let query = format!("select count(*) from large.dbo.ledger where id between {first} and {last}");
         let found: u64 = value(&mut connection, &query).parse().unwrap();
-        assert!(found == acknowledged || found == acknowledged + 1, "{found} of {acknowledged}");
+        assert!(
+            found == acknowledged || found == acknowledged + 1,
+            "{found} of {acknowledged}"
+        );
     }
     assert_eq!(self::sum(&mut connection), sum);
     assert_sound(&mut connection, "large");
@@ -195,7 +235,10 @@ fn a_signal_cuts_a_shutdown_short() {
     // The connection may break before or after the answer.
     let _ = served.connect().run("shutdown", &mut |_| {});
     std::thread::sleep(Duration::from_millis(700));
-    assert!(served.is_up() && !runner.is_finished(), "SHUTDOWN does not wait for what runs");
+    assert!(
+        served.is_up() && !runner.is_finished(),
+        "SHUTDOWN does not wait for what runs"
+    );
     end_and_recover(served, "SHUTDOWN and a signal", &sum);
     runner.join().unwrap();
 }

@@ -76,7 +76,11 @@ impl Runner<'_> {
         if !self.asked.wait() {
             return End::Answered(answer);
         }
-        assert!(!answer.lost, "{}: the connection did not survive the ATTENTION", kind.name);
+        assert!(
+            !answer.lost,
+            "{}: the connection did not survive the ATTENTION",
+            kind.name
+        );
         self.connection.acknowledgement().unwrap();
         // The next request of the connection is not stopped.
         assert_eq!(value(&mut self.connection, "select 42"), "42", "{}", kind.name);
@@ -157,7 +161,10 @@ fn stop(served: &Served, observer: &mut Connection, kind: &Kind, way: Way) -> Du
         let runner = threads.spawn(|| runner.run(kind));
         wait_until(&what, BEGUN_MAX, || is_running(observer, &session));
         std::thread::sleep(RUNNING);
-        assert!(is_running(observer, &session), "{what}: it had ended before it was stopped");
+        assert!(
+            is_running(observer, &session),
+            "{what}: it had ended before it was stopped"
+        );
         let begin = Instant::now();
         act(observer, way, &attention, &session);
         asked.set(way == Way::Attention);
@@ -190,7 +197,10 @@ fn act(observer: &mut Connection, way: Way, attention: &Attention, session: &str
 fn set_up(served: &Served) -> Connection {
     let mut observer = served.connect();
     run(&mut observer, "create database crowded");
-    run(&mut observer, "create database stopped alter database stopped set recovery simple");
+    run(
+        &mut observer,
+        "create database stopped alter database stopped set recovery simple",
+    );
     run(&mut observer, "use stopped");
     for batch in SET_UP {
         run(&mut observer, batch);
@@ -218,12 +228,21 @@ fn a_killed_session_rolls_back_and_tells_how_far_it_is() {
     let session = session_of(&mut connection);
     run(&mut observer, "create table n (id int not null) insert n values (1)");
     run(&mut observer, "create table t (id int not null, v int not null)");
-    run(&mut observer, "declare @i int = 0 while @i < 17 begin insert n select id from n set @i = @i + 1 end");
+    run(
+        &mut observer,
+        "declare @i int = 0 while @i < 17 begin insert n select id from n set @i = @i + 1 end",
+    );
     run(&mut observer, "insert t select id, id from n");
-    run(&mut connection, "begin tran update t set v = v + 1 update t set v = v + 1 update t set v = v + 1");
+    run(
+        &mut connection,
+        "begin tran update t set v = v + 1 update t set v = v + 1 update t set v = v + 1",
+    );
     assert_eq!(kill(&mut observer, &format!("kill {session} with statusonly")), [6120]);
-    assert_eq!(kill(&mut observer, &format!("begin tran kill {session} rollback")), [6115]);
-    assert_eq!(kill(&mut observer, &format!("kill {session}")), []);
+    assert_eq!(
+        kill(&mut observer, &format!("begin tran kill {session} rollback")),
+        [6115]
+    );
+    assert_eq!(kill(&mut observer, &format!("kill {session}")), Vec::<i32>::new());
     let mut seen = Vec::new();
     wait_until("rollback", BEGUN_MAX, || {
         seen.extend(kill(&mut observer, &format!("kill {session} with statusonly")));
@@ -246,7 +265,10 @@ fn every_statement_is_stopped_by_attention_by_kill_and_by_the_clients_end() {
     let mut latencies: BTreeMap<Way, Vec<(Duration, &str)>> = BTreeMap::new();
     let kinds = kinds();
     let mut failed = Vec::new();
-    for kind in kinds.iter().filter(|kind| only.as_ref().is_none_or(|only| kind.name.contains(only.as_str()))) {
+    for kind in kinds
+        .iter()
+        .filter(|kind| only.as_ref().is_none_or(|only| kind.name.contains(only.as_str())))
+    {
         let mut line = format!("{:<40}", kind.name);
         for way in WAYS {
             // One that cannot be stopped does not keep the others from being tried.
@@ -269,7 +291,10 @@ fn every_statement_is_stopped_by_attention_by_kill_and_by_the_clients_end() {
     for (way, mut latencies) in latencies {
         latencies.sort_unstable();
         let (median, worst) = (latencies[latencies.len() / 2].0, latencies.last().unwrap());
-        println!("{way:?}: {} statements, median {median:?}, worst {worst:?}", latencies.len());
+        println!(
+            "{way:?}: {} statements, median {median:?}, worst {worst:?}",
+            latencies.len()
+        );
     }
     run(&mut holder, "rollback");
     assert_eq!(state_of(&mut observer), before);

@@ -1,7 +1,7 @@
 //! BACKUP DATABASE and BACKUP LOG.
 
-use engine::cancel;
 use engine::backup::{BackupEvent, BackupKind, BackupRequest, LogTail};
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::seams::{WorkKind, WorkUnderWay};
 
@@ -61,11 +61,7 @@ pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement
 }
 
 /// Sends what a backup or restore says, and how far it is to those who watch it.
-pub(super) fn report(
-    host: &mut dyn Host,
-    work: &WorkUnderWay,
-    event: BackupEvent,
-) -> Result<()> {
+pub(super) fn report(host: &mut dyn Host, work: &WorkUnderWay, event: BackupEvent) -> Result<()> {
     match event {
         BackupEvent::Message(message) => host.message(&message),
         BackupEvent::Progress {
