@@ -16,6 +16,7 @@ mod run;
 mod sample;
 mod serve;
 mod sql;
+mod stopping;
 mod target;
 
 use arguments::{Arguments, Command};

@@ -4,32 +4,17 @@ use crate::arguments::ServeOptions;
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Opened};
 use crate::memory;
+use crate::stopping::Stopper;
 use server::credentials::CredentialError;
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::iterator::Signals;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
 
 /// Build number clients see behind the version, as of a release without updates.
 const BUILD: u16 = 1000;
-/// Running requests may finish for so long once the server is to stop.
-const STOP_GRACE: Duration = Duration::from_secs(5);
-/// SHUTDOWN's own session still gets its answer before its connection is closed.
-const ANSWER_GRACE: Duration = Duration::from_millis(200);
-
-/// Why the server is to stop.
-enum Stop {
-    /// A signal, or standard input was closed.
-    Asked,
-    /// SHUTDOWN; true with NOWAIT.
-    Shutdown(bool),
-}
 
 /// Runs the subcommand.
 ///
@@ -39,8 +24,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     memory::spare_addresses();
     refuse_to_be_overheard(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port))?;
-    let (stop_sender, stop) = mpsc::channel();
-    watch_signals(&stop_sender)?;
+    let stopper = Stopper::new()?;
     let env = instance::environment();
     if options.verbose {
         env.errorlog.add_sink(Box::new(|line| {
@@ -57,17 +41,17 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     };
     let opened = instance::open(choices, env)?;
     let instance = Arc::clone(&opened.instance);
-    let begun = begin(options, listener, &opened, &stop_sender);
+    stopper.set_instance(&instance);
+    let begun = begin(options, listener, &opened, &stopper);
     let mut server = begun.inspect_err(|_| {
         // The reason is told already, and what this could fail of is undone by the next start.
         let _ = instance.shutdown(false);
     })?;
     opened.folder.keep();
     if options.until_stdin_closes {
-        watch_stdin(stop_sender);
+        stopper.watch_input();
     }
-    let nowait = wait(&stop);
-    server.stop(if nowait { ANSWER_GRACE } else { STOP_GRACE });
+    let nowait = stopper.stop(&mut server, &instance);
     let stopped = instance.shutdown(nowait);
     if instance.must_stop() {
         let text = "the log of a system database has failed; the error log says why, the next start recovers";
@@ -81,7 +65,7 @@ fn begin(
     options: &ServeOptions,
     listener: TcpListener,
     opened: &Opened,
-    stop: &Sender<Stop>,
+    stopper: &Stopper,
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
@@ -91,12 +75,10 @@ fn begin(
         show_password(made_up)?;
     }
     let record = password.store(disk, instance.folder()).map_err(failed)?;
-    let sender = stop.clone();
-    // Nobody receives once another reason has stopped the server.
-    let on_shutdown = Arc::new(move |nowait| drop(sender.send(Stop::Shutdown(nowait))));
-    let sender = stop.clone();
-    instance.on_fatal(move || drop(sender.send(Stop::Shutdown(true))));
-    let backend = Arc::new(SqlBackend::new(Arc::clone(instance), BUILD, record, on_shutdown));
+    let on_fatal = stopper.shutdown_hook();
+    instance.on_fatal(move || on_fatal(true));
+    let backend = SqlBackend::new(Arc::clone(instance), BUILD, record, stopper.shutdown_hook());
+    let backend = Arc::new(backend);
     let address = listener.local_addr()?;
     let server = Server::start_on(listener, ServerOptions::new(address), backend)?;
     opened
@@ -156,14 +138,6 @@ fn cannot_tell(what: &str, error: &io::Error) -> Failure {
     Failure::Failed(format!("standard output does not take {what}: {error}"))
 }
 
-/// Waits for a reason to stop; true when nothing more may be written.
-fn wait(stop: &Receiver<Stop>) -> bool {
-    match stop.recv() {
-        Ok(Stop::Shutdown(nowait)) => nowait,
-        Ok(Stop::Asked) | Err(_) => false,
-    }
-}
-
 /// The one line that programs wait for, and people copy from.
 fn announce(address: SocketAddr, manner: &str) -> io::Result<()> {
     let (host, port) = (address.ip(), address.port());
@@ -183,30 +157,4 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::Failed(format!("cannot listen on {address}: {error}{remedy}"))
-}
-
-/// The first signal stops the server, the second one ends the process as it stands.
-fn watch_signals(stop: &Sender<Stop>) -> io::Result<()> {
-    const INTERRUPTED: i32 = 130;
-    // A file that may not grow further (ulimit -f) is an error of the write, not the end of the process.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let stop = stop.clone();
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for (index, _) in signals.forever().enumerate() {
-            if index > 0 || stop.send(Stop::Asked).is_err() {
-                std::process::exit(INTERRUPTED);
-            }
-        }
-    })?;
-    Ok(())
-}
-
-fn watch_stdin(stop: Sender<Stop>) {
-    std::thread::spawn(move || {
-        let mut ignored = [0; 256];
-        while matches!(io::stdin().read(&mut ignored), Ok(read) if read > 0) {}
-        // Nobody receives once another reason has stopped the server.
-        let _ = stop.send(Stop::Asked);
-    });
 }

@@ -25,6 +25,8 @@ pub enum DiskErrorKind {
     PowerCut,
     /// Another process, or another part of this one, holds the lock.
     InUse,
+    /// Whoever wanted it no longer does; said by users of a disk, never by one.
+    Cancelled,
 }
 
 impl DiskErrorKind {
@@ -38,6 +40,7 @@ impl DiskErrorKind {
             DiskErrorKind::UnexpectedEnd => "the file ends before the bytes asked for",
             DiskErrorKind::PowerCut => "the power was cut",
             DiskErrorKind::InUse => "it is locked by another user",
+            DiskErrorKind::Cancelled => "the request was cancelled",
         }
     }
 }

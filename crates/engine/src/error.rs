@@ -269,6 +269,16 @@ impl Error {
         Error::new(3624, 20, 1, text)
     }
 
+    /// 6005: what is not done by now is not done any more.
+    pub fn shutdown_in_progress() -> Error {
+        Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
+    }
+
+    /// Whether this is [`Error::shutdown_in_progress`].
+    pub fn is_shutdown_in_progress(&self) -> bool {
+        self.number == 6005
+    }
+
     /// 3617: the client cancelled the batch, or the server is shutting down.
     pub fn cancelled() -> Error {
         Error::new(3617, 11, 0, "Operation cancelled by user.")
@@ -389,6 +399,15 @@ impl Error {
              set a smaller FILEGROWTH for this file."
         );
         Error::new(5145, 10, 1, text)
+    }
+
+    /// 5144: a file did not grow because the request that needed it was stopped.
+    pub fn cancelled_growth(file: &str, database: &str, elapsed_ms: u64) -> Error {
+        let text = format!(
+            "Autogrow of file '{file}' in database '{database}' was cancelled by user or timed out after {elapsed_ms} \
+             milliseconds. Use ALTER DATABASE to set a smaller FILEGROWTH value for this file or to explicitly set a new file size."
+        );
+        Error::new(5144, 10, 2, text)
     }
 
     /// 5149: a file could not be grown.
@@ -583,6 +602,11 @@ impl Error {
                 "32(The process cannot access the file because it is being used by another process.)".to_string()
             }
             DiskErrorKind::UnexpectedEnd => "38(Reached the end of the file.)".to_string(),
+            // ERROR_OPERATION_ABORTED
+            DiskErrorKind::Cancelled => {
+                "995(The I/O operation has been aborted because of either a thread exit or an application request.)"
+                    .to_string()
+            }
             DiskErrorKind::Io | DiskErrorKind::PowerCut => format!("1117({error})"),
         }
     }

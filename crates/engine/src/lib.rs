@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod backup;
 pub mod buffer;
+pub mod cancel;
 pub mod catalog;
 pub mod database;
 pub mod error;

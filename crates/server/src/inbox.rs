@@ -54,6 +54,11 @@ impl Signals {
         self.cancel.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// The session is over: nobody waits for what is still sent.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
+    }
+
     /// Readies the flag for the next request and gives the number of ATTENTIONs received so far.
     pub(crate) fn begin_request(&self) -> u64 {
         self.set_cancel(false);
@@ -163,8 +168,16 @@ impl Inbox {
         let Some(mut reading) = self.reading.try_lock() else {
             return;
         };
-        if !reading.ended && reading.ready.len() < MESSAGES_AHEAD_MAX && is_readable(&self.stream) {
-            reading.read(&self.stream, &self.signals);
+        if reading.ended {
+            return;
+        }
+        let has_room = reading.ready.len() < MESSAGES_AHEAD_MAX;
+        match state_of(&self.stream) {
+            StreamState::Readable if has_room => reading.read(&self.stream, &self.signals),
+            // What the client sent before it left is not worth waiting for.
+            StreamState::Ended if !has_room => reading.end(&self.signals),
+            StreamState::Ended => reading.read(&self.stream, &self.signals),
+            StreamState::Readable | StreamState::Quiet => {}
         }
     }
 }
@@ -209,9 +222,25 @@ impl Reading {
     }
 }
 
-/// Whether a read would not wait: there are bytes, or the stream has ended.
-fn is_readable(stream: &TcpStream) -> bool {
-    let mut sockets = [PollFd::new(stream, PollFlags::IN)];
+/// What a look at a stream shows.
+enum StreamState {
+    /// Nothing to read.
+    Quiet,
+    /// There are bytes.
+    Readable,
+    /// The other side has closed it or is gone; there may be bytes from before.
+    Ended,
+}
+
+fn state_of(stream: &TcpStream) -> StreamState {
+    let mut sockets = [PollFd::new(stream, PollFlags::IN | PollFlags::RDHUP)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut sockets, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    if !poll(&mut sockets, Some(&at_once)).is_ok_and(|ready| ready > 0) {
+        return StreamState::Quiet;
+    }
+    let ended = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    match sockets[0].revents().intersects(ended) {
+        true => StreamState::Ended,
+        false => StreamState::Readable,
+    }
 }

@@ -143,7 +143,8 @@ impl<B: Backend> Session<'_, B> {
         let attention = received > self.acknowledged;
         self.acknowledged = received;
         let goes_on = results.finish(attention) && (!attention || self.acknowledge());
-        goes_on && !self.inner.has_ended()
+        // A write waits until the client has taken what an ATTENTION held back.
+        goes_on && self.stream.write(&[]).is_ok() && !self.inner.has_ended()
     }
 
     fn reset(&mut self, keep_transaction: bool) -> bool {

@@ -132,6 +132,8 @@ messages! {
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.
     constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// 596: KILL, while a request runs.
+    session_killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
     /// 628: SAVE TRANSACTION outside of a transaction.
     save_without_transaction() = 628, 16, 0, "Cannot issue SAVE TRANSACTION when there is no active transaction.";
     /// 650: READPAST where rows may not be passed by.

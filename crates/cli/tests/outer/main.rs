@@ -11,4 +11,5 @@ mod logins;
 mod memory;
 mod network;
 mod start;
+mod stop;
 mod support;

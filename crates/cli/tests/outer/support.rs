@@ -94,6 +94,27 @@ impl Served {
         }
     }
 
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let id = self.server.as_ref().unwrap().id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits until the server has ended by itself; how long that took.
+    pub fn wait_for_end(&mut self) -> Duration {
+        let begin = Instant::now();
+        let mut server = self.server.take().unwrap();
+        while !server.has_ended() {
+            assert!(begin.elapsed() < END_WAIT_MAX, "the server does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        begin.elapsed()
+    }
+
     pub fn is_up(&mut self) -> bool {
         !self.server.as_mut().unwrap().has_ended()
     }

@@ -6,6 +6,7 @@
 //! ```
 
 use super::files::DatabaseIdentity;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::page::{
     HEADER_BYTES, ObjectId, PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, apply, checksum_holds,
@@ -229,6 +230,13 @@ impl DataFile {
         let zeros = AlignedBuffer::with_len(ZERO_BYTES);
         let mut at = from;
         while at < to {
+            if cancel::is_asked_to_stop() {
+                return Err(disk::DiskError::new(
+                    disk::DiskErrorKind::Cancelled,
+                    "extend",
+                    &self.path,
+                ));
+            }
             let count = (to - at).min(ZERO_BYTES as u64);
             self.handle.write_at(at, &zeros[..count as usize])?;
             at += count;

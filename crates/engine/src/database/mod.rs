@@ -25,6 +25,7 @@ pub use restore::{RestoreSource, Restored, check_follows};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
+use crate::cancel;
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
@@ -163,8 +164,16 @@ impl Database {
     }
 
     /// Writes a checkpoint, makes the boot record point to it, and reuses what log it can.
+    ///
+    /// Errors: 3617 when the request is to stop, 6005 when the instance has no more time for it, 9002 when the log is full, and
+    /// whatever keeps pages from being written.
     pub fn checkpoint(&self) -> Result<()> {
-        let _one_at_a_time = self.checkpointing.lock();
+        let _one_at_a_time = loop {
+            match self.checkpointing.try_lock_for(cancel::LOOK_EVERY) {
+                Some(turn) => break turn,
+                None => cancel::look()?,
+            }
+        };
         self.checkpoint_locked(false, Purpose::Routine)
     }
 

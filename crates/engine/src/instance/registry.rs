@@ -1,5 +1,6 @@
 //! The list of databases and what state each is in.
 
+use crate::cancel;
 use crate::catalog::DatabaseEntry;
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -83,9 +84,12 @@ impl DatabaseSlot {
     }
 
     /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
-    pub fn wait_for_recovery(&self) {
-        if let DatabaseState::Online(database) = self.state() {
-            database.wait_for_recovery();
+    ///
+    /// Errors: 3617 when the request is to stop before that.
+    pub fn wait_for_recovery(&self) -> Result<()> {
+        match self.state() {
+            DatabaseState::Online(database) => database.wait_for_recovery(),
+            _ => Ok(()),
         }
     }
 
@@ -145,8 +149,15 @@ impl Registry {
     }
 
     /// Held while a database is being made, so that no two take one name or id.
-    pub(super) fn creating(&self) -> MutexGuard<'_, ()> {
-        self.creation.lock()
+    ///
+    /// Errors: 3617 when the request is to stop before it is its turn.
+    pub(super) fn creating(&self) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(turn) = self.creation.try_lock_for(cancel::LOOK_EVERY) {
+                return Ok(turn);
+            }
+            cancel::look()?;
+        }
     }
 
     /// Held while master's list of databases changes.

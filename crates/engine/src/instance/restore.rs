@@ -312,7 +312,7 @@ impl Instance {
             }
         }
         self.let_go_of_broken(slot, work.session.id)?;
-        slot.wait_for_recovery();
+        slot.wait_for_recovery()?;
         if !locks.try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }

@@ -120,6 +120,11 @@ impl Instance {
         true
     }
 
+    /// Whether a session was ended by another one and is still there.
+    pub fn has_ended(&self, id: u16) -> bool {
+        self.ended_flag(id).load(Ordering::Relaxed)
+    }
+
     /// `hook` is called when another session ends this one, so that its connection can be closed while it is idle.
     pub fn on_session_end(&self, id: u16, hook: Box<dyn Fn() + Send + Sync>) {
         if let Some(session) = self.sessions.lock().get_mut(&id) {

@@ -135,6 +135,7 @@ impl Instance {
             registry: Registry::default(),
             sessions: Mutex::new(BTreeMap::new()),
             stopping: AtomicBool::new(false),
+            shut_down: AtomicBool::new(false),
             worker: Mutex::new(None),
             finisher: Mutex::new(None),
             policy: RwLock::new(policy),

@@ -175,7 +175,7 @@ impl LogManager {
     /// 5123 when the file cannot be created, 5150 and 5174 for its size.
     pub fn add_file(&self, spec: &LogFileSpec) -> Result<()> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let (version, policy) = (state.version, state.policy);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
@@ -194,7 +194,7 @@ impl LogManager {
     /// 5020 for the first log file, 5042 while the file holds log still needed or space a rollback may need.
     pub fn remove_file(&self, file_id: u16) -> Result<()> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let file = state
             .table
             .files
@@ -256,7 +256,7 @@ impl LogManager {
     /// see [`ShrinkOutcome::refusal`].
     pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let plan = state
             .plan_shrink(file_id, target_bytes)
             .ok_or_else(|| Error::no_such_log_file(file_id))?;

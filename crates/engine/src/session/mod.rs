@@ -17,6 +17,7 @@ mod table;
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
+use crate::cancel;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -48,14 +49,19 @@ struct Part {
 }
 
 impl Part {
+    /// Errors: 9001 after a failure of the log, 6005 when the instance stops and leaves the rest to its next start.
     fn undo(&mut self) -> Result<()> {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
         database.storage.log.check_intact()?;
         let undone = database
             .transactions
-            .roll_back(&database.storage, &database.space, &mut self.chain);
-        undone.map(|_| ())
+            .roll_back(&database.storage, &database.space, &mut self.chain)?;
+        if undone.is_complete {
+            Ok(())
+        } else {
+            Err(Error::shutdown_in_progress())
+        }
     }
 }
 
@@ -75,6 +81,8 @@ pub struct Session {
     in_transaction: bool,
     isolation: Isolation,
     using: Option<u16>,
+    /// A rollback to a savepoint was left to the next start: the transaction must not commit.
+    is_left_to_recovery: bool,
 }
 
 impl Session {
@@ -87,6 +95,7 @@ impl Session {
             in_transaction: false,
             isolation: Isolation::ReadCommitted,
             using: None,
+            is_left_to_recovery: false,
         }
     }
 
@@ -159,14 +168,28 @@ impl Session {
     }
 
     /// Takes back everything since `mark`; locks stay.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
+        cancel::shield(|| self.take_back_to(mark))
+    }
+
+    fn take_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
             part.database.storage.log.check_intact()?;
             let place = mark.places.iter().find(|place| place.0 == part.database.id);
             let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
             if part.chain.last > target {
                 let database = &part.database;
-                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target, self.id)?;
+                let place = (target, self.id);
+                let undone =
+                    database
+                        .transactions
+                        .roll_back_to(&database.storage, &database.space, &mut part.chain, place)?;
+                if !undone.is_complete {
+                    self.is_left_to_recovery = true;
+                    return Err(Error::shutdown_in_progress());
+                }
                 let orphans = database.catalog.take_back(self.id, catalog_mark);
                 database.free_storage(&orphans)?;
             }
@@ -178,6 +201,13 @@ impl Session {
     ///
     /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
+        cancel::shield(|| self.end_parts())
+    }
+
+    fn end_parts(&mut self) -> Result<()> {
+        if self.is_left_to_recovery {
+            return Err(Error::shutdown_in_progress());
+        }
         // What cannot be committed in one of several databases is committed in none, as far as that is known beforehand.
         let intact = |part: &Part| part.database.storage.log.check_intact();
         let mut outcome = self.parts.iter().try_for_each(intact);
@@ -200,7 +230,13 @@ impl Session {
     }
 
     /// Takes back everything the transaction did.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back(&mut self) -> Result<()> {
+        cancel::shield(|| self.take_back_all())
+    }
+
+    fn take_back_all(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
             let undone = part.undo().map(|_| false);

@@ -12,6 +12,7 @@ use super::heap::Heap;
 use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
 use crate::buffer::DatabaseStorage;
+use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
 use crate::page::{PAGE_BYTES, PageId, PageKind, PageRef};
@@ -215,6 +216,7 @@ impl<'s> HeapScan<'s> {
             return self.copy_page(only, batch);
         }
         loop {
+            cancel::spend(STEPS_PER_PAGE)?;
             let space = self.heap.object_space();
             let Some((id, at)) = space.page_from(self.position, self.end) else {
                 return Ok(false);

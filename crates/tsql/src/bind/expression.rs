@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
@@ -18,6 +19,7 @@ impl<'a> Binder<'a> {
     /// Binds a scalar expression.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.line = expression.line;
+        cancel::spend(1)?;
         match &expression.kind {
             ExpressionKind::Literal(literal) => Ok(constant(literal)),
             ExpressionKind::Variable(name) => self.variable(name),

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
@@ -130,13 +129,5 @@ impl<'s> Context<'s> {
         let result = work();
         self.parameters.borrow_mut().pop();
         result
-    }
-
-    /// 3617 when the client wants the batch to end.
-    ///
-    /// # Errors
-    /// That one.
-    pub fn check_cancelled(&self) -> Result<()> {
-        self.session.check_cancelled()
     }
 }

@@ -285,7 +285,7 @@ fn test_like<S: Surroundings>(
         }
     };
     Ok(match (text.as_str(), pattern.as_str()) {
-        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)),
+        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)?),
         _ => None,
     })
 }

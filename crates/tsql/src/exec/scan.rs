@@ -4,6 +4,7 @@
 
 use std::ops::Bound;
 
+use engine::cancel;
 use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -269,12 +270,12 @@ struct Scan<'p> {
 impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while self.next >= self.rows.len() {
-            context.check_cancelled()?;
             if !within_timeout(self.node, context, || self.rows.next_batch())? {
                 return Ok(false);
             }
             self.next = 0;
         }
+        cancel::spend(1)?;
         let position = self.next;
         self.next += 1;
         decode(self.node, self.rows.row(position).unwrap_or_default(), row)?;
@@ -314,7 +315,6 @@ impl Operator for OneByOne<'_> {
         let table = &self.node.table.table;
         loop {
             while self.next >= self.rows.len() {
-                context.check_cancelled()?;
                 if !self.rows.next_batch()? {
                     return Ok(false);
                 }
@@ -335,6 +335,8 @@ impl Operator for OneByOne<'_> {
         }
     }
 }
+/// What fetching a row by its locator comes to.
+const STEPS_PER_FETCH: usize = 4;
 
 /// Rows found by a nonclustered index, fetched one by one.
 struct Lookup<'p> {
@@ -347,6 +349,7 @@ struct Lookup<'p> {
 impl Operator for Lookup<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         for locator in self.found.by_ref() {
+            cancel::spend(STEPS_PER_FETCH)?;
             self.row.clear();
             let (table, locks) = (&self.node.table.table, &context.session.locks);
             let fetched = within_timeout(self.node, context, || {
@@ -406,6 +409,7 @@ impl Operator for ViewRows<'_> {
         }
         match self.rows.as_mut().and_then(Iterator::next) {
             Some(values) => {
+                cancel::spend(1)?;
                 super::derived::place(row, self.offset, values);
                 Ok(true)
             }

@@ -1,5 +1,6 @@
 //! String functions that look for strings in strings. They compare as the collation does: without case.
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::collation::equal_characters;
 use engine::types::{Length, SqlType, Value};
@@ -42,15 +43,30 @@ fn replaced(arguments: &[Expr]) -> Result<SqlType> {
     ))
 }
 
+/// Characters compared in the time of a step.
+const CHARACTERS_PER_STEP: usize = 64;
+
 /// Where `wanted` begins in `text` at or after `start`.
-fn find(text: &[char], wanted: &[char], start: usize) -> Option<usize> {
-    let last = text.len().checked_sub(wanted.len())?;
-    (start..=last).find(|&at| {
-        text[at..]
-            .iter()
-            .zip(wanted)
-            .all(|(&left, &right)| equal_characters(left, right))
-    })
+fn find(text: &[char], wanted: &[char], start: usize) -> Result<Option<usize>> {
+    let Some(last) = text.len().checked_sub(wanted.len()) else {
+        return Ok(None);
+    };
+    let mut compared = 0;
+    for at in start..=last {
+        let pairs = text[at..].iter().zip(wanted);
+        let equal = pairs
+            .take_while(|&(&left, &right)| equal_characters(left, right))
+            .count();
+        if equal == wanted.len() {
+            return Ok(Some(at));
+        }
+        compared += 1 + equal;
+        if compared >= CHARACTERS_PER_STEP {
+            cancel::spend(compared / CHARACTERS_PER_STEP)?;
+            compared = 0;
+        }
+    }
+    Ok(None)
 }
 
 fn charindex(call: &Call<'_>) -> Result<Value> {
@@ -63,14 +79,14 @@ fn charindex(call: &Call<'_>) -> Result<Value> {
     if wanted.is_empty() {
         return Ok(Value::Int(0));
     }
-    Ok(Value::Int(find(&text, &wanted, start).map_or(0, |at| at as i32 + 1)))
+    Ok(Value::Int(find(&text, &wanted, start)?.map_or(0, |at| at as i32 + 1)))
 }
 
 fn patindex(call: &Call<'_>) -> Result<Value> {
     let (Some(pattern), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
-    Ok(Value::Int(Pattern::new(pattern, None).position(text) as i32))
+    Ok(Value::Int(Pattern::new(pattern, None).position(text)? as i32))
 }
 
 fn replace(call: &Call<'_>) -> Result<Value> {
@@ -84,7 +100,8 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     let wanted: Vec<char> = wanted.chars().collect();
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
-    while let Some(found) = find(&text, &wanted, at) {
+    while let Some(found) = find(&text, &wanted, at)? {
+        cancel::spend(1 + by.len() / CHARACTERS_PER_STEP)?;
         result.extend(&text[at..found]);
         result.push_str(by);
         at = found + wanted.len();
@@ -102,11 +119,13 @@ fn translate(call: &Call<'_>) -> Result<Value> {
         let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
         return Err(engine::error::Error::new(9828, 16, 1, text));
     }
-    let replaced = text.chars().map(|character| {
+    let mut replaced = String::with_capacity(text.len());
+    for character in text.chars() {
+        cancel::spend(from.len() / CHARACTERS_PER_STEP)?;
         let found = from.iter().position(|&wanted| equal_characters(wanted, character));
-        found.map_or(character, |index| to[index])
-    });
-    Ok(Value::from(replaced.collect::<String>()))
+        replaced.push(found.map_or(character, |index| to[index]));
+    }
+    Ok(Value::from(replaced))
 }
 
 /// `STRING_ESCAPE(text, 'json')`

@@ -1,5 +1,7 @@
 //! The parser's state, its small steps, and names.
 
+use engine::cancel;
+
 use super::Parsed;
 use crate::ast::{Identifier, Name};
 use crate::error::ParseError;
@@ -101,6 +103,9 @@ impl<'a> Parser<'a> {
 
     /// Moves on and returns the token passed.
     pub(super) fn advance(&mut self) -> Parsed<Token> {
+        if cancel::spend(1).is_err() {
+            return Err(ParseError::cancelled(self.token.line));
+        }
         self.previous = self.token;
         self.token = self.lexer.next_token()?;
         Ok(self.previous)

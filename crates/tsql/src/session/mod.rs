@@ -21,6 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::instance::Instance;
 
@@ -51,6 +52,8 @@ pub struct Session {
     empty: Option<Rc<CompiledBatch>>,
     /// Set when another session has ended this one.
     ended: Arc<AtomicBool>,
+    /// While a request runs, its thread can be stopped by the session's flag.
+    serving: Option<cancel::Serving>,
 }
 
 impl Session {
@@ -87,6 +90,7 @@ impl Session {
             prepared: PreparedStatements::default(),
             empty: None,
             ended,
+            serving: None,
         })
     }
 
@@ -128,8 +132,10 @@ impl Session {
         let batch = match self.compiled(batch) {
             Ok(batch) => batch,
             Err(failure) => {
-                self.describe_end();
-                return tell(&self.state, sink, &failure);
+                if !failure.silent {
+                    tell(&self.state, sink, &failure);
+                }
+                return self.end_request(sink, Err(failure));
             }
         };
         self.describe_command(&batch.statements);
@@ -240,13 +246,16 @@ impl Session {
 fn tell(state: &SessionState, sink: &mut dyn ResultSink, failure: &Failure) -> BatchOutcome {
     state.set_error_number(failure.message.number);
     match sink.message(&failure.message) {
-        Ok(()) if failure.reach < Reach::Session => BatchOutcome::Failed,
-        _ => BatchOutcome::Disconnected,
+        _ if failure.reach >= Reach::Session => BatchOutcome::Disconnected,
+        Ok(()) => BatchOutcome::Failed,
+        // An ATTENTION came before the message. It ends the request, not the session; a client that is gone does that by itself.
+        Err(SinkClosed) => BatchOutcome::Cancelled,
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.serving = None;
         // What cannot be undone now, recovery undoes; temporary tables left over go with tempdb at the next start.
         let gone = self
             .state

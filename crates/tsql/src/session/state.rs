@@ -469,18 +469,6 @@ impl SessionState {
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         self.cancel.clone()
     }
-
-    /// 3617 when the client or KILL wants the batch to end.
-    ///
-    /// # Errors
-    /// That one.
-    pub fn check_cancelled(&self) -> Result<()> {
-        if self.cancel.load(Ordering::Relaxed) {
-            Err(Error::cancelled())
-        } else {
-            Ok(())
-        }
-    }
 }
 
 /// A name of several parts out of a string: brackets and double quotes are undone.

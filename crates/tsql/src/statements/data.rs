@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
@@ -19,6 +20,9 @@ use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
 pub(super) type OutputRows = KeptRows;
+
+/// Rows of a table variable whose keys are compared in the time of a step.
+const KEYS_PER_STEP: usize = 32;
 
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
@@ -184,6 +188,7 @@ impl Executor<'_> {
                     return Ok(());
                 };
                 for (columns, primary) in &shape.keys {
+                    cancel::spend(table.rows.len() / KEYS_PER_STEP)?;
                     let same = |other: &Vec<Value>| {
                         columns
                             .iter()

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 
@@ -111,11 +112,11 @@ impl<'s> Executor<'s> {
 
     /// Runs one statement; an error that ends only the statement is told and passed over.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
+        if let Err(error) = cancel::look() {
+            return Err(self.failure(error, statement.line));
+        }
         if is_flow(&statement.kind) {
             return self.flow(statement);
-        }
-        if let Err(error) = self.session.check_cancelled() {
-            return Err(self.failure(error, statement.line));
         }
         self.session.take_time();
         match self.dispatch(statement) {

@@ -151,9 +151,6 @@ impl Executor<'_> {
                 None => self.put_row(&bound.target, row)?,
             }
             count += 1;
-            if count % 256 == 0 {
-                self.session.check_cancelled()?;
-            }
         }
         if let Some(fill) = fill {
             fill.finish(&mut self.session.engine.borrow_mut())?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitType;
@@ -131,8 +132,8 @@ impl Executor<'_> {
             .checked_duration_since(Instant::now())
             .filter(|left| !left.is_zero())
         {
-            self.session.check_cancelled()?;
-            std::thread::sleep(left.min(Duration::from_millis(20)));
+            cancel::look()?;
+            std::thread::sleep(left.min(cancel::LOOK_EVERY));
         }
         Ok(())
     }

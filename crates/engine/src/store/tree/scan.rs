@@ -10,6 +10,7 @@ use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, left_neighbour, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage};
+use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
@@ -288,6 +289,7 @@ impl<'s> TreeScan<'s> {
     pub fn next_page(&mut self, batch: &mut TreeBatch) -> Result<bool> {
         batch.bytes.clear();
         batch.rows.clear();
+        cancel::spend(STEPS_PER_PAGE)?;
         let Some(leaf) = self.copy_next_leaf()? else {
             return Ok(false);
         };

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::cancel;
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
 use engine::instance::{DatabaseSlot, DatabaseState, Instance, MSDB};
@@ -222,7 +223,7 @@ fn clear_others(
             );
             return Err(Error::new(5061, 16, 1, text));
         }
-        context.engine.borrow().check_cancelled()?;
+        cancel::look()?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -249,7 +250,7 @@ fn take_offline(
             host.change_database("master")?;
         }
         clear_others(context, host, &database, termination)?;
-        database.wait_for_recovery();
+        database.wait_for_recovery()?;
         let resource = Resource::Database(database.id);
         let engine = context.engine.borrow();
         if !engine.locks().try_lock(resource, Mode::X) {
