@@ -96,6 +96,11 @@ impl Error {
         Error::new(824, 24, 2, text)
     }
 
+    /// 601: what a reader without locks was to read next is not there any more.
+    pub fn data_movement() -> Error {
+        Error::new(601, 12, 1, "Could not continue scan with NOLOCK due to data movement.")
+    }
+
     /// 824: a row was read whose offsets contradict themselves, on a page whose checksum was right.
     pub fn damaged_row(what: &str) -> Error {
         let text = format!(
