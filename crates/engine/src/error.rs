@@ -111,6 +111,14 @@ impl Error {
         Error::new(824, 24, 3, text)
     }
 
+    /// 8655: the index cannot be used.
+    pub fn index_is_disabled(index: &str, table: &str) -> Error {
+        let text = format!(
+            "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled."
+        );
+        Error::new(8655, 16, 1, text)
+    }
+
     /// 911: there is no such database.
     pub fn no_such_database(name: &str) -> Error {
         let text = format!("Database '{name}' does not exist. Make sure that the name is entered correctly.");

@@ -11,7 +11,8 @@
 //!
 //! Everything is decided by the boot record: it says that an upgrade is due until one write of it brings the counters and takes
 //! that back. So an upgrade cut off anywhere is made again from its beginning. A database that is restored from a set of format 2
-//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state.
+//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state, and
+//! until then its constraints have no ids.
 
 use super::Database;
 use crate::catalog::{ObjectDefinition, TableDefinition};
@@ -19,6 +20,7 @@ use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
 use crate::recovery::{FORMAT, OLDEST_FORMAT};
 use crate::store::IdCounters;
+use crate::types::COLLATION_VERSION;
 use disk::AlignedBuffer;
 
 /// Pages read at once: 1 MB.
@@ -30,6 +32,7 @@ impl Database {
     ///
     /// Errors: 823 for a file that cannot be read or written.
     pub(super) fn upgrade(&self, source: &str) -> Result<()> {
+        self.tell_of_unknown_orders(source);
         if self.is_standby() {
             return Ok(());
         }
@@ -40,6 +43,23 @@ impl Database {
             // They get them at the next start.
             Err(error) if error.is_log_full() => Ok(()),
             outcome => outcome,
+        }
+    }
+
+    /// Tables with an index that this version does not know the order of are there, and cannot be used until it is dropped.
+    fn tell_of_unknown_orders(&self, source: &str) {
+        for object in self.catalog.objects(0) {
+            let ObjectDefinition::Table(table) = &object.definition else {
+                continue;
+            };
+            if let Some(index) = table.index_of_unknown_order() {
+                let text = format!(
+                    "The index '{}' on table '{}' in database '{}' is ordered by version {} of its collation, and this server \
+                     orders by version {COLLATION_VERSION}. The index is disabled. Drop it and create it again.",
+                    index.name, table.name, self.storage.name, index.collation_version
+                );
+                self.storage.env.errorlog.write(source, text);
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //! No row has bits 16 to 128: a database whose rows have them says so in its boot record's features, and a row that has one all the
 //! same is damaged. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
-//! levels"); 8,060 bytes of row, status and key leave room for them on a page as they do there.
+//! levels"). A heap's longest row leaves them free on its page. In a tree, key and row of more than 8,075 bytes together do not.
 
 use crate::page::PageId;
 use std::fmt;
