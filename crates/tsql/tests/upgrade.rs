@@ -137,6 +137,32 @@ fn a_backup_and_a_log_chain_are_restored_and_upgraded() {
     }
 }
 
+/// Between two sets of format 2 the database can be read; it is upgraded when it is to be written.
+#[test]
+fn a_standby_database_is_upgraded_when_it_ends_to_be_one() {
+    for more in [
+        "",
+        "restore log old from disk = '/instance/old.bak' with file = 3, recovery",
+    ] {
+        let disk = SimDisk::new(3);
+        Story::unpacked(MEDIA, &disk);
+        let mut story = Story::on(disk, LogPolicy::native());
+        story.run("restore database old from disk = '/instance/old.bak' with norecovery");
+        story.run("restore log old from disk = '/instance/old.bak' with file = 2, standby = '/instance/old.undo'");
+        story.again(Again::StopStart, "old");
+        assert_eq!(story.rows("select count(*) from old.dbo.heap"), ["4"]);
+        assert_eq!(says_upgraded(&story, "old"), 0);
+        match more {
+            "" => story.run("restore database old with recovery"),
+            log => story.run(log),
+        }
+        assert_eq!(says_upgraded(&story, "old"), 1);
+        goes_on(&mut story, "old");
+        story.again(Again::Kill, "old");
+        story.is_sound("old");
+    }
+}
+
 /// The boot record with another number or an unknown feature in it: 948, and the database is as it was when that is gone again.
 #[test]
 fn a_newer_format_is_refused_as_sql_server_does() {

@@ -555,7 +555,7 @@ impl<'c> Recovering<'c> {
                 false => database.finish_recovery(&|| true).map(|_| ())?,
             }
         }
-        database.upgrade(&source(files))?;
+        database.upgrade()?;
         database.recovery.lock().open_ms = passed_ms();
         Ok(database)
     }

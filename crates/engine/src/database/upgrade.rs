@@ -27,17 +27,16 @@ use disk::AlignedBuffer;
 const RUN_PAGES: u32 = 128;
 
 impl Database {
-    /// Brings the database to the newest format, when it may be written and is not there. `source` is as whom the error log's
-    /// lines are written. Nobody is using the database yet.
+    /// Brings the database to the newest format, when it may be written and is not there. Nobody else is using it.
     ///
     /// Errors: 823 for a file that cannot be read or written.
-    pub(super) fn upgrade(&self, source: &str) -> Result<()> {
-        self.tell_of_unknown_orders(source);
+    pub(super) fn upgrade(&self) -> Result<()> {
+        self.tell_of_unknown_orders();
         if self.is_standby() {
             return Ok(());
         }
         if self.boot().needs_upgrade {
-            self.upgrade_ids(source)?;
+            self.upgrade_ids()?;
         }
         match self.give_constraints_ids() {
             // They get them at the next start.
@@ -47,7 +46,7 @@ impl Database {
     }
 
     /// Tables with an index that this version does not know the order of are there, and cannot be used until it is dropped.
-    fn tell_of_unknown_orders(&self, source: &str) {
+    fn tell_of_unknown_orders(&self) {
         for object in self.catalog.objects(0) {
             let ObjectDefinition::Table(table) = &object.definition else {
                 continue;
@@ -58,18 +57,22 @@ impl Database {
                      orders by version {COLLATION_VERSION}. The index is disabled. Drop it and create it again.",
                     index.name, table.name, self.storage.name, index.collation_version
                 );
-                self.storage.env.errorlog.write(source, text);
+                self.say(text);
             }
         }
     }
 
-    fn upgrade_ids(&self, source: &str) -> Result<()> {
+    /// A line in the error log, as from the session in which SQL Server opens the database.
+    fn say(&self, text: String) {
+        self.storage.env.errorlog.write(&format!("spid{}s", 8 + self.id), text);
+    }
+
+    fn upgrade_ids(&self) -> Result<()> {
         let name = &self.storage.name;
-        let say = |text: String| self.storage.env.errorlog.write(source, text);
-        say(format!(
+        self.say(format!(
             "Converting database '{name}' from version {OLDEST_FORMAT} to the current version {FORMAT}."
         ));
-        say(format!(
+        self.say(format!(
             "Database '{name}' running the upgrade step from version {OLDEST_FORMAT} to version {FORMAT}."
         ));
         self.storage.pool.flush_database(self.storage.id, None)?;
