@@ -2,7 +2,8 @@
 //!
 //! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
 //! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Two implementations stand
-//! behind them: [`OsDisk`] is the operating system, [`sim::SimDisk`] is a disk in memory which loses power on demand.
+//! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`sim::SimDisk`] is a disk in
+//! memory which loses power on demand.
 //!
 //! Invariants of every implementation:
 //!
@@ -12,6 +13,8 @@
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
 //! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
 //!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
+//! * Only regular files are opened, locked, measured or replaced, and the last name of a path is never followed as a symbolic
+//!   link: devices, FIFOs, sockets, directories and links are `NotAFile`.
 //! * Methods may be called from many threads at once; overlapping writes have no order among them.
 
 mod aligned;
@@ -21,7 +24,7 @@ pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
 pub use error::{DiskError, DiskErrorKind};
-pub use os::OsDisk;
+pub use os::{ConfinedDisk, OsDisk};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +37,38 @@ pub enum Access {
     Direct,
     /// Through the page cache. For small files: settings, error logs, backups' headers.
     Buffered,
+}
+
+/// What a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A file that holds bytes.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A device, FIFO, socket or symbolic link.
+    Other,
+}
+
+/// Which file of this machine it is, by whatever name it was reached: equal for two hard links, two spellings, and two ways
+/// through symbolic links. Says nothing once the file is deleted: its number may be given to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIdentity {
+    /// The file system.
+    pub device: u64,
+    /// The file's number there.
+    pub inode: u64,
+}
+
+/// What [`Disk::look`] sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Found {
+    /// What the name leads to.
+    pub kind: FileKind,
+    /// Which one it is.
+    pub identity: FileIdentity,
+    /// Length in bytes; 0 for what is no regular file.
+    pub len: u64,
 }
 
 /// The name space of files: everything the engine asks of a disk that is not about the bytes of one open file.
@@ -52,6 +87,9 @@ pub trait Disk: Send + Sync {
     /// the old file or to the new one, never to neither. Contents must have been synced by the caller before.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
 
+    /// Renames a file durably to a name that is free. `AlreadyExists` when it is taken; both files are as before then.
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
     /// Creates a directory and all its missing parents durably. Existing directories are no error.
     fn create_directories(&self, path: &Path) -> Result<(), DiskError>;
 
@@ -60,6 +98,14 @@ pub trait Disk: Send + Sync {
 
     /// Length of a file in bytes; `None` when no file has that name (a directory is no file).
     fn len(&self, path: &Path) -> Result<Option<u64>, DiskError>;
+
+    /// What has this name, without following it when it is a symbolic link; `None` when nothing has.
+    fn look(&self, path: &Path) -> Result<Option<Found>, DiskError>;
+
+    /// The folders outside of which this disk refuses everything as `Outside`; none for a disk that refuses nothing.
+    fn folders(&self) -> &[PathBuf] {
+        &[]
+    }
 
     /// Free bytes an unprivileged process may still allocate on the file system which holds `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64, DiskError>;
@@ -77,6 +123,9 @@ pub trait Disk: Send + Sync {
 pub trait File: Send + Sync {
     /// The path the file was opened with (a later rename does not change it).
     fn path(&self) -> &Path;
+
+    /// Which file it is, as the open file itself says.
+    fn identity(&self) -> Result<FileIdentity, DiskError>;
 
     /// Length in bytes.
     fn len(&self) -> Result<u64, DiskError>;

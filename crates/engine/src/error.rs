@@ -560,6 +560,11 @@ impl Error {
             DiskErrorKind::DiskFull => "112(There is not enough space on the disk.)".to_string(),
             DiskErrorKind::NotFound => "2(The system cannot find the file specified.)".to_string(),
             DiskErrorKind::AlreadyExists => "80(The file exists.)".to_string(),
+            DiskErrorKind::NotAFile => "5(Access is denied. What has this name is no regular file.)".to_string(),
+            DiskErrorKind::Outside => {
+                "5(Access is denied. The path lies outside the folders this server may use: its own, and those named by --allow-path.)"
+                    .to_string()
+            }
             DiskErrorKind::PermissionDenied => "5(Access is denied.)".to_string(),
             DiskErrorKind::InUse => {
                 "32(The process cannot access the file because it is being used by another process.)".to_string()
