@@ -71,6 +71,18 @@ pub struct Found {
     pub len: u64,
 }
 
+/// What a file is called while it is being made, before it has the name `path`. Nobody else's file is called so: the token,
+/// a guid, is part of the name.
+pub fn temporary_path(path: &Path, token: &[u8; 16]) -> PathBuf {
+    let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut name = path.as_os_str().to_os_string();
+    name.push(format!(".{token}.{TEMPORARY_SUFFIX}"));
+    PathBuf::from(name)
+}
+
+/// How the names of [`temporary_path`] end.
+pub const TEMPORARY_SUFFIX: &str = "making";
+
 /// The name space of files: everything the engine asks of a disk that is not about the bytes of one open file.
 pub trait Disk: Send + Sync {
     /// Opens an existing file for reading and writing. Fails with `NotFound` when there is none.
@@ -79,6 +91,40 @@ pub trait Disk: Send + Sync {
     /// Creates an empty file durably: the file and its directory entry are synced on return. Fails with
     /// `AlreadyExists` when the name is taken, `NotFound` when the directory does not exist.
     fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError>;
+
+    /// Creates a file that holds `first` from its first moment: no power cut leaves it with anything else at its begin. Until
+    /// then it has the name of [`temporary_path`], and what a former try left there is replaced. Fails as `create`.
+    fn create_holding(
+        &self,
+        path: &Path,
+        access: Access,
+        first: &[u8],
+        token: &[u8; 16],
+    ) -> Result<Arc<dyn File>, DiskError> {
+        let temporary = temporary_path(path, token);
+        match self.delete(&temporary) {
+            Err(error) if error.kind != DiskErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = self.create(&temporary, Access::Buffered)?;
+        let made = file
+            .write_at(0, first)
+            .and_then(|()| file.sync())
+            .and_then(|()| self.rename_new(&temporary, path));
+        if let Err(error) = made {
+            // Whoever knows the temporary name deletes what this cannot.
+            let _ = self.delete(&temporary);
+            return Err(DiskError {
+                path: path.to_path_buf(),
+                ..error
+            });
+        }
+        let opened = self.open(path, access)?;
+        match opened.identity()? == file.identity()? {
+            true => Ok(opened),
+            false => Err(DiskError::new(DiskErrorKind::AlreadyExists, "create", path)),
+        }
+    }
 
     /// Deletes a file durably (its directory is synced on return). Open handles stay readable until dropped.
     fn delete(&self, path: &Path) -> Result<(), DiskError>;

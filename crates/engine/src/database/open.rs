@@ -124,6 +124,7 @@ impl DatabaseFiles {
         files
             .map(|(entry, file)| LogFileSpec {
                 file_id: entry.file_id,
+                database_guid: self.entry.guid,
                 path: file.path.clone(),
                 logical_name: entry.name.clone(),
                 bytes: file.bytes,

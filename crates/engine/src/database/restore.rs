@@ -229,7 +229,10 @@ fn copy_chunks(
     let mut layout = Vec::new();
     let mut log: Option<LogRestorer> = None;
     let begin = |layout: &[u8]| {
-        let image = LogImage::decode(layout)?;
+        let mut image = LogImage::decode(layout)?;
+        for file in &mut image.files {
+            file.page.database_id = files.entry.guid;
+        }
         LogRestorer::begin(&context.env, context.policy, image, &paths, (from, source.stop_at))
     };
     while let Some(chunk) = source.set.next_chunk()? {

@@ -9,9 +9,10 @@ use super::state::LogState;
 use super::table::{FileGrowth, LogFile, unused_vlfs};
 use crate::error::{Error, Result};
 use crate::seams::Environment;
-use disk::{Access, AlignedBuffer, DiskError, File};
+use disk::{Access, AlignedBuffer, Disk, DiskError, File};
 use parking_lot::MutexGuard;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use vlf::file_header::COPY_BYTES;
 use vlf::growth::FILE_BYTES_MIN;
 use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
@@ -24,6 +25,8 @@ const VLFS_MIN: usize = 2;
 pub struct LogFileSpec {
     /// Its number in the database; 2 for the first log file.
     pub file_id: u16,
+    /// The guid of its database, as page 0 has it.
+    pub database_guid: [u8; 16],
     /// Where it is.
     pub path: PathBuf,
     /// `NAME = ` of `CREATE DATABASE`.
@@ -88,19 +91,22 @@ pub(super) fn create_file(
     let layout = LogLayout::create(version, bytes).map_err(|error| refused_size(&error))?;
     let path = spec.path.display().to_string();
     let fault = |error: DiskError| Error::cannot_create_file(&path, &Error::cause(&error));
-    let handle = env.disk.create(&spec.path, Access::Direct).map_err(fault)?;
     let mut page = FileHeader {
         file_id: spec.file_id,
-        database_id: [0; 16],
+        database_id: spec.database_guid,
         created_ticks: env.clock.unix_micros(),
         server_version: version,
-        sector_bytes: if handle.sector_bytes() >= 4096 { 4096 } else { 512 },
+        sector_bytes: 4096,
         generation: 1,
         file_bytes: 0,
         headers_when_entered: policy.vlf_headers == VlfHeaders::WhenEntered,
         runs: Vec::new(),
         growths: Vec::new(),
     };
+    let handle = create_owned(&*env.disk, &spec.path, Access::Direct, &page).map_err(fault)?;
+    if handle.sector_bytes() < 4096 {
+        page.sector_bytes = 512;
+    }
     let layout = LayoutSteps::of(&layout);
     page.set_layout(&layout);
     if create_lsn != Lsn::ZERO {
@@ -125,6 +131,25 @@ pub(super) fn create_file(
         layout,
         vlfs,
     })
+}
+
+/// Creates a file that says from its first moment whose log it is: with page 0, but for the layout.
+pub(crate) fn create_owned(
+    disk: &dyn Disk,
+    path: &Path,
+    access: Access,
+    page: &FileHeader,
+) -> std::result::Result<Arc<dyn File>, DiskError> {
+    let page = FileHeader {
+        generation: 0,
+        file_bytes: PAGE_BYTES,
+        runs: Vec::new(),
+        growths: Vec::new(),
+        ..page.clone()
+    };
+    let mut first = page.encode_copy();
+    first.resize(PAGE_BYTES as usize, 0);
+    disk.create_holding(path, access, &first, &page.database_id)
 }
 
 fn refused_size(error: &RuleError) -> Error {

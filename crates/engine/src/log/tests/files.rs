@@ -130,6 +130,7 @@ fn the_log_moves_through_its_files_in_turn() {
     let bench = Bench::new(file(504 * KB, 0, 504 * KB), LogPolicy::native());
     let log = bench.create();
     let second = LogFileSpec {
+        database_guid: [0; 16],
         file_id: 4,
         path: "/log/second.ldf".into(),
         logical_name: "second".into(),
@@ -218,6 +219,7 @@ fn missing_cut_and_damaged_files_are_named() {
         let renumbered = Bench::on(
             bench.disk.snapshot(),
             LogFileSpec {
+                database_guid: [0; 16],
                 file_id: 3,
                 ..bench.spec.clone()
             },

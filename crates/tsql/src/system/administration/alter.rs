@@ -328,6 +328,7 @@ impl<'a> Change<'a> {
         if file.log {
             return self.database.storage.log.add_file(&LogFileSpec {
                 file_id: file.file_id,
+                database_guid: self.entry.guid,
                 path,
                 logical_name: file.name.clone(),
                 bytes,
