@@ -1,13 +1,13 @@
 //! Opens the engine on a folder, for the server and for embedded use.
 
 use crate::exit::Failure;
-use disk::OsDisk;
+use disk::{ConfinedDisk, OsDisk};
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
 use engine::waits::WaitStatistics;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use vlf::ServerVersion;
 
@@ -23,6 +23,8 @@ pub struct Choices {
     pub memory_mb: Option<u32>,
     /// Whether data files grow without zeros being written.
     pub instant_file_initialization: bool,
+    /// Folders beside the instance's in which statements may name files.
+    pub allowed_paths: Vec<PathBuf>,
 }
 
 const MEGABYTE: u64 = 1 << 20;
@@ -45,8 +47,9 @@ pub fn environment() -> Environment {
 ///
 /// # Errors
 /// The folder is in use or not writable, or master cannot be opened.
-pub fn open(choices: Choices, env: Environment) -> Result<Arc<Instance>, Failure> {
-    let folder = std::path::absolute(&choices.folder)?;
+pub fn open(choices: Choices, mut env: Environment) -> Result<Arc<Instance>, Failure> {
+    let folder = folder_without_dots(&choices.folder)?;
+    env.disk = Arc::new(confined_disk(&folder, &choices.allowed_paths)?);
     let options = InstanceOptions {
         folder,
         server_name: server_name(),
@@ -56,6 +59,34 @@ pub fn open(choices: Choices, env: Environment) -> Result<Arc<Instance>, Failure
         instant_file_initialization: choices.instant_file_initialization,
     };
     Instance::start(options, env).map_err(|error| Failure::Failed(error.message))
+}
+
+/// The instance's folder and those allowed beside it, and nothing else of the machine.
+fn confined_disk(folder: &Path, allowed: &[PathBuf]) -> Result<ConfinedDisk, Failure> {
+    let mut folders = vec![folder.to_path_buf()];
+    for path in allowed {
+        if !path.is_dir() {
+            let text = format!("--allow-path {}: there is no such folder", path.display());
+            return Err(Failure::Usage(text));
+        }
+        // As it was named, and as the system knows it.
+        let named = std::path::absolute(path)?;
+        let real = std::fs::canonicalize(path)?;
+        let has_dots = named.components().any(|part| part == Component::ParentDir);
+        folders.extend((!has_dots && named != real).then_some(named));
+        folders.push(real);
+    }
+    Ok(ConfinedDisk::new(folders))
+}
+
+/// The instance folder as an absolute path. One with `..` is made if need be, because only what is there says where it leads.
+fn folder_without_dots(path: &Path) -> Result<PathBuf, Failure> {
+    let path = std::path::absolute(path)?;
+    if path.components().all(|part| part != Component::ParentDir) {
+        return Ok(path);
+    }
+    std::fs::create_dir_all(&path)?;
+    Ok(std::fs::canonicalize(path)?)
 }
 
 /// The machine's name in capitals, as Windows has it.

@@ -45,6 +45,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         policy: options.log_policy,
         memory_mb: options.max_server_memory,
         instant_file_initialization: options.instant_file_initialization,
+        allowed_paths: options.allow_path.clone(),
     };
     let instance = instance::open(choices, env)?;
     let disk = instance.env.disk.as_ref();

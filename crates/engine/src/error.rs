@@ -358,6 +358,12 @@ impl Error {
         )
     }
 
+    /// 5009: REMOVE FILE of a file that the database does not have.
+    pub fn no_file_to_remove(file: &str) -> Error {
+        let text = format!("The file '{file}' does not exist in the database.");
+        Error::new(5009, 16, 9, text)
+    }
+
     /// 5105: a path that cannot be one.
     pub fn file_activation(path: &str) -> Error {
         Error::new(
@@ -577,6 +583,31 @@ impl Error {
     /// True for 9002, the one error that a rollback must never meet.
     pub fn is_log_full(&self) -> bool {
         self.number == 9002
+    }
+}
+
+/// A step that failed, of which one must know whether it may have become durable all the same.
+#[derive(Debug)]
+pub struct NotStored {
+    /// Why.
+    pub error: Error,
+    /// True when only the next start can tell whether it is durable.
+    pub is_unknown: bool,
+}
+
+impl From<NotStored> for Error {
+    fn from(failed: NotStored) -> Error {
+        failed.error
+    }
+}
+
+impl From<Error> for NotStored {
+    /// An error before anything could become durable.
+    fn from(error: Error) -> NotStored {
+        NotStored {
+            error,
+            is_unknown: false,
+        }
     }
 }
 

@@ -119,6 +119,16 @@ impl DatabaseFiles {
             .collect()
     }
 
+    /// The same without the files behind the first ones.
+    pub(super) fn without_files_from(&self, first: usize) -> DatabaseFiles {
+        let mut entry = self.entry.clone();
+        entry.files.truncate(first);
+        DatabaseFiles {
+            entry,
+            files: self.files.iter().take(first).cloned().collect(),
+        }
+    }
+
     fn log_specifications(&self) -> Vec<LogFileSpec> {
         let files = self.entry.files.iter().zip(&self.files).filter(|(entry, _)| entry.log);
         files

@@ -126,6 +126,9 @@ struct Allocation {
     turn: usize,
 }
 
+/// A file that nothing is allocated in, with its place among the others.
+pub struct ForgottenFile(Option<(usize, FileMap)>);
+
 struct FileMap {
     file: u16,
     used: Vec<u64>,
@@ -392,20 +395,28 @@ impl SpaceMap {
         u64::from(extents) * u64::from(EXTENT_PAGES)
     }
 
-    /// Takes a file out of the maps when no object has an extent in it: nothing is allocated there any more. False when one has.
-    pub fn forget_file(&self, file: u16) -> bool {
+    /// Takes a file out of the maps when no object has an extent in it: nothing is allocated there until it is given back to
+    /// [`SpaceMap::remember_file`]. `None` when one has.
+    pub fn forget_file(&self, file: u16) -> Option<ForgottenFile> {
         let mut allocation = self.allocation.lock();
         let Some(place) = allocation.files.iter().position(|map| map.file == file) else {
-            return true;
+            return Some(ForgottenFile(None));
         };
         let map = &allocation.files[place];
         let extents = 0..map.used.len() as u32 * 64;
         let is_owned = |extent: u32| map.is_used(extent) && !ExtentId { file, extent }.is_reserved();
         if extents.into_iter().any(is_owned) {
-            return false;
+            return None;
         }
-        allocation.files.remove(place);
-        true
+        Some(ForgottenFile(Some((place, allocation.files.remove(place)))))
+    }
+
+    /// Allocates in a file again.
+    pub fn remember_file(&self, forgotten: ForgottenFile) {
+        if let Some((place, map)) = forgotten.0 {
+            let files = &mut self.allocation.lock().files;
+            files.insert(place.min(files.len()), map);
+        }
     }
 
     /// Every extent that the maps call used, in order.
