@@ -106,7 +106,7 @@ impl Instance {
             return Err(Error::database_exists(&statement.name));
         }
         let mut planned = self.plan_files(statement)?;
-        planned.entry.object_id = self.master()?.catalog.new_object_id();
+        planned.entry.object_id = self.master()?.new_object_id()?;
         let text = format!("CREATE DATABASE '{}'", planned.entry.name);
         let paths = planned.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&text, planned.entry.guid, paths)?;

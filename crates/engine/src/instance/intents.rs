@@ -82,7 +82,7 @@ impl Instance {
             by_name: false,
         });
         Ok(FileIntent {
-            object_id: self.master()?.catalog.new_object_id(),
+            object_id: self.master()?.new_object_id()?,
             statement: statement.to_string(),
             guid,
             files: files.collect(),
