@@ -278,16 +278,17 @@ impl Database {
         if file_id == 1 {
             return Err(Error::primary_file_stays().into());
         }
-        let Some(forgotten) = self.space.forget_file(file_id) else {
+        if !self.space.close_file(file_id) {
             return Err(Error::file_is_not_empty(name).into());
-        };
+        }
         let stored = self.checkpoint().map_err(NotStored::from).and_then(|()| store());
         match &stored {
             Ok(()) => {
                 self.storage.pool.forget_file(self.storage.id, file_id);
                 self.storage.files.detach(file_id);
+                self.space.forget_file(file_id);
             }
-            Err(failed) if !failed.is_unknown => self.space.remember_file(forgotten),
+            Err(failed) if !failed.is_unknown => self.space.open_file(file_id),
             Err(_) => {}
         }
         stored

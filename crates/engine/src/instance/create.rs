@@ -5,7 +5,7 @@
 //! `docs/vlf-rules.md`): from 2016 on 8 MB data and 8 MB log growing by 64 MB; before, a small data file growing by 1 MB and a
 //! log of a quarter of it growing by 10 %.
 
-use super::intents::{MasterChange, Proof};
+use super::intents::{MasterChange, proof_of};
 use super::paths::{Admission, Purpose, default_file_name};
 use super::registry::{DatabaseSlot, DatabaseState};
 use super::{Instance, MODEL};
@@ -194,30 +194,42 @@ impl Instance {
     /// log, as SQL Server does, and deleted when it can be.
     pub(super) fn remove_database(&self, slot: &DatabaseSlot, statement: &str) -> Result<()> {
         let entry = slot.entry();
-        let paths = paths_of(self, &entry).unwrap_or_default().into_iter();
-        let undo_file = entry.standby.as_ref().map(PathBuf::from);
-        let intent = self.new_intent(statement, entry.guid, paths.chain(undo_file))?;
+        let intent = self.intent_of_files(&entry, statement)?;
         let change = MasterChange {
             begin: Some(&intent),
             former: Some(entry.database_id),
             ..MasterChange::default()
         };
         let stored = self.change_rows(&change);
-        let is_gone = match &stored {
-            Ok(()) => true,
-            Err(failed) => failed.is_unknown,
-        };
-        if is_gone {
-            // Nobody may write to what may be gone after the next start.
-            if let DatabaseState::Online(database) = slot.state() {
-                database.storage.log.close();
-            }
-            slot.set_state(DatabaseState::RecoveryPending);
-        }
+        self.close_if_changed(slot, &stored, DatabaseState::RecoveryPending);
         stored?;
         self.forget(entry.database_id);
-        self.sweep(&intent, Proof::Entry);
+        self.sweep(&intent, proof_of(&entry));
         Ok(())
+    }
+
+    /// An intent to remove every file of a database.
+    pub(super) fn intent_of_files(&self, entry: &DatabaseEntry, statement: &str) -> Result<FileIntent> {
+        let paths = paths_of(self, entry).unwrap_or_default().into_iter();
+        let undo_file = entry.standby.as_ref().map(PathBuf::from);
+        self.new_intent(statement, entry.guid, paths.chain(undo_file))
+    }
+
+    /// Takes a database out of use, unless its entry is for certain what it was: nobody may write to what may be gone after the
+    /// next start.
+    pub(super) fn close_if_changed(
+        &self,
+        slot: &DatabaseSlot,
+        stored: &std::result::Result<(), NotStored>,
+        state: DatabaseState,
+    ) {
+        if stored.as_ref().is_err_and(|failed| !failed.is_unknown) {
+            return;
+        }
+        if let DatabaseState::Online(database) = slot.state() {
+            database.storage.log.close();
+        }
+        slot.set_state(state);
     }
 
     /// Forgets a database's pages and its place in the list.
@@ -323,6 +335,7 @@ impl Instance {
             name: statement.name.clone(),
             files: entries,
             creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (now.days, now.ticks),

@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | CREATE DATABASE | make | no database, no file | the database |
 //! | RESTORE, a new database | make | no database, no file | the database, RESTORING |
-//! | RESTORE over a database | remove, then make | the former database, or none | the database, RESTORING |
+//! | RESTORE over a database | remove (the entry stays, RESTORING), then make | the former database, or RESTORING without a file | the database, RESTORING |
 //! | RESTORE LOG with new files | make | RESTORING, without the file | RESTORING, with it |
 //! | DROP DATABASE | remove | the database | no database, no file |
 //! | ADD FILE | make | the database without the file | with it |
@@ -54,6 +54,14 @@ pub(super) enum Proof {
     Contents,
     /// It was a database's file a moment ago, in this run.
     Entry,
+}
+
+/// What is known of the files of a database that is removed: those of one that is being replaced may not be its own yet.
+pub(super) fn proof_of(entry: &DatabaseEntry) -> Proof {
+    match entry.being_replaced {
+        true => Proof::Contents,
+        false => Proof::Entry,
+    }
 }
 
 /// Changes of master's rows that belong together.
@@ -143,10 +151,12 @@ impl Instance {
 
     /// Ends an intent: its files are deleted, then its row. What cannot be deleted is told in the error log and stays for later.
     pub(super) fn sweep(&self, intent: &FileIntent, proof: Proof) {
-        let deleted: Result<()> = intent
+        // One that cannot be deleted keeps none of the others.
+        let deleted = intent
             .files
             .iter()
-            .try_for_each(|file| self.sweep_file(intent, file, proof));
+            .map(|file| self.sweep_file(intent, file, proof))
+            .fold(Ok(()), Result::and);
         let ended = deleted.and_then(|()| {
             let change = MasterChange {
                 end: Some(intent),

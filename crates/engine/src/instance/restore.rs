@@ -11,11 +11,12 @@
 //!
 //! Before anything of an existing database is touched, the whole set is read and checked.
 //!
-//! Invariant: while files are being made, an intent says so ([`super::intents`]); a crash then leaves no database, never half of one.
+//! Invariant: while files are being made, an intent says so ([`super::intents`]); a crash then leaves no database, never half of one;
+//! where a database is replaced, one that is RESTORING.
 
 use super::backup::{Failed, ended};
 use super::create::paths_of;
-use super::intents::MasterChange;
+use super::intents::{MasterChange, proof_of};
 use super::paths::{Admission, Purpose, Verdict};
 use super::registry::{DatabaseSlot, DatabaseState};
 use super::{Instance, MASTER, MSDB, TEMPDB};
@@ -360,21 +361,53 @@ impl Instance {
         let former = existing.map(|slot| slot.entry());
         let planned = self.plan_restore(work, former.as_ref())?;
         let statement = format!("RESTORE DATABASE '{}'", planned.entry.name);
-        if let Some(slot) = existing {
-            self.check_whole_set(work).map_err(one)?;
-            self.remove_database(slot, &statement).map_err(one)?;
-        }
-        let new_slot = DatabaseSlot::new(planned.entry.clone(), DatabaseState::Restoring);
-        let slot = self.registry.insert(new_slot);
+        let slot = match existing {
+            Some(slot) => {
+                self.check_whole_set(work).map_err(one)?;
+                self.dismantle(slot, &planned.entry, &statement).map_err(one)?;
+                slot.clone()
+            }
+            None => {
+                let slot = DatabaseSlot::new(planned.entry.clone(), DatabaseState::Restoring);
+                self.registry.insert(slot)
+            }
+        };
         drop(creating);
         let paths = planned.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&statement, planned.entry.guid, paths).map_err(one)?;
         let made = self.make_restored(&slot, &planned, &intent, work, set, progress);
         let made = made.map_err(|failed| {
-            self.forget(planned.entry.database_id);
+            self.pool.forget_database(DatabaseId(planned.entry.database_id));
+            if existing.is_none() {
+                self.registry.remove(planned.entry.database_id);
+            }
             one(self.abandon(&intent, failed))
         })?;
         Ok((slot, made))
+    }
+
+    /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, until this
+    /// statement or another RESTORE has made it anew.
+    fn dismantle(&self, slot: &DatabaseSlot, planned: &DatabaseEntry, statement: &str) -> Result<()> {
+        let former = slot.entry();
+        let intent = self.intent_of_files(&former, statement)?;
+        let entry = DatabaseEntry {
+            being_replaced: true,
+            ..planned.clone()
+        };
+        let change = MasterChange {
+            begin: Some(&intent),
+            former: Some(former.database_id),
+            entry: Some(&entry),
+            ..MasterChange::default()
+        };
+        let stored = self.change_rows(&change);
+        self.close_if_changed(slot, &stored, DatabaseState::Restoring);
+        stored?;
+        self.pool.forget_database(DatabaseId(former.database_id));
+        slot.set_entry(entry);
+        self.sweep(&intent, proof_of(&former));
+        Ok(())
     }
 
     fn make_restored(
@@ -386,7 +419,6 @@ impl Instance {
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
     ) -> std::result::Result<Restored, NotStored> {
-        slot.set_entry(planned.entry.clone());
         self.begin_intent(intent)?;
         for admission in &planned.admissions {
             // Files of the former database are gone by now; others lie in the way of REPLACE.
@@ -401,10 +433,12 @@ impl Instance {
         let restored = Database::restore_full(&self.opening(), &files, &mut work.source(set), progress)?;
         let change = MasterChange {
             end: Some(intent),
+            former: Some(planned.entry.database_id),
             entry: Some(&planned.entry),
             ..MasterChange::default()
         };
         self.change_rows(&change)?;
+        slot.set_entry(planned.entry.clone());
         Ok(restored)
     }
 
@@ -448,6 +482,7 @@ impl Instance {
             name: former.map_or_else(|| work.name.to_string(), |former| former.name.clone()),
             files: entries,
             creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (now.days, now.ticks),

@@ -92,6 +92,7 @@ impl SystemDatabase {
             name: self.name.to_string(),
             files: vec![file(1, false, self.data), file(2, true, self.log)],
             creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (instance.started.days, instance.started.ticks),
@@ -318,7 +319,9 @@ impl Instance {
             let slot = self
                 .registry
                 .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
-            if !entry.offline {
+            if entry.being_replaced {
+                slot.set_state(DatabaseState::Restoring);
+            } else if !entry.offline {
                 slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));
             }
         }

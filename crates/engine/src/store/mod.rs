@@ -52,7 +52,7 @@ pub use ids::{IDS_PER_RANGE, IdCounters};
 pub use row::{Rid, RowLocator};
 pub use row_buffer::RowBuffer;
 pub use scan::{HeapScan, ReadMode, RowBatch};
-pub use space::{ForgottenFile, ObjectRoot, PageRun, SpaceMap, SpaceUsage};
+pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
 pub use undo::undo;
