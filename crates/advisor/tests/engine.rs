@@ -53,6 +53,7 @@ fn environment() -> Environment {
 
 fn created(env: &Environment, version: ServerVersion, bytes: u64, growth: FileGrowth) -> Arc<LogManager> {
     let spec = LogFileSpec {
+        database_guid: [0; 16],
         file_id: 2,
         path: PathBuf::from(LOG),
         logical_name: "plan_log".to_owned(),

@@ -122,6 +122,9 @@ pub struct ServeOptions {
     /// machine's, at most 4096, less where addresses are limited].
     #[arg(long, value_name = "MB")]
     pub max_server_memory: Option<u32>,
+    /// Another folder in which statements may name files, beside the instance folder; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub allow_path: Vec<PathBuf>,
     /// Also print the error log.
     #[arg(short, long)]
     pub verbose: bool,
@@ -143,6 +146,9 @@ pub struct SqlOptions {
     /// For an embedded instance: how the log does its work [default: what the folder remembers, native for a new one].
     #[arg(long, value_name = "POLICY", conflicts_with = "server")]
     pub log_policy: Option<LogPolicy>,
+    /// For an embedded instance: another folder in which statements may name files; may be given several times.
+    #[arg(long, value_name = "DIR", conflicts_with = "server")]
+    pub allow_path: Vec<PathBuf>,
     /// Server to connect to.
     #[arg(short = 'S', value_name = "HOST[,PORT]")]
     pub server: Option<String>,

@@ -3,13 +3,13 @@
 use crate::exit::Failure;
 use crate::folder::Folder;
 use crate::memory;
-use disk::OsDisk;
+use disk::{ConfinedDisk, OsDisk};
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions, Remembered};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
 use engine::waits::WaitStatistics;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use vlf::ServerVersion;
 
@@ -25,6 +25,8 @@ pub struct Choices {
     pub memory_mb: Option<u32>,
     /// Whether data files grow without zeros being written.
     pub instant_file_initialization: bool,
+    /// Folders beside the instance's in which statements may name files.
+    pub allowed_paths: Vec<PathBuf>,
 }
 
 /// An instance that was opened, and what its user should know of how.
@@ -58,10 +60,11 @@ pub fn environment() -> Environment {
 /// Opens the instance; the recovery of its databases is over, or goes on in the background, when this returns.
 ///
 /// # Errors
-/// The folder is in use, not writable, or not an instance's; the memory is not to be had; or master cannot be opened. A folder that
-/// was made for it is gone then.
-pub fn open(choices: Choices, env: Environment) -> Result<Opened, Failure> {
-    let folder = Folder::look(&choices.folder)?;
+/// The folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not to be had; or master
+/// cannot be opened. A folder that was made for it is gone then.
+pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
+    let folder = Folder::look(&folder_without_dots(&choices.folder)?)?;
+    env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
     let (memory_mb, note) = memory::settle(choices.memory_mb)?;
     let remembered = Remembered::of_folder(env.disk.as_ref(), folder.path());
     let options = InstanceOptions {
@@ -107,6 +110,40 @@ pub fn open_embedded(choices: Choices) -> Result<Arc<Instance>, Failure> {
         .for_each(|warning| eprintln!("warning: {warning}"));
     opened.folder.keep();
     Ok(opened.instance)
+}
+
+/// The instance's folder and those allowed beside it, and nothing else of the machine.
+fn confined_disk(folder: &Path, allowed: &[PathBuf]) -> Result<ConfinedDisk, Failure> {
+    let mut folders = vec![folder.to_path_buf()];
+    for path in allowed {
+        if !path.is_dir() {
+            let text = format!("--allow-path {}: there is no such folder", path.display());
+            return Err(Failure::Usage(text));
+        }
+        // As it was named, and as the system knows it.
+        let named = std::path::absolute(path)?;
+        let real = std::fs::canonicalize(path)?;
+        let has_dots = named.components().any(|part| part == Component::ParentDir);
+        folders.extend((!has_dots && named != real).then_some(named));
+        folders.push(real);
+    }
+    Ok(ConfinedDisk::new(folders))
+}
+
+/// The instance folder as an absolute path without `..`, which means what it means to the system: where what is there leads.
+fn folder_without_dots(path: &Path) -> Result<PathBuf, Failure> {
+    let has_dots = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    let path = std::path::absolute(path)?;
+    if !has_dots(&path) {
+        return Ok(path);
+    }
+    let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
+    if has_dots(missing) {
+        let text = format!("{} leads through a folder that is not there; make it first", path.display());
+        return Err(Failure::Usage(text));
+    }
+    Ok(std::fs::canonicalize(there)?.join(missing))
 }
 
 /// The machine's name in capitals, as Windows has it.

@@ -38,6 +38,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         policy: options.log_policy,
         memory_mb: options.max_server_memory,
         instant_file_initialization: options.instant_file_initialization,
+        allowed_paths: options.allow_path.clone(),
     };
     let opened = instance::open(choices, env)?;
     let instance = Arc::clone(&opened.instance);

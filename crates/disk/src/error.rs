@@ -27,6 +27,10 @@ pub enum DiskErrorKind {
     InUse,
     /// Whoever wanted it no longer does; said by users of a disk, never by one.
     Cancelled,
+    /// The name leads to a directory, a device, a FIFO, a socket or a symbolic link.
+    NotAFile,
+    /// The path leads out of the folders the disk is confined to.
+    Outside,
 }
 
 impl DiskErrorKind {
@@ -41,6 +45,8 @@ impl DiskErrorKind {
             DiskErrorKind::PowerCut => "the power was cut",
             DiskErrorKind::InUse => "it is locked by another user",
             DiskErrorKind::Cancelled => "the request was cancelled",
+            DiskErrorKind::NotAFile => "it is no regular file",
+            DiskErrorKind::Outside => "the path leads out of the folders that may be used",
         }
     }
 }
@@ -93,16 +99,11 @@ impl DiskError {
             Errno::ACCESS | Errno::PERM | Errno::ROFS => DiskErrorKind::PermissionDenied,
             Errno::NOSPC | Errno::DQUOT => DiskErrorKind::DiskFull,
             Errno::WOULDBLOCK => DiskErrorKind::InUse,
+            Errno::LOOP | Errno::ISDIR | Errno::NXIO => DiskErrorKind::NotAFile,
+            Errno::XDEV => DiskErrorKind::Outside,
             _ => DiskErrorKind::Io,
         };
         DiskError::new(kind, operation, path).with_os_error(errno.raw_os_error())
-    }
-
-    pub(crate) fn from_std(error: &std::io::Error, operation: &'static str, path: &Path) -> DiskError {
-        match rustix::io::Errno::from_io_error(error) {
-            Some(errno) => DiskError::from_errno(errno, operation, path),
-            None => DiskError::new(DiskErrorKind::Io, operation, path),
-        }
     }
 }
 
@@ -148,6 +149,8 @@ mod tests {
             (Errno::EXIST, DiskErrorKind::AlreadyExists),
             (Errno::ROFS, DiskErrorKind::PermissionDenied),
             (Errno::WOULDBLOCK, DiskErrorKind::InUse),
+            (Errno::LOOP, DiskErrorKind::NotAFile),
+            (Errno::XDEV, DiskErrorKind::Outside),
         ] {
             let error = DiskError::from_errno(errno, "open", Path::new("/x"));
             assert_eq!(error.kind, kind, "{errno}");

@@ -2,7 +2,8 @@
 //!
 //! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
 //! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Two implementations stand
-//! behind them: [`OsDisk`] is the operating system, [`sim::SimDisk`] is a disk in memory which loses power on demand.
+//! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`sim::SimDisk`] is a disk in
+//! memory which loses power on demand.
 //!
 //! Invariants of every implementation:
 //!
@@ -12,6 +13,8 @@
 //! * Reads and writes are exact: short transfers and interrupted calls are continued inside.
 //! * A failed `sync()` or durable write (other than for want of space) is final for that open file: what the kernel
 //!   did with the dirty pages is unknown, so every later attempt repeats the error instead of claiming success.
+//! * Only regular files are opened, locked, measured or replaced, and the last name of a path is never followed as a symbolic
+//!   link: devices, FIFOs, sockets, directories and links are `NotAFile`.
 //! * Methods may be called from many threads at once; overlapping writes have no order among them.
 
 mod aligned;
@@ -21,7 +24,7 @@ pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};
 pub use error::{DiskError, DiskErrorKind};
-pub use os::OsDisk;
+pub use os::{ConfinedDisk, OsDisk};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +39,50 @@ pub enum Access {
     Buffered,
 }
 
+/// What a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A file that holds bytes.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A device, FIFO, socket or symbolic link.
+    Other,
+}
+
+/// Which file of this machine it is, by whatever name it was reached: equal for two hard links, two spellings, and two ways
+/// through symbolic links. Says nothing once the file is deleted: its number may be given to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIdentity {
+    /// The file system.
+    pub device: u64,
+    /// The file's number there.
+    pub inode: u64,
+}
+
+/// What [`Disk::look`] sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Found {
+    /// What the name leads to.
+    pub kind: FileKind,
+    /// Which one it is.
+    pub identity: FileIdentity,
+    /// Length in bytes; 0 for what is no regular file.
+    pub len: u64,
+}
+
+/// What a file is called while it is being made, before it has the name `path`. Nobody else's file is called so: the token,
+/// a guid, is part of the name.
+pub fn temporary_path(path: &Path, token: &[u8; 16]) -> PathBuf {
+    let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut name = path.as_os_str().to_os_string();
+    name.push(format!(".{token}.{TEMPORARY_SUFFIX}"));
+    PathBuf::from(name)
+}
+
+/// How the names of [`temporary_path`] end.
+pub const TEMPORARY_SUFFIX: &str = "making";
+
 /// The name space of files: everything the engine asks of a disk that is not about the bytes of one open file.
 pub trait Disk: Send + Sync {
     /// Opens an existing file for reading and writing. Fails with `NotFound` when there is none.
@@ -45,12 +92,49 @@ pub trait Disk: Send + Sync {
     /// `AlreadyExists` when the name is taken, `NotFound` when the directory does not exist.
     fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError>;
 
+    /// Creates a file that holds `first` from its first moment: no power cut leaves it with anything else at its begin. Until
+    /// then it has the name of [`temporary_path`], and what a former try left there is replaced. Fails as `create`.
+    fn create_holding(
+        &self,
+        path: &Path,
+        access: Access,
+        first: &[u8],
+        token: &[u8; 16],
+    ) -> Result<Arc<dyn File>, DiskError> {
+        let temporary = temporary_path(path, token);
+        match self.delete(&temporary) {
+            Err(error) if error.kind != DiskErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = self.create(&temporary, Access::Buffered)?;
+        let made = file
+            .write_at(0, first)
+            .and_then(|()| file.sync())
+            .and_then(|()| self.rename_new(&temporary, path));
+        if let Err(error) = made {
+            // Whoever knows the temporary name deletes what this cannot.
+            let _ = self.delete(&temporary);
+            return Err(DiskError {
+                path: path.to_path_buf(),
+                ..error
+            });
+        }
+        let opened = self.open(path, access)?;
+        match opened.identity()? == file.identity()? {
+            true => Ok(opened),
+            false => Err(DiskError::new(DiskErrorKind::AlreadyExists, "create", path)),
+        }
+    }
+
     /// Deletes a file durably (its directory is synced on return). Open handles stay readable until dropped.
     fn delete(&self, path: &Path) -> Result<(), DiskError>;
 
     /// Renames a file durably, replacing a file that has the new name. After a power cut the new name leads either to
     /// the old file or to the new one, never to neither. Contents must have been synced by the caller before.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+
+    /// Renames a file durably to a name that is free. `AlreadyExists` when it is taken; both files are as before then.
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
 
     /// Creates a directory and all its missing parents durably. Existing directories are no error.
     fn create_directories(&self, path: &Path) -> Result<(), DiskError>;
@@ -60,6 +144,14 @@ pub trait Disk: Send + Sync {
 
     /// Length of a file in bytes; `None` when no file has that name (a directory is no file).
     fn len(&self, path: &Path) -> Result<Option<u64>, DiskError>;
+
+    /// What has this name, without following it when it is a symbolic link; `None` when nothing has.
+    fn look(&self, path: &Path) -> Result<Option<Found>, DiskError>;
+
+    /// The folders outside of which this disk refuses everything as `Outside`; none for a disk that refuses nothing.
+    fn folders(&self) -> &[PathBuf] {
+        &[]
+    }
 
     /// Free bytes an unprivileged process may still allocate on the file system which holds `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64, DiskError>;
@@ -77,6 +169,9 @@ pub trait Disk: Send + Sync {
 pub trait File: Send + Sync {
     /// The path the file was opened with (a later rename does not change it).
     fn path(&self) -> &Path;
+
+    /// Which file it is, as the open file itself says.
+    fn identity(&self) -> Result<FileIdentity, DiskError>;
 
     /// Length in bytes.
     fn len(&self) -> Result<u64, DiskError>;

@@ -41,6 +41,7 @@ fn spec(path: PathBuf, bytes: u64, growth_bytes: u64) -> LogFileSpec {
         FileGrowth::Bytes(growth_bytes)
     };
     LogFileSpec {
+        database_guid: [0; 16],
         file_id: 2,
         path,
         logical_name: "log".to_string(),

@@ -37,6 +37,7 @@ fn environment() -> Environment {
 
 fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
     let log_file = LogFileSpec {
+        database_guid: [0; 16],
         file_id: 2,
         path: PathBuf::from("/log.ldf"),
         logical_name: "log".to_string(),

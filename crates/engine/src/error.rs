@@ -381,6 +381,12 @@ impl Error {
         )
     }
 
+    /// 5009: REMOVE FILE of a file that the database does not have.
+    pub fn no_file_to_remove(file: &str) -> Error {
+        let text = format!("The file '{file}' does not exist in the database.");
+        Error::new(5009, 16, 9, text)
+    }
+
     /// 5105: a path that cannot be one.
     pub fn file_activation(path: &str) -> Error {
         Error::new(
@@ -610,6 +616,11 @@ impl Error {
             DiskErrorKind::DiskFull => "112(There is not enough space on the disk.)".to_string(),
             DiskErrorKind::NotFound => "2(The system cannot find the file specified.)".to_string(),
             DiskErrorKind::AlreadyExists => "80(The file exists.)".to_string(),
+            DiskErrorKind::NotAFile => "5(Access is denied. What has this name is no regular file.)".to_string(),
+            DiskErrorKind::Outside => {
+                "5(Access is denied. The path lies outside the folders this server may use: its own, and those named by --allow-path.)"
+                    .to_string()
+            }
             DiskErrorKind::PermissionDenied => "5(Access is denied.)".to_string(),
             DiskErrorKind::InUse => {
                 "32(The process cannot access the file because it is being used by another process.)".to_string()
@@ -627,6 +638,31 @@ impl Error {
     /// True for 9002, the one error that a rollback must never meet.
     pub fn is_log_full(&self) -> bool {
         self.number == 9002
+    }
+}
+
+/// A step that failed, of which one must know whether it may have become durable all the same.
+#[derive(Debug)]
+pub struct NotStored {
+    /// Why.
+    pub error: Error,
+    /// True when only the next start can tell whether it is durable.
+    pub is_unknown: bool,
+}
+
+impl From<NotStored> for Error {
+    fn from(failed: NotStored) -> Error {
+        failed.error
+    }
+}
+
+impl From<Error> for NotStored {
+    /// An error before anything could become durable.
+    fn from(error: Error) -> NotStored {
+        NotStored {
+            error,
+            is_unknown: false,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 mod support;
 
 use disk::sim::SimDisk;
-use disk::{Access, Disk, DiskError, File};
+use disk::{Access, Disk, DiskError, File, Found};
 use engine::backup::BackupRequest;
 use engine::instance::Instance;
 use engine::log::LogPolicy;
@@ -53,6 +53,14 @@ impl Disk for RenameWatch {
             self.held.lock().unwrap().push(self.open_handles(to));
         }
         self.disk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.disk.rename_new(from, to)
+    }
+
+    fn look(&self, path: &Path) -> Result<Option<Found>, DiskError> {
+        self.disk.look(path)
     }
 
     fn create_directories(&self, path: &Path) -> Result<(), DiskError> {

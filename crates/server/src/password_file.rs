@@ -11,7 +11,7 @@ use disk::{Access, Disk};
 
 use crate::credentials::{CredentialError, hash_password, random_password, verify_password};
 
-const FILE_NAME: &str = "sa.password";
+const FILE_NAME: &str = engine::instance::PASSWORD_FILE;
 const NEW_FILE_NAME: &str = "sa.password.new";
 
 /// A record is about 100 bytes; a file much longer is no record.

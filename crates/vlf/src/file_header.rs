@@ -224,6 +224,12 @@ impl FileHeader {
         self.encode_copy().repeat(2)
     }
 
+    /// The database whose log file begins with these bytes; `None` when they begin none. Damage elsewhere is not looked for.
+    pub fn owner(begin: &[u8]) -> Option<[u8; 16]> {
+        begin.get(0x60..)?.strip_prefix(&MAGIC)?;
+        array_at(begin, 0x70)
+    }
+
     /// One copy. Runs and growths beyond what fits are left out.
     pub fn encode_copy(&self) -> Vec<u8> {
         let mut copy = vec![0; COPY_BYTES];

@@ -84,6 +84,7 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
         policy: Some(LogPolicy::native()),
         memory_mb: None,
         instant_file_initialization: true,
+        allowed_paths: folder_of_backup(&options.backup),
     };
     let instance = instance::open_embedded(choices)?;
     let outcome = make(&instance, options);
@@ -91,6 +92,13 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
     outcome.and(closed)?;
     writeln!(io::stdout(), "done in {:.1} s", begin.elapsed().as_secs_f64())?;
     Ok(())
+}
+
+/// Whoever names a folder of this machine for the backup allows it.
+fn folder_of_backup(backup: &str) -> Vec<PathBuf> {
+    let path = std::path::Path::new(backup);
+    let folder = path.parent().filter(|folder| folder.is_absolute());
+    folder.map(std::path::Path::to_path_buf).into_iter().collect()
 }
 
 fn make(instance: &Arc<Instance>, options: &CreditOptions) -> Result<(), Failure> {

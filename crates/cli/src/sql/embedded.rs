@@ -26,6 +26,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         policy: options.log_policy,
         memory_mb: None,
         instant_file_initialization: true,
+        allowed_paths: options.allow_path.clone(),
     };
     let instance = instance::open_embedded(choices)?;
     let login = Login {

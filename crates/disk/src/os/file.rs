@@ -27,7 +27,8 @@ use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::uninterrupted;
-use crate::{Access, AlignedBuffer, BUFFER_ALIGNMENT_BYTES, DiskError, DiskErrorKind, File};
+use super::walk::{Entry, identity_of};
+use crate::{Access, AlignedBuffer, BUFFER_ALIGNMENT_BYTES, DiskError, DiskErrorKind, File, FileIdentity};
 
 /// The most a single bounce buffer holds.
 const BOUNCE_BYTES_MAX: usize = 1 << 20;
@@ -59,10 +60,15 @@ pub(super) struct OsFile {
 
 impl Direct {
     /// Opens the direct descriptors, `None` where the file system has no direct I/O of at most 4096 bytes alignment.
-    fn open(path: &Path) -> Option<Direct> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::DIRECT;
-        let plain = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty())).ok()?;
-        let durable = uninterrupted(|| rustix::fs::open(path, flags | OFlags::DSYNC, Mode::empty())).ok()?;
+    /// Both are the file of `buffered`, or there are none: the name may lead elsewhere by now.
+    fn open(entry: &Entry, buffered: &OwnedFd) -> Option<Direct> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let again = |flags| {
+            let descriptor = uninterrupted(|| entry.open(flags, Mode::empty())).ok()?;
+            (identity_of(&descriptor).ok()? == identity_of(buffered).ok()?).then_some(descriptor)
+        };
+        let plain = again(flags)?;
+        let durable = again(flags | OFlags::DSYNC)?;
         let status = rustix::fs::statx(&plain, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
         let (offset_alignment, memory_alignment) = match status {
             Ok(status) if status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
@@ -153,9 +159,9 @@ fn write_all_parts(descriptor: &OwnedFd, parts: &[&[u8]], mut offset: u64) -> Re
 
 impl OsFile {
     /// Wraps an open descriptor and, for direct access, opens the direct ones beside it.
-    pub(super) fn new(path: &Path, buffered: OwnedFd, access: Access) -> Result<OsFile, DiskError> {
+    pub(super) fn new(path: &Path, entry: &Entry, buffered: OwnedFd, access: Access) -> Result<OsFile, DiskError> {
         let direct = match access {
-            Access::Direct => Direct::open(path),
+            Access::Direct => Direct::open(entry, &buffered),
             Access::Buffered => None,
         };
         Ok(OsFile {
@@ -240,6 +246,10 @@ impl OsFile {
 impl File for OsFile {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn identity(&self) -> Result<FileIdentity, DiskError> {
+        identity_of(&self.buffered).map_err(|errno| DiskError::from_errno(errno, "measure", &self.path))
     }
 
     fn len(&self) -> Result<u64, DiskError> {

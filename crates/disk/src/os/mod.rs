@@ -4,24 +4,44 @@
 //! return. Locks are `flock` locks: they belong to the open file description and vanish with the process.
 
 mod file;
+mod walk;
 
-use std::os::unix::fs::DirBuilderExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::{Access, Disk, DiskError, File};
+use crate::{Access, Disk, DiskError, File, FileKind, Found};
 use file::OsFile;
+use walk::{Entry, found, open_directory};
 
 /// Databases and passwords are nobody else's, whatever the umask says.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
-const FOLDER_MODE: u32 = 0o700;
+const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// The files of the operating system. Paths are taken as they are; relative ones start at the working directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsDisk;
+
+/// The files of the operating system that lie in a few folders; see [`walk`] for what lies there.
+#[derive(Debug, Clone)]
+pub struct ConfinedDisk {
+    folders: Vec<PathBuf>,
+}
+
+impl ConfinedDisk {
+    /// The folders, as absolute paths without `..`; each may be missing yet. At least one.
+    pub fn new(folders: Vec<PathBuf>) -> ConfinedDisk {
+        assert!(
+            !folders.is_empty(),
+            "a disk confined to nothing would be confined to no folder at all"
+        );
+        ConfinedDisk { folders }
+    }
+}
 
 /// Repeats a system call that a signal interrupted.
 fn uninterrupted<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
@@ -33,105 +53,229 @@ fn uninterrupted<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
     }
 }
 
-/// The directory that holds the entry of `path`.
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) => Path::new("."),
-        None => path,
-    }
-}
+/// What both disks do, in these folders or, without any, everywhere.
+#[derive(Clone, Copy)]
+struct Reach<'a>(&'a [PathBuf]);
 
-fn sync_directory(directory: &Path) -> Result<(), DiskError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    uninterrupted(|| rustix::fs::open(directory, flags, Mode::empty()))
-        .and_then(|descriptor| uninterrupted(|| rustix::fs::fsync(&descriptor)))
-        .map_err(|errno| DiskError::from_errno(errno, "sync directory", directory))
-}
-
-impl Disk for OsDisk {
-    fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let descriptor = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
-            .map_err(|errno| DiskError::from_errno(errno, "open", path))?;
-        Ok(Arc::new(OsFile::new(path, descriptor, access)?))
+impl Reach<'_> {
+    /// Does something with the entry of a path.
+    fn at<T>(
+        self,
+        operation: &'static str,
+        path: &Path,
+        work: impl FnOnce(&Entry) -> Result<T, Errno>,
+    ) -> Result<T, DiskError> {
+        let done = Entry::of(self.0, path).and_then(|entry| work(&entry));
+        done.map_err(|errno| DiskError::from_errno(errno, operation, path))
     }
 
-    fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
+    fn open(self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
+        let opened = |entry: Entry| {
+            entry
+                .open_file(OFlags::empty(), Mode::empty())
+                .map(|file| (entry, file))
+        };
+        let opened = Entry::of(self.0, path).and_then(opened);
+        let (entry, descriptor) = opened.map_err(|errno| DiskError::from_errno(errno, "open", path))?;
+        Ok(Arc::new(OsFile::new(path, &entry, descriptor, access)?))
+    }
+
+    fn create(self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
+        let failed = |errno| DiskError::from_errno(errno, "create", path);
+        let entry = Entry::of(self.0, path).map_err(failed)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let descriptor = uninterrupted(|| rustix::fs::open(path, flags, FILE_MODE))
-            .map_err(|errno| DiskError::from_errno(errno, "create", path))?;
-        uninterrupted(|| rustix::fs::fsync(&descriptor))
-            .map_err(|errno| DiskError::from_errno(errno, "create", path))?;
-        sync_directory(directory_of(path))?;
-        Ok(Arc::new(OsFile::new(path, descriptor, access)?))
+        let descriptor = entry.open(flags, FILE_MODE).map_err(failed)?;
+        uninterrupted(|| rustix::fs::fsync(&descriptor)).map_err(failed)?;
+        entry.sync_directory().map_err(failed)?;
+        Ok(Arc::new(OsFile::new(path, &entry, descriptor, access)?))
     }
 
-    fn delete(&self, path: &Path) -> Result<(), DiskError> {
-        uninterrupted(|| rustix::fs::unlink(path)).map_err(|errno| DiskError::from_errno(errno, "delete", path))?;
-        sync_directory(directory_of(path))
+    fn delete(self, path: &Path) -> Result<(), DiskError> {
+        self.at("delete", path, |entry| {
+            if found(&entry.status()?).kind == FileKind::Directory {
+                return Err(Errno::ISDIR);
+            }
+            uninterrupted(|| rustix::fs::unlinkat(entry.directory(), entry.name(), AtFlags::empty()))?;
+            entry.sync_directory()
+        })
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        uninterrupted(|| rustix::fs::rename(from, to)).map_err(|errno| DiskError::from_errno(errno, "rename", from))?;
-        let (source, target) = (directory_of(from), directory_of(to));
-        sync_directory(target)?;
-        if source != target {
-            sync_directory(source)?;
-        }
-        Ok(())
+    fn rename(self, from: &Path, to: &Path, flags: RenameFlags) -> Result<(), DiskError> {
+        self.at("rename", from, |source| {
+            let target = Entry::of(self.0, to)?;
+            let taken = target.status().map(|status| found(&status).kind);
+            if taken.is_ok_and(|kind| kind != FileKind::Regular) {
+                return Err(Errno::ISDIR);
+            }
+            let rename = |flags| {
+                let (source_at, target_at) = (source.directory(), target.directory());
+                uninterrupted(|| rustix::fs::renameat_with(source_at, source.name(), target_at, target.name(), flags))
+            };
+            match rename(flags) {
+                // A file system without this kind of rename. A link is made only where the name is free.
+                Err(Errno::INVAL | Errno::NOSYS) if !flags.is_empty() => {
+                    let (source_at, target_at) = (source.directory(), target.directory());
+                    rustix::fs::linkat(source_at, source.name(), target_at, target.name(), AtFlags::empty())?;
+                    target.sync_directory()?;
+                    uninterrupted(|| rustix::fs::unlinkat(source_at, source.name(), AtFlags::empty()))?;
+                }
+                outcome => outcome?,
+            }
+            target.sync_directory()?;
+            match from.parent() == to.parent() {
+                true => Ok(()),
+                false => source.sync_directory(),
+            }
+        })
     }
 
-    fn create_directories(&self, path: &Path) -> Result<(), DiskError> {
-        if path.is_dir() || path.as_os_str().is_empty() {
+    fn create_directories(self, path: &Path) -> Result<(), DiskError> {
+        let failed = |errno| DiskError::from_errno(errno, "create directory", path);
+        if path.as_os_str().is_empty() {
             return Ok(());
         }
+        match open_directory(self.0, path) {
+            Ok(_) => return Ok(()),
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+        // What lies above a folder of the disk is made as it is everywhere.
+        let reach = match self.0.iter().any(|folder| folder.starts_with(path)) {
+            true => Reach(&[]),
+            false => self,
+        };
         if let Some(parent) = path.parent() {
-            self.create_directories(parent)?;
+            reach.create_directories(parent)?;
         }
-        match std::fs::DirBuilder::new().mode(FOLDER_MODE).create(path) {
-            Ok(()) => sync_directory(directory_of(path)),
-            // Somebody else made the directory in between, which is what was asked for.
-            Err(_) if path.is_dir() => sync_directory(directory_of(path)),
-            Err(error) => Err(DiskError::from_std(&error, "create directory", path)),
-        }
+        reach.at("create directory", path, |entry| {
+            match uninterrupted(|| rustix::fs::mkdirat(entry.directory(), entry.name(), DIRECTORY_MODE)) {
+                // Somebody else made the directory in between, which is what was asked for.
+                Err(Errno::EXIST) if found(&entry.status()?).kind == FileKind::Directory => {}
+                outcome => outcome?,
+            }
+            entry.sync_directory()
+        })
     }
 
-    fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError> {
-        let failed = |error: std::io::Error| DiskError::from_std(&error, "list", directory);
-        let mut paths = std::fs::read_dir(directory)
-            .map_err(failed)?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<Vec<PathBuf>, std::io::Error>>()
-            .map_err(failed)?;
+    fn list(self, path: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        let listed = || -> Result<Vec<PathBuf>, Errno> {
+            let directory = open_directory(self.0, path)?;
+            let mut paths = Vec::new();
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let readable = uninterrupted(|| rustix::fs::openat(&directory, ".", flags, Mode::empty()))?;
+            for entry in rustix::fs::Dir::new(readable)? {
+                let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_os_string();
+                if name != "." && name != ".." {
+                    paths.push(path.join(name));
+                }
+            }
+            Ok(paths)
+        };
+        let mut paths = listed().map_err(|errno| DiskError::from_errno(errno, "list", path))?;
         paths.sort();
         Ok(paths)
     }
 
-    fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => Ok(Some(metadata.len())),
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(DiskError::from_std(&error, "measure", path)),
+    fn look(self, path: &Path) -> Result<Option<Found>, DiskError> {
+        let seen = Entry::of(self.0, path).and_then(|entry| entry.status());
+        match seen {
+            Ok(status) => Ok(Some(found(&status))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(DiskError::from_errno(errno, "measure", path)),
         }
     }
 
-    fn available_bytes(&self, path: &Path) -> Result<u64, DiskError> {
-        let space = uninterrupted(|| rustix::fs::statvfs(path))
-            .map_err(|errno| DiskError::from_errno(errno, "measure free space of", path))?;
+    fn len(self, path: &Path) -> Result<Option<u64>, DiskError> {
+        let found = self.look(path)?;
+        Ok(found
+            .filter(|found| found.kind == FileKind::Regular)
+            .map(|found| found.len))
+    }
+
+    fn available_bytes(self, path: &Path) -> Result<u64, DiskError> {
+        let directory = match open_directory(self.0, path) {
+            Err(Errno::NOTDIR) => Entry::of(self.0, path).map(Entry::into_directory),
+            outcome => outcome,
+        };
+        let space = directory.and_then(|directory| uninterrupted(|| rustix::fs::fstatvfs(&directory)));
+        let space = space.map_err(|errno| DiskError::from_errno(errno, "measure free space of", path))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let descriptor = uninterrupted(|| rustix::fs::open(path, flags, FILE_MODE))
-            .map_err(|errno| DiskError::from_errno(errno, "lock", path))?;
-        uninterrupted(|| rustix::fs::flock(&descriptor, FlockOperation::NonBlockingLockExclusive))
-            .map_err(|errno| DiskError::from_errno(errno, "lock", path))?;
-        Ok(Box::new(descriptor))
+    fn lock_exclusive(self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
+        self.at("lock", path, |entry| {
+            let descriptor = entry.open_file(OFlags::CREATE, FILE_MODE)?;
+            uninterrupted(|| rustix::fs::flock(&descriptor, FlockOperation::NonBlockingLockExclusive))?;
+            Ok(Box::new(descriptor) as Box<dyn Send + Sync>)
+        })
     }
 }
+
+/// Both disks are a reach.
+macro_rules! disk_of_the_system {
+    ($disk:ty, $folders:expr) => {
+        impl Disk for $disk {
+            fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
+                Reach($folders(self)).open(path, access)
+            }
+
+            fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>, DiskError> {
+                Reach($folders(self)).create(path, access)
+            }
+
+            fn delete(&self, path: &Path) -> Result<(), DiskError> {
+                Reach($folders(self)).delete(path)
+            }
+
+            fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+                Reach($folders(self)).rename(from, to, RenameFlags::empty())
+            }
+
+            fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+                Reach($folders(self)).rename(from, to, RenameFlags::NOREPLACE)
+            }
+
+            fn create_directories(&self, path: &Path) -> Result<(), DiskError> {
+                Reach($folders(self)).create_directories(path)
+            }
+
+            fn list(&self, directory: &Path) -> Result<Vec<PathBuf>, DiskError> {
+                Reach($folders(self)).list(directory)
+            }
+
+            fn len(&self, path: &Path) -> Result<Option<u64>, DiskError> {
+                Reach($folders(self)).len(path)
+            }
+
+            fn look(&self, path: &Path) -> Result<Option<Found>, DiskError> {
+                Reach($folders(self)).look(path)
+            }
+
+            fn folders(&self) -> &[PathBuf] {
+                $folders(self)
+            }
+
+            fn available_bytes(&self, path: &Path) -> Result<u64, DiskError> {
+                Reach($folders(self)).available_bytes(path)
+            }
+
+            fn lock_exclusive(&self, path: &Path) -> Result<Box<dyn Send + Sync>, DiskError> {
+                Reach($folders(self)).lock_exclusive(path)
+            }
+        }
+    };
+}
+
+fn everywhere(_: &OsDisk) -> &[PathBuf] {
+    &[]
+}
+
+fn in_folders(disk: &ConfinedDisk) -> &[PathBuf] {
+    &disk.folders
+}
+
+disk_of_the_system!(OsDisk, everywhere);
+disk_of_the_system!(ConfinedDisk, in_folders);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

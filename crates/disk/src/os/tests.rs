@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{Access, AlignedBuffer, Disk, DiskErrorKind, OsDisk};
+use crate::{Access, AlignedBuffer, ConfinedDisk, Disk, DiskErrorKind, FileKind, OsDisk};
 
 /// A directory that is removed at the end of the test.
 struct TemporaryDirectory(PathBuf);
@@ -210,4 +210,111 @@ fn the_instance_lock_has_one_holder_at_a_time() {
     assert_eq!(error.kind, DiskErrorKind::InUse);
     drop(guard);
     OsDisk.lock_exclusive(&path).unwrap();
+}
+
+/// A confined disk in a folder `in`, with a second folder `also` allowed and a third, `out`, not; in each lies a file.
+struct Confined {
+    base: TemporaryDirectory,
+    disk: ConfinedDisk,
+}
+
+impl Confined {
+    fn new() -> Confined {
+        let base = TemporaryDirectory::new();
+        for folder in ["in/sub", "also", "out"] {
+            std::fs::create_dir_all(base.file(folder)).unwrap();
+            std::fs::write(base.file(folder).join("file"), "kept").unwrap();
+        }
+        let disk = ConfinedDisk::new(vec![base.file("in"), base.file("also")]);
+        Confined { base, disk }
+    }
+
+    fn open_kind(&self, path: &str) -> Result<(), DiskErrorKind> {
+        let opened = self.disk.open(&self.base.file(path), Access::Direct);
+        opened.map(|_| ()).map_err(|error| error.kind)
+    }
+}
+
+#[test]
+fn a_confined_disk_is_left_neither_by_dots_nor_by_links() {
+    use std::os::unix::fs::symlink;
+    let confined = Confined::new();
+    let file = |name: &str| confined.base.file(name);
+    symlink(file("out"), file("in/link_out")).unwrap();
+    symlink(file("also"), file("in/link_also")).unwrap();
+    symlink(file("in/sub"), file("in/link_in")).unwrap();
+    symlink(file("in/sub/file"), file("in/link_file")).unwrap();
+    for (path, expected) in [
+        ("in/sub/file", Ok(())),
+        ("in/link_in/file", Ok(())),
+        ("in/link_also/file", Ok(())),
+        ("also/file", Ok(())),
+        ("in/link_file", Err(DiskErrorKind::NotAFile)),
+        ("in/link_out/file", Err(DiskErrorKind::Outside)),
+        ("in/../out/file", Err(DiskErrorKind::Outside)),
+        ("out/file", Err(DiskErrorKind::Outside)),
+        ("in/none", Err(DiskErrorKind::NotFound)),
+    ] {
+        assert_eq!(confined.open_kind(path), expected, "{path}");
+    }
+    let disk = &confined.disk;
+    let outside = |outcome: Result<(), crate::DiskError>| assert_eq!(outcome.unwrap_err().kind, DiskErrorKind::Outside);
+    for path in ["out/new", "in/link_out/new"].map(file) {
+        outside(disk.create(&path, Access::Buffered).map(|_| ()));
+        outside(disk.create_directories(&path));
+        outside(disk.look(&path).map(|_| ()));
+        outside(disk.lock_exclusive(&path).map(|_| ()));
+        outside(disk.rename(&file("in/sub/file"), &path));
+        outside(disk.rename_new(&file("in/sub/file"), &path));
+        outside(disk.available_bytes(&path).map(|_| ()));
+    }
+    for path in ["out/file", "in/link_out/file"].map(file) {
+        outside(disk.delete(&path));
+        outside(disk.rename(&path, &file("in/stolen")));
+    }
+    outside(disk.list(&file("in/link_out")).map(|_| ()));
+    assert_eq!(std::fs::read(file("out/file")).unwrap(), b"kept");
+    assert!(!file("out/new").exists());
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_opened_nor_replaced() {
+    let directory = TemporaryDirectory::new();
+    let file = |name: &str| directory.file(name);
+    std::fs::write(file("file"), "kept").unwrap();
+    std::fs::create_dir(file("folder")).unwrap();
+    std::os::unix::fs::symlink(file("file"), file("link")).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(file("socket")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, file("fifo"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let null = PathBuf::from("/dev/null");
+    for path in ["folder", "link", "socket", "fifo"].map(file).iter().chain([&null]) {
+        let refused = |error: crate::DiskError| assert_eq!(error.kind, DiskErrorKind::NotAFile, "{error}");
+        refused(OsDisk.open(path, Access::Direct).err().unwrap());
+        refused(OsDisk.lock_exclusive(path).err().unwrap());
+        assert_eq!(OsDisk.len(path).unwrap(), None);
+        assert_ne!(OsDisk.look(path).unwrap().unwrap().kind, FileKind::Regular);
+        if path != &null {
+            refused(OsDisk.rename(&file("file"), path).unwrap_err());
+        }
+    }
+    let taken = OsDisk.create(&file("fifo"), Access::Direct).err().unwrap();
+    assert_eq!(taken.kind, DiskErrorKind::AlreadyExists);
+    assert_eq!(std::fs::read(file("file")).unwrap(), b"kept");
+    drop(socket);
+}
+
+#[test]
+fn a_file_has_one_identity_by_all_its_names_and_a_free_name_is_not_taken_twice() {
+    let directory = TemporaryDirectory::new();
+    let file = |name: &str| directory.file(name);
+    let open = OsDisk.create(&file("a"), Access::Direct).unwrap();
+    std::fs::hard_link(file("a"), file("b")).unwrap();
+    OsDisk.create(&file("c"), Access::Direct).unwrap();
+    let identity = |name: &str| OsDisk.look(&file(name)).unwrap().unwrap().identity;
+    assert_eq!(open.identity().unwrap(), identity("b"));
+    assert_ne!(identity("a"), identity("c"));
+    let taken = OsDisk.rename_new(&file("a"), &file("c")).unwrap_err();
+    assert_eq!(taken.kind, DiskErrorKind::AlreadyExists);
+    OsDisk.rename_new(&file("a"), &file("d")).unwrap();
+    assert_eq!(open.identity().unwrap(), identity("d"));
 }

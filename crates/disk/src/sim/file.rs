@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 use super::inode::{Inode, allocation_for};
-use super::{FaultError, Gate, OS_ERROR_NO_SPACE, OperationKind, SECTOR_BYTES, State, injected};
-use crate::{DiskError, DiskErrorKind, File};
+use super::{FaultError, Gate, OS_ERROR_NO_SPACE, OperationKind, SECTOR_BYTES, State, identity_of, injected};
+use crate::{DiskError, DiskErrorKind, File, FileIdentity};
 
 /// The longest file Linux knows (the largest signed offset).
 const FILE_BYTES_MAX: u64 = i64::MAX as u64;
@@ -137,6 +137,11 @@ impl Drop for SimFile {
 impl File for SimFile {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn identity(&self) -> Result<FileIdentity, DiskError> {
+        self.state.lock().check_power("measure", &self.path)?;
+        Ok(identity_of(self.inode))
     }
 
     fn len(&self) -> Result<u64, DiskError> {

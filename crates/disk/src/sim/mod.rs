@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::{Access, Disk, DiskError, DiskErrorKind, File};
+use crate::{Access, Disk, DiskError, DiskErrorKind, File, FileIdentity, FileKind, Found};
 use file::SimFile;
 use inode::Inode;
 use random::Random;
@@ -37,6 +37,8 @@ pub const SECTOR_BYTES: usize = 512;
 const AVAILABLE_BYTES_UNLIMITED: u64 = 1 << 40;
 /// EIO of Linux.
 const OS_ERROR_IO: i32 = 5;
+/// EACCES of Linux.
+const OS_ERROR_ACCESS: i32 = 13;
 /// ENOSPC of Linux.
 const OS_ERROR_NO_SPACE: i32 = 28;
 
@@ -59,7 +61,7 @@ pub enum OperationKind {
     SetLen,
     /// `Disk::create`.
     Create,
-    /// `Disk::rename`; faults match the old name.
+    /// `Disk::rename` and `Disk::rename_new`; faults match the old name.
     Rename,
     /// `Disk::delete`.
     Delete,
@@ -96,6 +98,8 @@ pub enum FaultError {
     Io,
     /// ENOSPC: `DiskErrorKind::DiskFull`.
     NoSpace,
+    /// EACCES: `DiskErrorKind::PermissionDenied`.
+    Denied,
 }
 
 /// How often an injected fault strikes.
@@ -191,10 +195,16 @@ fn normalized(path: &Path) -> PathBuf {
         .collect()
 }
 
+/// The simulated machine has one file system.
+fn identity_of(inode: u64) -> FileIdentity {
+    FileIdentity { device: 1, inode }
+}
+
 fn injected(error: FaultError, kind: OperationKind, path: &Path) -> DiskError {
     let (error_kind, os_error) = match error {
         FaultError::Io => (DiskErrorKind::Io, OS_ERROR_IO),
         FaultError::NoSpace => (DiskErrorKind::DiskFull, OS_ERROR_NO_SPACE),
+        FaultError::Denied => (DiskErrorKind::PermissionDenied, OS_ERROR_ACCESS),
     };
     DiskError::new(error_kind, kind.verb(), path).with_os_error(os_error)
 }
@@ -483,6 +493,26 @@ impl SimDisk {
         Ok(self.state.lock().inode_at("inspect", path)?.has_pending())
     }
 
+    /// Renames when `allowed`, given whether the new name is taken, says so.
+    fn rename_if(&self, from: &Path, to: &Path, allowed: impl FnOnce(bool) -> bool) -> Result<(), DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("rename", from)?;
+        let (source, target) = (normalized(from), normalized(to));
+        if state.directories.contains(&target) {
+            return Err(DiskError::new(DiskErrorKind::NotAFile, "rename", from));
+        }
+        if !allowed(state.names.contains_key(&target)) {
+            return Err(DiskError::new(DiskErrorKind::AlreadyExists, "rename", from));
+        }
+        if !state.names.contains_key(&source) || !state.has_directory_for(&target) {
+            return Err(DiskError::new(DiskErrorKind::NotFound, "rename", from));
+        }
+        let change = NameInFlight::Rename(source.clone(), target.clone());
+        state.begin_name(OperationKind::Rename, from, change)?;
+        state.apply_rename(&source, target);
+        Ok(())
+    }
+
     fn handle(&self, state: &mut State, path: &Path, inode: u64) -> Arc<dyn File> {
         *state.open_files.entry(inode).or_default() += 1;
         Arc::new(SimFile::new(path, inode, Arc::clone(&self.state)))
@@ -498,6 +528,9 @@ impl Disk for SimDisk {
         }
         match state.names.get(&normalized(path)).copied() {
             Some(id) => Ok(self.handle(&mut state, path, id)),
+            None if state.directories.contains(&normalized(path)) => {
+                Err(DiskError::new(DiskErrorKind::NotAFile, "open", path))
+            }
             None => Err(DiskError::new(DiskErrorKind::NotFound, "open", path)),
         }
     }
@@ -531,16 +564,11 @@ impl Disk for SimDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        let mut state = self.state.lock();
-        state.check_power("rename", from)?;
-        let (source, target) = (normalized(from), normalized(to));
-        if !state.names.contains_key(&source) || !state.has_directory_for(&target) {
-            return Err(DiskError::new(DiskErrorKind::NotFound, "rename", from));
-        }
-        let change = NameInFlight::Rename(source.clone(), target.clone());
-        state.begin_name(OperationKind::Rename, from, change)?;
-        state.apply_rename(&source, target);
-        Ok(())
+        self.rename_if(from, to, |_| true)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.rename_if(from, to, |taken| !taken)
     }
 
     fn create_directories(&self, path: &Path) -> Result<(), DiskError> {
@@ -584,6 +612,31 @@ impl Disk for SimDisk {
             Ok(inode) => Ok(Some(inode.len())),
             Err(_) => Ok(None),
         }
+    }
+
+    fn look(&self, path: &Path) -> Result<Option<Found>, DiskError> {
+        let mut state = self.state.lock();
+        state.check_power("measure", path)?;
+        let name = normalized(path);
+        if state.directories.contains(&name) {
+            // A directory has no inode here; its name stands in for one.
+            let number = name.to_string_lossy().bytes().fold(u64::MAX / 2, |number, byte| {
+                number.wrapping_mul(31).wrapping_add(u64::from(byte)) | 1 << 63
+            });
+            return Ok(Some(Found {
+                kind: FileKind::Directory,
+                identity: identity_of(number),
+                len: 0,
+            }));
+        }
+        let Some(id) = state.names.get(&name).copied() else {
+            return Ok(None);
+        };
+        Ok(Some(Found {
+            kind: FileKind::Regular,
+            identity: identity_of(id),
+            len: state.inode_at("measure", path)?.len(),
+        }))
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64, DiskError> {

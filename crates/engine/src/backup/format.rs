@@ -86,6 +86,11 @@ fn is_sealed(bytes: &[u8]) -> bool {
     crc32c::crc32c(&bytes[..end]) == number(bytes, end)
 }
 
+/// Whether these bytes begin a media file; damage behind them is not looked for.
+pub fn is_media(begin: &[u8]) -> bool {
+    begin.starts_with(LABEL_MAGIC)
+}
+
 impl MediaLabel {
     /// The label as bytes. A name longer than 2,048 bytes is cut at a character.
     pub fn encode(&self) -> Vec<u8> {

@@ -12,7 +12,7 @@ use super::layout::LogImage;
 use crate::error::{Error, Result};
 use crate::log::{
     DiscoveryMode, LogFileImage, LogPolicy, LogRecord, REACH_OF_WRITES, RecordKind, StoredLog, StoredVlf, VlfHeaders,
-    delete_directory, write_directory, write_page,
+    create_owned, delete_directory, write_directory, write_page,
 };
 use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
@@ -385,7 +385,9 @@ fn open_file(
 ) -> Result<LogFile> {
     delete_directory(&*env.disk, path).map_err(|error| file_error(&error))?;
     let handle = match env.disk.open(path, Access::Buffered) {
-        Err(error) if error.kind == DiskErrorKind::NotFound => env.disk.create(path, Access::Buffered),
+        Err(error) if error.kind == DiskErrorKind::NotFound => {
+            create_owned(&*env.disk, path, Access::Buffered, &image.page)
+        }
         other => other,
     };
     let handle = handle.map_err(|error| file_error(&error))?;

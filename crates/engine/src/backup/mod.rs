@@ -45,13 +45,13 @@ mod reader;
 mod writer;
 
 pub use description::{BackupFile, SetDescription, SetKind};
-pub use format::MediaLabel;
+pub use format::{MediaLabel, is_media};
 pub use layout::LogImage;
 pub use log_copy::copy_log;
 pub use log_restore::{LogRestorer, RestoredLog};
 pub use page_copy::{copy_pages, plan_pages};
 pub use reader::{Chunk, MediaReader, SetReader};
-pub use writer::{MediaOptions, SetWriter};
+pub use writer::{MediaOptions, MediaPlace, SetWriter};
 
 use crate::error::{Error, Result};
 use crate::seams::DateTimeTicks;

@@ -2,7 +2,7 @@
 //!
 //! | what does not hold | error |
 //! |---|---|
-//! | the file cannot be opened | 3201 |
+//! | the file cannot be measured | 3201 |
 //! | the label | 3241 |
 //! | a set's format | 3169 |
 //! | a set's header or description | 3242 |
@@ -22,8 +22,7 @@ use crate::error::{Error, Result};
 use crate::ordered::Ordered;
 use crate::seams::Environment;
 use crate::waits::WaitType;
-use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
-use std::path::Path;
+use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::sync::Arc;
 
 /// One read.
@@ -46,10 +45,9 @@ pub struct MediaReader {
 }
 
 impl MediaReader {
-    /// Opens a media file and finds its sets. Errors: see the module.
-    pub fn open(env: &Environment, device: &str, path: &Path) -> Result<MediaReader> {
+    /// Finds the sets of an open media file. Errors: see the module.
+    pub fn open(env: &Environment, device: &str, file: Arc<dyn File>) -> Result<MediaReader> {
         let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
-        let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
         let file_bytes = file.len().map_err(cannot_open)?;
         let mut label = vec![0; LABEL_BYTES as usize];
         if file_bytes < LABEL_BYTES {

@@ -19,7 +19,7 @@ use crate::ordered::Ordered;
 use crate::seams::Environment;
 use crate::waits::WaitType;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Zstandard's fastest level that compresses well: a backup should be bound by the disk.
@@ -120,6 +120,23 @@ pub struct MediaOptions<'a> {
     pub set_guid: [u8; 16],
 }
 
+/// Where a set is to be written.
+pub enum MediaPlace {
+    /// Nowhere.
+    Null,
+    /// Behind the sets of this file.
+    Existing(Arc<dyn File>),
+    /// Into a new file.
+    New {
+        /// The name it has until it is whole.
+        temporary: PathBuf,
+        /// The name it gets then.
+        path: PathBuf,
+        /// The file of that name, which it replaces.
+        former: Option<Arc<dyn File>>,
+    },
+}
+
 /// What a set is written to.
 struct Media {
     /// `None` is the null device.
@@ -145,37 +162,53 @@ impl Media {
         }
     }
 
-    /// Opens a media file behind its last whole set, or makes one.
-    fn open(env: &Environment, device: &str, path: &Path, options: &MediaOptions<'_>) -> Result<Media> {
+    /// Opens the media behind its last whole set, or makes a new file.
+    fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<Media> {
         let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
-        let length = env.disk.len(path).map_err(cannot_open)?;
-        let exists = length.is_some_and(|length| length > 0);
-        let media = match exists && !options.format {
-            true => Some(MediaReader::open(env, device, path)?),
-            false => None,
+        match place {
+            MediaPlace::Null => Ok(Media::null()),
+            MediaPlace::Existing(file) => {
+                let media = MediaReader::open(env, device, file.clone())?;
+                file.set_len(media.end()).map_err(cannot_open)?;
+                Ok(Media {
+                    file: Some(file),
+                    position: media.sets().len() as u32 + 1,
+                    set_start: media.end(),
+                    ..Media::null()
+                })
+            }
+            MediaPlace::New {
+                temporary,
+                path,
+                former,
+            } => {
+                if let Some(former) = former.as_ref().filter(|_| !options.format) {
+                    MediaReader::open(env, device, former.clone())?;
+                }
+                Ok(Media {
+                    file: Some(env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?),
+                    rename: Some((temporary, path)),
+                    former,
+                    ..Media::null()
+                })
+            }
+        }
+    }
+
+    /// Gives a new file its name, in the place of the former one and of no other.
+    fn take_name(&self, env: &Environment) -> std::result::Result<(), DiskError> {
+        let Some((temporary, path)) = &self.rename else {
+            return Ok(());
         };
-        if let Some(media) = media.filter(|_| !options.init) {
-            let file = env.disk.open(path, Access::Direct).map_err(cannot_open)?;
-            file.set_len(media.end()).map_err(cannot_open)?;
-            return Ok(Media {
-                file: Some(file),
-                position: media.sets().len() as u32 + 1,
-                set_start: media.end(),
-                ..Media::null()
-            });
+        let Some(former) = &self.former else {
+            return env.disk.rename_new(temporary, path);
+        };
+        match env.disk.look(path)? {
+            Some(found) if found.identity != former.identity()? => {
+                Err(DiskError::new(DiskErrorKind::InUse, "rename", path))
+            }
+            _ => env.disk.rename(temporary, path),
         }
-        let temporary = temporary_path(path);
-        match env.disk.delete(&temporary) {
-            Err(error) if error.kind != DiskErrorKind::NotFound => return Err(cannot_open(error)),
-            _ => {}
-        }
-        Ok(Media {
-            file: Some(env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?),
-            rename: Some((temporary, path.to_path_buf())),
-            // A file that cannot be opened can still be replaced; it then takes as long as it takes.
-            former: exists.then(|| env.disk.open(path, Access::Buffered).ok()).flatten(),
-            ..Media::null()
-        })
     }
 }
 
@@ -201,15 +234,11 @@ pub struct SetWriter {
 }
 
 impl SetWriter {
-    /// Opens the media for one more set; without a path, the null device. `device` is the path as the statement gives it.
+    /// Opens the media for one more set. `device` is the path as the statement gives it.
     ///
-    /// Errors: 3201 when the file cannot be opened or made, 3241 when it exists, is no media file and FORMAT is not asked
-    /// for.
-    pub fn open(env: &Environment, device: &str, path: Option<&Path>, options: &MediaOptions<'_>) -> Result<SetWriter> {
-        let media = match path {
-            Some(path) => Media::open(env, device, path, options)?,
-            None => Media::null(),
-        };
+    /// Errors: 3201 when the file cannot be made, 3241 and its kin when one that is there is damaged and FORMAT is not asked for.
+    pub fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<SetWriter> {
+        let media = Media::open(env, device, place, options)?;
         let label = media.rename.is_some().then(|| MediaLabel {
             guid: options.set_guid,
             created: env.clock.wall_ticks(),
@@ -419,9 +448,7 @@ impl SetWriter {
             headers_crc: self.headers_crc,
         };
         self.call(|file| file.write_durable_at(self.media.set_start, &header.encode()))?;
-        if let Some((temporary, path)) = &self.media.rename {
-            self.call(|_| self.env.disk.rename(temporary, path))?;
-        }
+        self.call(|_| self.media.take_name(&self.env))?;
         self.finished = true;
         self.env.background.let_go(self.media.former.take());
         Ok(header.set_bytes)
@@ -456,10 +483,4 @@ fn encoders(env: &Environment, compression: bool) -> Ordered<Job, Encoded> {
         };
         move |job: Job| Encoded::of(job, compressor.as_mut())
     })
-}
-
-fn temporary_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".writing");
-    PathBuf::from(name)
 }

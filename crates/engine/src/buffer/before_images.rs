@@ -10,7 +10,7 @@
 
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageId};
-use disk::{Access, Disk, DiskError, DiskErrorKind, File};
+use disk::{Access, Disk, DiskError, File};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::path::Path;
@@ -39,21 +39,22 @@ fn refused(path: &Path) -> impl Fn(DiskError) -> Error + '_ {
     move |error| Error::cannot_open_file(&path.display().to_string(), &Error::cause(&error))
 }
 
+/// Whose undo file begins with these bytes; `None` when they begin none.
+pub fn undo_file_owner(begin: &[u8]) -> Option<[u8; 16]> {
+    begin.strip_prefix(MAGIC)?;
+    begin.get(16..32)?.try_into().ok()
+}
+
 fn checksum(page: &[u8], id: PageId) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(page), &id.page.to_le_bytes()) ^ u32::from(id.file)
 }
 
 impl BeforeImages {
-    /// Makes the file anew, durable on return. `note` is kept with it: at most 4,060 bytes.
+    /// Makes the file, durable on return. `note` is kept with it: at most 4,060 bytes.
     ///
     /// Errors: 5120.
     pub fn create(disk: &dyn Disk, path: &Path, guid: [u8; 16], note: &[u8]) -> Result<BeforeImages> {
         let failed = refused(path);
-        match disk.delete(path) {
-            Err(error) if error.kind != DiskErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        let file = disk.create(path, Access::Buffered).map_err(&failed)?;
         let mut head = vec![0; ENTRIES_AT as usize];
         let end = AT_NOTE + note.len();
         let place = head.get_mut(AT_NOTE..end);
@@ -65,7 +66,8 @@ impl BeforeImages {
         head[12..16].copy_from_slice(&crc32c::crc32c(note).to_le_bytes());
         head[16..32].copy_from_slice(&guid);
         head[32..36].copy_from_slice(&(note.len() as u32).to_le_bytes());
-        file.write_at(0, &head).and_then(|()| file.sync()).map_err(&failed)?;
+        let file = disk.create_holding(path, Access::Buffered, &head, &guid);
+        let file = file.map_err(&failed)?;
         Ok(BeforeImages {
             file,
             note: note.to_vec(),

@@ -128,7 +128,7 @@ fn io_error(operation: &str, offset: u64, path: &Path, error: &disk::DiskError) 
 }
 
 impl DataFile {
-    /// Creates the file with its header page, durable on return.
+    /// Creates the file, durable on return. From its first moment it has its header page, which says whose it is.
     pub fn create(
         environment: &Environment,
         identity: &DatabaseIdentity,
@@ -138,7 +138,12 @@ impl DataFile {
         let path = &specification.path;
         let failed =
             |error: disk::DiskError| Error::cannot_create_file(&path.display().to_string(), &Error::cause(&error));
-        let create = || environment.disk.create(path, Access::Direct);
+        let header = header_page(identity, specification);
+        let create = || {
+            environment
+                .disk
+                .create_holding(path, Access::Direct, header.as_slice(), &identity.guid)
+        };
         let clock = environment.clock.as_ref();
         let handle = environment
             .waits
@@ -146,10 +151,11 @@ impl DataFile {
             .map_err(failed)?;
         let file = DataFile::with_handle(environment, identity, specification, handle, 0);
         let pages = specification.bytes.div_ceil(PAGE_BYTES as u64).max(1);
-        file.extend(pages.min(PAGES_MAX) as u32, instant).map_err(failed)?;
-        let mut page = AlignedBuffer::with_len(PAGE_BYTES);
-        page.copy_from_slice(header_page(identity, specification).as_slice());
-        file.handle.write_durable_at(0, &page).map_err(failed)?;
+        if let Err(error) = file.extend(pages.min(PAGES_MAX) as u32, instant) {
+            // What cannot be deleted now says whose it is, and whoever asked for it knows its name.
+            let _ = environment.disk.delete(path);
+            return Err(failed(error));
+        }
         Ok(file)
     }
 
@@ -228,7 +234,8 @@ impl DataFile {
     fn write_zeros(&self, from: u64, to: u64) -> std::result::Result<(), disk::DiskError> {
         let zeroing = self.environment.begin_zeroing(&self.database, &self.path, from..to);
         let zeros = AlignedBuffer::with_len(ZERO_BYTES);
-        let mut at = from;
+        // Page 0 says whose file it is, at every moment.
+        let mut at = from.max(PAGE_BYTES as u64);
         while at < to {
             if cancel::is_asked_to_stop() {
                 return Err(disk::DiskError::new(
@@ -348,6 +355,12 @@ fn header_page(identity: &DatabaseIdentity, specification: &DataFileSpecificatio
     page[AT_NAME..AT_NAME + name.len()].copy_from_slice(name);
     seal(&mut page);
     page
+}
+
+/// Whose data file begins with these bytes; `None` when they begin none. Damage behind the guid is not looked for.
+pub fn data_file_owner(begin: &[u8]) -> Option<[u8; 16]> {
+    begin.get(HEADER_BYTES..)?.strip_prefix(MAGIC)?;
+    begin.get(AT_GUID..AT_FILE)?.try_into().ok()
 }
 
 /// Database guid and file id of a header page; `None` when it is none or damaged.

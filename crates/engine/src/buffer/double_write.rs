@@ -14,7 +14,7 @@ use super::files::DatabaseIdentity;
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksum_holds, seal};
 use crate::seams::Environment;
-use disk::{Access, AlignedBuffer, DiskErrorKind, File};
+use disk::{Access, AlignedBuffer, Disk, DiskErrorKind, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -133,19 +133,22 @@ pub(super) struct DoubleWriteFile {
     guid: [u8; 16],
 }
 
-impl DoubleWriteFile {
-    /// The name that belongs to a primary data file.
-    pub fn path_for(primary: &Path) -> PathBuf {
-        let mut name = primary.as_os_str().to_os_string();
-        name.push(".dwb");
-        PathBuf::from(name)
-    }
+/// The name of the double-write file that belongs to a primary data file.
+pub fn double_write_path(primary: &Path) -> PathBuf {
+    let mut name = primary.as_os_str().to_os_string();
+    name.push(".dwb");
+    PathBuf::from(name)
+}
 
-    /// Creates the file, durable and with its space reserved.
+impl DoubleWriteFile {
+    /// Creates the file, durable and with its space reserved. One that outlived its data file is replaced.
     pub fn create(environment: &Environment, identity: &DatabaseIdentity, primary: &Path) -> Result<DoubleWriteFile> {
-        let path = DoubleWriteFile::path_for(primary);
+        let path = double_write_path(primary);
         let text = path.display().to_string();
         let failed = |error: disk::DiskError| Error::cannot_create_file(&text, &Error::cause(&error));
+        if is_left_over(environment.disk.as_ref(), &path) {
+            environment.disk.delete(&path).map_err(failed)?;
+        }
         let handle = environment.disk.create(&path, Access::Direct).map_err(failed)?;
         handle
             .grow_reserved(((1 + BATCH_PAGES_MAX) * PAGE_BYTES) as u64)
@@ -160,7 +163,7 @@ impl DoubleWriteFile {
 
     /// Opens the file; a missing one is made anew, as when the data files came from elsewhere.
     pub fn open(environment: &Environment, identity: &DatabaseIdentity, primary: &Path) -> Result<DoubleWriteFile> {
-        let path = DoubleWriteFile::path_for(primary);
+        let path = double_write_path(primary);
         match environment.disk.open(&path, Access::Direct) {
             Ok(handle) => Ok(DoubleWriteFile {
                 path,
@@ -246,6 +249,15 @@ impl DoubleWriteFile {
         let (ids, _) = header[AT_IDS..AT_IDS + count * PageId::BYTES].as_chunks::<{ PageId::BYTES }>();
         ids.iter().map(|id| PageId::from_bytes(*id)).collect()
     }
+}
+
+/// Whether a file is a double-write file, written or not.
+fn is_left_over(disk: &dyn Disk, path: &Path) -> bool {
+    let Ok(file) = disk.open(path, Access::Buffered) else {
+        return false;
+    };
+    let mut begin = [0; MAGIC.len()];
+    file.len() == Ok(0) || file.read_at(0, &mut begin).is_ok() && (&begin == MAGIC || begin == [0; MAGIC.len()])
 }
 
 /// True when the bytes are the page `id`, complete.

@@ -3,7 +3,7 @@
 use super::before_images::BeforeImages;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksums};
 use crate::seams::Environment;
 use crate::waits::WaitType;
@@ -146,24 +146,28 @@ impl DataFiles {
         paths
     }
 
-    /// ALTER DATABASE ADD FILE: creates one more file.
+    /// Creates one more file.
     pub fn add(&self, specification: &DataFileSpecification) -> Result<()> {
+        Ok(self.add_when(specification, &mut || Ok(()))?)
+    }
+
+    /// ALTER DATABASE ADD FILE: creates one more file, which holds pages only when `store` has made durable that it is the
+    /// database's. When that fails the file is there, and nobody's.
+    pub fn add_when(
+        &self,
+        specification: &DataFileSpecification,
+        store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
+    ) -> std::result::Result<(), NotStored> {
         let instant = self.options.instant_initialization;
         let file = DataFile::create(&self.environment, &self.identity, specification, instant)?;
+        store()?;
         self.files.write().insert(specification.id, Arc::new(file));
         Ok(())
     }
 
-    /// ALTER DATABASE REMOVE FILE: closes a file and deletes it. No page of it may be in the pool.
-    ///
-    /// # Errors
-    /// 5009's cause when the operating system keeps it.
-    pub fn remove(&self, file: u16) -> Result<()> {
-        let Some(file) = self.files.write().remove(&file) else {
-            return Ok(());
-        };
-        let deleted = self.environment.disk.delete(&file.path);
-        deleted.map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))
+    /// ALTER DATABASE REMOVE FILE: closes a file. No page of it may be in the pool.
+    pub fn detach(&self, file: u16) {
+        self.files.write().remove(&file);
     }
 
     /// ALTER DATABASE MODIFY FILE: replaces name, MAXSIZE and FILEGROWTH. False when there is no such file.

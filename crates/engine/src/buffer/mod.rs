@@ -39,9 +39,9 @@ mod row_counts;
 mod sizing;
 mod storage;
 
-pub use before_images::BeforeImages;
-pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics};
-pub use double_write::TornReport;
+pub use before_images::{BeforeImages, undo_file_owner};
+pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoStatistics, data_file_owner};
+pub use double_write::{TornReport, double_write_path};
 pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
 pub use guard::{PageRead, PageWrite};
 pub use pool::{BufferPool, PoolCounters};

@@ -300,6 +300,8 @@ pub enum ObjectDefinition {
         /// The configured value.
         value: i64,
     },
+    /// In master only: files that no database has, because they are being made or removed.
+    FileIntent(FileIntent),
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {
         /// Its own id.
@@ -322,6 +324,7 @@ impl ObjectDefinition {
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
+            ObjectDefinition::FileIntent(intent) => intent.object_id,
         }
     }
 
@@ -352,6 +355,29 @@ pub struct FileEntry {
     pub growth: GrowthEntry,
 }
 
+/// Files that a statement is about to make, or that it has taken from a database and is about to delete. Whatever the statement
+/// comes to, a file that is still named here belongs to nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIntent {
+    /// The catalog row's id.
+    pub object_id: u32,
+    /// The statement, for the error log.
+    pub statement: String,
+    /// What the files say of themselves: the guid of their database, or of a backup set.
+    pub guid: [u8; 16],
+    /// The files.
+    pub files: Vec<IntendedFile>,
+}
+
+/// A file of a [`FileIntent`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntendedFile {
+    /// Where it is on this machine.
+    pub path: String,
+    /// True where the name itself tells that the file is the intent's; else the file's first bytes have to.
+    pub by_name: bool,
+}
+
 /// FILEGROWTH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GrowthEntry {
@@ -378,6 +404,9 @@ pub struct DatabaseEntry {
     pub files: Vec<FileEntry>,
     /// Set while CREATE DATABASE or RESTORE has not finished: start-up removes what is left of it.
     pub creating: bool,
+    /// Set while RESTORE replaces the database: its files are not whole, and another RESTORE has to make them.
+    #[serde(default)]
+    pub being_replaced: bool,
     /// Set by ALTER DATABASE SET OFFLINE.
     #[serde(default)]
     pub offline: bool,

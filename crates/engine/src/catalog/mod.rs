@@ -13,8 +13,9 @@
 mod definition;
 
 pub use definition::{
-    AliasType, ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity, IndexDefinition,
-    ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
+    AliasType, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry, Identity,
+    IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot,
+    TableDefinition, USER_TYPE_ID_FIRST,
 };
 
 use crate::buffer::DatabaseStorage;

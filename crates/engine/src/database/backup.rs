@@ -8,20 +8,19 @@
 
 use super::Database;
 use crate::backup::{
-    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MediaOptions, Progress, Report,
-    SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
+    BackupFile, BackupKind, BackupRequest, BackupSummary, LogImage, LogTail, MediaOptions, MediaPlace, Progress,
+    Report, SetDescription, SetKind, SetWriter, copy_log, copy_pages, format::ChunkKind, plan_pages,
 };
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
 use crate::recovery::{BootRecord, RecoveryModel};
 use crate::seams::{DateTimeTicks, TRACE_FILE_WORK};
-use std::path::Path;
 use vlf::Lsn;
 
 /// Where a backup goes, and what it says about whoever makes it.
 pub struct BackupPlace<'a> {
-    /// The media file on this machine; `None` is the null device.
-    pub path: Option<&'a Path>,
+    /// The media on this machine.
+    pub media: MediaPlace,
     /// ServerName.
     pub server_name: &'a str,
     /// SoftwareVersionMajor and Minor.
@@ -55,7 +54,7 @@ impl Database {
     pub fn back_up(
         &self,
         request: &BackupRequest,
-        place: &BackupPlace<'_>,
+        mut place: BackupPlace<'_>,
         report: &mut Report<'_>,
     ) -> Result<BackupSummary> {
         if self.is_standby() {
@@ -75,7 +74,8 @@ impl Database {
             set_guid: place.set_guid,
         };
         self.tell(|| format!("Backup{}: Database {}", noun(request.kind), self.name()));
-        let mut set = SetWriter::open(env, &request.path, place.path, &options)?;
+        let media = std::mem::replace(&mut place.media, MediaPlace::Null);
+        let mut set = SetWriter::open(env, &request.path, media, &options)?;
         self.tell(|| "Backup: Media open".to_string());
         let position = set.position();
         let mut progress = Progress::new(report, request.stats_percent, 0);
@@ -83,7 +83,7 @@ impl Database {
             BackupKind::Database => self.copy_database(&mut set, &mut progress)?,
             BackupKind::Log => self.copy_log_chain(&mut set, &mut progress)?,
         };
-        let mut description = self.describe(request, place, &extent, started);
+        let mut description = self.describe(request, &place, &extent, started);
         let stored_bytes = set.finish(&mut description)?;
         progress.finish()?;
         self.move_chain_on(request, &extent)?;

@@ -20,14 +20,14 @@ mod upgrade;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
-pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport};
+pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::lock::LockOwner;
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
@@ -317,19 +317,33 @@ impl Database {
         Ok(())
     }
 
-    /// Deletes a data file in which no object has pages. The checkpoint puts behind it whatever redo could want there.
+    /// Gives up a data file in which no object has pages, and has `store` make durable that it is the database's no more. The
+    /// checkpoint puts behind it whatever redo could want there. When storing fails for certain the file is used again.
     ///
-    /// Errors: 5020 for the first file, 5042 while an object has pages in it.
-    pub fn remove_data_file(&self, file_id: u16, name: &str) -> Result<()> {
+    /// Errors: 5020 for the first file, 5042 while an object has pages in it; those of `store`.
+    pub fn remove_data_file(
+        &self,
+        file_id: u16,
+        name: &str,
+        store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
+    ) -> std::result::Result<(), NotStored> {
         if file_id == 1 {
-            return Err(Error::primary_file_stays());
+            return Err(Error::primary_file_stays().into());
         }
-        if !self.space.forget_file(file_id) {
-            return Err(Error::file_is_not_empty(name));
+        if !self.space.close_file(file_id) {
+            return Err(Error::file_is_not_empty(name).into());
         }
-        self.checkpoint()?;
-        self.storage.pool.forget_file(self.storage.id, file_id);
-        self.storage.files.remove(file_id)
+        let stored = self.checkpoint().map_err(NotStored::from).and_then(|()| store());
+        match &stored {
+            Ok(()) => {
+                self.storage.pool.forget_file(self.storage.id, file_id);
+                self.storage.files.detach(file_id);
+                self.space.forget_file(file_id);
+            }
+            Err(failed) if !failed.is_unknown => self.space.open_file(file_id),
+            Err(_) => {}
+        }
+        stored
     }
 
     /// The name in `log_reuse_wait_desc` when the log was last looked at.

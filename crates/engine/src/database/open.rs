@@ -122,11 +122,22 @@ impl DatabaseFiles {
             .collect()
     }
 
+    /// The same without the files behind the first ones.
+    pub(super) fn without_files_from(&self, first: usize) -> DatabaseFiles {
+        let mut entry = self.entry.clone();
+        entry.files.truncate(first);
+        DatabaseFiles {
+            entry,
+            files: self.files.iter().take(first).cloned().collect(),
+        }
+    }
+
     fn log_specifications(&self) -> Vec<LogFileSpec> {
         let files = self.entry.files.iter().zip(&self.files).filter(|(entry, _)| entry.log);
         files
             .map(|(entry, file)| LogFileSpec {
                 file_id: entry.file_id,
+                database_guid: self.entry.guid,
                 path: file.path.clone(),
                 logical_name: entry.name.clone(),
                 bytes: file.bytes,

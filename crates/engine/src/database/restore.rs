@@ -22,7 +22,7 @@ use crate::backup::{
 };
 use crate::buffer::{DataFiles, DatabaseId};
 use crate::error::{Error, Result};
-use crate::log::{Continuation, Opening, ScanMode};
+use crate::log::{Continuation, Opening, ScanMode, create_restored};
 use crate::page::{PAGE_BYTES, PageId};
 use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
 use crate::seams::DateTimeTicks;
@@ -98,6 +98,23 @@ impl Database {
         check_follows(&data.boot, &files.entry.name, description, source.stop_at)?;
         let from = data.boot.restored_to;
         restore_set(context, files, data, source, (from, from), progress)
+    }
+
+    /// Creates the files that a database gets with a log set, those of its entry from the place `first` on: data files in their size,
+    /// log files as far as they say whose they are.
+    ///
+    /// Errors: those of file creation.
+    pub fn create_new_files(context: &OpenContext, files: &DatabaseFiles, first: usize) -> Result<()> {
+        let data = OpenedData::open(context, &files.without_files_from(first))?;
+        for (entry, file) in files.entry.files.iter().zip(&files.files).skip(first) {
+            if entry.log {
+                create_restored(&context.env, entry.file_id, files.entry.guid, &file.path)?;
+            }
+        }
+        let is_new = |id: u16| files.entry.files.iter().skip(first).any(|entry| entry.file_id == id);
+        let specifications = files.data_specifications();
+        let mut new = specifications.iter().filter(|specification| is_new(specification.id));
+        new.try_for_each(|specification| data.files.add(specification))
     }
 
     /// Writes every page and makes the boot record say RESTORING, restored to the end of the log. Nobody may be using it.
@@ -239,7 +256,10 @@ fn copy_chunks(
     let mut layout = Vec::new();
     let mut log: Option<LogRestorer> = None;
     let begin = |layout: &[u8]| {
-        let image = LogImage::decode(layout)?;
+        let mut image = LogImage::decode(layout)?;
+        for file in &mut image.files {
+            file.page.database_id = files.entry.guid;
+        }
         LogRestorer::begin(&context.env, context.policy, image, &paths, (from, source.stop_at))
     };
     while let Some(chunk) = source.set.next_chunk()? {

@@ -1,15 +1,18 @@
 //! BACKUP as a session asks for it, and what RESTORE shows of media files.
 
+use super::intents::Proof;
+use super::paths::{Admission, Claim, Purpose, Verdict};
 use super::{Instance, TEMPDB};
 use crate::backup::{
-    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MediaLabel, MediaReader, Progress,
-    Report, SetDescription, is_null_device,
+    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MediaLabel, MediaPlace, MediaReader,
+    Progress, Report, SetDescription, is_null_device,
 };
+use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::session::Session;
-use std::path::Path;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Every error of a failed BACKUP or RESTORE, in the order in which they are told.
@@ -60,26 +63,74 @@ impl Instance {
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
         }
-        let path = match is_null_device(&request.path) {
-            true => None,
-            false => Some(self.resolve(&request.path)?),
-        };
-        let cannot_open = |error: disk::DiskError| Error::cannot_open_device(&request.path, &Error::cause(&error));
-        if let Some(folder) = path.as_deref().and_then(Path::parent) {
-            self.env.disk.create_directories(folder).map_err(cannot_open)?;
-        }
+        let set_guid = self.new_guid(&request.path);
+        let target = self.take_target(request, set_guid)?;
         let place = BackupPlace {
-            path: path.as_deref(),
+            media: target.media,
             server_name: &self.options.server_name,
             software_version: self.options.version.product_version(),
-            set_guid: self.new_guid(&request.path),
+            set_guid,
         };
-        match request.tail {
+        let outcome = match request.tail {
             LogTail::NoRecovery if request.kind == BackupKind::Log => {
-                self.backup_tail(&database, request, &place, session, report)
+                self.backup_tail(&database, request, place, session, report)
             }
-            _ => database.back_up(request, &place, report),
+            _ => database.back_up(request, place, report),
+        };
+        if let Some(intent) = &target.intent {
+            // The file has its name, or is not wanted: none of the name it had meanwhile stays.
+            self.sweep(intent, Proof::Contents);
         }
+        outcome
+    }
+
+    /// What BACKUP writes to; a new file is intended before it is made.
+    fn take_target(&self, request: &BackupRequest, set_guid: [u8; 16]) -> Result<BackupTarget> {
+        if is_null_device(&request.path) {
+            return Ok(BackupTarget {
+                media: MediaPlace::Null,
+                intent: None,
+                _claim: None,
+            });
+        }
+        self.sweep_left_behind();
+        let purpose = match request.format {
+            true => Purpose::FormattedBackup,
+            false => Purpose::Backup,
+        };
+        let admission = self.admit(&request.path, purpose, None);
+        let Admission {
+            path,
+            verdict,
+            file,
+            claim,
+        } = admission.map_err(|refused| refused.for_device())?;
+        let _claim = Some(claim);
+        if let (Verdict::Use, false, Some(file)) = (verdict, request.init, &file) {
+            return Ok(BackupTarget {
+                media: MediaPlace::Existing(file.clone()),
+                intent: None,
+                _claim,
+            });
+        }
+        let cannot_open = |error: disk::DiskError| Error::cannot_open_device(&request.path, &Error::cause(&error));
+        if let Some(folder) = path.parent() {
+            self.env.disk.create_directories(folder).map_err(cannot_open)?;
+        }
+        let temporary = disk::temporary_path(&path, &set_guid);
+        let statement = format!("BACKUP to '{}'", path.display());
+        let mut intent = self.new_intent(&statement, set_guid, [temporary.clone()])?;
+        intent.files.iter_mut().for_each(|file| file.by_name = true);
+        self.begin_intent(&intent)?;
+        Ok(BackupTarget {
+            media: MediaPlace::New {
+                temporary,
+                path,
+                former: file,
+            },
+            intent: Some(intent),
+            _claim,
+        })
     }
 
     /// NORECOVERY: nobody may write behind the backup, so the database is taken out of use first.
@@ -87,7 +138,7 @@ impl Instance {
         &self,
         database: &Arc<Database>,
         request: &BackupRequest,
-        place: &BackupPlace<'_>,
+        place: BackupPlace<'_>,
         session: &Session,
         report: &mut Report<'_>,
     ) -> Result<BackupSummary> {
@@ -149,11 +200,38 @@ impl Instance {
     }
 
     /// Errors: 3254 for the null device, and those of [`MediaReader::open`].
-    pub(super) fn open_media(&self, device: &str) -> Result<MediaReader> {
+    pub(super) fn open_media(&self, device: &str) -> Result<OpenMedia> {
         if is_null_device(device) {
             return Err(Error::empty_device(device));
         }
-        let path = self.resolve(device)?;
-        MediaReader::open(&self.env, device, &path)
+        let admission = self.admit(device, Purpose::ReadBackup, None);
+        let admission = admission.map_err(|refused| refused.for_device())?;
+        let missing = || Error::empty_device(device);
+        let media = MediaReader::open(&self.env, device, admission.file.ok_or_else(missing)?)?;
+        Ok(OpenMedia {
+            media,
+            _claim: admission.claim,
+        })
+    }
+}
+
+/// What a backup writes to; held while it does.
+struct BackupTarget {
+    media: MediaPlace,
+    intent: Option<FileIntent>,
+    _claim: Option<Claim>,
+}
+
+/// A media file that is read; nobody writes it meanwhile.
+pub(super) struct OpenMedia {
+    media: MediaReader,
+    _claim: Claim,
+}
+
+impl Deref for OpenMedia {
+    type Target = MediaReader;
+
+    fn deref(&self) -> &MediaReader {
+        &self.media
     }
 }

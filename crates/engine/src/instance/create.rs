@@ -1,14 +1,17 @@
-//! CREATE DATABASE and DROP DATABASE: what a statement leaves out, what is refused, and the order of files and master's row.
+//! CREATE DATABASE and DROP DATABASE: what a statement leaves out and what is refused. The order of files and master's rows is that
+//! of [`super::intents`].
 //!
 //! Defaults follow the server version (sql-docs, CREATE DATABASE and ALTER DATABASE file options; layouts of new databases in
 //! `docs/vlf-rules.md`): from 2016 on 8 MB data and 8 MB log growing by 64 MB; before, a small data file growing by 1 MB and a
 //! log of a quarter of it growing by 10 %.
 
+use super::intents::{MasterChange, proof_of};
+use super::paths::{Admission, Purpose, default_file_name};
 use super::registry::{DatabaseSlot, DatabaseState};
 use super::{Instance, MODEL};
-use crate::catalog::{DatabaseEntry, FileEntry, GrowthEntry, ObjectDefinition};
+use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition};
 use crate::database::{CreateFile, Database, DatabaseFiles};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::recovery::RecoveryModel;
 use crate::session::Session;
@@ -92,59 +95,63 @@ fn defaults(version: ServerVersion) -> Defaults {
 }
 
 impl Instance {
-    /// Creates a database. On failure nothing of it is left.
+    /// Creates a database. On failure nothing of it is left, or what is left is deleted as soon as it can be.
     ///
-    /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 for paths, 5170 and
-    /// 5123 for files that exist or cannot be created.
+    /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths,
+    /// 5170 and 5123 for files that exist or cannot be created.
     pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
         let _one_at_a_time = self.registry.creating()?;
+        self.sweep_left_behind();
         if self.registry.find(&statement.name).is_some() {
             return Err(Error::database_exists(&statement.name));
         }
-        let (mut entry, files) = self.plan_files(statement)?;
-        let master = self.master()?;
-        entry.object_id = master.new_object_id()?;
-        entry.creating = true;
+        let mut planned = self.plan_files(statement)?;
+        planned.entry.object_id = self.master()?.new_object_id()?;
+        let text = format!("CREATE DATABASE '{}'", planned.entry.name);
+        let paths = planned.files.iter().map(|file| file.path.clone());
+        let intent = self.new_intent(&text, planned.entry.guid, paths)?;
         let slot = self
             .registry
-            .insert(DatabaseSlot::new(entry.clone(), DatabaseState::RecoveryPending));
-        let outcome = self.create_planned(&mut entry, &files, &slot);
-        if outcome.is_err() {
-            self.forget_database(&entry)?;
-        }
-        outcome
+            .insert(DatabaseSlot::new(planned.entry.clone(), DatabaseState::RecoveryPending));
+        let created = self.create_planned(&planned, &intent);
+        created
+            .inspect(|database| slot.set_state(DatabaseState::Online(database.clone())))
+            .map_err(|failed| {
+                self.forget(planned.entry.database_id);
+                self.abandon(&intent, failed)
+            })
     }
 
-    fn create_planned(
-        &self,
-        entry: &mut DatabaseEntry,
-        files: &[CreateFile],
-        slot: &DatabaseSlot,
-    ) -> Result<Arc<Database>> {
-        self.change_master(None, Some(ObjectDefinition::Database(entry.clone())))?;
-        self.make_folders(files)?;
-        let database_files = DatabaseFiles {
-            entry: entry.clone(),
-            files: files.to_vec(),
+    fn create_planned(&self, planned: &Planned, intent: &FileIntent) -> std::result::Result<Arc<Database>, NotStored> {
+        self.begin_intent(intent)?;
+        let database = self.create_files(planned)?;
+        let change = MasterChange {
+            end: Some(intent),
+            entry: Some(&planned.entry),
+            ..MasterChange::default()
         };
-        let first_sequence = self.next_log_sequence();
+        let stored = self.change_rows(&change);
+        stored.inspect_err(|_| database.storage.log.close())?;
+        Ok(database)
+    }
+
+    fn create_files(&self, planned: &Planned) -> Result<Arc<Database>> {
+        self.make_folders(&planned.files)?;
+        let files = DatabaseFiles {
+            entry: planned.entry.clone(),
+            files: planned.files.clone(),
+        };
         let model = self
             .database_by_id(MODEL)
             .map_or(RecoveryModel::Full, |model| model.recovery_model());
-        let level = self.default_compatibility_level();
-        let database = Arc::new(Database::create(
+        let created = Database::create(
             &self.opening(),
-            &database_files,
-            first_sequence,
+            &files,
+            self.next_log_sequence(),
             model,
-            level,
-        )?);
-        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
-        entry.creating = false;
-        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
-        slot.set_state(DatabaseState::Online(database.clone()));
-        slot.set_entry(entry.clone());
-        Ok(database)
+            self.default_compatibility_level(),
+        );
+        created.map(Arc::new)
     }
 
     /// A new log begins one above model's newest sequence number, as SQL Server's does (Paul Randal, "Initial VLF sequence
@@ -179,53 +186,95 @@ impl Instance {
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
             return Err(Error::database_in_use(&entry.name));
         }
-        if let Ok(database) = slot.database() {
-            database.storage.log.close();
-        }
-        slot.set_state(DatabaseState::Offline);
-        let outcome = self.forget_database(&entry);
+        let outcome = self.remove_database(&slot, &format!("DROP DATABASE '{}'", entry.name));
         session.locks().unlock(Resource::Database(entry.database_id));
         outcome
     }
 
-    /// Removes a database's row, pages and files.
-    pub(super) fn forget_database(&self, entry: &DatabaseEntry) -> Result<()> {
-        self.pool.forget_database(crate::buffer::DatabaseId(entry.database_id));
-        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
-        if stored.is_some() {
-            self.change_master(stored, None)?;
+    /// Removes a database that nobody uses: its row, its pages, its files. A file that cannot be deleted is told in the error
+    /// log, as SQL Server does, and deleted when it can be.
+    pub(super) fn remove_database(&self, slot: &DatabaseSlot, statement: &str) -> Result<()> {
+        let entry = slot.entry();
+        let intent = self.intent_of_files(&entry, statement)?;
+        let change = MasterChange {
+            begin: Some(&intent),
+            former: Some(entry.database_id),
+            ..MasterChange::default()
+        };
+        let stored = self.change_rows(&change);
+        self.close_if_changed(slot, &stored, DatabaseState::RecoveryPending);
+        stored?;
+        self.forget(entry.database_id);
+        self.sweep(&intent, proof_of(&entry));
+        Ok(())
+    }
+
+    /// An intent to remove every file of a database.
+    pub(super) fn intent_of_files(&self, entry: &DatabaseEntry, statement: &str) -> Result<FileIntent> {
+        let paths = paths_of(self, entry).unwrap_or_default().into_iter();
+        let undo_file = entry.standby.as_ref().map(PathBuf::from);
+        self.new_intent(statement, entry.guid, paths.chain(undo_file))
+    }
+
+    /// Takes a database out of use, unless its entry is for certain what it was: nobody may write to what may be gone after the
+    /// next start.
+    pub(super) fn close_if_changed(
+        &self,
+        slot: &DatabaseSlot,
+        stored: &std::result::Result<(), NotStored>,
+        state: DatabaseState,
+    ) {
+        if stored.as_ref().is_err_and(|failed| !failed.is_unknown) {
+            return;
         }
-        self.registry.remove(entry.database_id);
+        if let DatabaseState::Online(database) = slot.state() {
+            database.storage.log.close();
+        }
+        slot.set_state(state);
+    }
+
+    /// Forgets a database's pages and its place in the list.
+    pub(super) fn forget(&self, database_id: u16) {
+        self.pool.forget_database(crate::buffer::DatabaseId(database_id));
+        self.registry.remove(database_id);
+    }
+
+    /// Removes the row and the files of a database that a version without intents left unfinished.
+    pub(super) fn forget_unfinished(&self, entry: &DatabaseEntry) -> Result<()> {
+        let change = MasterChange {
+            former: Some(entry.database_id),
+            ..MasterChange::default()
+        };
+        self.change_rows(&change)?;
         self.delete_files(entry)
     }
 
+    /// Deletes a database's files without more ado: at start-up, where nothing else can have them.
     pub(super) fn delete_files(&self, entry: &DatabaseEntry) -> Result<()> {
-        for file in &entry.files {
-            let path = self.resolve(&file.physical_name)?;
-            self.delete_file(&path)?;
-        }
-        Ok(())
-    }
-
-    fn delete_file(&self, path: &std::path::Path) -> Result<()> {
-        let double_write = std::path::PathBuf::from(format!("{}.dwb", path.display()));
-        let directory = crate::log::directory_path(path);
-        for path in [path, double_write.as_path(), directory.as_path()] {
-            match self.env.disk.delete(path) {
-                Err(error) if error.kind != disk::DiskErrorKind::NotFound => {
-                    let text = format!("deleting the physical file '{}'", path.display());
-                    return Err(Error::operating_system(&text, &Error::cause(&error)));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        paths_of(self, entry)?
+            .iter()
+            .try_for_each(|path| self.delete_database_file(path))
     }
 
     /// Stores a changed entry of a database in master.
     pub fn store_entry(&self, entry: DatabaseEntry) -> Result<()> {
-        let stored = self.find_in_master(|definition| is_entry(definition, entry.database_id))?;
-        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
+        Ok(self.change_entry(entry, None, None)?)
+    }
+
+    /// Stores a changed entry, and with it the end of an intent or the begin of another.
+    pub(super) fn change_entry(
+        &self,
+        entry: DatabaseEntry,
+        end: Option<&FileIntent>,
+        begin: Option<&FileIntent>,
+    ) -> std::result::Result<(), NotStored> {
+        let change = MasterChange {
+            end,
+            begin,
+            former: Some(entry.database_id),
+            entry: Some(&entry),
+        };
+        self.change_rows(&change)?;
         if let Some(slot) = self.registry.by_id(entry.database_id) {
             slot.set_entry(entry);
         }
@@ -233,7 +282,7 @@ impl Instance {
     }
 
     /// Fills in what the statement left out, and checks the whole.
-    fn plan_files(&self, statement: &CreateDatabase) -> Result<(DatabaseEntry, Vec<CreateFile>)> {
+    fn plan_files(&self, statement: &CreateDatabase) -> Result<Planned> {
         let defaults = defaults(self.options.version);
         let default_file = [FileSpec::default()];
         let or_default = |specs| -> &[FileSpec] {
@@ -249,7 +298,7 @@ impl Instance {
             .map(|spec| (spec, false))
             .chain(log.iter().map(|spec| (spec, true)));
         let mut entries: Vec<FileEntry> = Vec::new();
-        let mut files = Vec::new();
+        let (mut files, mut admissions) = (Vec::new(), Vec::new());
         let mut next_id = 3;
         for (spec, is_log) in numbered {
             let is_first = entries.iter().all(|entry| entry.log != is_log);
@@ -273,8 +322,10 @@ impl Instance {
                 growth,
             };
             let (entry, bytes) = self.plan_file(&draft)?;
-            let path = self.check_new_file(&entries, &entry)?;
+            let admission = self.check_new_file(&entries, &entry)?;
+            let path = admission.path.clone();
             files.push(CreateFile { path, bytes });
+            admissions.push(admission);
             entries.push(entry);
         }
         let now = self.env.clock.wall_ticks();
@@ -284,27 +335,29 @@ impl Instance {
             database_id: self.registry.free_id(),
             name: statement.name.clone(),
             files: entries,
-            creating: true,
+            creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (now.days, now.ticks),
         };
-        Ok((entry, files))
+        Ok(Planned {
+            entry,
+            files,
+            _held: admissions,
+        })
     }
 
     /// The place of a file to be created, unless its logical name or its place is taken.
-    fn check_new_file(&self, others: &[FileEntry], entry: &FileEntry) -> Result<PathBuf> {
+    fn check_new_file(&self, others: &[FileEntry], entry: &FileEntry) -> Result<Admission> {
         if others
             .iter()
             .any(|other| other.name.to_lowercase() == entry.name.to_lowercase())
         {
             return Err(Error::duplicate_file_name(&entry.name));
         }
-        let path = self.resolve(&entry.physical_name)?;
-        if matches!(self.env.disk.len(&path), Ok(Some(_))) {
-            return Err(Error::file_exists(&entry.physical_name));
-        }
-        Ok(path)
+        let admission = self.admit(&entry.physical_name, Purpose::NewFile, None);
+        admission.map_err(|refused| refused.for_file())
     }
 
     fn plan_file(&self, file: &FileDraft<'_>) -> Result<(FileEntry, u64)> {
@@ -322,9 +375,8 @@ impl Instance {
             (false, false) => "ndf",
         };
         let default_path = || {
-            self.folder()
-                .join(super::paths::DEFAULT_FOLDER)
-                .join(format!("{name}.{extension}"))
+            let file = format!("{}.{extension}", default_file_name(&name));
+            self.folder().join(super::paths::DEFAULT_FOLDER).join(file)
         };
         let physical_name = file
             .spec
@@ -365,6 +417,13 @@ impl Instance {
         };
         Ok((entry, bytes))
     }
+}
+
+/// A database to be created; its paths are held.
+struct Planned {
+    entry: DatabaseEntry,
+    files: Vec<CreateFile>,
+    _held: Vec<Admission>,
 }
 
 /// One file of a statement with what applies to it.

@@ -10,13 +10,16 @@
 //! master's catalog lists every database with its files. Start-up recovers master, then model and msdb, makes tempdb anew,
 //! then recovers the others; one that cannot be recovered is left SUSPECT or RECOVERY_PENDING and does not stop the rest.
 //!
-//! Invariant: a database is in master's catalog before its files exist (marked as being created) and after they are gone.
+//! Invariant: a file of a database is in master's catalog from before it exists until after it is gone ([`intents`]).
+//! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
 
 mod backup;
 mod broken;
 mod configuration;
 mod create;
+mod files;
 mod finishing;
+mod intents;
 mod paths;
 mod registry;
 mod remembered;
@@ -31,6 +34,7 @@ pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
+pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
 pub use sessions::{SessionDescription, SessionInformation};
@@ -46,7 +50,7 @@ use crate::session::Session;
 use crate::workspace::Workspace;
 use parking_lot::{Mutex, RwLock};
 use registry::Registry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,6 +105,9 @@ pub struct Instance {
     finisher: Mutex<Option<finishing::Finisher>>,
     policy: RwLock<LogPolicy>,
     fatal: Arc<broken::Fatal>,
+    claims: paths::Claims,
+    /// Intents whose files could not be deleted.
+    left_behind: Mutex<BTreeSet<u32>>,
     _folder_lock: Box<dyn Send + Sync>,
 }
 
@@ -128,9 +135,17 @@ impl Instance {
         self.database_by_id(MASTER).ok_or_else(|| Error::inaccessible("master"))
     }
 
-    /// Where a script's path lives. Errors: 5105.
+    /// Where a script's path lives. Errors: 5105, and 5133 outside the folders that may be used.
     pub fn resolve(&self, name: &str) -> Result<PathBuf> {
-        paths::resolve(self.env.disk.as_ref(), &self.options.folder, name)
+        let resolved = paths::resolve(self.env.disk.as_ref(), &self.options.folder, name);
+        let resolved = resolved.ok_or_else(|| Error::file_activation(name))?;
+        match resolved.place {
+            Place::Outside => {
+                let outside = disk::DiskError::new(disk::DiskErrorKind::Outside, "open", &resolved.path);
+                Err(Error::directory_lookup_failed(name, &Error::cause(&outside)))
+            }
+            Place::Instance | Place::Allowed => Ok(resolved.path),
+        }
     }
 
     /// The instance's folder.

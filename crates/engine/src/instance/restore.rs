@@ -11,10 +11,13 @@
 //!
 //! Before anything of an existing database is touched, the whole set is read and checked.
 //!
-//! Invariant: while files are being made, master's entry says so; a crash then leaves no database, never half of one.
+//! Invariant: while files are being made, an intent says so ([`super::intents`]); a crash then leaves no database, never half of one;
+//! where a database is replaced, one that is RESTORING.
 
 use super::backup::{Failed, ended};
 use super::create::paths_of;
+use super::intents::{MasterChange, proof_of};
+use super::paths::{Admission, Purpose, Verdict};
 use super::registry::{DatabaseSlot, DatabaseState};
 use super::{Instance, MASTER, MSDB, TEMPDB};
 use crate::backup::{
@@ -22,9 +25,9 @@ use crate::backup::{
     SetReader,
 };
 use crate::buffer::DatabaseId;
-use crate::catalog::{DatabaseEntry, FileEntry, ObjectDefinition};
+use crate::catalog::{DatabaseEntry, FileEntry, FileIntent};
 use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored, check_follows};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::PAGE_BYTES;
 use crate::seams::TRACE_FILE_WORK;
@@ -244,9 +247,38 @@ impl Instance {
         if new.is_empty() {
             return Ok(entry);
         }
-        let moved = self.move_files(work, new.clone())?;
-        entry.files.extend(moved);
-        self.store_entry(entry.clone()).map_err(one)?;
+        let moved = self.move_files(work, new)?;
+        let mut files = self.files_of(&entry).map_err(one)?;
+        let mut held = Vec::new();
+        for file in &moved {
+            let admission = self.check_target(file, None, work.request.replace)?;
+            let in_set = work
+                .description
+                .files
+                .iter()
+                .find(|other| other.file.file_id == file.file_id);
+            files.entry.files.push(file.clone());
+            files.files.push(CreateFile {
+                path: admission.path.clone(),
+                bytes: in_set.map_or(0, |file| file.bytes),
+            });
+            held.push(admission);
+        }
+        let statement = format!("RESTORE LOG '{}'", entry.name);
+        let paths = held.iter().map(|admission| admission.path.clone());
+        let intent = self.new_intent(&statement, entry.guid, paths).map_err(one)?;
+        let known = entry.files.len();
+        entry = files.entry.clone();
+        let make = || -> std::result::Result<(), NotStored> {
+            self.begin_intent(&intent)?;
+            for admission in held.iter().filter(|admission| admission.verdict == Verdict::Replace) {
+                self.delete_replaced(admission)?;
+            }
+            self.make_folders(&files.files)?;
+            Database::create_new_files(&self.opening(), &files, known)?;
+            self.change_entry(entry.clone(), Some(&intent), None)
+        };
+        make().map_err(|failed| one(self.abandon(&intent, failed)))?;
         Ok(entry)
     }
 
@@ -326,92 +358,111 @@ impl Instance {
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
     ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
+        let creating = self.registry.creating();
+        if existing.is_none() && self.registry.find(work.name).is_some() {
+            return Err(one(Error::no_exclusive_access()));
+        }
+        self.sweep_left_behind();
         let former = existing.map(|slot| slot.entry());
-        let (mut entry, files) = self.plan_restore(work, former.as_ref())?;
-        if let Some(slot) = existing {
-            self.check_whole_set(work).map_err(one)?;
-            self.dismantle(slot).map_err(one)?;
-        }
+        let planned = self.plan_restore(work, former.as_ref())?;
+        let statement = format!("RESTORE DATABASE '{}'", planned.entry.name);
         let slot = match existing {
-            Some(slot) => slot.clone(),
-            None => self
-                .registry
-                .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Restoring)),
+            Some(slot) => {
+                self.check_whole_set(work).map_err(one)?;
+                self.dismantle(slot, &planned.entry, &statement).map_err(one)?;
+                slot.clone()
+            }
+            None => {
+                let slot = DatabaseSlot::new(planned.entry.clone(), DatabaseState::Restoring);
+                self.registry.insert(slot)
+            }
         };
-        let made = self.make_restored(&slot, &mut entry, files, work, set, progress);
-        if made.is_err() {
-            self.forget_database(&entry).map_err(one)?;
-        }
-        Ok((slot, made.map_err(one)?))
+        drop(creating);
+        let paths = planned.files.iter().map(|file| file.path.clone());
+        let intent = self.new_intent(&statement, planned.entry.guid, paths).map_err(one)?;
+        let made = self.make_restored(&slot, &planned, &intent, work, set, progress);
+        let made = made.map_err(|failed| {
+            self.pool.forget_database(DatabaseId(planned.entry.database_id));
+            if existing.is_none() {
+                self.registry.remove(planned.entry.database_id);
+            }
+            one(self.abandon(&intent, failed))
+        })?;
+        Ok((slot, made))
     }
 
-    /// Closes a database that is about to be replaced and deletes its files. Its row in master says that it is being made.
-    fn dismantle(&self, slot: &DatabaseSlot) -> Result<()> {
-        let mut entry = slot.entry();
-        if let DatabaseState::Online(database) = slot.state() {
-            database.storage.log.close();
-        }
-        slot.set_state(DatabaseState::Restoring);
-        self.pool.forget_database(DatabaseId(entry.database_id));
-        entry.creating = true;
-        self.store_entry(entry.clone())?;
-        self.delete_files(&entry)
+    /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, until this
+    /// statement or another RESTORE has made it anew.
+    fn dismantle(&self, slot: &DatabaseSlot, planned: &DatabaseEntry, statement: &str) -> Result<()> {
+        let former = slot.entry();
+        let intent = self.intent_of_files(&former, statement)?;
+        let entry = DatabaseEntry {
+            being_replaced: true,
+            ..planned.clone()
+        };
+        let change = MasterChange {
+            begin: Some(&intent),
+            former: Some(former.database_id),
+            entry: Some(&entry),
+            ..MasterChange::default()
+        };
+        let stored = self.change_rows(&change);
+        self.close_if_changed(slot, &stored, DatabaseState::Restoring);
+        stored?;
+        self.pool.forget_database(DatabaseId(former.database_id));
+        slot.set_entry(entry);
+        self.sweep(&intent, proof_of(&former));
+        Ok(())
     }
 
     fn make_restored(
         &self,
         slot: &DatabaseSlot,
-        entry: &mut DatabaseEntry,
-        files: Vec<CreateFile>,
+        planned: &PlannedRestore,
+        intent: &FileIntent,
         work: &RestoreWork<'_>,
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
-    ) -> Result<Restored> {
-        slot.set_entry(entry.clone());
-        let stored = self.find_in_master(|definition| super::create::is_entry(definition, entry.database_id))?;
-        self.change_master(stored, Some(ObjectDefinition::Database(entry.clone())))?;
-        for file in &files {
-            // REPLACE overwrites whatever lies in the way.
-            match self.env.disk.delete(&file.path) {
-                Err(error) if error.kind != disk::DiskErrorKind::NotFound => {
-                    return Err(Error::cannot_create_file(
-                        &file.path.display().to_string(),
-                        &Error::cause(&error),
-                    ));
-                }
-                _ => {}
+    ) -> std::result::Result<Restored, NotStored> {
+        self.begin_intent(intent)?;
+        for admission in &planned.admissions {
+            // Files of the former database are gone by now; others lie in the way of REPLACE.
+            if admission.verdict == Verdict::Replace {
+                self.delete_replaced(admission)?;
             }
         }
         let files = DatabaseFiles {
-            entry: entry.clone(),
-            files,
+            entry: planned.entry.clone(),
+            files: planned.files.clone(),
         };
-        let mut source = work.source(set);
-        let restored = Database::restore_full(&self.opening(), &files, &mut source, progress)?;
-        entry.creating = false;
-        self.store_entry(entry.clone())?;
+        let restored = Database::restore_full(&self.opening(), &files, &mut work.source(set), progress)?;
+        let change = MasterChange {
+            end: Some(intent),
+            former: Some(planned.entry.database_id),
+            entry: Some(&planned.entry),
+            ..MasterChange::default()
+        };
+        self.change_rows(&change)?;
+        slot.set_entry(planned.entry.clone());
         Ok(restored)
     }
 
     /// The entry and the files that the set will become.
-    fn plan_restore(
-        &self,
-        work: &RestoreWork<'_>,
-        former: Option<&DatabaseEntry>,
-    ) -> Steps<(DatabaseEntry, Vec<CreateFile>)> {
+    fn plan_restore(&self, work: &RestoreWork<'_>, former: Option<&DatabaseEntry>) -> Steps<PlannedRestore> {
         let description = work.description;
         let planned = |error: Error| vec![error, Error::restore_planning_failed()];
         let in_set = description.files.iter().map(|file| file.file.clone()).collect();
         let entries = self.move_files(work, in_set)?;
-        let mut files = Vec::new();
+        let (mut files, mut admissions) = (Vec::new(), Vec::new());
         let mut needed_bytes = 0;
         for (entry, in_set) in entries.iter().zip(&description.files) {
-            let path = self.check_target(entry, former, work.request.replace)?;
+            let admission = self.check_target(entry, former, work.request.replace)?;
             needed_bytes += in_set.bytes;
             files.push(CreateFile {
-                path,
+                path: admission.path.clone(),
                 bytes: in_set.bytes,
             });
+            admissions.push(admission);
         }
         for file in &files {
             if let Some(folder) = file.path.parent() {
@@ -435,12 +486,17 @@ impl Instance {
             database_id: former.map_or_else(|| self.registry.free_id(), |former| former.database_id),
             name: former.map_or_else(|| work.name.to_string(), |former| former.name.clone()),
             files: entries,
-            creating: true,
+            creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (now.days, now.ticks),
         };
-        Ok((entry, files))
+        Ok(PlannedRestore {
+            entry,
+            files,
+            admissions,
+        })
     }
 
     /// MOVE. Errors: 3234 for a name that no file has, then 3119.
@@ -464,39 +520,14 @@ impl Instance {
     }
 
     /// Whether a file may be made there.
-    fn check_target(
-        &self,
-        file: &FileEntry,
-        former: Option<&DatabaseEntry>,
-        replace: bool,
-    ) -> Steps<std::path::PathBuf> {
-        let refused = |error: Option<Error>| {
+    fn check_target(&self, file: &FileEntry, former: Option<&DatabaseEntry>, replace: bool) -> Steps<Admission> {
+        let purpose = Purpose::RestoredFile { replace };
+        let admission = self.admit(&file.physical_name, purpose, former.map(|former| former.database_id));
+        admission.map_err(|refused| {
             let cannot = Error::file_cannot_be_restored(&file.name, &file.physical_name);
-            error
-                .into_iter()
-                .chain([cannot, Error::restore_planning_failed()])
-                .collect::<Vec<_>>()
-        };
-        let path = self
-            .resolve(&file.physical_name)
-            .map_err(|error| refused(Some(error)))?;
-        for slot in self.registry.all() {
-            let entry = slot.entry();
-            let is_own = former.is_some_and(|former| former.database_id == entry.database_id);
-            if !is_own && paths_of(self, &entry).map_err(one)?.contains(&path) {
-                let text = Error::file_in_use_by_database(&file.physical_name, &entry.name);
-                return Err(refused(Some(text)));
-            }
-        }
-        let own = match former {
-            Some(former) => paths_of(self, former).map_err(one)?,
-            None => Vec::new(),
-        };
-        let exists = matches!(self.env.disk.len(&path), Ok(Some(_)));
-        if exists && !replace && !own.contains(&path) {
-            return Err(refused(None));
-        }
-        Ok(path)
+            let why = refused.for_restored_file().into_iter();
+            why.chain([cannot, Error::restore_planning_failed()]).collect()
+        })
     }
 
     fn check_space(&self, files: &[CreateFile], needed_bytes: u64, former: Option<&DatabaseEntry>) -> Result<()> {
@@ -530,6 +561,13 @@ impl Instance {
         self.pool.forget_database(DatabaseId(database.id));
         Ok(())
     }
+}
+
+/// A database as a set will make it; its paths are held.
+struct PlannedRestore {
+    entry: DatabaseEntry,
+    files: Vec<CreateFile>,
+    admissions: Vec<Admission>,
 }
 
 /// What one RESTORE is about.

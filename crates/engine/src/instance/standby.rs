@@ -1,45 +1,48 @@
 //! Standby databases of an instance: entering, leaving, and going online from there.
 
 use super::Instance;
+use super::intents::Proof;
+use super::paths::{Purpose, Verdict};
 use super::registry::{DatabaseSlot, DatabaseState};
 use crate::backup::AfterRestore;
 use crate::buffer::DatabaseId;
+use crate::catalog::{DatabaseEntry, FileIntent};
 use crate::database::{Database, Opened};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::session::Session;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Instance {
     /// Makes a RESTORING database readable. Master says that it is a standby before its boot record does.
     ///
-    /// Errors: 1834 when the undo file is a database's own file; 5120 when it cannot be made; those of recovery.
+    /// Errors: 1834 when the undo file is a database's own file; 5133, 5170, 5123 and 5120 when it cannot be made; those of
+    /// recovery.
     pub(super) fn enter_standby(&self, slot: &Arc<DatabaseSlot>, undo_file: &str) -> Result<()> {
-        let path = self.resolve(undo_file)?;
-        self.check_undo_file(undo_file, &path)?;
+        self.sweep_left_behind();
+        let admission = self.admit(undo_file, Purpose::UndoFile, None);
+        let admission = admission.map_err(|refused| refused.for_undo_file())?;
+        let path = admission.path.as_path();
         if let Some(folder) = path.parent() {
             let made = self.env.disk.create_directories(folder);
             made.map_err(|error| Error::cannot_create_file(undo_file, &Error::cause(&error)))?;
         }
         let mut files = self.files_of(&slot.entry())?;
-        Database::make_undo_file(&self.opening(), &files, &path)?;
-        files.entry.standby = Some(path.display().to_string());
-        self.store_entry(files.entry.clone())?;
+        let statement = format!("RESTORE of '{}' WITH STANDBY", files.entry.name);
+        let intent = self.new_intent(&statement, files.entry.guid, [path.to_path_buf()])?;
+        let mut make = || -> std::result::Result<(), NotStored> {
+            self.begin_intent(&intent)?;
+            if admission.verdict == Verdict::Replace {
+                self.delete_replaced(&admission)?;
+            }
+            Database::make_undo_file(&self.opening(), &files, path)?;
+            files.entry.standby = Some(path.display().to_string());
+            self.change_entry(files.entry.clone(), Some(&intent), None)
+        };
+        make().map_err(|failed| self.abandon(&intent, failed))?;
         if let Opened::Online(database) = Database::roll_forward(&self.opening(), &files, AfterRestore::Recovery)? {
             slot.set_state(DatabaseState::Online(database));
-        }
-        Ok(())
-    }
-
-    fn check_undo_file(&self, written: &str, path: &Path) -> Result<()> {
-        for slot in self.slots() {
-            let entry = slot.entry();
-            for file in &entry.files {
-                if self.resolve(&file.physical_name)? == path {
-                    return Err(Error::file_in_use_by_database(written, &entry.name));
-                }
-            }
         }
         Ok(())
     }
@@ -61,8 +64,9 @@ impl Instance {
             self.pool.forget_database(DatabaseId(entry.database_id));
             let files = self.files_of(&slot.entry())?;
             Database::take_standby_back(&self.opening(), &files)?;
-            self.store_entry(entry.clone())?;
-            self.delete_undo_file(&undo_file);
+            let intent = self.intent_of_undo_file(&entry, &undo_file)?;
+            self.change_entry(entry.clone(), None, Some(&intent))?;
+            self.sweep(&intent, Proof::Entry);
             Ok(())
         };
         let outcome = taken_back();
@@ -82,14 +86,17 @@ impl Instance {
             return Ok(false);
         };
         let resource = self.lock_standby(slot, session)?;
-        let stored = database.fork_standby().and_then(|()| self.store_entry(entry));
-        let ended = stored.and_then(|()| {
+        let recover = || -> Result<()> {
+            database.fork_standby()?;
+            let intent = self.intent_of_undo_file(&entry, &undo_file)?;
+            self.change_entry(entry.clone(), None, Some(&intent))?;
             let ended = database.end_standby();
-            self.delete_undo_file(&undo_file);
+            self.sweep(&intent, Proof::Entry);
             ended
-        });
+        };
+        let recovered = recover();
         session.locks().unlock(resource);
-        ended.map(|()| true)
+        recovered.map(|()| true)
     }
 
     fn lock_standby(&self, slot: &DatabaseSlot, session: &Session) -> Result<Resource> {
@@ -104,11 +111,8 @@ impl Instance {
         Ok(resource)
     }
 
-    /// A file that stays behind does no harm: its name is in the error log.
-    fn delete_undo_file(&self, path: &str) {
-        if let Err(error) = self.env.disk.delete(Path::new(path)) {
-            let refused = Error::operating_system(path, &Error::cause(&error));
-            self.env.errorlog.write_error("Server", &refused);
-        }
+    fn intent_of_undo_file(&self, entry: &DatabaseEntry, path: &str) -> Result<FileIntent> {
+        let statement = format!("RESTORE of the standby database '{}'", entry.name);
+        self.new_intent(&statement, entry.guid, [PathBuf::from(path)])
     }
 }

@@ -22,8 +22,10 @@ use std::sync::atomic::AtomicBool;
 const MB: u64 = 1 << 20;
 /// Former error logs kept, as SQL Server keeps six.
 const FORMER_ERRORLOGS: usize = 6;
+/// The file that is there while the system databases are made for the first time.
+const FIRST_START: &str = ".first-start";
 /// The folder of spill files, beside tempdb's own.
-const SPILL_FOLDER: &str = "spill";
+pub(super) const SPILL_FOLDER: &str = "spill";
 
 /// A system database: its id, name, logical file names and file names.
 struct SystemDatabase {
@@ -90,6 +92,7 @@ impl SystemDatabase {
             name: self.name.to_string(),
             files: vec![file(1, false, self.data), file(2, true, self.log)],
             creating: false,
+            being_replaced: false,
             offline: false,
             standby: None,
             created: (instance.started.days, instance.started.ticks),
@@ -140,6 +143,8 @@ impl Instance {
             finisher: Mutex::new(None),
             policy: RwLock::new(policy),
             fatal: Arc::default(),
+            claims: super::paths::Claims::default(),
+            left_behind: Mutex::default(),
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
@@ -174,6 +179,7 @@ impl Instance {
     }
 
     fn open_system_databases(&mut self) -> Result<()> {
+        self.forget_first_start()?;
         for system in &SYSTEM_DATABASES {
             let entry = system.entry(self);
             if system.id == TEMPDB {
@@ -189,8 +195,44 @@ impl Instance {
                 self.create_system(system, &entry)?
             };
             slot.set_state(DatabaseState::Online(database));
+            if system.id == MASTER {
+                self.sweep_all()?;
+            }
+        }
+        self.end_first_start()
+    }
+
+    /// Where a file says that the system databases are being made for the first time: none of them is worth anything then.
+    fn first_start_path(&self) -> PathBuf {
+        self.folder().join(super::paths::DEFAULT_FOLDER).join(FIRST_START)
+    }
+
+    /// Begins the first start; one that was cut off is begun anew, and what it made is deleted.
+    fn forget_first_start(&self) -> Result<()> {
+        let marker = self.first_start_path();
+        let disk = self.env.disk.as_ref();
+        let failed =
+            |error: disk::DiskError| Error::cannot_create_file(&marker.display().to_string(), &Error::cause(&error));
+        let master = SYSTEM_DATABASES[0].entry(self);
+        if disk.look(&marker).map_err(failed)?.is_some() {
+            for system in &SYSTEM_DATABASES {
+                self.delete_files(&system.entry(self))?;
+            }
+        } else if !self.file_exists(&master.files[0])? {
+            disk.create(&marker, Access::Buffered).map_err(failed)?;
         }
         Ok(())
+    }
+
+    fn end_first_start(&self) -> Result<()> {
+        let marker = self.first_start_path();
+        match self.env.disk.delete(&marker) {
+            Err(error) if error.kind != DiskErrorKind::NotFound => {
+                let text = format!("deleting the file '{}'", marker.display());
+                Err(Error::operating_system(&text, &Error::cause(&error)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn create_system(&self, system: &SystemDatabase, entry: &DatabaseEntry) -> Result<Arc<Database>> {
@@ -275,13 +317,15 @@ impl Instance {
                     entry.name
                 );
                 self.env.errorlog.write("spid8s", text);
-                self.forget_database(entry)?;
+                self.forget_unfinished(entry)?;
                 continue;
             }
             let slot = self
                 .registry
                 .insert(DatabaseSlot::new(entry.clone(), DatabaseState::Offline));
-            if !entry.offline {
+            if entry.being_replaced {
+                slot.set_state(DatabaseState::Restoring);
+            } else if !entry.offline {
                 slot.set_state(self.state_after(entry, self.open_files_in(&context, entry)));
             }
         }
@@ -304,7 +348,7 @@ impl Instance {
                 self.env.errorlog.write_error(&source, &error);
                 let is_pending = matches!(
                     error.number,
-                    1101 | 1105 | 5105 | 5120 | 5123 | 9001 | 9002 | 17053 | 17204 | 17207
+                    1101 | 1105 | 5105 | 5120 | 5123 | 5133 | 9001 | 9002 | 17053 | 17204 | 17207
                 );
                 let state = if is_pending {
                     DatabaseState::RecoveryPending

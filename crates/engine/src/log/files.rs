@@ -7,11 +7,12 @@ use super::grow::initialize_vlfs;
 use super::policy::{Initialization, LogPolicy, VlfHeaders};
 use super::state::LogState;
 use super::table::{FileGrowth, LogFile, unused_vlfs};
-use crate::error::{Error, Result};
+use crate::error::{Error, NotStored, Result};
 use crate::seams::Environment;
-use disk::{Access, AlignedBuffer, DiskError, File};
+use disk::{Access, AlignedBuffer, Disk, DiskError, File};
 use parking_lot::MutexGuard;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use vlf::file_header::COPY_BYTES;
 use vlf::growth::FILE_BYTES_MIN;
 use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
@@ -24,6 +25,8 @@ const VLFS_MIN: usize = 2;
 pub struct LogFileSpec {
     /// Its number in the database; 2 for the first log file.
     pub file_id: u16,
+    /// The guid of its database, as page 0 has it.
+    pub database_guid: [u8; 16],
     /// Where it is.
     pub path: PathBuf,
     /// `NAME = ` of `CREATE DATABASE`.
@@ -88,19 +91,22 @@ pub(super) fn create_file(
     let layout = LogLayout::create(version, bytes).map_err(|error| refused_size(&error))?;
     let path = spec.path.display().to_string();
     let fault = |error: DiskError| Error::cannot_create_file(&path, &Error::cause(&error));
-    let handle = env.disk.create(&spec.path, Access::Direct).map_err(fault)?;
     let mut page = FileHeader {
         file_id: spec.file_id,
-        database_id: [0; 16],
+        database_id: spec.database_guid,
         created_ticks: env.clock.unix_micros(),
         server_version: version,
-        sector_bytes: if handle.sector_bytes() >= 4096 { 4096 } else { 512 },
+        sector_bytes: 4096,
         generation: 1,
         file_bytes: 0,
         headers_when_entered: policy.vlf_headers == VlfHeaders::WhenEntered,
         runs: Vec::new(),
         growths: Vec::new(),
     };
+    let handle = create_owned(&*env.disk, &spec.path, Access::Direct, &page).map_err(fault)?;
+    if handle.sector_bytes() < 4096 {
+        page.sector_bytes = 512;
+    }
     let layout = LayoutSteps::of(&layout);
     page.set_layout(&layout);
     if create_lsn != Lsn::ZERO {
@@ -125,6 +131,48 @@ pub(super) fn create_file(
         layout,
         vlfs,
     })
+}
+
+/// Creates a file that says from its first moment whose log it is: with page 0, but for the layout.
+pub(crate) fn create_owned(
+    disk: &dyn Disk,
+    path: &Path,
+    access: Access,
+    page: &FileHeader,
+) -> std::result::Result<Arc<dyn File>, DiskError> {
+    let page = FileHeader {
+        generation: 0,
+        file_bytes: PAGE_BYTES,
+        runs: Vec::new(),
+        growths: Vec::new(),
+        ..page.clone()
+    };
+    let mut first = page.encode_copy();
+    first.resize(PAGE_BYTES as usize, 0);
+    disk.create_holding(path, access, &first, &page.database_id)
+}
+
+/// Creates a log file that a restore will fill: it says whose it is, and has no VLF yet.
+///
+/// # Errors
+/// 5123.
+pub fn create_restored(env: &Environment, file_id: u16, database_guid: [u8; 16], path: &Path) -> Result<()> {
+    let page = FileHeader {
+        file_id,
+        database_id: database_guid,
+        created_ticks: env.clock.unix_micros(),
+        server_version: ServerVersion::V2022,
+        sector_bytes: 4096,
+        generation: 0,
+        file_bytes: PAGE_BYTES,
+        headers_when_entered: false,
+        runs: Vec::new(),
+        growths: Vec::new(),
+    };
+    let created = create_owned(&*env.disk, path, Access::Buffered, &page);
+    created
+        .map(|_| ())
+        .map_err(|error| Error::cannot_create_file(&path.display().to_string(), &Error::cause(&error)))
 }
 
 fn refused_size(error: &RuleError) -> Error {
@@ -169,18 +217,24 @@ impl LogManager {
         state.table.files.values().map(image).collect()
     }
 
-    /// Creates one more log file; the log moves into it after the last VLF of the files before it.
+    /// Creates one more log file; the log moves into it after the last VLF of the files before it, once `store` has made durable
+    /// that it is the database's. When that fails the file is there, and nobody's.
     ///
     /// # Errors
-    /// 5123 when the file cannot be created, 5150 and 5174 for its size.
-    pub fn add_file(&self, spec: &LogFileSpec) -> Result<()> {
+    /// 5123 when the file cannot be created, 5150 and 5174 for its size; those of `store`.
+    pub fn add_file(
+        &self,
+        spec: &LogFileSpec,
+        store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
+    ) -> std::result::Result<(), NotStored> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state)?;
         let (version, policy) = (state.version, state.policy);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
         let created = MutexGuard::unlocked(&mut state, || {
-            create_file(&self.env, &self.database, spec, version, policy, create_lsn)
+            let created = create_file(&self.env, &self.database, spec, version, policy, create_lsn)?;
+            store().map(|()| created)
         });
         state.resizing = false;
         self.room.notify_all();
@@ -188,11 +242,16 @@ impl LogManager {
         Ok(())
     }
 
-    /// Takes an empty log file out of the log and deletes it.
+    /// Takes an empty log file out of the log, and has `store` make durable that it is the database's no more. When that fails for
+    /// certain the file is part of the log again.
     ///
     /// # Errors
-    /// 5020 for the first log file, 5042 while the file holds log still needed or space a rollback may need.
-    pub fn remove_file(&self, file_id: u16) -> Result<()> {
+    /// 5020 for the first log file, 5042 while the file holds log still needed or space a rollback may need; those of `store`.
+    pub fn remove_file(
+        &self,
+        file_id: u16,
+        store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
+    ) -> std::result::Result<(), NotStored> {
         let mut state = self.state.lock();
         self.wait_until_resizable(&mut state)?;
         let file = state
@@ -201,19 +260,23 @@ impl LogManager {
             .get(&file_id)
             .ok_or_else(|| Error::no_such_log_file(file_id))?;
         if state.table.files.keys().next() == Some(&file_id) {
-            return Err(Error::primary_file_stays());
+            return Err(Error::primary_file_stays().into());
         }
         let (count, name) = (file.vlfs.len(), file.logical_name.clone());
         let body_bytes = file.vlfs.iter().map(|vlf| vlf.header.body_bytes()).sum();
         if state.table.free_at_end(file_id) < count || !state.can_spare(count, body_bytes) {
-            return Err(Error::file_is_not_empty(&name));
+            return Err(Error::file_is_not_empty(&name).into());
         }
-        if let Some(file) = state.table.remove_file(file_id) {
-            let deleted = self.env.disk.delete(&file.path);
-            deleted
-                .map_err(|error| Error::operating_system(&file.path.display().to_string(), &Error::cause(&error)))?;
+        let file = state.table.remove_file(file_id);
+        state.resizing = true;
+        let stored = MutexGuard::unlocked(&mut state, store);
+        state.resizing = false;
+        self.room.notify_all();
+        match (&stored, file) {
+            (Err(failed), Some(file)) if !failed.is_unknown => state.table.add_file(file_id, file),
+            _ => {}
         }
-        Ok(())
+        stored
     }
 
     /// Changes a file's name in SQL, for messages.

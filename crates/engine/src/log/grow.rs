@@ -39,7 +39,7 @@ use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 use vlf::growth::{FILE_BYTES_MAX, PERCENT_GROWTH_BYTES_MIN, VLF_BYTES_MIN};
-use vlf::{FileHeader, LayoutSteps, PAGE_BYTES, ServerVersion};
+use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, PAGE_BYTES, ServerVersion};
 
 /// One write of zeros over new space.
 const ZERO_WRITE_BYTES: u64 = 1 << 20;
@@ -322,7 +322,8 @@ fn initialize(
     let zeroing = env.begin_zeroing(database, file.path(), range.clone());
     env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
         let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
-        let mut offset = range.start;
+        // Page 0 says whose file it is, at every moment.
+        let mut offset = range.start.max(FIRST_VLF_OFFSET);
         while offset < range.end {
             check_wanted(file)?;
             let bytes = ZERO_WRITE_BYTES.min(range.end - offset);

@@ -69,6 +69,7 @@ pub use directory::{delete_directory, directory_path, write_directory};
 pub use discover::Discovery;
 pub(crate) use files::write_page;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
+pub(crate) use files::{create_owned, create_restored};
 pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
 pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,

@@ -75,7 +75,7 @@ impl Discoverer<'_> {
             layout_of(self.version, &headers).ok_or_else(|| Fault::Damage("its VLFs do not add up".to_string()))?;
         let mut page = FileHeader {
             file_id: spec.file_id,
-            database_id: [0; 16],
+            database_id: spec.database_guid,
             created_ticks: self.env.clock.unix_micros(),
             server_version: self.version,
             sector_bytes: if file.sector_bytes() >= 4096 { 4096 } else { 512 },

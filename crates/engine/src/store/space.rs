@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::log::TransactionChain;
 use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub(super) mod object;
@@ -123,6 +123,8 @@ pub struct SpaceMap {
 /// Which extents are in use, by file.
 struct Allocation {
     files: Vec<FileMap>,
+    /// Files in which nothing may be allocated, because they are about to be removed.
+    closed: BTreeSet<u16>,
     turn: usize,
 }
 
@@ -171,6 +173,7 @@ impl SpaceMap {
         let map = SpaceMap {
             allocation: Mutex::new(Allocation {
                 files: Vec::new(),
+                closed: BTreeSet::new(),
                 turn: 0,
             }),
             objects: Mutex::new(HashMap::new()),
@@ -188,7 +191,11 @@ impl SpaceMap {
         let files = files.into_iter().map(|file| read_file_map(storage, file));
         let files = files.collect::<Result<Vec<_>>>()?;
         let mut allocation = self.allocation.lock();
-        *allocation = Allocation { files, turn: 0 };
+        *allocation = Allocation {
+            files,
+            closed: BTreeSet::new(),
+            turn: 0,
+        };
         self.objects.lock().clear();
         Ok(())
     }
@@ -392,20 +399,30 @@ impl SpaceMap {
         u64::from(extents) * u64::from(EXTENT_PAGES)
     }
 
-    /// Takes a file out of the maps when no object has an extent in it: nothing is allocated there any more. False when one has.
-    pub fn forget_file(&self, file: u16) -> bool {
+    /// Closes a file to allocation when no object has an extent in it, in one step against allocations. False when one has.
+    pub fn close_file(&self, file: u16) -> bool {
         let mut allocation = self.allocation.lock();
-        let Some(place) = allocation.files.iter().position(|map| map.file == file) else {
-            return true;
-        };
-        let map = &allocation.files[place];
-        let extents = 0..map.used.len() as u32 * 64;
-        let is_owned = |extent: u32| map.is_used(extent) && !ExtentId { file, extent }.is_reserved();
-        if extents.into_iter().any(is_owned) {
-            return false;
+        if let Some(map) = allocation.files.iter().find(|map| map.file == file) {
+            let extents = 0..map.used.len() as u32 * 64;
+            let is_owned = |extent: u32| map.is_used(extent) && !ExtentId { file, extent }.is_reserved();
+            if extents.into_iter().any(is_owned) {
+                return false;
+            }
         }
-        allocation.files.remove(place);
-        true
+        allocation.closed.insert(file)
+    }
+
+    /// Opens a closed file again.
+    pub fn open_file(&self, file: u16) {
+        self.allocation.lock().closed.remove(&file);
+    }
+
+    /// Forgets a closed file that the database has no more. Its number may be given to another one.
+    pub fn forget_file(&self, file: u16) {
+        let mut allocation = self.allocation.lock();
+        allocation.files.retain(|map| map.file != file);
+        allocation.turn = 0;
+        allocation.closed.remove(&file);
     }
 
     /// Every extent that the maps call used, in order.
@@ -489,6 +506,9 @@ impl Allocation {
         for offset in 0..count {
             let index = (self.turn + offset) % count;
             let map = &mut self.files[index];
+            if self.closed.contains(&map.file) {
+                continue;
+            }
             let extent_count = storage.files.page_count(map.file) / EXTENT_PAGES;
             if let Some(extent) = map.find_free(extent_count) {
                 let file = map.file;

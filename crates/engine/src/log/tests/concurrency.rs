@@ -34,6 +34,7 @@ fn real_bench(scratch: &Scratch, spec: LogFileSpec, policy: LogPolicy) -> (Envir
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let spec = LogFileSpec {
+        database_guid: [0; 16],
         path: scratch.0.join("log.ldf"),
         ..spec
     };

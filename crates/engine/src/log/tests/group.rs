@@ -51,6 +51,12 @@ impl Disk for SlowDisk {
     fn rename(&self, from: &Path, to: &Path) -> std::result::Result<(), DiskError> {
         self.disk.rename(from, to)
     }
+    fn rename_new(&self, from: &Path, to: &Path) -> std::result::Result<(), DiskError> {
+        self.disk.rename_new(from, to)
+    }
+    fn look(&self, path: &Path) -> std::result::Result<Option<disk::Found>, DiskError> {
+        self.disk.look(path)
+    }
     fn create_directories(&self, path: &Path) -> std::result::Result<(), DiskError> {
         self.disk.create_directories(path)
     }
@@ -71,6 +77,9 @@ impl Disk for SlowDisk {
 impl File for SlowFile {
     fn path(&self) -> &Path {
         self.file.path()
+    }
+    fn identity(&self) -> std::result::Result<disk::FileIdentity, DiskError> {
+        self.file.identity()
     }
     fn len(&self) -> std::result::Result<u64, DiskError> {
         self.file.len()

@@ -40,6 +40,7 @@ pub(super) fn environment(disk: Arc<dyn Disk>) -> Environment {
 /// A log file of `bytes` that grows by `growth_bytes` (0 = not at all) up to `max_bytes`.
 pub(super) fn file(bytes: u64, growth_bytes: u64, max_bytes: u64) -> LogFileSpec {
     LogFileSpec {
+        database_guid: [0; 16],
         file_id: 2,
         path: PathBuf::from("/log/test_log.ldf"),
         logical_name: "test_log".to_string(),

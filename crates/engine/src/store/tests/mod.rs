@@ -73,6 +73,7 @@ fn data_file(id: u16, pages: u64, bytes_max: Option<u64>) -> DataFileSpecificati
 
 fn log_file(bytes: u64, growth: crate::log::FileGrowth) -> LogFileSpec {
     LogFileSpec {
+        database_guid: [0; 16],
         file_id: 2,
         path: PathBuf::from("/log.ldf"),
         logical_name: "log".to_string(),

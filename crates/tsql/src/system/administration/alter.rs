@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::buffer::{DataFileSpecification, FileGrowth};
+use engine::buffer::FileGrowth;
 use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseState, FileSpec, MSDB, Size};
-use engine::log::{self, LogFileSpec};
+use engine::instance::{DatabaseState, FileSpec, MSDB, Size, default_file_name};
+use engine::log;
 
 use super::super::{Host, SystemContext};
 use super::file::{bytes, file_of, growth, maximum};
@@ -51,7 +51,8 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         AlterDatabaseAction::AddFiles { files, .. } => Change::open(context, name)?.add(files, false),
         AlterDatabaseAction::AddLogFiles(files) => Change::open(context, name)?.add(files, true),
         AlterDatabaseAction::RemoveFile(file) => {
-            Change::open(context, name)?.remove(&file.text)?;
+            let database = context.instance.database(name)?;
+            context.instance.remove_file(&database, &file.text)?;
             host.message(&Error::new(
                 5009,
                 10,
@@ -204,7 +205,7 @@ impl<'a> Change<'a> {
         }
         self.set_limits(&file)?;
         if let Some(path) = &specification.file_name {
-            self.context.instance.resolve(path)?;
+            self.context.instance.check_new_place(&self.entry, &file, path)?;
             file.physical_name.clone_from(path);
         }
         self.entry.files[place] = file;
@@ -262,23 +263,14 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// ADD FILE and ADD LOG FILE: each file is in master's row as soon as it exists.
+    /// ADD FILE and ADD LOG FILE, one after the other.
     fn add(mut self, specifications: &[FileSpecification], log: bool) -> Result<()> {
         for specification in specifications {
             let spec = file_of(specification)?;
             let file = self.plan(&spec, log)?;
-            let path = self.context.instance.resolve(&file.physical_name)?;
-            if matches!(self.context.instance.env.disk.len(&path), Ok(Some(_))) {
-                return Err(Error::file_exists(&file.physical_name));
-            }
             let bytes = spec.size_bytes.unwrap_or(if log { MB } else { MB * 8 });
-            if let Some(folder) = path.parent() {
-                let made = self.context.instance.env.disk.create_directories(folder);
-                made.map_err(|error| Error::cannot_create_file(&file.physical_name, &Error::cause(&error)))?;
-            }
-            self.create(&file, path, bytes)?;
+            self.context.instance.add_file(&self.database, file.clone(), bytes)?;
             self.entry.files.push(file);
-            self.context.instance.store_entry(self.entry.clone())?;
         }
         Ok(())
     }
@@ -317,49 +309,14 @@ impl<'a> Change<'a> {
         Ok(FileEntry {
             file_id,
             log,
-            physical_name: spec.filename.clone().unwrap_or_else(|| format!("{name}.{extension}")),
+            physical_name: spec
+                .filename
+                .clone()
+                .unwrap_or_else(|| format!("{}.{extension}", default_file_name(&name))),
             name,
             max_bytes,
             growth: spec.growth.unwrap_or(default_growth),
         })
-    }
-
-    fn create(&self, file: &FileEntry, path: std::path::PathBuf, bytes: u64) -> Result<()> {
-        if file.log {
-            return self.database.storage.log.add_file(&LogFileSpec {
-                file_id: file.file_id,
-                path,
-                logical_name: file.name.clone(),
-                bytes,
-                max_bytes: file.max_bytes.unwrap_or(u64::MAX),
-                growth: log_growth(file.growth),
-            });
-        }
-        self.database.storage.files.add(&DataFileSpecification {
-            id: file.file_id,
-            path,
-            logical_name: file.name.clone(),
-            bytes,
-            bytes_max: file.max_bytes,
-            growth: data_growth(file.growth),
-        })
-    }
-
-    /// REMOVE FILE: a log file whose VLFs are all free, or a data file without pages of any object.
-    fn remove(mut self, name: &str) -> Result<()> {
-        let missing = || {
-            let text = format!("The file '{name}' does not exist in the database.");
-            Error::new(5009, 16, 9, text)
-        };
-        let place = self.place_of(name).ok_or_else(missing)?;
-        let file = self.entry.files[place].clone();
-        if file.log {
-            self.database.storage.log.remove_file(file.file_id)?;
-        } else {
-            self.database.remove_data_file(file.file_id, name)?;
-        }
-        self.entry.files.remove(place);
-        self.store()
     }
 }
 

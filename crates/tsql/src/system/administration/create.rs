@@ -41,7 +41,7 @@ pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement
 fn after(host: &mut dyn Host, error: Error) -> Error {
     if !matches!(
         error.number,
-        823 | 1101 | 1105 | 5105 | 5118 | 5120 | 5123 | 5149 | 5170 | 5174 | 5169 | 5040
+        823 | 1101 | 1105 | 5105 | 5118 | 5120 | 5123 | 5133 | 5149 | 5170 | 5174 | 5169 | 5040
     ) {
         return error;
     }

@@ -1,0 +1,100 @@
+//! ALTER DATABASE ADD FILE, REMOVE FILE and the new place of MODIFY FILE. Order: [`super::intents`].
+
+use super::Instance;
+use super::intents::Proof;
+use super::paths::{Purpose, Refusal, Verdict};
+use crate::buffer::DataFileSpecification;
+use crate::catalog::{DatabaseEntry, FileEntry};
+use crate::database::{CreateFile, Database, data_growth, log_growth};
+use crate::error::{Error, NotStored, Result};
+use crate::log::LogFileSpec;
+
+impl Instance {
+    /// Adds a file to a database that is open: its entry has the file before a page or a block of log is in it.
+    ///
+    /// Errors: 5105, 5133, 5170 and 5123 for the path; those of file creation; 9001 and others of master's log.
+    pub fn add_file(&self, database: &Database, file: FileEntry, bytes: u64) -> Result<()> {
+        let _one_at_a_time = self.registry.creating();
+        self.sweep_left_behind();
+        let admission = self.admit(&file.physical_name, Purpose::NewFile, None);
+        let admission = admission.map_err(|refused| refused.for_file())?;
+        let path = admission.path.clone();
+        self.make_folders(&[CreateFile {
+            path: path.clone(),
+            bytes,
+        }])?;
+        let mut entry = database.entry();
+        entry.files.push(file.clone());
+        let statement = format!("ALTER DATABASE '{}' ADD FILE '{}'", entry.name, file.name);
+        let intent = self.new_intent(&statement, entry.guid, [path.clone()])?;
+        self.begin_intent(&intent)?;
+        let mut store = || self.change_entry(entry.clone(), Some(&intent), None);
+        let added = match file.log {
+            true => {
+                let spec = LogFileSpec {
+                    file_id: file.file_id,
+                    database_guid: entry.guid,
+                    path,
+                    logical_name: file.name.clone(),
+                    bytes,
+                    max_bytes: file.max_bytes.unwrap_or(u64::MAX),
+                    growth: log_growth(&file),
+                };
+                database.storage.log.add_file(&spec, &mut store)
+            }
+            false => {
+                let specification = DataFileSpecification {
+                    id: file.file_id,
+                    path,
+                    logical_name: file.name.clone(),
+                    bytes,
+                    bytes_max: file.max_bytes,
+                    growth: data_growth(&file),
+                };
+                database.storage.files.add_when(&specification, &mut store)
+            }
+        };
+        added.map_err(|failed| self.abandon(&intent, failed))
+    }
+
+    /// Removes a file from a database that is open: a log file whose VLFs are all free, or a data file without pages of any object.
+    /// It is deleted when the entry without it is durable; what cannot be deleted is told in the error log.
+    ///
+    /// Errors: 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001 and others of master's log.
+    pub fn remove_file(&self, database: &Database, name: &str) -> Result<()> {
+        let _one_at_a_time = self.registry.creating();
+        let mut entry = database.entry();
+        let is_it = |file: &FileEntry| file.name.to_lowercase() == name.to_lowercase();
+        let place = entry.files.iter().position(is_it);
+        let file = entry.files.remove(place.ok_or_else(|| Error::no_file_to_remove(name))?);
+        let statement = format!("ALTER DATABASE '{}' REMOVE FILE '{}'", entry.name, file.name);
+        let intent = self.new_intent(&statement, entry.guid, [self.resolve(&file.physical_name)?])?;
+        let mut store =
+            || -> std::result::Result<(), NotStored> { self.change_entry(entry.clone(), None, Some(&intent)) };
+        match file.log {
+            true => database.storage.log.remove_file(file.file_id, &mut store)?,
+            false => database.remove_data_file(file.file_id, name, &mut store)?,
+        }
+        self.sweep(&intent, Proof::Entry);
+        Ok(())
+    }
+
+    /// Whether a file may be looked for at another place from the next opening on: nothing is there yet, or a database's file that
+    /// nobody has, or the file itself.
+    ///
+    /// Errors: 5105, 5133, 5170 and 5123.
+    pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<()> {
+        if self.resolve(name)? == self.resolve(&file.physical_name)? {
+            return Ok(());
+        }
+        let purpose = Purpose::RestoredFile { replace: true };
+        let admission = self
+            .admit(name, purpose, None)
+            .map_err(|refused| match refused.reason {
+                Refusal::InUse => Error::file_in_use_by_database(name, &entry.name),
+                _ => refused.for_file(),
+            })?;
+        debug_assert!(admission.verdict != Verdict::Use);
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Where a path of a script lives on this machine, and what a statement may do there.
+//!
+//! Scripts written for Windows run unmodified: `c:\vlf.mdf` is `<data>/c/vlf.mdf`, `L:\SQLLogs\x.ldf` is
+//! `<data>/l/SQLLogs/x.ldf`, `\\server\share\x.bak` is `<data>/unc/server/share/x.bak`. As on Windows, case does not matter:
+//! each part is matched against what exists before it is taken as written. A path that begins with `/` is this machine's
+//! own, inside the instance folder or a folder that the disk was told to reach (`--allow-path`). Anything else is relative to
+//! `<data>/data`. `..`, characters below the blank and parts longer than a file name may be are refused (5105).
+//!
+//! This is what a path means. That no symbolic link leads elsewhere is for the disk to see to when it opens the file
+//! ([`disk::ConfinedDisk`]). What may be done with what lies there is decided in [`admission`], by one table.
+
+mod admission;
+
+pub(super) use admission::{Admission, Claim, Claims, owner_of};
+pub use admission::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide};
+
+use disk::Disk;
+use std::path::{Component, Path, PathBuf};
+
+/// The folder under the instance's for files named without a root.
+pub const DEFAULT_FOLDER: &str = "data";
+/// The longest name that file systems take, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+/// Of a default file name, bytes that come from the database's name: room is left for what is put behind it.
+const DEFAULT_NAME_BYTES_MAX: usize = 120;
+
+/// A path of a script on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it may be there.
+    pub place: Place,
+}
+
+/// Resolves `name` as described above; `None` for what can be no file's path.
+pub fn resolve(disk: &dyn Disk, instance_folder: &Path, name: &str) -> Option<Resolved> {
+    let trimmed = name.trim();
+    if trimmed.is_empty() || trimmed.chars().any(char::is_control) {
+        return None;
+    }
+    if trimmed.starts_with('/') && !trimmed.starts_with("//") {
+        return resolve_native(disk.folders(), instance_folder, Path::new(trimmed));
+    }
+    let (mut path, rest) = root_of(instance_folder, trimmed);
+    for part in rest.split(['\\', '/']).filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." || part.contains(':') || part.len() > NAME_BYTES_MAX {
+            return None;
+        }
+        path = child_ignoring_case(disk, &path, part);
+    }
+    let names_a_file = rest.split(['\\', '/']).any(|part| !part.is_empty() && part != ".");
+    names_a_file.then_some(Resolved {
+        path,
+        place: Place::Instance,
+    })
+}
+
+/// A path of this machine: taken as it is written.
+fn resolve_native(folders: &[PathBuf], instance_folder: &Path, path: &Path) -> Option<Resolved> {
+    let is_name = |part: Component<'_>| match part {
+        Component::RootDir => true,
+        Component::Normal(name) => name.len() <= NAME_BYTES_MAX,
+        _ => false,
+    };
+    if !path.components().all(is_name) || path.file_name().is_none() {
+        return None;
+    }
+    let is_below = |folder: &Path| path.starts_with(folder) && path != folder;
+    let place = match path {
+        _ if is_below(instance_folder) => Place::Instance,
+        _ if folders.iter().any(|folder| is_below(folder)) => Place::Allowed,
+        _ => Place::Outside,
+    };
+    Some(Resolved {
+        path: path.components().collect(),
+        place,
+    })
+}
+
+/// The default name of a database's file, without extension: the name with what no file name should have replaced. A name that
+/// is changed gets its checksum, so that two names do not become one.
+pub fn default_file_name(name: &str) -> String {
+    let is_harmless = |character: char| !character.is_control() && !r#"/\:*?"<>|"#.contains(character);
+    let mut safe = String::new();
+    for character in name.trim().chars() {
+        let character = if is_harmless(character) { character } else { '_' };
+        if safe.len() + character.len_utf8() > DEFAULT_NAME_BYTES_MAX {
+            break;
+        }
+        safe.push(character);
+    }
+    if safe.starts_with('.') {
+        safe.replace_range(..1, "_");
+    }
+    if safe == name {
+        return safe;
+    }
+    format!("{safe}_{:08x}", crc32c::crc32c(name.as_bytes()))
+}
+
+fn root_of<'a>(instance_folder: &Path, name: &'a str) -> (PathBuf, &'a str) {
+    let mut characters = name.chars();
+    if let (Some(drive), Some(':')) = (characters.next(), characters.next())
+        && drive.is_ascii_alphabetic()
+    {
+        return (
+            instance_folder.join(drive.to_ascii_lowercase().to_string()),
+            characters.as_str(),
+        );
+    }
+    if name.starts_with("\\\\") || name.starts_with("//") {
+        return (instance_folder.join("unc"), &name[2..]);
+    }
+    (instance_folder.join(DEFAULT_FOLDER), name)
+}
+
+fn child_ignoring_case(disk: &dyn Disk, parent: &Path, part: &str) -> PathBuf {
+    let exact = parent.join(part);
+    if matches!(disk.len(&exact), Ok(Some(_))) {
+        return exact;
+    }
+    let folded = part.to_lowercase();
+    let same_name = |entry: &PathBuf| {
+        let name = entry.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        name.is_some_and(|name| name == folded)
+    };
+    let existing = disk.list(parent).unwrap_or_default().into_iter().find(same_name);
+    existing.unwrap_or(exact)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use disk::sim::SimDisk;
+
+    fn path_of(disk: &SimDisk, name: &str) -> Option<PathBuf> {
+        resolve(disk, Path::new("/instance"), name).map(|resolved| resolved.path)
+    }
+
+    #[test]
+    fn windows_paths_live_under_the_instance_folder() {
+        let disk = SimDisk::new(1);
+        for (name, expected) in [
+            ("c:\\vlf.mdf", "/instance/c/vlf.mdf"),
+            ("L:\\SQLLogs\\x.ldf", "/instance/l/SQLLogs/x.ldf"),
+            ("C:/mixed\\y.bak", "/instance/c/mixed/y.bak"),
+            ("\\\\host\\share\\z.bak", "/instance/unc/host/share/z.bak"),
+            ("plain.bak", "/instance/data/plain.bak"),
+            ("/var/own.bak", "/var/own.bak"),
+            ("/instance/./c//own.bak", "/instance/c/own.bak"),
+        ] {
+            assert_eq!(path_of(&disk, name).unwrap(), Path::new(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn case_does_not_matter_where_a_file_exists() {
+        let disk = SimDisk::new(1);
+        disk.create_directories(Path::new("/instance/c/SQLData")).unwrap();
+        disk.create(Path::new("/instance/c/SQLData/Credit.mdf"), disk::Access::Buffered)
+            .unwrap();
+        let path = path_of(&disk, "C:\\sqldata\\CREDIT.MDF").unwrap();
+        assert_eq!(path, Path::new("/instance/c/SQLData/Credit.mdf"));
+    }
+
+    #[test]
+    fn a_path_cannot_climb_out() {
+        let disk = SimDisk::new(1);
+        let too_long = format!("c:\\{}", "x".repeat(256));
+        for name in [
+            "c:\\..\\..\\etc\\passwd",
+            "..\\x",
+            "",
+            "c:",
+            "c:\\",
+            "a\\b:stream",
+            "x\0y",
+            "x\ny",
+            "/instance/../etc/passwd",
+            "/",
+            &too_long,
+        ] {
+            assert_eq!(path_of(&disk, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_this_machine_is_inside_or_outside() {
+        let disk = SimDisk::new(1);
+        for (name, expected) in [
+            ("/instance/c/x.bak", Place::Instance),
+            ("/instance", Place::Outside),
+            ("/instances/x.bak", Place::Outside),
+            ("/etc/passwd", Place::Outside),
+        ] {
+            assert_eq!(
+                resolve(&disk, Path::new("/instance"), name).unwrap().place,
+                expected,
+                "{name}"
+            );
+        }
+        let folders = [PathBuf::from("/instance"), PathBuf::from("/backups")];
+        let allowed = resolve_native(&folders, &folders[0], Path::new("/backups/x.bak")).unwrap();
+        assert_eq!(allowed.place, Place::Allowed);
+    }
+
+    #[test]
+    fn default_file_names_are_names_of_files_and_differ_where_the_databases_do() {
+        assert_eq!(default_file_name("Credit 2008"), "Credit 2008");
+        let long = "\u{20ac}".repeat(123);
+        let names = [
+            "../../evil",
+            "..\\..\\evil",
+            ".",
+            "..",
+            " a",
+            "a",
+            "a\0b",
+            "a\nb",
+            "c:a",
+            ".lock",
+            &long,
+        ];
+        let files: std::collections::BTreeSet<String> = names.iter().map(|name| default_file_name(name)).collect();
+        assert_eq!(files.len(), names.len());
+        for file in files {
+            let parts: Vec<Component<'_>> = Path::new(&file).components().collect();
+            assert_eq!(parts, [Component::Normal(file.as_ref())], "{file}");
+            assert!(
+                file.len() < 150 && !file.starts_with('.') && !file.contains(['\\', ':', '\0', '\n']),
+                "{file}"
+            );
+        }
+    }
+}
