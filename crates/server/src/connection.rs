@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::memory;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use tds::Login;
@@ -148,7 +149,10 @@ impl<B: Backend> Connection<'_, B> {
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let reading = accepted.and_then(|()| self.stream.try_clone());
         let inbox = match reading {
-            Ok(reading) => Arc::new(Inbox::new(reading, packets, &pending, Arc::clone(&self.signals))),
+            Ok(reading) => {
+                let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
+                Arc::new(Inbox::new(reading, packets, &pending, signals, accountant))
+            }
             Err(error) => {
                 self.log(&format!(
                     "The connection failed after the login: {error}. [CLIENT: {}]",
@@ -158,6 +162,7 @@ impl<B: Backend> Connection<'_, B> {
             }
         };
         let _watching = self.watcher.watch(&inbox);
+        let _working = self.backend.accountant().map(memory::enter);
         Session {
             backend: self.backend,
             inner,

@@ -11,7 +11,11 @@
 //!
 //! What is given back stays lent up to a small reserve, so that the next query costs the pool no pages.
 //!
-//! Invariant: what is taken never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701.
+//! It is the instance's accountant of memory ([`crate::memory`]): trees and plans of statements, long strings, messages under way
+//! and rows that operators keep are all taken from it.
+//!
+//! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
+//! there before it could be refused is noted beyond the limit, and counts against the next who asks.
 //! Invariant: at least what is taken is lent.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
 
@@ -21,6 +25,7 @@ pub use spill::{Extent, SpillFile};
 
 use crate::buffer::BufferPool;
 use crate::error::{Error, Result};
+use crate::memory::Accountant;
 use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
 use std::path::{Path, PathBuf};
@@ -135,6 +140,12 @@ impl Workspace {
         }
     }
 
+    /// Notes memory that is in use already.
+    pub fn take_beyond(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.settle();
+    }
+
     /// A new, empty spill file, deleted when it is dropped.
     ///
     /// # Errors
@@ -150,6 +161,20 @@ impl Workspace {
         }
         let path = error.path.display().to_string();
         Error::data_file_io(error.operation, error.offset.unwrap_or(0), &path, &Error::cause(error))
+    }
+}
+
+impl Accountant for Workspace {
+    fn take(&self, bytes: u64) -> bool {
+        Workspace::take(self, bytes)
+    }
+
+    fn take_beyond(&self, bytes: u64) {
+        Workspace::take_beyond(self, bytes);
+    }
+
+    fn give_back(&self, bytes: u64) {
+        Workspace::give_back(self, bytes);
     }
 }
 

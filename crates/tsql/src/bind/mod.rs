@@ -34,13 +34,25 @@ pub use scope::ScopeColumn;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::SqlType;
 
 use crate::ast;
+use crate::messages;
 use crate::plan::{Condition, Expr};
 use crate::session::SessionState;
 use aggregate::aggregate_of;
 use scope::Level;
+
+/// Sources that one statement may have, views and common table expressions counted with all they contain at each reference.
+/// SQL Server has no number for it ("limited by available resources") and answers 8623 as well.
+const SOURCES_MAX: usize = 16_384;
+/// What a source takes beside its columns.
+const SOURCE_BYTES: usize = 512;
+/// What the two names of a visible column take on average.
+const COLUMN_NAME_BYTES: usize = 64;
+/// Bound so much, it is time to look whether the batch was cancelled.
+const BYTES_BETWEEN_LOOKS: u64 = 256 << 10;
 
 /// A common table expression that can be seen from where binding is.
 struct VisibleCte<'a> {
@@ -67,6 +79,16 @@ pub struct Binder<'a> {
     rounds_max: u32,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
+    /// What the plan so far takes.
+    size: PlanSize,
+}
+
+/// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
+#[derive(Debug, Default)]
+struct PlanSize {
+    bytes: u64,
+    sources: usize,
+    charge: Charge,
 }
 
 impl<'a> Binder<'a> {
@@ -82,7 +104,39 @@ impl<'a> Binder<'a> {
             recursions: 0,
             rounds_max: 100,
             degree_max: None,
+            size: PlanSize::default(),
         }
+    }
+
+    /// Asks for stack to bind something nested, and for memory of what it is bound to.
+    ///
+    /// # Errors
+    /// 8631 and 701; 3617 when the batch was cancelled.
+    fn deeper(&mut self, bytes: usize) -> Result<()> {
+        crate::stack::require()?;
+        let before = self.size.bytes / BYTES_BETWEEN_LOOKS;
+        self.size.bytes += bytes as u64;
+        if self.size.bytes / BYTES_BETWEEN_LOOKS != before {
+            self.session.check_cancelled()?;
+        }
+        self.size.charge.grow_to(self.size.bytes)
+    }
+
+    /// Counts a source of FROM with its columns.
+    ///
+    /// # Errors
+    /// 8623 when the statement has too many sources.
+    fn count_source(&mut self, columns: usize) -> Result<()> {
+        self.size.sources += 1;
+        if self.size.sources > SOURCES_MAX {
+            return Err(messages::plan_too_complex());
+        }
+        self.deeper(SOURCE_BYTES + columns * (size_of::<ScopeColumn>() + COLUMN_NAME_BYTES))
+    }
+
+    /// What the plan takes, in bytes, and what was asked for it: to be kept as long as the plan.
+    pub(crate) fn take_size(&mut self) -> (u64, Charge) {
+        (self.size.bytes, std::mem::take(&mut self.size.charge))
     }
 
     /// The line of what was bound last.

@@ -23,6 +23,9 @@ use crate::messages;
 use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
 use crate::session::ResultColumn;
 
+/// Columns of a select list (sql-docs, "Maximum capacity specifications").
+const SELECT_COLUMNS_MAX: usize = 4_096;
+
 /// Rows of a query: the first columns are the result.
 pub(super) struct BoundRows {
     pub(super) node: Node,
@@ -91,6 +94,9 @@ impl<'a> Binder<'a> {
         let mut items = Vec::with_capacity(select.items.len());
         for item in &select.items {
             self.select_item(item, select.from.is_empty(), &mut items)?;
+            if items.len() > SELECT_COLUMNS_MAX {
+                return Err(messages::too_many_select_columns());
+            }
         }
         let having = match &select.having {
             Some(having) => Some(self.allowing(true, false, |binder| binder.condition(having))?),

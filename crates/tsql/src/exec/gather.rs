@@ -12,6 +12,7 @@
 //! Workers take no locks. Pages that somebody may be changing are left to the session's thread, which reads them last.
 
 use engine::error::Result;
+use engine::memory;
 use engine::session::{Isolation, PutAside, TableParts, TableScan};
 
 use super::Context;
@@ -126,10 +127,20 @@ where
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
     let cancel = context.session.cancel_flag();
     let exchange = Exchange::new(degree, &context.session.instance.env);
+    let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
     let wants_more = std::thread::scope(|threads| {
-        for _ in 0..degree {
-            threads.spawn(|| exchange.produce(|| work(&parts, &cancel, make(), &exchange)));
+        for number in 0..degree {
+            let run = || {
+                let _working = memory::enter(workspace.clone());
+                crate::stack::begin_thread(crate::stack::THREAD_BYTES);
+                exchange.produce(|| work(&parts, &cancel, make(), &exchange));
+            };
+            let thread = std::thread::Builder::new().stack_size(crate::stack::THREAD_BYTES);
+            if thread.spawn_scoped(threads, run).is_err() {
+                exchange.absent(degree - number);
+                break;
+            }
         }
         let outcome = receive_all(&exchange, context, &mut aside, consume);
         exchange.close();

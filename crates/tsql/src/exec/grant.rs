@@ -153,6 +153,9 @@ impl KeptRows {
 /// About what a row takes in memory.
 pub(crate) fn row_bytes(row: &[Value]) -> u64 {
     let beside = |value: &Value| match value {
+        // A long string carries its own charge.
+        Value::Text(text) if text.is_charged() => ENTRY_BYTES,
+        Value::Binary(bytes) if bytes.is_charged() => ENTRY_BYTES,
         Value::Text(text) => text.len() as u64 + ENTRY_BYTES,
         Value::Binary(bytes) => bytes.len() as u64 + ENTRY_BYTES,
         _ => 0,

@@ -1,8 +1,9 @@
 //! String functions that look for strings in strings. They compare as the collation does: without case.
 
 use engine::error::Result;
+use engine::memory::Charge;
 use engine::types::collation::equal_characters;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Int, Text};
@@ -53,10 +54,16 @@ fn find(text: &[char], wanted: &[char], start: usize) -> Option<usize> {
     })
 }
 
+/// Asks for a text taken apart into characters.
+fn room_of_characters(text: &str) -> Result<Charge> {
+    Charge::of_large(text.len().saturating_mul(size_of::<char>()))
+}
+
 fn charindex(call: &Call<'_>) -> Result<Value> {
     let (Some(wanted), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
+    let _characters = (room_of_characters(wanted)?, room_of_characters(text)?);
     let wanted: Vec<char> = wanted.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let start = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
@@ -70,6 +77,7 @@ fn patindex(call: &Call<'_>) -> Result<Value> {
     let (Some(pattern), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
+    let _characters = (room_of_characters(text)?, room_of_characters(pattern)?);
     Ok(Value::Int(Pattern::new(pattern, None).position(text) as i32))
 }
 
@@ -80,23 +88,32 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     if wanted.is_empty() {
         return Ok(call.value(0).clone());
     }
+    let _characters = room_of_characters(text)?;
     let text: Vec<char> = text.chars().collect();
     let wanted: Vec<char> = wanted.chars().collect();
-    let mut result = String::with_capacity(text.len());
+    let places = || {
+        let next = |&found: &usize| find(&text, &wanted, found + wanted.len());
+        std::iter::successors(find(&text, &wanted, 0), next)
+    };
+    let replaced = places().count();
+    let kept = call.text(0).map_or(0, str::len);
+    let charge = string_room(kept.saturating_add(replaced.saturating_mul(by.len())))?;
+    let mut result = String::new();
     let mut at = 0;
-    while let Some(found) = find(&text, &wanted, at) {
+    for found in places() {
         result.extend(&text[at..found]);
         result.push_str(by);
         at = found + wanted.len();
     }
     result.extend(&text[at..]);
-    Ok(Value::from(result))
+    Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }
 
 fn translate(call: &Call<'_>) -> Result<Value> {
     let (Some(text), Some(from), Some(to)) = (call.text(0), call.text(1), call.text(2)) else {
         return Ok(Value::Null);
     };
+    let _characters = (room_of_characters(from)?, room_of_characters(to)?);
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     if from.len() != to.len() {
         let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
@@ -114,6 +131,8 @@ fn string_escape(call: &Call<'_>) -> Result<Value> {
     let Some(text) = call.text(0) else {
         return Ok(Value::Null);
     };
+    // A control character becomes six.
+    let charge = string_room(text.len().saturating_mul(2))?;
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -127,5 +146,5 @@ fn string_escape(call: &Call<'_>) -> Result<Value> {
             other => result.push(other),
         }
     }
-    Ok(Value::from(result))
+    Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }

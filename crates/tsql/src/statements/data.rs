@@ -236,7 +236,7 @@ impl Executor<'_> {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
                 for row in &rows.rows {
-                    self.sink.row(row).map_err(closed)?;
+                    super::select::send_row(self.sink, row)?;
                 }
                 Ok(())
             }

@@ -128,7 +128,7 @@ impl Executor<'_> {
             };
             if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
                 self.context()
-                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?);
+                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?)?;
             }
         }
         if let Some(variable) = &execute.return_variable {
@@ -138,7 +138,7 @@ impl Executor<'_> {
                 .scalar(variable)
                 .ok_or_else(|| messages::variable_not_declared(variable))?;
             let status = convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?;
-            self.context().set_variable(slot, status);
+            self.context().set_variable(slot, status)?;
         }
         Ok(())
     }

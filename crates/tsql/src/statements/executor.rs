@@ -1,6 +1,5 @@
 //! Running a batch: statements in order, errors by their reach.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::error::{Error, Result};
@@ -71,10 +70,7 @@ impl<'s> Executor<'s> {
             session,
             sink,
             batch,
-            variables: Variables {
-                values: RefCell::new(values),
-                tables: RefCell::new(tables),
-            },
+            variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
             is_procedure: false,
@@ -111,6 +107,7 @@ impl<'s> Executor<'s> {
 
     /// Runs one statement; an error that ends only the statement is told and passed over.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
+        crate::stack::require().map_err(|error| self.failure(error, statement.line))?;
         if is_flow(&statement.kind) {
             return self.flow(statement);
         }
@@ -257,7 +254,8 @@ impl<'s> Executor<'s> {
         self.session.take_dependencies();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         let bound = Rc::new(bind(&mut binder, key)?);
-        self.batch.keep(address, bound.clone(), self.session);
+        let (bytes, _charge) = binder.take_size();
+        self.batch.keep(address, bound.clone(), bytes, self.session);
         Ok(bound)
     }
 

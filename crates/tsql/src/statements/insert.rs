@@ -237,6 +237,7 @@ fn reads(node: &Node, object_id: u32) -> bool {
         Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::SetOperation { left, right, .. } => {
             reads(left, object_id) || reads(right, object_id)
         }
+        Node::Append { inputs, .. } => inputs.iter().any(|input| reads(input, object_id)),
         Node::Filter { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Window { input, .. }
