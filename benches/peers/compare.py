@@ -4,6 +4,7 @@
     benches/peers/compare.py                              every workload against every peer
     benches/peers/compare.py update-loop --runs 9
     benches/peers/compare.py doubling --peers sqlite --runs 5
+    benches/peers/compare.py --peers "" --other-build /tmp/vlflab   what a change cost or brought, beside a build without it
     benches/peers/compare.py --folder /mnt/disk           where the databases go (the full set needs 30 GB)
 
 Peers take turns within each run, so that a change of the machine's mood meets all of them. Device flushes are counted on the
@@ -21,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 from comparison import measure, print_table, summary
-from peers import PEERS, ROOT
+from peers import PEERS, ROOT, OtherBuild
 from workloads import WORKLOADS
 
 
@@ -30,6 +31,7 @@ def arguments():
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
     parser.add_argument("--runs", type=int, help="timed runs (default: as each workload says)")
     parser.add_argument("--peers", default="postgresql,mariadb,sqlite", help="comma-separated (default %(default)s)")
+    parser.add_argument("--other-build", type=Path, metavar="BINARY", help="another build of vlflab, one more peer")
     parser.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="where the databases go (default /var/tmp)")
     parser.add_argument("--log-policy", default="native", help="vlflab's log policy")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "peers.json", help="JSON file of results")
@@ -58,6 +60,8 @@ def main():
     folder = Path(tempfile.mkdtemp(prefix="vlflab-peers-", dir=chosen.folder))
     folder.chmod(0o755)
     peers = [PEERS["vlflab"](folder, chosen.log_policy), *(PEERS[name](folder) for name in chosen.peers)]
+    if chosen.other_build:
+        peers.append(OtherBuild(folder, chosen.log_policy, chosen.other_build))
     absent = [(peer.name, peer.missing()) for peer in peers if peer.missing()]
     if absent:
         shutil.rmtree(folder)

@@ -27,13 +27,13 @@ def timed_run(workload, peer):
     """Seconds of one run."""
     if workload.load:
         return peer.load(workload.load)
-    return number_in(peer.run(workload.scripts[peer.name].timed)) / 1e6
+    return number_in(peer.run(workload.scripts[peer.dialect].timed)) / 1e6
 
 
 def prepare(workload, peers):
     """What a workload needs before its first run."""
     for peer in peers:
-        for script in workload.scripts[peer.name].prepare:
+        for script in workload.scripts[peer.dialect].prepare:
             peer.run(script)
 
 
@@ -47,12 +47,12 @@ def measure(workload, peers, runs, folder, results=None):
     warm_rounds = 0 if workload.runs == 1 else 1
     for turn in range(runs + warm_rounds):
         for peer in peers:
-            for script in workload.scripts[peer.name].reset:
+            for script in workload.scripts[peer.dialect].reset:
                 peer.run(script)
             before = device_flushes(folder)
             seconds = timed_run(workload, peer)
             after = device_flushes(folder)
-            done = number_in(peer.run(workload.scripts[peer.name].check))
+            done = number_in(peer.run(workload.scripts[peer.dialect].check))
             if done != workload.expected(turn + 1):
                 raise RuntimeError(f"{peer.name}: {done} of {workload.expected(turn + 1)} done")
             print(f"  run {turn + 1 - warm_rounds} {peer.name}: {seconds:.3f} s", file=sys.stderr)

@@ -46,11 +46,14 @@ class Vlflab:
     """This engine, as released: `cargo build --release`."""
 
     name = "vlflab"
+    # Whose scripts and statements of a workload it runs.
+    dialect = "vlflab"
 
     def __init__(self, folder, log_policy="native", sql_version="2022"):
+        release = ROOT / "target" / "release"
         self.folder = folder / self.name
-        self.program = Path(os.environ.get("VLFLAB", ROOT / "target" / "release" / "vlflab"))
-        self.load_program = self.program.parent / "examples" / "load"
+        self.program = Path(os.environ.get("VLFLAB", release / "vlflab"))
+        self.load_program = release / "examples" / "load"
         self.log_policy = log_policy
         self.sql_version = sql_version
         self.process = None
@@ -92,7 +95,7 @@ class Vlflab:
         return output_of([*command, "-W", "-h", "-1", "-Q", script])
 
     def load(self, load):
-        command = [self.load_program, self.port, "peers", load.clients, load.repeats, load.keys, load.statements[self.name]]
+        command = [self.load_program, self.port, "peers", load.clients, load.repeats, load.keys, load.statements[self.dialect]]
         found = json.loads(output_of(command, env={**os.environ, "MSSQL_SA_PASSWORD": PASSWORD}))
         return found["seconds"]
 
@@ -104,10 +107,21 @@ class Vlflab:
         return {"version": version, "log_policy": self.log_policy, "memory_mb": CACHE_MB}
 
 
+class OtherBuild(Vlflab):
+    """This engine, as another build of it has it: what a change cost or brought."""
+
+    name = "other build"
+
+    def __init__(self, folder, log_policy, program):
+        super().__init__(folder, log_policy)
+        self.program = program
+
+
 class PostgreSql:
     """PostgreSQL of the distribution (Debian: apt-get install postgresql postgresql-contrib), as the user postgres."""
 
     name = "postgresql"
+    dialect = "postgresql"
     configuration = {
         "shared_buffers": f"{CACHE_MB}MB",
         "effective_cache_size": "16GB",
@@ -202,6 +216,7 @@ class MariaDb:
     """MariaDB of the distribution (Debian: apt-get install mariadb-server sysbench)."""
 
     name = "mariadb"
+    dialect = "mariadb"
     configuration = {
         "innodb_buffer_pool_size": f"{CACHE_MB}M",
         "innodb_log_file_size": "16G",
@@ -288,6 +303,7 @@ class Sqlite:
     """SQLite of Python's standard library; a script is a Python function of a connection."""
 
     name = "sqlite"
+    dialect = "sqlite"
     configuration = {"journal_mode": "wal", "synchronous": "full", "cache_size": f"-{CACHE_MB * 1024}"}
 
     def __init__(self, folder):

@@ -14,16 +14,18 @@
 //! | 128, 129, 130 | `LOP_BEGIN_XACT`, `LOP_COMMIT_XACT`, `LOP_ABORT_XACT` | a transaction begins, commits, is rolled back |
 //! | 150, 152, 153 | `LOP_BEGIN_CKPT`, `LOP_XACT_CKPT`, `LOP_END_CKPT` | a checkpoint begins, its transactions, its end |
 //! | 160 | `LOP_VLFLAB_LOCKS_CKPT` | a checkpoint's transactions' locks on what they changed |
+//! | 161 | `LOP_VLFLAB_ID_RANGE` | ids of allocation units and objects are promised |
 //!
 //! Where SQL Server has an operation of the same meaning, number and name are its own.
 
 use vlf::FormatVersion;
 use vlf::record::{Operation, SqlRecord};
 
-const OURS: [(u8, &str); 3] = [
+const OURS: [(u8, &str); 4] = [
     (1, "LOP_VLFLAB_CHANGE"),
     (2, "LOP_VLFLAB_COMPENSATION"),
     (160, "LOP_VLFLAB_LOCKS_CKPT"),
+    (161, "LOP_VLFLAB_ID_RANGE"),
 ];
 const SHARED: [u8; 6] = [128, 129, 130, 150, 152, 153];
 

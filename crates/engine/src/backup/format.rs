@@ -3,7 +3,7 @@
 //! ```text
 //! label (4096)      0 "VLFLABBK" | 8 u32 format 1 | 12 media guid (16) | 28 i32,u32 created | 36 u16 name length, name (UTF-8)
 //!                   4092 u32 CRC32C of the bytes before
-//! set header (512)  0 "VLFLABBS" | 8 u32 format 3 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
+//! set header (512)  0 "VLFLABBS" | 8 u32 format 4 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
 //!                   40 u64 description's offset in the set | 48 u32 chunks | 52 u32 CRC32C over all chunk headers
 //!                   508 u32 CRC32C of the bytes before
 //! chunk header (48) 0 "VBCK" | 4 u16 kind | 6 u16 flags: 1 = Zstandard | 8 u32 bytes stored | 12 u32 bytes plain
@@ -31,9 +31,11 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The longest description.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 20;
 const LABEL_FORMAT: u32 = 1;
-/// The one format of sets that is read and written. Those of before the first release: sets of format 1 do not tell recovery forks
-/// apart, sets of format 2 have a page 0 of one copy.
-pub const SET_FORMAT: u32 = 3;
+/// The format of sets that is written: their boot record and log are of a database of format 3.
+pub const SET_FORMAT: u32 = 4;
+/// The oldest format read: sets of a database of format 2, laid out alike. Those of before the first release are refused: sets of
+/// format 1 do not tell recovery forks apart, sets of format 2 have a page 0 of one copy.
+pub const OLDEST_SET_FORMAT: u32 = 3;
 const LABEL_MAGIC: &[u8; 8] = b"VLFLABBK";
 const SET_MAGIC: &[u8; 8] = b"VLFLABBS";
 const CHUNK_MAGIC: &[u8; 4] = b"VBCK";
@@ -162,7 +164,8 @@ impl SetHeader {
 
     /// Reads a header.
     pub fn decode(bytes: &[u8; SET_HEADER_BYTES]) -> Result<SetHeader, Unreadable> {
-        if !bytes.starts_with(SET_MAGIC) || number(bytes, 8) != SET_FORMAT || !is_sealed(bytes) {
+        let is_readable = (OLDEST_SET_FORMAT..=SET_FORMAT).contains(&number(bytes, 8));
+        if !bytes.starts_with(SET_MAGIC) || !is_readable || !is_sealed(bytes) {
             return Err(Unreadable("the header of a backup set is damaged"));
         }
         Ok(SetHeader {

@@ -16,6 +16,7 @@ use crate::log::{
 };
 use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
+use crate::store::IdCounters;
 use disk::{Access, AlignedBuffer, DiskError, DiskErrorKind, File};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ pub struct RestoredLog {
     pub checkpoint: Option<Lsn>,
     /// The highest transaction number met.
     pub transaction_max: u64,
+    /// Ids below these have been promised.
+    pub ids: IdCounters,
     /// The point in time was found.
     pub stopped: bool,
 }
@@ -225,8 +228,13 @@ impl LogRestorer {
                 return Ok(Some(lsn.slot));
             }
             self.restored.transaction_max = self.restored.transaction_max.max(record.header.transaction.0);
-            if kind == RecordKind::CheckpointEnd {
-                self.restored.checkpoint = Lsn::read(record.payload, 0);
+            match kind {
+                RecordKind::CheckpointEnd => self.restored.checkpoint = Lsn::read(record.payload, 0),
+                RecordKind::IdRange => {
+                    let promised = IdCounters::from_bytes(record.payload).ok_or_else(Error::damaged_set)?;
+                    self.restored.ids = self.restored.ids.max(promised);
+                }
+                _ => {}
             }
         }
         Ok(None)

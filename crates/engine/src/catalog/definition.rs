@@ -43,6 +43,9 @@ pub struct NamedText {
     pub name: String,
     /// Expression text.
     pub text: String,
+    /// The constraint's id among the objects of the database; chosen when it is stored.
+    #[serde(default)]
+    pub object_id: u32,
 }
 
 /// A foreign key, kept and shown; see the README for what is checked.
@@ -56,6 +59,9 @@ pub struct ForeignKey {
     pub referenced_object: u32,
     /// Columns there.
     pub referenced_columns: Vec<usize>,
+    /// The constraint's id among the objects of the database; chosen when it is stored.
+    #[serde(default)]
+    pub object_id: u32,
 }
 
 /// Where an allocation unit's pages begin.
@@ -94,11 +100,28 @@ pub struct IndexDefinition {
     pub primary_key: bool,
     /// Whether it stands for a UNIQUE constraint.
     pub unique_constraint: bool,
+    /// The id of that PRIMARY KEY or UNIQUE constraint among the objects of the database; chosen when it is stored. 0 when it
+    /// stands for none.
+    #[serde(default)]
+    pub constraint_id: u32,
+    /// The version of the collation that its keys are ordered by: [`crate::types::COLLATION_VERSION`] when it was built.
+    #[serde(default = "first_collation_version")]
+    pub collation_version: u32,
     /// Its tree.
     pub storage: StorageRoot,
 }
 
+/// Indexes of format 2 do not say it.
+fn first_collation_version() -> u32 {
+    1
+}
+
 impl IndexDefinition {
+    /// Whether it stands for a constraint.
+    pub fn is_constraint(&self) -> bool {
+        self.primary_key || self.unique_constraint
+    }
+
     /// The directions of the key columns.
     pub fn directions(&self) -> Vec<KeyDirection> {
         (0..self.keys.len()).map(|position| self.direction(position)).collect()
@@ -156,6 +179,15 @@ impl TableDefinition {
         self.columns
             .iter()
             .position(|column| column.name.to_lowercase() == folded)
+    }
+
+    /// The id of every constraint; 0 where none was chosen yet.
+    pub fn constraint_ids_mut(&mut self) -> impl Iterator<Item = &mut u32> {
+        let keys = self.indexes.iter_mut().filter(|index| index.is_constraint());
+        let defaults = self.columns.iter_mut().filter_map(|column| column.default.as_mut());
+        let texts = defaults.chain(&mut self.checks).map(|text| &mut text.object_id);
+        let foreign_keys = self.foreign_keys.iter_mut().map(|key| &mut key.object_id);
+        keys.map(|index| &mut index.constraint_id).chain(texts).chain(foreign_keys)
     }
 
     /// The identity column.

@@ -24,7 +24,7 @@ use crate::store::{Heap, Placement, ReadMode, Rid, RowBatch, StoreContext};
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `database_id` of master.
 pub const MASTER: u16 = 1;
@@ -36,10 +36,6 @@ pub const MODEL: u16 = 3;
 pub const MSDB: u16 = 4;
 /// The catalog's own allocation unit.
 pub const CATALOG_UNIT: u32 = 1;
-/// The first allocation unit of user objects.
-const UNIT_FIRST: u32 = 1_000;
-/// The first object id of user objects, as recent versions of SQL Server give it.
-const OBJECT_ID_FIRST: u32 = 245_575_913;
 /// JSON bytes in one catalog row.
 const PART_BYTES: usize = 7_900;
 const PART_HEADER_BYTES: usize = 8;
@@ -81,8 +77,6 @@ pub struct Catalog {
     heap: Heap,
     state: RwLock<State>,
     version: AtomicU64,
-    next_object: AtomicU32,
-    next_unit: AtomicU32,
 }
 
 impl Catalog {
@@ -94,8 +88,6 @@ impl Catalog {
             heap,
             state: RwLock::new(State::default()),
             version: AtomicU64::new(1),
-            next_object: AtomicU32::new(OBJECT_ID_FIRST),
-            next_unit: AtomicU32::new(UNIT_FIRST),
         };
         let mut parts: BTreeMap<u32, Vec<(u16, Rid, Vec<u8>)>> = BTreeMap::new();
         let mut scan = catalog.heap.scan(storage, locks, ReadMode::Uncommitted)?;
@@ -119,16 +111,6 @@ impl Catalog {
     /// Rises with every change, pending ones included; a plan made under another version may be out of date.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
-    }
-
-    /// An object id never given before in this database's life in memory.
-    pub fn new_object_id(&self) -> u32 {
-        self.next_object.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// An allocation unit id never given before in this database's life in memory.
-    pub fn new_unit(&self) -> u32 {
-        self.next_unit.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The object of that name as `session` sees it. Names are compared without case.
@@ -283,11 +265,6 @@ impl Catalog {
 
     fn enter(&self, object: Arc<CatalogObject>, creator: Option<u16>) {
         let id = object.definition.object_id();
-        let units = roots_of(&object.definition);
-        if let Some(highest) = units.iter().map(|root| root.unit).max() {
-            self.next_unit.fetch_max(highest + 1, Ordering::Relaxed);
-        }
-        self.next_object.fetch_max(id.saturating_add(1), Ordering::Relaxed);
         let mut state = self.state.write();
         if let Some((schema, name)) = object.definition.qualified_name() {
             let ids = state

@@ -185,8 +185,10 @@ impl Database {
         let _one_at_a_time = self.identities.storing.lock();
         let stored = self.stored_identity(table);
         let outcome = self.system_transaction("IdentityReserve", locks, |ctx| {
-            let object_id = stored.as_ref().map(|(object, _)| object.definition.object_id());
-            let object_id = object_id.unwrap_or_else(|| self.catalog.new_object_id());
+            let object_id = match &stored {
+                Some((object, _)) => object.definition.object_id(),
+                None => self.new_object_id()?,
+            };
             let definition = ObjectDefinition::IdentityReserve {
                 object_id,
                 table,

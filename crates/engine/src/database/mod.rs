@@ -10,11 +10,13 @@
 mod backup;
 mod check;
 mod identity;
+mod ids;
 mod open;
 mod restore;
 mod standby;
 mod truncation;
 mod unfinished;
+mod upgrade;
 
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
@@ -32,6 +34,7 @@ use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
 use identity::Identities;
+use ids::Ids;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -57,6 +60,7 @@ pub struct Database {
     unfinished: Mutex<Option<Unfinished>>,
     entry: RwLock<DatabaseEntry>,
     boot: Mutex<BootRecord>,
+    ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
     /// Log bytes flushed when the last checkpoint began that wrote every page.
@@ -109,7 +113,10 @@ impl Database {
 
     /// Changes the boot record durably.
     pub fn change_boot(&self, change: impl FnOnce(&mut BootRecord)) -> Result<()> {
-        let mut boot = self.boot.lock();
+        self.replace_boot(&mut self.boot.lock(), change)
+    }
+
+    fn replace_boot(&self, boot: &mut BootRecord, change: impl FnOnce(&mut BootRecord)) -> Result<()> {
         let mut next = boot.clone();
         change(&mut next);
         self.boot_page.write(&self.storage.files, &next.encode())?;

@@ -11,6 +11,7 @@
 //! step 7 and after the opening, in the background with the checkpoint: see [`super::unfinished`].
 
 use super::identity::Identities;
+use super::ids::Ids;
 use super::truncation::BackupHolds;
 use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
@@ -25,7 +26,7 @@ use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
 use crate::seams::{DateTimeTicks, Environment, WorkKind, WorkUnderWay};
-use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
+use crate::store::{BootPage, Heap, IdCounters, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
@@ -223,6 +224,10 @@ impl Database {
             restored_to: Lsn::ZERO,
             restore_position: Lsn::ZERO,
             path: log::LogPath::of_new_database(files.entry.guid),
+            needs_upgrade: false,
+            ids: IdCounters::FIRST,
+            server_version: 0,
+            log_policy: 0,
         };
         let boot_page = BootPage::create(&storage.files, &boot.encode())?;
         let parts = Parts {
@@ -314,6 +319,7 @@ impl Parts {
         let catalog = Catalog::load(&self.storage, heap, &internal_locks)?;
         Ok(Database {
             id: files.entry.database_id,
+            ids: Ids::after(self.boot.ids),
             storage: self.storage,
             space: self.space,
             catalog,
@@ -521,6 +527,7 @@ impl<'c> Recovering<'c> {
         let is_early = opening == Opening::AfterRedo && !was_clean;
         let losers = self.survey(analysis, is_early, &transactions)?;
         transactions.publish(&self.storage);
+        self.boot.ids = self.boot.ids.max(analysis.ids);
         let (guarded, unguarded): (Vec<Undoing>, Vec<Undoing>) =
             losers.into_iter().partition(|one| one.loser.guard.is_some());
         let rolled_back = unguarded.len() as u64;
@@ -548,6 +555,7 @@ impl<'c> Recovering<'c> {
                 false => database.finish_recovery(&|| true).map(|_| ())?,
             }
         }
+        database.upgrade(&source(files))?;
         database.recovery.lock().open_ms = passed_ms();
         Ok(database)
     }

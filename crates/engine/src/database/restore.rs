@@ -16,7 +16,7 @@
 
 use super::Database;
 use super::open::{DatabaseFiles, OpenContext, Opened, OpenedData, Recovering};
-use crate::backup::format::ChunkKind;
+use crate::backup::format::{ChunkKind, SET_FORMAT};
 use crate::backup::{
     AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader,
 };
@@ -60,7 +60,7 @@ impl Database {
         progress: &mut Progress<'_, '_>,
     ) -> Result<Restored> {
         let description = source.description;
-        let mut boot = BootRecord::decode(&description.boot, &files.entry.name).map_err(|_| Error::damaged_set())?;
+        let mut boot = boot_of(description, &files.entry.name)?;
         boot.restoring = true;
         boot.clean = false;
         boot.redo_start = description.redo_start;
@@ -125,6 +125,14 @@ impl Database {
     }
 }
 
+/// The boot record in a set. Errors: 3169 for one of a version that is not read, 3189 for one that is damaged.
+fn boot_of(description: &SetDescription, name: &str) -> Result<BootRecord> {
+    BootRecord::decode(&description.boot, name).map_err(|error| match error.number {
+        948 | 950 => Error::set_of_another_format(SET_FORMAT + 1, SET_FORMAT),
+        _ => Error::damaged_set(),
+    })
+}
+
 /// Whether a log set is the next one of a database that is restored as far as its boot record says. See
 /// [`Database::restore_log`].
 pub fn check_follows(
@@ -165,7 +173,7 @@ fn restore_set(
     if !log.stopped && log.end.with_slot(0) != description.last_lsn.with_slot(0) {
         return Err(Error::damaged_set());
     }
-    let newest = BootRecord::decode(&description.boot, &files.entry.name).map_err(|_| Error::damaged_set())?;
+    let newest = boot_of(description, &files.entry.name)?;
     let mut boot = data.boot.clone();
     boot.recovery_model = newest.recovery_model;
     boot.compatibility_level = newest.compatibility_level;
@@ -178,6 +186,8 @@ fn restore_set(
     boot.restore_position = log.position;
     boot.path = boot.path.continued(&newest.path, log.position);
     boot.next_transaction = boot.next_transaction.max(log.transaction_max + 1);
+    // The log is cut at a point in time, what the set's boot record knows is not: too high does no harm.
+    boot.ids = boot.ids.max(newest.ids).max(log.ids);
     let reached = source
         .stop_at
         .is_none_or(|stop| log.stopped || stop <= description.log_end);

@@ -103,7 +103,7 @@ impl Instance {
         }
         let (mut entry, files) = self.plan_files(statement)?;
         let master = self.master()?;
-        entry.object_id = master.catalog.new_object_id();
+        entry.object_id = master.new_object_id()?;
         entry.creating = true;
         let slot = self
             .registry

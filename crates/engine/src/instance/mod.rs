@@ -270,7 +270,7 @@ impl Instance {
         let master = self.master()?;
         let object_id = match &stored {
             Some(object) => object.definition.object_id(),
-            None => master.catalog.new_object_id(),
+            None => master.new_object_id()?,
         };
         self.change_master(
             stored,

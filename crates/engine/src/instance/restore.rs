@@ -424,7 +424,7 @@ impl Instance {
         let entry = DatabaseEntry {
             object_id: match former {
                 Some(former) => former.object_id,
-                None => self.master().map_err(one)?.catalog.new_object_id(),
+                None => self.master().map_err(one)?.new_object_id().map_err(one)?,
             },
             guid: description.family_guid,
             database_id: former.map_or_else(|| self.registry.free_id(), |former| former.database_id),

@@ -69,11 +69,13 @@ pub enum RecordKind {
     CheckpointEnd = 153,
     /// What a transaction alive at a checkpoint has locked for writing; ours.
     CheckpointLocks = 160,
+    /// Ids below these may be in use from here on; ours.
+    IdRange = 161,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [RecordKind; 9] = [
+    pub const ALL: [RecordKind; 10] = [
         RecordKind::Change,
         RecordKind::Compensation,
         RecordKind::Begin,
@@ -83,6 +85,7 @@ impl RecordKind {
         RecordKind::CheckpointActive,
         RecordKind::CheckpointEnd,
         RecordKind::CheckpointLocks,
+        RecordKind::IdRange,
     ];
 
     /// The kind of a stored number.
@@ -102,6 +105,7 @@ impl RecordKind {
             RecordKind::CheckpointActive => "LOP_XACT_CKPT",
             RecordKind::CheckpointEnd => "LOP_END_CKPT",
             RecordKind::CheckpointLocks => "LOP_VLFLAB_LOCKS_CKPT",
+            RecordKind::IdRange => "LOP_VLFLAB_ID_RANGE",
         }
     }
 

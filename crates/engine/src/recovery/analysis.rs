@@ -7,12 +7,15 @@
 //! | Commit, Abort | is over | leaves, is over |
 //! | named by CheckpointActive | enters, unless it is over | keeps the later of the two lasts |
 //! | named by CheckpointLocks | its locks are kept in mind | its locks are kept in mind |
+//!
+//! An IdRange is no transaction's: what it promises is kept in mind.
 
 use super::redo::{Redo, Redone};
 use crate::buffer::{DamagedPages, DatabaseStorage};
 use crate::error::Result;
 use crate::lock::WriteLock;
 use crate::log::{EndOfLog, LogRecord, RecordKind};
+use crate::store::IdCounters;
 use std::collections::{HashMap, HashSet};
 use vlf::Lsn;
 
@@ -69,6 +72,8 @@ pub struct Analysis {
     pub committed: u64,
     /// The highest transaction number met.
     pub transaction_max: u64,
+    /// Ids below these have been promised.
+    pub ids: IdCounters,
     /// Where the log ends.
     pub end: EndOfLog,
     /// Records read.
@@ -83,6 +88,7 @@ struct Census {
     locks: HashMap<u64, Vec<WriteLock>>,
     committed: u64,
     transaction_max: u64,
+    ids: IdCounters,
 }
 
 impl Census {
@@ -112,6 +118,7 @@ impl Census {
                     .for_each(|named| self.named(named));
             }
             RecordKind::CheckpointLocks => self.hold(payload),
+            RecordKind::IdRange => self.ids = self.ids.max(IdCounters::from_bytes(payload).unwrap_or_default()),
             _ => {}
         }
     }
@@ -146,6 +153,7 @@ impl Census {
             locks: self.locks,
             committed: self.committed,
             transaction_max: self.transaction_max,
+            ids: self.ids,
             end,
             records,
         }

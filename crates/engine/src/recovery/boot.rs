@@ -8,19 +8,41 @@
 //! 72 i32,u32 last full backup | 80 i32,u32 last log backup | 88 catalog root page u32, file u16 | 94 u64 next transaction id
 //! 102 u32 catalog object | 106 restored to lsn (10) | 116 recovery fork (16) | 132 its parent (16) | 148 fork point lsn (10), zero
 //! for a fork without a parent | 158 restore position lsn (10)
+//!                                                                                 format 2 ends here
+//! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u8 log policy of the instance, 0 = not said
+//! 179 zero | 180 u32 features in use that a reader must know: of those there are none | 184 zero .. 256 room for what is to come
 //! ```
-//! Invariant: `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
+//! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
+//! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
+//!
+//! What comes to format 3 later sets a bit of the features when a database first uses it, in the room above or in what the contracts
+//! of `page`, `store`, `types::row` and `catalog` keep free: whoever does not know the bit refuses the database as one of a later version,
+//! rather than read what he does not know.
+//!
+//! Invariants:
+//! - `redo_start <= checkpoint`; every page change before `redo_start` is in the data files.
+//! - The counters of ids never go back, and no id at or above them is used, unless the record says that an upgrade is due.
 
 use crate::error::{Error, Result};
 use crate::log::{ForkId, ForkOrigin, LogPath};
 use crate::page::PageId;
 use crate::seams::DateTimeTicks;
+use crate::store::IdCounters;
 use vlf::Lsn;
 
-/// The one format read and written. Format 1, of before the first release, did not know recovery forks.
-const FORMAT: u32 = 2;
+/// The format that is written: `database::FORMAT` for whoever tells of it. Format 1, of before the first release, did not know
+/// recovery forks and is refused.
+pub const FORMAT: u32 = 3;
+/// The oldest format read.
+pub const OLDEST_FORMAT: u32 = 2;
 /// Bytes of an encoded record.
-pub const BOOT_BYTES: usize = 168;
+pub const BOOT_BYTES: usize = 256;
+/// Bytes of a record of format 2.
+const FORMAT_2_BYTES: usize = 168;
+const AT_IDS: usize = FORMAT_2_BYTES;
+const AT_SERVER_VERSION: usize = 176;
+const AT_LOG_POLICY: usize = 178;
+const AT_FEATURES: usize = 180;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,13 +121,21 @@ pub struct BootRecord {
     pub restore_position: Lsn,
     /// The recovery path that the log has taken.
     pub path: LogPath,
+    /// The pages and the catalog are of format 2: ids above `ids` may be in use.
+    pub needs_upgrade: bool,
+    /// Ids from here on have not been promised.
+    pub ids: IdCounters,
+    /// In master: the server version that the instance was made with, as a code; 0 = not said.
+    pub server_version: u16,
+    /// In master: the log policy that the instance was made with, as a code; 0 = not said.
+    pub log_policy: u8,
 }
 
 impl BootRecord {
     /// The record as bytes.
     pub fn encode(&self) -> [u8; BOOT_BYTES] {
         let mut bytes = [0u8; BOOT_BYTES];
-        let flags = u8::from(self.clean) | u8::from(self.restoring) << 1;
+        let flags = u8::from(self.clean) | u8::from(self.restoring) << 1 | u8::from(self.needs_upgrade) << 2;
         let mut put = |offset: usize, part: &[u8]| bytes[offset..offset + part.len()].copy_from_slice(part);
         put(0, &FORMAT.to_le_bytes());
         put(4, &self.guid);
@@ -129,21 +159,18 @@ impl BootRecord {
             put(148, &origin.point.to_bytes());
         }
         put(158, &self.restore_position.to_bytes());
+        put(AT_IDS, &self.ids.to_bytes());
+        put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
+        put(AT_LOG_POLICY, &[self.log_policy]);
         bytes
     }
 
     /// Reads a record. Errors: 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
         let damaged = || Error::damaged_page("the boot record is not readable", "(1:9)", database, "primary");
-        let bytes: &[u8; BOOT_BYTES] = bytes.first_chunk().ok_or_else(damaged)?;
+        let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
+        let is_format_2 = number_at(bytes, 0) == OLDEST_FORMAT;
         let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
-        let number = |offset: usize| u32::from_le_bytes(part(bytes, offset));
-        match number(0) {
-            FORMAT => {}
-            0 => return Err(damaged()),
-            older if older < FORMAT => return Err(Error::database_too_old(database, older)),
-            newer => return Err(Error::database_too_new(database, newer, FORMAT)),
-        }
         let origin = ForkOrigin {
             parent: ForkId(part(bytes, 132)),
             point: lsn(148)?,
@@ -163,18 +190,50 @@ impl BootRecord {
             log_backup_time: decode_time(bytes, 80),
             catalog_root: PageId {
                 file: u16::from_le_bytes(part(bytes, 92)),
-                page: number(88),
+                page: number_at(bytes, 88),
             },
             next_transaction: u64::from_le_bytes(part(bytes, 94)),
-            catalog_object: number(102),
+            catalog_object: number_at(bytes, 102),
             restored_to: lsn(106)?,
             restore_position: lsn(158)?,
             path: LogPath {
                 fork: ForkId(part(bytes, 116)),
                 origin: (origin.point != Lsn::ZERO).then_some(origin),
             },
+            needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
+            ids: IdCounters::from_bytes(&bytes[AT_IDS..]).ok_or_else(damaged)?,
+            server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
+            log_policy: bytes[AT_LOG_POLICY],
         })
     }
+}
+
+/// The bytes of a record of a format that is read, those that its format does not have as zeros; `None` when they are too few or
+/// name no format. Errors: 950 and 948 for other formats.
+fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
+    let Some(format) = bytes.first_chunk() else {
+        return Ok(None);
+    };
+    let length = match u32::from_le_bytes(*format) {
+        FORMAT => BOOT_BYTES,
+        OLDEST_FORMAT => FORMAT_2_BYTES,
+        0 => return Ok(None),
+        older if older < OLDEST_FORMAT => return Err(Error::database_too_old(database, older)),
+        newer => return Err(Error::database_too_new(database, newer, FORMAT)),
+    };
+    let whole = bytes.get(..length).map(|bytes| {
+        let mut whole = [0u8; BOOT_BYTES];
+        whole[..length].copy_from_slice(bytes);
+        whole
+    });
+    match whole {
+        Some(whole) if number_at(&whole, AT_FEATURES) != 0 => Err(Error::database_too_new(database, FORMAT + 1, FORMAT)),
+        whole => Ok(whole),
+    }
+}
+
+fn number_at(bytes: &[u8; BOOT_BYTES], offset: usize) -> u32 {
+    u32::from_le_bytes(part(bytes, offset))
 }
 
 fn part<const N: usize>(bytes: &[u8; BOOT_BYTES], offset: usize) -> [u8; N] {
@@ -234,6 +293,10 @@ mod tests {
                     point: lsn(10),
                 }),
             },
+            needs_upgrade: false,
+            ids: IdCounters { unit: 11, object: 12 },
+            server_version: 13,
+            log_policy: 14,
         }
     }
 
@@ -242,13 +305,40 @@ mod tests {
         assert_eq!(BootRecord::decode(&sample().encode(), "vlf").unwrap(), sample());
         let mut first = sample();
         first.path.origin = None;
+        first.needs_upgrade = true;
         assert_eq!(BootRecord::decode(&first.encode(), "vlf").unwrap(), first);
+    }
+
+    #[test]
+    fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
+        for bit in 0..32 {
+            let mut bytes = sample().encode();
+            bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
+            assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
+        }
+    }
+
+    #[test]
+    fn a_record_of_format_2_is_one_that_is_to_be_upgraded() {
+        let mut bytes = sample().encode()[..FORMAT_2_BYTES].to_vec();
+        bytes[0] = 2;
+        let expected = BootRecord {
+            needs_upgrade: true,
+            ids: IdCounters::default(),
+            server_version: 0,
+            log_policy: 0,
+            ..sample()
+        };
+        assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap(), expected);
+        bytes.pop();
+        assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 824);
     }
 
     #[test]
     fn bytes_that_are_no_boot_record_are_refused() {
         assert_eq!(BootRecord::decode(&[0; 60], "vlf").unwrap_err().number, 824);
         let mut bytes = sample().encode();
+        assert_eq!(BootRecord::decode(&bytes[..FORMAT_2_BYTES], "vlf").unwrap_err().number, 824);
         for (format, number) in [(0, 824), (1, 950), (9, 948)] {
             bytes[0] = format;
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, number);

@@ -19,7 +19,7 @@ mod losers;
 mod redo;
 
 pub use analysis::{Analysis, analyse, analyse_and_redo};
-pub use boot::{BOOT_BYTES, BootRecord, RecoveryModel};
+pub use boot::{BOOT_BYTES, BootRecord, FORMAT, OLDEST_FORMAT, RecoveryModel};
 pub use checkpoint::{Checkpointed, Purpose, checkpoint};
 pub use losers::{Guard, Loser, survey};
 pub use redo::{Redone, redo, redo_noting_damage};

@@ -23,7 +23,8 @@ impl Session {
         if database.catalog.find(&table.schema, &table.name, self.id).is_some() {
             return Err(Error::object_exists(&table.name));
         }
-        table.object_id = database.catalog.new_object_id();
+        table.object_id = database.new_object_id()?;
+        database.number_constraints(&mut table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         let session = self.id;
@@ -78,7 +79,7 @@ impl Session {
         }
         let newest = existing.iter().map(|other| other.user_type_id).max();
         alias.user_type_id = newest.map_or(USER_TYPE_ID_FIRST, |id| id + 1);
-        alias.object_id = database.catalog.new_object_id();
+        alias.object_id = database.new_object_id()?;
         self.create_object(database, ObjectDefinition::AliasType(alias))
     }
 
@@ -95,8 +96,11 @@ impl Session {
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
-        definition: ObjectDefinition,
+        mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
+        if let ObjectDefinition::Table(table) = &mut definition {
+            database.number_constraints(table)?;
+        }
         self.locks()
             .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
         let (session, owner) = (self.id, database.clone());
@@ -167,12 +171,12 @@ impl Session {
 }
 
 fn new_heap(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
-    let root = Heap::create(ctx, ObjectId(database.catalog.new_unit()))?;
+    let root = Heap::create(ctx, ObjectId(database.new_unit()?))?;
     Ok(storage_root(root))
 }
 
 fn new_tree(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {
-    let root = Tree::create(ctx, ObjectId(database.catalog.new_unit()))?;
+    let root = Tree::create(ctx, ObjectId(database.new_unit()?))?;
     Ok(storage_root(root))
 }
 

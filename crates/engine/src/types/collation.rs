@@ -12,6 +12,10 @@ use std::hash::Hasher;
 
 use super::cp1252;
 
+/// The order described above. Another order, even of one character, is another version: an index keeps the version that its keys
+/// were ordered by, and one of another version is not searched.
+pub const COLLATION_VERSION: u32 = 1;
+
 /// Ends a string inside a key: above control characters and below blank, because a shorter string compares as if padded.
 pub(super) const TERMINATOR: u8 = 0x21;
 /// Marks a character outside the code page; three bytes of code point follow.

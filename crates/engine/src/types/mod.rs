@@ -20,6 +20,7 @@ mod sql_type;
 mod transfer;
 mod value;
 
+pub use collation::COLLATION_VERSION;
 pub use decimal::{Decimal, POWERS_OF_TEN};
 pub use key::{KeyDirection, encode_key, encode_key_part};
 pub use row::{ROW_BYTES_MAX, RowLayout};

@@ -7,7 +7,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::session::{Session, Table};
 use engine::store::{ReadMode, RowLocator};
-use engine::types::{SqlType, Value};
+use engine::types::{COLLATION_VERSION, SqlType, Value};
 
 /// Small rows, many on a page: a heap, or a table clustered by `a`; `c` may be indexed.
 pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
@@ -21,6 +21,8 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
         unique: index_id == 1,
         primary_key: index_id == 1,
         unique_constraint: false,
+        constraint_id: 0,
+        collation_version: COLLATION_VERSION,
         storage: StorageRoot {
             unit: 0,
             first_iam: (0, 0),

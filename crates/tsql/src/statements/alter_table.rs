@@ -120,6 +120,7 @@ impl Executor<'_> {
                 definition.columns[ordinal].default = Some(NamedText {
                     name,
                     text: default.text.clone(),
+                    object_id: 0,
                 });
                 self.replace_definition(&database, &object, definition)
             }

@@ -9,6 +9,7 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
 use engine::session::Table;
+use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
 use crate::ast::{CreateIndex, CreateTable, DefinitionKind, Drop, DropIndex, Name, ObjectKind, StatementKind};
@@ -213,7 +214,7 @@ impl Executor<'_> {
             return Err(messages::object_exists(name));
         }
         let definition = ObjectDefinition::Schema {
-            object_id: database.catalog.new_object_id(),
+            object_id: database.new_object_id()?,
             name: name.to_owned(),
         };
         self.atomically(true, |executor| {
@@ -230,9 +231,12 @@ impl Executor<'_> {
         let database = self.session.database_of(name)?;
         let former = self.session.find_object(name)?;
         let created = self.session.now_ticks();
-        let former_id = former.as_ref().map(|(_, object)| object.definition.object_id());
+        let object_id = match &former {
+            Some((_, object)) => object.definition.object_id(),
+            None => database.new_object_id()?,
+        };
         let definition = ObjectDefinition::Module(ModuleDefinition {
-            object_id: former_id.unwrap_or_else(|| database.catalog.new_object_id()),
+            object_id,
             schema: name.schema().unwrap_or("dbo").to_owned(),
             name: name.object().to_owned(),
             kind,
@@ -288,6 +292,8 @@ impl Executor<'_> {
             unique: create.unique,
             primary_key: false,
             unique_constraint: false,
+            constraint_id: 0,
+            collation_version: COLLATION_VERSION,
             storage: StorageRoot {
                 unit: 0,
                 first_iam: (0, 0),

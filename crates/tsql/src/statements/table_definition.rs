@@ -4,7 +4,7 @@ use engine::catalog::{
     ColumnDefinition, ForeignKey, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
 };
 use engine::error::{Error, Result};
-use engine::types::{RowLayout, SqlType};
+use engine::types::{COLLATION_VERSION, RowLayout, SqlType};
 
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
@@ -138,6 +138,7 @@ impl Executor<'_> {
                 draft.table.checks.push(NamedText {
                     name,
                     text: text.clone(),
+                    object_id: 0,
                 });
                 Ok(())
             }
@@ -151,7 +152,11 @@ impl Executor<'_> {
                 let ordinal = draft.ordinal(&column.text)?;
                 let name = name("DF", draft);
                 let text = definition.text.clone();
-                draft.table.columns[ordinal].default = Some(NamedText { name, text });
+                draft.table.columns[ordinal].default = Some(NamedText {
+                    name,
+                    text,
+                    object_id: 0,
+                });
                 Ok(())
             }
         }
@@ -217,6 +222,7 @@ impl Executor<'_> {
             columns,
             referenced_object: referenced.object_id,
             referenced_columns,
+            object_id: 0,
         })
     }
 
@@ -275,6 +281,7 @@ impl Draft {
                 .as_ref()
                 .map_or_else(|| format!("DF__{}__{name}", table.name), |name| name.text.clone()),
             text: default.text.clone(),
+            object_id: 0,
         });
         let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable) && identity.is_none();
         let nullable = column.nullable.unwrap_or(unsaid);
@@ -344,6 +351,8 @@ impl Draft {
             unique,
             primary_key: false,
             unique_constraint: false,
+            constraint_id: 0,
+            collation_version: COLLATION_VERSION,
             storage: NO_STORAGE,
         };
         let place = if clustered { 0 } else { self.table.indexes.len() };

@@ -5,7 +5,7 @@ use engine::types::{Decimal, Length, SqlType, Value};
 
 use super::databases::COLLATION;
 use super::facts::stored_datetime;
-use super::objects::{DEFAULTS, ObjectRow, constraint_id, table_of, tables};
+use super::objects::{ObjectRow, table_of, tables};
 use super::types::user_type_id_of;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
 use crate::system::SystemContext;
@@ -36,11 +36,7 @@ pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
         rows.extend(table.columns.iter().enumerate().map(|(place, column)| ColumnRow {
             object_id: owner.object_id,
             column_id: place as i32 + 1,
-            default_id: if column.default.is_some() {
-                constraint_id(table, DEFAULTS, place)
-            } else {
-                0
-            },
+            default_id: column.default.as_ref().map_or(0, |default| default.object_id as i32),
             column: column.clone(),
         }));
     }
@@ -191,7 +187,7 @@ fn defaults(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             rows.push(DefaultRow {
                 owner: owner.clone(),
                 column_id: place as i32 + 1,
-                object_id: constraint_id(table, DEFAULTS, place),
+                object_id: default.object_id as i32,
                 name: default.name.clone(),
                 text: default.text.clone(),
             });

@@ -85,21 +85,6 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
     }
 }
 
-/// A constraint has no id of its own in the catalog: this one follows from its table's and its place.
-pub(super) fn constraint_id(table: &TableDefinition, group: u32, place: usize) -> i32 {
-    let hash = table
-        .object_id
-        .wrapping_mul(31)
-        .wrapping_add(group * 1009 + place as u32 + 1);
-    (hash & 0x7FFF_FFFF) as i32
-}
-
-/// Number groups of [`constraint_id`].
-pub(super) const KEYS: u32 = 1;
-pub(super) const DEFAULTS: u32 = 2;
-const CHECKS: u32 = 3;
-const FOREIGN_KEYS: u32 = 4;
-
 /// Every object of the database, constraints included.
 pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
     let database = &context.database;
@@ -128,44 +113,30 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
 }
 
 fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
-    let row = |name: &str, object_id, kind| ObjectRow {
+    let row = |name: &str, object_id: u32, kind| ObjectRow {
         name: name.to_owned(),
-        object_id,
+        object_id: object_id as i32,
         parent: owner.object_id,
         kind,
         ..owner.clone()
     };
     let mut rows = Vec::new();
-    for (place, index) in table.indexes.iter().enumerate() {
+    for index in &table.indexes {
         let kind = match (index.primary_key, index.unique_constraint) {
             (true, _) => ("PK", "PRIMARY_KEY_CONSTRAINT"),
             (_, true) => ("UQ", "UNIQUE_CONSTRAINT"),
             _ => continue,
         };
-        rows.push(row(&index.name, constraint_id(table, KEYS, place), kind));
+        rows.push(row(&index.name, index.constraint_id, kind));
     }
-    for (place, column) in table.columns.iter().enumerate() {
-        if let Some(default) = &column.default {
-            rows.push(row(
-                &default.name,
-                constraint_id(table, DEFAULTS, place),
-                ("D", "DEFAULT_CONSTRAINT"),
-            ));
-        }
+    for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
+        rows.push(row(&default.name, default.object_id, ("D", "DEFAULT_CONSTRAINT")));
     }
-    for (place, check) in table.checks.iter().enumerate() {
-        rows.push(row(
-            &check.name,
-            constraint_id(table, CHECKS, place),
-            ("C", "CHECK_CONSTRAINT"),
-        ));
+    for check in &table.checks {
+        rows.push(row(&check.name, check.object_id, ("C", "CHECK_CONSTRAINT")));
     }
-    for (place, key) in table.foreign_keys.iter().enumerate() {
-        rows.push(row(
-            &key.name,
-            constraint_id(table, FOREIGN_KEYS, place),
-            ("F", "FOREIGN_KEY_CONSTRAINT"),
-        ));
+    for key in &table.foreign_keys {
+        rows.push(row(&key.name, key.object_id, ("F", "FOREIGN_KEY_CONSTRAINT")));
     }
     rows
 }

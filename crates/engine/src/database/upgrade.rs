@@ -1,0 +1,135 @@
+//! From format 2 to format 3, once, when a database is opened: no id that is in use is given out again.
+//!
+//! | | format 2 | format 3 |
+//! |---|---|---|
+//! | ids of allocation units and objects | the highest in the catalog plus one, after each start | promised in ranges, never given twice |
+//! | ids of constraints | follow from the table's id and the constraint's place | stored with the constraint |
+//!
+//! A page whose extent was freed keeps the id of the unit it belonged to, so every page of the data files is read once, in use or
+//! not, and the counters jump past the highest id met. What format 2 has mixed already stays as it is: nobody can tell a row of a
+//! dropped table from one of the table that took its page over. DBCC CHECKDB reports what contradicts itself.
+//!
+//! Everything is decided by the boot record: it says that an upgrade is due until one write of it brings the counters and takes
+//! that back. So an upgrade cut off anywhere is made again from its beginning. A database that is restored from a set of format 2
+//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state.
+
+use super::Database;
+use crate::catalog::{ObjectDefinition, TableDefinition};
+use crate::error::Result;
+use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
+use crate::recovery::{FORMAT, OLDEST_FORMAT};
+use crate::store::IdCounters;
+use disk::AlignedBuffer;
+
+/// Pages read at once: 1 MB.
+const RUN_PAGES: u32 = 128;
+
+impl Database {
+    /// Brings the database to the newest format, when it may be written and is not there. `source` is as whom the error log's
+    /// lines are written. Nobody is using the database yet.
+    ///
+    /// Errors: 823 for a file that cannot be read or written.
+    pub(super) fn upgrade(&self, source: &str) -> Result<()> {
+        if self.is_standby() {
+            return Ok(());
+        }
+        if self.boot().needs_upgrade {
+            self.upgrade_ids(source)?;
+        }
+        match self.give_constraints_ids() {
+            // They get them at the next start.
+            Err(error) if error.is_log_full() => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    fn upgrade_ids(&self, source: &str) -> Result<()> {
+        let name = &self.storage.name;
+        let say = |text: String| self.storage.env.errorlog.write(source, text);
+        say(format!(
+            "Converting database '{name}' from version {OLDEST_FORMAT} to the current version {FORMAT}."
+        ));
+        say(format!(
+            "Database '{name}' running the upgrade step from version {OLDEST_FORMAT} to version {FORMAT}."
+        ));
+        self.storage.pool.flush_database(self.storage.id, None)?;
+        let mut used = self.highest_ids_of_catalog();
+        for file in self.storage.files.file_ids() {
+            used.unit = used.unit.max(self.highest_unit_on_pages(file)?);
+        }
+        let ids = IdCounters {
+            unit: used.unit.saturating_add(1),
+            object: used.object.saturating_add(1),
+        };
+        let ids = ids.max(IdCounters::FIRST).max(self.boot().ids);
+        self.change_boot(|boot| {
+            boot.ids = ids;
+            boot.needs_upgrade = false;
+        })?;
+        self.skip_ids(ids);
+        Ok(())
+    }
+
+    fn highest_ids_of_catalog(&self) -> IdCounters {
+        let mut highest = IdCounters::default();
+        for object in self.catalog.objects(0) {
+            highest.object = highest.object.max(object.definition.object_id());
+            if let ObjectDefinition::IdentityReserve { table, .. } = &object.definition {
+                highest.object = highest.object.max(*table);
+            }
+        }
+        for root in self.catalog.storage_roots() {
+            highest.unit = highest.unit.max(root.unit);
+        }
+        highest
+    }
+
+    /// The highest allocation unit that a page of the file names. Damaged pages are left out: whoever comes to read one is told.
+    fn highest_unit_on_pages(&self, file: u16) -> Result<u32> {
+        let page_count = self.storage.files.page_count(file);
+        let mut buffer = AlignedBuffer::with_len(RUN_PAGES as usize * PAGE_BYTES);
+        let mut highest = 0;
+        for first in (0..page_count).step_by(RUN_PAGES as usize) {
+            let count = RUN_PAGES.min(page_count - first) as usize;
+            let run = &mut buffer[..count * PAGE_BYTES];
+            let damaged = self.storage.files.copy_run(PageId::new(file, first), run)?;
+            let (pages, _): (&[PageBytes], _) = run.as_chunks();
+            for (page, number) in pages.iter().zip(first..) {
+                if !damaged.contains(&PageId::new(file, number)) {
+                    highest = highest.max(PageRef::new(page).object().0);
+                }
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Stores an id with every constraint that has none.
+    fn give_constraints_ids(&self) -> Result<()> {
+        for object in self.catalog.objects(0) {
+            let ObjectDefinition::Table(table) = &object.definition else {
+                continue;
+            };
+            let mut table = table.clone();
+            if table.constraint_ids_mut().all(|id| *id != 0) {
+                continue;
+            }
+            let stored = self.system_transaction("UpgradeConstraints", &self.internal_locks, |ctx| {
+                self.number_constraints(&mut table)?;
+                self.catalog.replace(ctx, 0, &object, ObjectDefinition::Table(table))
+            });
+            self.catalog.finish(0, stored.is_ok());
+            stored?;
+        }
+        Ok(())
+    }
+
+    /// Gives every constraint of a definition that has no id one of its own.
+    ///
+    /// Errors: as those of [`Database::new_object_id`].
+    pub fn number_constraints(&self, table: &mut TableDefinition) -> Result<()> {
+        for id in table.constraint_ids_mut().filter(|id| **id == 0) {
+            *id = self.new_object_id()?;
+        }
+        Ok(())
+    }
+}
