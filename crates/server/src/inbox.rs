@@ -209,8 +209,7 @@ impl Reading {
         while !input.is_empty() && !self.ended {
             match self.packets.next(&mut input) {
                 Ok(None) => {
-                    // The buffer doubles when it is full, and both are there while it does.
-                    let bytes = 3 * self.packets.partial_bytes() as u64;
+                    let bytes = self.packets.partial_bytes() as u64;
                     if self.charge.grow_to(bytes).is_err() {
                         self.packets.discard();
                         self.charge = new_charge(self.accountant.as_ref());

@@ -105,8 +105,8 @@ impl<B: Backend> Session<'_, B> {
             return false;
         }
         let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
-        // What the message says is decoded beside it, and its parts are copied for those who run it.
-        let decoded = Charge::of_large(message.payload.len().saturating_mul(2));
+        // What the message says is decoded beside it.
+        let decoded = Charge::of_large(message.payload.len());
         if message.discarded || decoded.is_err() {
             // Whether the client still listens does not matter.
             let _ = results.notice(&notices::insufficient_memory());

@@ -254,6 +254,8 @@ messages! {
     stack_limit() = 8631, 17, 1, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.";
     /// 8623: a plan beyond what can be made.
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
+    /// 1702: more than 1024 columns of a table.
+    too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
     /// 8003: a call with more than 2100 parameters.
     too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     /// 1056: more than 4096 columns of a result.

@@ -6,6 +6,7 @@
 mod damage;
 mod full_disk;
 mod kill;
+mod limits;
 mod memory;
 mod network;
 mod support;

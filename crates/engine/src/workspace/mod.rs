@@ -3,7 +3,8 @@
 //! ```text
 //! max server memory   |--------------- pages ---------------|-- lent ---|
 //! workspace                                                 |- taken -|     at most 3/4 of it all
-//! one query                                                 |-|             at most 1/4 of that, where it can spill
+//! one query                                                 |-|             at most 1/4 of that, where it can spill; who
+//!                                                                           can spill leaves 1/8 of it to who cannot
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
 //! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). As there, it is part of
@@ -36,6 +37,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SERVER_MEMORY_BYTES_MIN: u64 = 128 << 20;
 /// The query that can spill takes at most one part in so many of the workspace.
 const QUERY_SHARE_DIVISOR: u64 = 4;
+/// Operators that can spill leave one part in so many of the workspace to those who cannot.
+const UNSPILLABLE_DIVISOR: u64 = 8;
 /// What the pool lends at a time.
 const LENT_STEP_BYTES: u64 = 4 << 20;
 /// What stays lent though nobody uses it, at most.
@@ -110,6 +113,17 @@ impl Workspace {
             self.settle();
         }
         taken
+    }
+
+    /// Takes memory for an operator that can go on in a file: what may be needed by who cannot is left.
+    pub fn take_to_spill_later(&self, bytes: u64) -> bool {
+        let left = self.limit_bytes().saturating_sub(self.used_bytes());
+        left >= bytes.saturating_add(self.reserve_bytes()) && self.take(bytes)
+    }
+
+    /// What operators that can spill leave to strings, trees and rows that cannot.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.limit_bytes() / UNSPILLABLE_DIVISOR
     }
 
     /// Gives memory back.

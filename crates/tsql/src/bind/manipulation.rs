@@ -554,7 +554,8 @@ impl<'a> Binder<'a> {
     /// Finds the target of UPDATE or DELETE: the source of FROM with its alias or name, or a table of its own.
     fn find_target(&mut self, target: &ast::Target, from: &'a [TableSource]) -> Result<Found> {
         let mut builder = FromBuilder::default();
-        let mut clause = self.sources(from, &mut builder)?;
+        let links = from.iter().map(super::select::links_of).sum();
+        let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;
         let wanted = match target {
             ast::Target::Table(name) => name.object(),
             ast::Target::Variable(name) => name.as_str(),

@@ -31,6 +31,7 @@ pub use manipulation::{
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
+pub(crate) use variables::TABLE_COLUMNS_MAX;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::error::{Error, Result};
@@ -47,6 +48,8 @@ use scope::Level;
 /// Sources that one statement may have, views and common table expressions counted with all they contain at each reference.
 /// SQL Server has no number for it ("limited by available resources") and answers 8623 as well.
 const SOURCES_MAX: usize = 16_384;
+/// The most links of chains above any part of a plan: each is a level of the tree of operators, which is walked and dropped.
+const LINKS_MAX: usize = 2_000;
 /// What a source takes beside its columns.
 const SOURCE_BYTES: usize = 512;
 /// What the two names of a visible column take on average.
@@ -81,6 +84,9 @@ pub struct Binder<'a> {
     degree_max: Option<usize>,
     /// What the plan so far takes.
     size: PlanSize,
+    /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
+    /// of the stack led here.
+    links: usize,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -105,6 +111,7 @@ impl<'a> Binder<'a> {
             rounds_max: 100,
             degree_max: None,
             size: PlanSize::default(),
+            links: 0,
         }
     }
 
@@ -120,6 +127,20 @@ impl<'a> Binder<'a> {
             self.session.check_cancelled()?;
         }
         self.size.charge.grow_to(self.size.bytes)
+    }
+
+    /// Binds what stands in a chain of so many links.
+    ///
+    /// # Errors
+    /// Those of `work`; 8631 when the plan would be higher than the stack is deep.
+    fn in_chain<T>(&mut self, links: usize, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.links += links;
+        if self.links > LINKS_MAX {
+            return Err(messages::stack_limit());
+        }
+        let result = work(self);
+        self.links -= links;
+        result
     }
 
     /// Counts a source of FROM with its columns.

@@ -160,6 +160,18 @@ impl<'a> Binder<'a> {
         first: &'a QueryBody,
         others: &'a [(SetOperator, QueryBody)],
     ) -> Result<BoundRows> {
+        let is_link = |(operator, _): &&(SetOperator, QueryBody)| {
+            matches!(operator, SetOperator::Except | SetOperator::Intersect)
+        };
+        let links = others.iter().filter(is_link).count();
+        self.in_chain(links, |binder| binder.set_operations_in_turn(first, others))
+    }
+
+    fn set_operations_in_turn(
+        &mut self,
+        first: &'a QueryBody,
+        others: &'a [(SetOperator, QueryBody)],
+    ) -> Result<BoundRows> {
         let mut list = vec![self.body(first)?];
         let mut is_distinct = false;
         for (operator, right) in others {

@@ -55,6 +55,11 @@ enum OrderKey {
 impl<'a> Binder<'a> {
     /// Binds a SELECT with the ORDER BY of its query.
     pub(super) fn select(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
+        let links = select.from.iter().map(links_of).sum();
+        self.in_chain(links, |binder| binder.select_in_chain(select, order_by))
+    }
+
+    fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         self.line = select.line;
         let mut builder = FromBuilder::default();
         let mut from = self.sources(&select.from, &mut builder)?;
@@ -268,6 +273,14 @@ pub(super) fn order_position(item: &OrderItem, count: usize) -> Result<Option<us
             );
             Err(engine::error::Error::new(108, 16, 1, text))
         }
+    }
+}
+
+/// How many operators join what a source of FROM names to the rest.
+pub(super) fn links_of(source: &ast::TableSource) -> usize {
+    match source {
+        ast::TableSource::Join(join) => links_of(&join.left) + links_of(&join.right),
+        _ => 1,
     }
 }
 

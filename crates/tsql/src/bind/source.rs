@@ -149,7 +149,7 @@ impl<'a> Binder<'a> {
         });
         let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
         let mut binder = Binder::new(self.session, self.variables);
-        binder.view_depth = self.view_depth + 1;
+        (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         std::mem::swap(&mut binder.size, &mut self.size);
         let plan = binder.nested_query(&view.query);
         std::mem::swap(&mut binder.size, &mut self.size);

@@ -6,7 +6,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::spill_set::SpillSet;
 use super::{Context, Operator, open};
 use crate::plan::{Node, SetKind};
@@ -113,7 +113,7 @@ impl<'p> SetOperation<'p> {
         let mut grant = Grant::new(context);
         while self.right.next(context, &mut buffer)? {
             if found.insert(GroupKey(buffer.clone())) {
-                grant.require(row_bytes(&buffer))?;
+                grant.require(kept_bytes(&buffer))?;
             }
         }
         self.grant = Some(grant);
@@ -132,7 +132,7 @@ impl Operator for SetOperation<'_> {
             let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
             if inside == (self.kind == SetKind::Intersect) && self.taken.insert(key) {
                 if let Some(grant) = &mut self.grant {
-                    grant.require(row_bytes(row))?;
+                    grant.require(kept_bytes(row))?;
                 }
                 return Ok(true);
             }

@@ -8,7 +8,7 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
-use crate::exec::grant::{Grant, KeptRows, row_bytes};
+use crate::exec::grant::{Grant, KeptRows, kept_bytes};
 use crate::exec::{Context, evaluate, test};
 use crate::messages;
 use crate::plan::QueryPlan;
@@ -181,7 +181,7 @@ impl Executor<'_> {
                 }
                 let workspace = &self.session.instance.workspace;
                 let grant = table.grant.get_or_insert_with(|| Grant::of(workspace));
-                grant.require(row_bytes(&row))?;
+                grant.require(kept_bytes(&row))?;
                 table.rows.push(Some(row));
                 Ok(())
             }

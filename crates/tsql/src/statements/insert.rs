@@ -187,7 +187,7 @@ impl Executor<'_> {
             .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
         let mut count = 0;
-        for values in rows {
+        for values in &rows.rows {
             if values.len() != listed {
                 return Err(crate::messages::column_count_mismatch());
             }
