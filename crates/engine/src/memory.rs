@@ -210,6 +210,9 @@ mod tests {
         // The charge goes back to whom it was taken from, whomever the thread works for by then.
         drop(growing);
         assert_eq!(used(), 0);
-        assert!(require(usize::MAX).is_ok(), "who works for nobody is granted everything");
+        assert!(
+            require(usize::MAX).is_ok(),
+            "who works for nobody is granted everything"
+        );
     }
 }

@@ -65,7 +65,11 @@ fn has_room_above(bytes: usize) -> bool {
 /// 8631 when there is no stack for it.
 #[inline]
 pub fn require() -> Result<()> {
-    if has_room() { Ok(()) } else { Err(messages::stack_limit()) }
+    if has_room() {
+        Ok(())
+    } else {
+        Err(messages::stack_limit())
+    }
 }
 
 /// Asks for one level more of operators that are opened: a quarter of the stack must be left, because running them nests as

@@ -33,22 +33,53 @@ fn statements() -> Vec<(String, &'static [i32])> {
         (list(20_000, " union all ", |_| "select 1".into()), &[]),
         (chain(400, "select a from $"), &[]),
         (chain(30, "select x.a from $ x cross join $ y"), &[8623, 8631]),
-        (format!("select 1 where {}", list(100_000, " and ", |_| "1 = 1".into())), &[]),
-        (format!("select {}", list(1_000_000, ", ", |_| "1".into())), &[701, 1056]),
-        (format!("select {}1{}", "(".repeat(1_000_000), ")".repeat(1_000_000)), &[191, 701]),
-        (format!("select 1 where 1 in ({})", list(1_000_000, ", ", |n| n.to_string())), &[]),
+        (
+            format!("select 1 where {}", list(100_000, " and ", |_| "1 = 1".into())),
+            &[],
+        ),
+        (
+            format!("select {}", list(1_000_000, ", ", |_| "1".into())),
+            &[701, 1056],
+        ),
+        (
+            format!("select {}1{}", "(".repeat(1_000_000), ")".repeat(1_000_000)),
+            &[191, 701],
+        ),
+        (
+            format!("select 1 where 1 in ({})", list(1_000_000, ", ", |n| n.to_string())),
+            &[],
+        ),
         (format!("declare {texts}"), &[701]),
         (format!("{string} select len(replace(@s, 'a', @s))"), &[701, 7119]),
         (format!("{string} while 1 = 1 set @s = @s + @s"), &[701, 7119]),
         (format!("{string} select len(replicate(@s, 500))"), &[701, 7119]),
-        (format!("{string} declare @t table (a varchar(max)) while 1 = 1 insert @t values (@s + 'x')"), &[701]),
-        ("select len(replicate(cast('x' as varchar(max)), 2000000000))".into(), &[701]),
-        ("declare @t table (a varchar(8000)) insert @t values (replicate('x', 8000))
-          while 1 = 1 insert @t select a from @t".into(), &[701]),
+        (
+            format!("{string} declare @t table (a varchar(max)) while 1 = 1 insert @t values (@s + 'x')"),
+            &[701],
+        ),
+        (
+            "select len(replicate(cast('x' as varchar(max)), 2000000000))".into(),
+            &[701],
+        ),
+        (
+            "declare @t table (a varchar(8000)) insert @t values (replicate('x', 8000))
+          while 1 = 1 insert @t select a from @t"
+                .into(),
+            &[701],
+        ),
         (format!("{wide} select count(*) from n option (maxrecursion 0)"), &[701]),
-        (format!("{wide} select count(distinct b) from (select top 20000 b + cast(a as varchar(9)) b from n) t option (maxrecursion 0)"), &[]),
-        ("select top 1 a.name from sys.all_columns a cross join sys.all_columns b cross join (values (1), (2)) v(c)
-          order by replicate(a.name, 30) desc, b.name".into(), &[]),
+        (
+            format!(
+                "{wide} select count(distinct b) from (select top 20000 b + cast(a as varchar(9)) b from n) t option (maxrecursion 0)"
+            ),
+            &[],
+        ),
+        (
+            "select top 1 a.name from sys.all_columns a cross join sys.all_columns b cross join (values (1), (2)) v(c)
+          order by replicate(a.name, 30) desc, b.name"
+                .into(),
+            &[],
+        ),
     ]
 }
 
@@ -58,7 +89,10 @@ fn neighbour(served: &Served, is_over: &AtomicBool) -> Vec<Duration> {
     let mut answers = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let begin = Instant::now();
-        assert_eq!(value(&mut connection, "select sum(id) from calm.dbo.t where id < 100"), "4950");
+        assert_eq!(
+            value(&mut connection, "select sum(id) from calm.dbo.t where id < 100"),
+            "4950"
+        );
         run(&mut connection, "update calm.dbo.t set n += 1 where id = 7");
         answers.push(begin.elapsed() / 2);
         thread::sleep(Duration::from_millis(5));
@@ -73,7 +107,10 @@ fn fifty_statements_built_to_break_it_do_not() {
     served.start();
     let mut connection = served.connect();
     run(&mut connection, "create database calm");
-    run(&mut connection, "create table calm.dbo.t (id int not null primary key, n int not null)");
+    run(
+        &mut connection,
+        "create table calm.dbo.t (id int not null primary key, n int not null)",
+    );
     let rows = "with n as (select 0 id union all select id + 1 from n where id < 999)
         insert calm.dbo.t select id, 0 from n option (maxrecursion 1000)";
     run(&mut connection, rows);
@@ -123,6 +160,9 @@ fn fifty_statements_built_to_break_it_do_not() {
     assert!(refused.load(Ordering::Relaxed) >= 10, "the statements reach limits");
     assert!(most < MEMORY_MB + BESIDE_MB, "{most} MB");
     assert!(longest < Duration::from_secs(ANSWER_SECONDS_MAX), "{longest:?}");
-    let again = value(&mut connection, "select len(replicate(cast('x' as varchar(max)), 100000000))");
+    let again = value(
+        &mut connection,
+        "select len(replicate(cast('x' as varchar(max)), 100000000))",
+    );
     assert_eq!(again, "100000000", "all memory came back");
 }

@@ -176,7 +176,10 @@ impl<'a> Binder<'a> {
         let mut is_distinct = false;
         for (operator, right) in others {
             let right = self.body(right)?;
-            if list.last().is_some_and(|left| left.columns.len() != right.columns.len()) {
+            if list
+                .last()
+                .is_some_and(|left| left.columns.len() != right.columns.len())
+            {
                 return Err(messages::set_operation_lengths());
             }
             let kind = match operator {

@@ -118,7 +118,9 @@ fn room_to_work(values: &[Value], result: SqlType) -> Result<Charge> {
 /// A function's string is cut to what its type holds, as REPLACE, STUFF and CONCAT are (SQL Server docs).
 fn cut_to_type(value: Value, result: SqlType) -> Result<Value> {
     match &value {
-        Value::Text(text) if text.len() > SHORTEST_CUT && result.is_character() => convert(&value, result, result, None),
+        Value::Text(text) if text.len() > SHORTEST_CUT && result.is_character() => {
+            convert(&value, result, result, None)
+        }
         _ => Ok(value),
     }
 }

@@ -141,7 +141,11 @@ fn nchar(call: &Call<'_>) -> Result<Value> {
     let unit = call.integer(0).and_then(|code| u16::try_from(code).ok());
     // Half of a surrogate pair is no character of its own; strings here hold whole ones.
     Ok(unit.map_or(Value::Null, |unit| {
-        Value::from(char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER).to_string())
+        Value::from(
+            char::from_u32(u32::from(unit))
+                .unwrap_or(char::REPLACEMENT_CHARACTER)
+                .to_string(),
+        )
     }))
 }
 
@@ -172,7 +176,10 @@ fn joined(texts: impl Iterator<Item = Result<Value>>, separator: &str) -> Result
 fn concat_ws(call: &Call<'_>) -> Result<Value> {
     let separator = as_text(call, 0)?;
     let present = (1..call.values.len()).filter(|&index| !call.value(index).is_null());
-    joined(present.map(|index| as_text(call, index)), separator.as_str().unwrap_or(""))
+    joined(
+        present.map(|index| as_text(call, index)),
+        separator.as_str().unwrap_or(""),
+    )
 }
 
 fn datalength(call: &Call<'_>) -> Result<Value> {

@@ -4,8 +4,8 @@ use super::Parsed;
 use crate::ast::{Identifier, Name};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
-use engine::memory::Charge;
 use crate::lexer::{Lexer, Token, TokenKind};
+use engine::memory::Charge;
 
 /// Greatest height of a tree that is built without recursion: each operator of a chain such as `1 + 1 + 1`, each join of a
 /// chain of joins. Such a tree takes no stack to build, but each level of it does wherever it is walked.

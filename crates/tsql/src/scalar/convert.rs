@@ -201,7 +201,11 @@ fn write_binary(bytes: &[u8], to: SqlType, style: i32) -> String {
             let mut digits = String::with_capacity(2 + 2 * bytes.len());
             digits.push_str(if style == 1 { "0x" } else { "" });
             for byte in bytes {
-                let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0').to_ascii_uppercase();
+                let digit = |half: u8| {
+                    char::from_digit(u32::from(half), 16)
+                        .unwrap_or('0')
+                        .to_ascii_uppercase()
+                };
                 digits.extend([digit(byte >> 4), digit(byte & 15)]);
             }
             digits

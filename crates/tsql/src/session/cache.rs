@@ -40,7 +40,11 @@ impl BatchCache {
         if text.len() > BATCH_BYTES_MAX {
             return;
         }
-        let kept: u64 = self.batches.iter().map(|((_, text), batch)| text.len() as u64 + batch.bytes()).sum();
+        let kept: u64 = self
+            .batches
+            .iter()
+            .map(|((_, text), batch)| text.len() as u64 + batch.bytes())
+            .sum();
         let bytes = kept + 2 * text.len() as u64 + batch.bytes();
         if self.batches.len() >= BATCHES_MAX || bytes > KEPT_BYTES_MAX || self.charge.grow_to(bytes).is_err() {
             *self = BatchCache::default();

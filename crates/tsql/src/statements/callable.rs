@@ -45,10 +45,13 @@ impl Callable {
         let parsed = crate::parser::parse_to_keep(text, true)
             .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
         let (bytes, charge) = (parsed.bytes, parsed.charge);
-        let procedure = parsed.statements.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateProcedure(procedure) => Some(*procedure),
-            _ => None,
-        });
+        let procedure = parsed
+            .statements
+            .into_iter()
+            .find_map(|statement| match statement.kind {
+                StatementKind::CreateProcedure(procedure) => Some(*procedure),
+                _ => None,
+            });
         let procedure = procedure.ok_or_else(|| Error::assertion("a stored procedure that is none"))?;
         let (scope, parameters) = declared(procedure.parameters)?;
         let parsed = ParsedBatch {
