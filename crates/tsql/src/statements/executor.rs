@@ -84,7 +84,10 @@ impl<'s> Executor<'s> {
     pub fn run(&mut self) -> Outcome<Flow> {
         let batch = self.batch.clone();
         match self.statements(&batch.statements)? {
-            Flow::Goto(label) => Err(self.failure(crate::messages::label_not_declared(&label), 1)),
+            Flow::Goto(label) => {
+                let failure = self.failure(crate::messages::label_not_declared(&label), 1);
+                self.handle(failure).map(|()| Flow::Next)
+            }
             flow => Ok(flow),
         }
     }

@@ -391,7 +391,7 @@ pub fn odd_arguments() -> Vec<Case> {
         ("select dateadd(year, 2147483647, getdate())", Refused(&[517])),
         ("select dateadd(day, -2147483648, getdate())", Refused(&[517])),
         (
-            "select datediff(nanosecond, '0001-01-01', '9999-12-31')",
+            "select datediff(nanosecond, cast('0001-01-01' as datetime2), cast('9999-12-31' as datetime2))",
             Refused(&[535]),
         ),
         ("select power(10, 100)", Refused(&[232, 8115])),
@@ -424,7 +424,6 @@ pub fn odd_arguments() -> Vec<Case> {
         ("declare @v decimal(39, 0)", Refused(&[2750, 1007, 192])),
         ("declare @v decimal(5, 6)", Refused(&[192])),
         ("declare @v datetime2(8)", Refused(&[1002])),
-        ("declare @v int = 1 while @v > 0 set @v = @v * 2", Refused(&[8115])),
         ("waitfor delay '99:99:99'", Refused(&[148])),
         ("select 1 option (maxrecursion 99999)", Refused(&[310])),
         ("select parsename(replicate('a.', 4000), 1)", Has("NULL")),
