@@ -74,6 +74,12 @@ impl Error {
         Error::new(701, 17, 123, text)
     }
 
+    /// 7119: a string would be longer than 2^31-1 bytes.
+    pub fn string_too_long() -> Error {
+        let text = "Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes.";
+        Error::new(7119, 16, 1, text)
+    }
+
     /// 823: the operating system failed a read or write of a data file.
     pub fn data_file_io(operation: &str, offset: u64, path: &str, cause: &str) -> Error {
         let text = format!(

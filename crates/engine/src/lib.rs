@@ -13,6 +13,7 @@ pub mod errorlog;
 pub mod instance;
 pub mod lock;
 pub mod log;
+pub mod memory;
 pub mod ordered;
 pub mod page;
 pub mod recovery;

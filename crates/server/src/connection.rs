@@ -4,6 +4,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::memory;
 use tds::Login;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::token::TokenWriter;
@@ -149,7 +150,10 @@ impl<B: Backend> Connection<'_, B> {
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let reading = accepted.and_then(|()| self.stream.try_clone());
         let inbox = match reading {
-            Ok(reading) => Arc::new(Inbox::new(reading, packets, &pending, Arc::clone(&self.signals))),
+            Ok(reading) => {
+                let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
+                Arc::new(Inbox::new(reading, packets, &pending, signals, accountant))
+            }
             Err(error) => {
                 self.log(&format!(
                     "The connection failed after the login: {error}. [CLIENT: {}]",
@@ -159,6 +163,7 @@ impl<B: Backend> Connection<'_, B> {
             }
         };
         let _watching = self.watcher.watch(&inbox);
+        let _working = self.backend.accountant().map(memory::enter);
         Session {
             backend: self.backend,
             inner,

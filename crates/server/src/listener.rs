@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rustix::net::sockopt;
+use tsql::stack;
 
 use crate::backend::Backend;
 use crate::connection::Connection;
@@ -254,7 +255,9 @@ fn admit<B: Backend>(
     let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
     let spawned = thread::Builder::new()
         .name(format!("tds-session-{number}"))
+        .stack_size(stack::THREAD_BYTES)
         .spawn(move || {
+            stack::begin_thread(stack::THREAD_BYTES);
             let served = catch_unwind(AssertUnwindSafe(|| {
                 // Without it answers still arrive, only later.
                 let _ = stream.set_nodelay(true);

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use engine::memory::Charge;
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
 use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
@@ -42,8 +43,8 @@ impl<B: Backend> Session<'_, B> {
                     self.report_broken(&error);
                     false
                 }
-                Inbound::Message(message) if message.kind == PacketType::Attention => self.serve_attention(),
-                Inbound::Message(message) => {
+                Inbound::Message(message, _) if message.kind == PacketType::Attention => self.serve_attention(),
+                Inbound::Message(message, _charge) => {
                     inbox.turn();
                     let goes_on = self.serve(&message);
                     inbox.turn();
@@ -104,7 +105,12 @@ impl<B: Backend> Session<'_, B> {
             return false;
         }
         let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
-        if !attended_before {
+        // What the message says is decoded beside it.
+        let decoded = Charge::of_large(message.payload.len());
+        if message.discarded || decoded.is_err() {
+            // Whether the client still listens does not matter.
+            let _ = results.notice(&notices::insufficient_memory());
+        } else if !attended_before {
             let (inner, prepared, version) = (&mut self.inner, &mut self.prepared, results.tokens().version());
             let served =
                 catch_unwind(AssertUnwindSafe(|| match message.kind {

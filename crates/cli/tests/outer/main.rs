@@ -7,6 +7,7 @@ mod damage;
 mod failed_log;
 mod full_disk;
 mod kill;
+mod limits;
 mod logins;
 mod memory;
 mod network;

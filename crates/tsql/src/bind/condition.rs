@@ -16,6 +16,7 @@ impl<'a> Binder<'a> {
     /// Binds a condition.
     pub(super) fn condition(&mut self, condition: &'a Expression) -> Result<Condition> {
         self.line = condition.line;
+        self.deeper(size_of::<Condition>())?;
         match &condition.kind {
             ExpressionKind::And(parts) => Ok(Condition::And(self.conditions(parts)?)),
             ExpressionKind::Or(parts) => Ok(Condition::Or(self.conditions(parts)?)),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use engine::cancel;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
@@ -19,7 +18,7 @@ impl<'a> Binder<'a> {
     /// Binds a scalar expression.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.line = expression.line;
-        cancel::spend(1)?;
+        self.deeper(size_of::<Expr>())?;
         match &expression.kind {
             ExpressionKind::Literal(literal) => Ok(constant(literal)),
             ExpressionKind::Variable(name) => self.variable(name),

@@ -13,6 +13,7 @@
 
 use engine::cancel;
 use engine::error::Result;
+use engine::memory;
 use engine::session::{PutAside, TableParts, TableScan};
 use engine::store::ReadMode;
 
@@ -128,10 +129,20 @@ where
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
     let request = cancel::served();
     let exchange = Exchange::new(degree, &context.session.instance.env);
+    let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
     let wants_more = std::thread::scope(|threads| {
-        for _ in 0..degree {
-            threads.spawn(|| exchange.produce(|| work(&parts, request.clone(), make(), &exchange)));
+        for number in 0..degree {
+            let run = || {
+                let _working = memory::enter(workspace.clone());
+                crate::stack::begin_thread(crate::stack::THREAD_BYTES);
+                exchange.produce(|| work(&parts, request.clone(), make(), &exchange));
+            };
+            let thread = std::thread::Builder::new().stack_size(crate::stack::THREAD_BYTES);
+            if thread.spawn_scoped(threads, run).is_err() {
+                exchange.absent(degree - number);
+                break;
+            }
         }
         let outcome = receive_all(&exchange, &mut aside, consume);
         exchange.close();

@@ -57,8 +57,9 @@ pub trait Operator {
 /// Builds the operators of a plan.
 ///
 /// # Errors
-/// When a source cannot be opened.
+/// When a source cannot be opened; 8631 when operators are nested deeper than there is stack.
 pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    crate::stack::require_for_operator()?;
     let input = |input: &'p Node| open(input, locks, context);
     Ok(match node {
         Node::Filter { input: rows, condition } => Box::new(derived::Filter {
@@ -162,6 +163,7 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
 /// Builds the operators that have no other below them.
 fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
     Ok(match node {
+        Node::Append { inputs, .. } => Box::new(set_operation::Append::new(inputs, locks)),
         Node::Single => Box::new(derived::Single::default()),
         Node::Scan(scan) => scan::open(scan, locks, context)?,
         Node::View {

@@ -10,7 +10,7 @@ use engine::types::Value;
 
 use super::context::Round;
 use super::derived::place;
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::{Context, Operator, open};
 use crate::plan::{Node, QueryPlan};
 
@@ -86,7 +86,7 @@ impl<'p> Recursive<'p> {
         let mut rows = Vec::new();
         let mut grant = Grant::new(context);
         while operator.next(context, &mut row)? {
-            grant.require(row_bytes(&row))?;
+            grant.require(kept_bytes(&row))?;
             rows.push(row.get(..self.width).unwrap_or_default().to_vec());
         }
         self.rounds += 1;

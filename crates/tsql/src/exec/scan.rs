@@ -234,7 +234,7 @@ fn locator_value(locator: &RowLocator) -> Value {
             let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);
             Value::BigInt(number as i64)
         }
-        RowLocator::Key(key) => Value::Binary(key.clone()),
+        RowLocator::Key(key) => Value::binary(key.clone()),
     }
 }
 
@@ -255,7 +255,7 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
                 slot: number as u16,
             }))
         }
-        Value::Binary(key) => Ok(RowLocator::Key(key.clone())),
+        Value::Binary(key) => Ok(RowLocator::Key(key.to_arc())),
         _ => Err(Error::assertion("a row without a locator")),
     }
 }

@@ -10,7 +10,7 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::evaluate::{evaluate, satisfies};
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::{Context, open};
 use crate::ast::ComparisonOperator;
 use crate::messages;
@@ -115,7 +115,7 @@ pub(super) fn quantified(
                 None | Some(Value::Null) => set.has_null = true,
                 Some(value) => {
                     if set.values.insert(GroupKey(vec![value.clone()])) {
-                        grant.require(row_bytes(std::slice::from_ref(value)))?;
+                        grant.require(kept_bytes(std::slice::from_ref(value)))?;
                     }
                 }
             }

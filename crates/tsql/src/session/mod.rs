@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::instance::Instance;
+use engine::memory;
 
 use crate::bind::VariableScope;
 use crate::statements::{CompiledBatch, Executor, Failure, Reach, compile, transaction};
@@ -94,6 +95,11 @@ impl Session {
         })
     }
 
+    /// While the answer lives, what this thread allocates is charged to the session's instance.
+    pub fn enter(&self) -> memory::Working {
+        memory::enter(self.state.instance.workspace.clone())
+    }
+
     /// `@@SPID`
     pub fn id(&self) -> u16 {
         self.state.id
@@ -126,6 +132,7 @@ impl Session {
 
     /// Executes a batch.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        let _working = self.enter();
         if let Some(outcome) = self.begin_request(batch) {
             return outcome;
         }

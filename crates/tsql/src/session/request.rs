@@ -1,10 +1,10 @@
 //! The begin and end of a client's request: what other sessions see of it, and what it leaves behind.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::cancel;
 use engine::session::Isolation;
+use engine::types::Text;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
 use crate::ast::{RestoreKind, Statement, StatementKind};
@@ -27,7 +27,7 @@ impl Session {
             session.running = true;
             session.database_id = database_id;
             if *session.text != *text {
-                session.text = Arc::from(text);
+                session.text = Text::from(text);
             }
             session.request_started = started;
             session.request_started_micros = started_micros;

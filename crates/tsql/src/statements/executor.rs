@@ -1,6 +1,5 @@
 //! Running a batch: statements in order, errors by their reach.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use engine::cancel;
@@ -72,10 +71,7 @@ impl<'s> Executor<'s> {
             session,
             sink,
             batch,
-            variables: Variables {
-                values: RefCell::new(values),
-                tables: RefCell::new(tables),
-            },
+            variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
             is_procedure: false,
@@ -89,7 +85,10 @@ impl<'s> Executor<'s> {
     pub fn run(&mut self) -> Outcome<Flow> {
         let batch = self.batch.clone();
         match self.statements(&batch.statements)? {
-            Flow::Goto(label) => Err(self.failure(crate::messages::label_not_declared(&label), 1)),
+            Flow::Goto(label) => {
+                let failure = self.failure(crate::messages::label_not_declared(&label), 1);
+                self.handle(failure).map(|()| Flow::Next)
+            }
             flow => Ok(flow),
         }
     }
@@ -112,9 +111,8 @@ impl<'s> Executor<'s> {
 
     /// Runs one statement; an error that ends only the statement is told and passed over.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
-        if let Err(error) = cancel::look() {
-            return Err(self.failure(error, statement.line));
-        }
+        let may_run = cancel::look().and_then(|()| crate::stack::require());
+        may_run.map_err(|error| self.failure(error, statement.line))?;
         if is_flow(&statement.kind) {
             return self.flow(statement);
         }
@@ -268,7 +266,8 @@ impl<'s> Executor<'s> {
         self.session.take_dependencies();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         let bound = Rc::new(bind(&mut binder, key)?);
-        self.batch.keep(address, bound.clone(), self.session);
+        let (bytes, _charge) = binder.take_size();
+        self.batch.keep(address, bound.clone(), bytes, self.session);
         Ok(bound)
     }
 

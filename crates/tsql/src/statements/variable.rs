@@ -82,8 +82,7 @@ impl Executor<'_> {
             ]))
         })?;
         let value = self.first_value(&bound)?;
-        self.context().set_variable(slot, value);
-        Ok(())
+        self.context().set_variable(slot, value)
     }
 
     /// PRINT: the text as a message of severity 0.
