@@ -41,7 +41,7 @@ fn statements_about_databases_stay_out_of_transactions() {
         ("drop database one", 226),
         ("alter database master set recovery simple", 226),
         ("reconfigure", 574),
-        ("kill 60", 574),
+        ("kill 60", 6115),
     ] {
         let answers = Answers {
             transactions: 1,
