@@ -552,3 +552,46 @@ fn start_up_deletes_no_file_that_the_statement_did_not_make() {
     }
     assert!(left_alone > 2);
 }
+
+/// Between "the file is empty" and the entry without it, others go on allocating: elsewhere, or the rows are in a file that is
+/// deleted.
+#[test]
+fn nothing_is_allocated_in_a_file_that_is_being_removed() {
+    let disk = prepared();
+    let instance = start(&disk, LogPolicy::native());
+    let database = instance.database("vlf").unwrap();
+    let mut session = instance.open_session().unwrap();
+    let table = open_table(&database, "t");
+    let mut allocations = 0;
+    let removed = database.remove_data_file(3, "more", &mut || {
+        // Each row takes a page: many extents, by turns in each file that has room.
+        for number in 10..60 {
+            insert(&mut session, &table, number, number);
+        }
+        session.commit().unwrap();
+        allocations += 1;
+        Ok(())
+    });
+    removed.unwrap();
+    assert_eq!(allocations, 1);
+    assert_eq!(rows(&session, &table).len(), 53);
+    assert!(database.check().unwrap().is_empty(), "{:?}", database.check().unwrap());
+}
+
+/// A file whose removal could not be stored is used again.
+#[test]
+fn a_file_that_stays_is_allocated_in_again() {
+    let disk = prepared();
+    let instance = start(&disk, LogPolicy::native());
+    let database = instance.database("vlf").unwrap();
+    let refused = database.remove_data_file(3, "more", &mut || Err(Error::assertion("not now").into()));
+    assert!(refused.is_err());
+    let mut session = instance.open_session().unwrap();
+    let table = open_table(&database, "t");
+    for number in 10..60 {
+        insert(&mut session, &table, number, number);
+    }
+    session.commit().unwrap();
+    assert!(database.space.used_pages(3) > 8, "{}", database.space.used_pages(3));
+    assert!(database.check().unwrap().is_empty());
+}

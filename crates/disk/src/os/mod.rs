@@ -112,13 +112,7 @@ impl Reach<'_> {
                 uninterrupted(|| rustix::fs::renameat_with(source_at, source.name(), target_at, target.name(), flags))
             };
             match rename(flags) {
-                // A file system without this kind of rename. A link is made only where the name is free.
-                Err(Errno::INVAL | Errno::NOSYS) if !flags.is_empty() => {
-                    let (source_at, target_at) = (source.directory(), target.directory());
-                    rustix::fs::linkat(source_at, source.name(), target_at, target.name(), AtFlags::empty())?;
-                    target.sync_directory()?;
-                    uninterrupted(|| rustix::fs::unlinkat(source_at, source.name(), AtFlags::empty()))?;
-                }
+                Err(Errno::INVAL | Errno::NOSYS) if !flags.is_empty() => link_and_unlink(source, &target)?,
                 outcome => outcome?,
             }
             target.sync_directory()?;
@@ -209,6 +203,20 @@ impl Reach<'_> {
             Ok(Box::new(descriptor) as Box<dyn Send + Sync>)
         })
     }
+}
+
+/// Gives a file a free name on a file system whose renames cannot ask for one: a link is made only where the name is free. Without
+/// links as well, the name is looked at, and that has to do.
+fn link_and_unlink(source: &Entry, target: &Entry) -> Result<(), Errno> {
+    let (source_at, target_at) = (source.directory(), target.directory());
+    match rustix::fs::linkat(source_at, source.name(), target_at, target.name(), AtFlags::empty()) {
+        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) if target.status().is_err() => {
+            return rustix::fs::renameat(source_at, source.name(), target_at, target.name());
+        }
+        outcome => outcome?,
+    }
+    target.sync_directory()?;
+    uninterrupted(|| rustix::fs::unlinkat(source_at, source.name(), AtFlags::empty()))
 }
 
 /// Both disks are a reach.

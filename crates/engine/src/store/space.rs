@@ -409,7 +409,13 @@ impl SpaceMap {
                 return false;
             }
         }
-        allocation.closed.insert(file)
+        allocation.closed.insert(file);
+        true
+    }
+
+    /// Closes a file to allocation, whatever objects have in it: what follows goes to other files.
+    pub fn keep_out(&self, file: u16) {
+        self.allocation.lock().closed.insert(file);
     }
 
     /// Opens a closed file again.

@@ -25,6 +25,9 @@ const COLUMNS: [(&str, SqlType); 6] = [
     ("EstimatedPages", SqlType::Int),
 ];
 
+/// The file that a database cannot be without.
+const PRIMARY_FILE: u16 = 1;
+
 /// `DBCC SHRINKFILE (file [, megabytes | EMPTYFILE] [, NOTRUNCATE | TRUNCATEONLY])`.
 pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let database = command.context.database.clone();
@@ -44,6 +47,13 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
         .and_then(|megabytes| u64::try_from(megabytes).ok())
         .unwrap_or(0)
         .saturating_mul(MB);
+    let empties = command
+        .text(1)
+        .is_some_and(|word| word.eq_ignore_ascii_case("EMPTYFILE"));
+    if empties && !file.log && file.file_id != PRIMARY_FILE {
+        // Nothing new goes there, so that what is empty stays so until REMOVE FILE.
+        database.space.keep_out(file.file_id);
+    }
     let row = shrink(&database, file, target, host)?;
     let mut table = Table::new(&COLUMNS);
     table.push(row);
