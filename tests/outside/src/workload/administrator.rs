@@ -1,0 +1,294 @@
+//! The administrator: backups, restores, files, settings, databases that come and go, beside the clients' transactions.
+//!
+//! | statement | gate |
+//! |---|---|
+//! | CHECKPOINT, BACKUP LOG, ADD and REMOVE FILE, MODIFY FILE, SHRINKFILE, recovery model, sp_configure | shared: clients go on |
+//! | BACKUP DATABASE, RESTORE, OFFLINE and ONLINE, DROP and CREATE DATABASE | alone, so that what they hold is known |
+
+use super::ledger::{CLIENTS, COPY, DATABASES, Database, Intent, Ledger};
+use crate::client::{Answer, ask};
+use crate::random::Random;
+use lab::client::Connection;
+
+const WHO: &str = "administrator";
+
+/// Runs statements until the connection is lost or the ledger closes.
+pub fn run(ledger: &Ledger, connection: &mut Connection, mut random: Random) {
+    while !ledger.is_closing() {
+        let index = random.below(DATABASES as u64) as usize;
+        let mut administrator = Administrator {
+            ledger,
+            connection: &mut *connection,
+            random: &mut random,
+            index,
+        };
+        let database = &ledger.databases[index];
+        let outcome = if administrator.random.percent(60) {
+            let _gate = database.gate.read();
+            administrator.work_beside_clients(database)
+        } else {
+            let _gate = database.gate.write();
+            administrator.work_alone(database)
+        };
+        if outcome.is_err() {
+            return;
+        }
+    }
+}
+
+/// The connection is lost, or the statement failed and the ledger says so.
+#[derive(Debug)]
+pub struct Stopped;
+
+/// The files of a database: one of data and one of log, small and growing by little.
+fn files_clause(name: &str) -> String {
+    format!(
+        "on (name = {name}, filename = '{name}.mdf', size = 2MB, filegrowth = 1MB) \
+         log on (name = {name}_log, filename = '{name}.ldf', size = 1MB, filegrowth = 1MB)"
+    )
+}
+
+/// The statement that creates a database of the workload.
+pub fn create_statement(name: &str) -> String {
+    format!("create database {name} {}", files_clause(name))
+}
+
+/// The backup file of a database with that index.
+fn backup_path(name: &str, file: usize) -> String {
+    format!("{name}_{file}.bak")
+}
+
+/// The statement that restores a backup of `source` as `target`, whatever files the backup has.
+///
+/// # Errors
+/// What the server says when it cannot read the backup.
+pub fn restore_statement(
+    connection: &mut Connection,
+    source: &str,
+    file: usize,
+    target: &str,
+) -> Result<String, Answer> {
+    let path = backup_path(source, file);
+    let answer = ask(connection, &format!("restore filelistonly from disk = '{path}'"));
+    if !answer.is_good() {
+        return Err(answer);
+    }
+    let mut statement = format!("restore database {target} from disk = '{path}' with replace");
+    for row in &answer.rows {
+        let logical = row.first().cloned().flatten().unwrap_or_default();
+        let suffix = logical.strip_prefix(source).unwrap_or_default();
+        let kind = match suffix {
+            "" => ".mdf",
+            "_log" => ".ldf",
+            _ => ".ndf",
+        };
+        let stem = if kind == ".ndf" { suffix } else { "" };
+        statement += &format!(", move '{logical}' to '{target}{stem}{kind}'");
+    }
+    Ok(statement)
+}
+
+struct Administrator<'a> {
+    ledger: &'a Ledger,
+    connection: &'a mut Connection,
+    random: &'a mut Random,
+    index: usize,
+}
+
+impl Administrator<'_> {
+    fn ask(&mut self, batch: &str) -> Result<Answer, Stopped> {
+        self.ledger.note(WHO, batch);
+        let answer = ask(self.connection, batch);
+        if answer.lost.is_some() && answer.errors.is_empty() {
+            return Err(Stopped);
+        }
+        Ok(answer)
+    }
+
+    /// Runs a statement that may fail with the errors of these numbers alone; true when it succeeded.
+    fn attempt(&mut self, batch: &str, allowed: &[i32]) -> Result<bool, Stopped> {
+        let answer = self.ask(batch)?;
+        if answer.is_good() {
+            self.ledger.acknowledge(WHO);
+            return Ok(true);
+        }
+        if answer.lost.is_none() && answer.numbers().iter().all(|number| allowed.contains(number)) {
+            self.ledger.note(WHO, &format!("allowed: {}", answer.failure()));
+            return Ok(false);
+        }
+        self.ledger.fail(format!("{WHO}: {batch}: {}", answer.failure()));
+        Err(Stopped)
+    }
+
+    fn run(&mut self, batch: &str) -> Result<(), Stopped> {
+        self.attempt(batch, &[]).map(|_| ())
+    }
+
+    fn begin(&self, intent: Intent) {
+        *self.ledger.intent.lock() = Some(intent);
+    }
+
+    fn end(&self) {
+        *self.ledger.intent.lock() = None;
+    }
+
+    fn work_beside_clients(&mut self, database: &Database) -> Result<(), Stopped> {
+        if !database.standing.lock().exists {
+            return Ok(());
+        }
+        let name = database.name.as_str();
+        match self.random.below(8) {
+            0 | 1 => self.run(&format!("use {name} checkpoint")),
+            2 => self.back_up_log(name),
+            3 => self.add_and_remove_file(name),
+            4 => {
+                let megabytes = 3 + self.random.below(4);
+                let modify = format!("alter database {name} modify file (name = {name}, size = {megabytes}MB)");
+                // 5039: it is that large already.
+                self.attempt(&modify, &[5039]).map(|_| ())
+            }
+            5 => self.run(&format!("use {name} dbcc shrinkfile ({name}, 2) with no_infomsgs")),
+            6 => {
+                let model = *self.random.choose(&["simple", "full"]);
+                self.run(&format!("alter database {name} set recovery {model}"))
+            }
+            _ => self.configure(),
+        }
+    }
+
+    fn back_up_log(&mut self, name: &str) -> Result<(), Stopped> {
+        // 4208: the recovery model is SIMPLE. 4214: there is no database backup yet.
+        let batch = format!("backup log {name} to disk = '{name}.trn' with init");
+        self.attempt(&batch, &[4208, 4214, 3013]).map(|_| ())
+    }
+
+    fn add_and_remove_file(&mut self, name: &str) -> Result<(), Stopped> {
+        let add = format!("alter database {name} add file (name = {name}_2, filename = '{name}_2.ndf', size = 1MB)");
+        // 1828: a file that could not be removed is still there. 5042: the clients have put rows into it.
+        self.attempt(&add, &[1828])?;
+        let empty = format!("use {name} dbcc shrinkfile ({name}_2, emptyfile) with no_infomsgs");
+        self.attempt(&empty, &[])?;
+        self.attempt(
+            &format!("use master alter database {name} remove file {name}_2"),
+            &[5042],
+        )
+        .map(|_| ())
+    }
+
+    fn configure(&mut self) -> Result<(), Stopped> {
+        let value = 1 + self.random.below(100) as u32;
+        self.begin(Intent::Configure(value));
+        self.run(&format!(
+            "exec sp_configure 'show advanced options', 1 reconfigure \
+             exec sp_configure 'cost threshold for parallelism', {value} reconfigure"
+        ))?;
+        *self.ledger.cost_threshold.lock() = value;
+        self.end();
+        Ok(())
+    }
+
+    fn work_alone(&mut self, database: &Database) -> Result<(), Stopped> {
+        if !database.standing.lock().exists {
+            return self.create(database);
+        }
+        let file = self.random.below(2) as usize;
+        let has_backup = !database.standing.lock().backups[file].holds.is_empty();
+        self.run("use master")?;
+        match self.random.below(8) {
+            0..=2 => self.back_up(database, file),
+            3 if has_backup => self.restore(database, file),
+            4 if has_backup => self.copy(database, file),
+            5 => self.drop_copy(),
+            6 => self.drop(database),
+            _ => self.take_offline(database),
+        }
+    }
+
+    fn create(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.begin(Intent::Create(self.index));
+        self.run(&create_statement(&database.name))?;
+        database.standing.lock().exists = true;
+        self.end();
+        Ok(())
+    }
+
+    fn drop(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.begin(Intent::Drop(self.index));
+        self.run(&format!("drop database {}", database.name))?;
+        database.standing.lock().exists = false;
+        database.adopt(&vec![Default::default(); CLIENTS]);
+        self.end();
+        self.create(database)
+    }
+
+    fn take_offline(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.begin(Intent::TakeOffline(self.index));
+        self.run(&format!(
+            "alter database {} set offline with rollback immediate",
+            database.name
+        ))?;
+        self.run(&format!("alter database {} set online", database.name))?;
+        self.end();
+        Ok(())
+    }
+
+    fn back_up(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
+        let snapshot = database.snapshot();
+        self.begin(Intent::Backup(self.index, file, snapshot.clone()));
+        let path = backup_path(&database.name, file);
+        self.run(&format!(
+            "backup database {} to disk = '{path}' with init",
+            database.name
+        ))?;
+        database.standing.lock().backups[file].holds = vec![snapshot];
+        self.end();
+        Ok(())
+    }
+
+    fn restore(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
+        let holds = database.standing.lock().backups[file].holds.clone();
+        let [snapshot] = holds.as_slice() else {
+            // Which of two backups the file holds is found out by `copy`, without doubt about this database.
+            return self.copy(database, file);
+        };
+        self.begin(Intent::Restore(self.index, file));
+        self.run_restore(database, file, &database.name)?;
+        database.adopt(snapshot);
+        self.end();
+        Ok(())
+    }
+
+    fn run_restore(&mut self, database: &Database, file: usize, target: &str) -> Result<(), Stopped> {
+        match restore_statement(self.connection, &database.name, file, target) {
+            Ok(statement) => self.run(&statement),
+            Err(answer) if answer.lost.is_some() => Err(Stopped),
+            Err(answer) => {
+                self.ledger.fail(format!(
+                    "{WHO}: backup {file} of {}: {}",
+                    database.name,
+                    answer.failure()
+                ));
+                Err(Stopped)
+            }
+        }
+    }
+
+    fn copy(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
+        self.begin(Intent::MakeCopy(self.index, file));
+        self.run_restore(database, file, COPY)?;
+        *self.ledger.copy.lock() = Some(database.standing.lock().backups[file].holds.clone());
+        self.end();
+        Ok(())
+    }
+
+    fn drop_copy(&mut self) -> Result<(), Stopped> {
+        if self.ledger.copy.lock().is_none() {
+            return Ok(());
+        }
+        self.begin(Intent::DropCopy);
+        self.run(&format!("drop database {COPY}"))?;
+        *self.ledger.copy.lock() = None;
+        self.end();
+        Ok(())
+    }
+}

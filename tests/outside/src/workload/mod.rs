@@ -1,0 +1,11 @@
+//! What the clients do, and what the databases must hold afterwards.
+//!
+//! - `model`: tables with their rows, and the statements that change both
+//! - `ledger`: per database and client what is settled and what is under way; what the administrator intends
+//! - `clients`: transactions, each in the ledger before it is sent and after it is acknowledged
+//! - `administrator`: backups, restores, files, settings, databases that come and go
+
+pub mod administrator;
+pub mod clients;
+pub mod ledger;
+pub mod model;

@@ -1,0 +1,59 @@
+//! A short version of every long run, with the server of this build.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The exit code of the harness where it has no root or no FUSE.
+const UNAVAILABLE: i32 = 77;
+
+/// The server as these sources make it: built here, because a test of this package alone does not build it.
+fn server() -> PathBuf {
+    static SERVER: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["build", "--quiet", "--package", "vlflab"]);
+        if !cfg!(debug_assertions) {
+            command.arg("--release");
+        }
+        assert!(command.status().unwrap().success(), "the server cannot be built");
+        let harness = PathBuf::from(env!("CARGO_BIN_EXE_vlflab-outside"));
+        harness.with_file_name("vlflab")
+    };
+    SERVER.get_or_init(build).clone()
+}
+
+/// Runs the harness; `None` where it cannot run.
+fn harness(name: &str, arguments: &[&str]) -> Option<Output> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("outside-{name}-{}", std::process::id()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vlflab-outside"));
+    command
+        .args(arguments)
+        .arg("--server")
+        .arg(server())
+        .arg("--folder")
+        .arg(&folder);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(UNAVAILABLE) {
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        return None;
+    }
+    if output.status.success() {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+    Some(output)
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn syncs_that_do_nothing_are_found() {
+    let Some(output) = harness("control", &["control", "--count", "20", "--jobs", "1"]) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(told(&output).contains("FAILED"), "{}", told(&output));
+}
