@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::memory::Charge;
 use engine::types::Value;

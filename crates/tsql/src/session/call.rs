@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// 8003 for a call with more parameters than SQL Server takes.
-    fn too_many(&self, parameters: usize, sink: &mut dyn ResultSink) -> Option<BatchOutcome> {
+    fn too_many(&mut self, parameters: usize, sink: &mut dyn ResultSink) -> Option<BatchOutcome> {
         (parameters > PARAMETERS_MAX).then(|| {
             let failure = Failure::new(messages::too_many_parameters(), 1, "");
             self.describe_end();

@@ -313,7 +313,7 @@ fn works_without_database(kind: &StatementKind) -> bool {
             | StatementKind::SetOption(_)
             | StatementKind::AlterDatabase(_)
             | StatementKind::Restore(_)
-            | StatementKind::Kill(_)
+            | StatementKind::Kill { .. }
             | StatementKind::Shutdown { .. }
             | StatementKind::Print(_)
             | StatementKind::CommitTransaction { .. }
