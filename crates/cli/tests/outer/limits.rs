@@ -1,4 +1,5 @@
-//! Fifty statements built to break the server, at once and again and again: its memory is bounded, it stays up, each is answered, and others hardly notice.
+//! Fifty statements built to break the server, at once and again and again: its memory is bounded, it stays up, each is answered, and
+//! others hardly notice.
 
 use crate::support::{Folder, Served, ask, number_from_environment, run, value};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
