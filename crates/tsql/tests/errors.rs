@@ -192,6 +192,7 @@ fn nesting_is_limited_and_safe_on_a_small_stack() {
         format!("{before}{}{middle}{}", open.repeat(times), close.repeat(times))
     };
     let check = move || {
+        tsql::stack::begin_thread(1 << 20);
         for &form in NESTING {
             parse_batch(&deep(form, 40))
                 .map_err(|error| format!("{form:?}: {error}"))

@@ -23,6 +23,9 @@ use crate::messages;
 use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
 use crate::session::ResultColumn;
 
+/// What the plan of a SELECT takes beside its expressions and sources.
+const SELECT_PLAN_BYTES: usize = 1_024;
+
 /// Columns of a select list (sql-docs, "Maximum capacity specifications").
 const SELECT_COLUMNS_MAX: usize = 4_096;
 
@@ -56,6 +59,7 @@ impl<'a> Binder<'a> {
     /// Binds a SELECT with the ORDER BY of its query.
     pub(super) fn select(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         let links = select.from.iter().map(links_of).sum();
+        self.deeper(SELECT_PLAN_BYTES)?;
         self.in_chain(links, |binder| binder.select_in_chain(select, order_by))
     }
 
