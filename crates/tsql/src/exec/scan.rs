@@ -320,6 +320,7 @@ impl Operator for OneByOne<'_> {
                 }
                 self.next = 0;
             }
+            cancel::spend(STEPS_PER_FETCH)?;
             let position = self.next;
             self.next += 1;
             let Some(locator) = self.rows.locator(position) else {
@@ -335,6 +336,7 @@ impl Operator for OneByOne<'_> {
         }
     }
 }
+
 /// What fetching a row by its locator comes to.
 const STEPS_PER_FETCH: usize = 4;
 
