@@ -16,6 +16,12 @@ impl Instance {
     pub fn add_file(&self, database: &Database, file: FileEntry, bytes: u64) -> Result<()> {
         let _one_at_a_time = self.registry.creating();
         self.sweep_left_behind();
+        let mut entry = database.entry();
+        let is_taken =
+            |other: &FileEntry| other.file_id == file.file_id || other.name.to_lowercase() == file.name.to_lowercase();
+        if entry.files.iter().any(is_taken) {
+            return Err(Error::duplicate_file_name(&file.name));
+        }
         let admission = self.admit(&file.physical_name, Purpose::NewFile, None);
         let admission = admission.map_err(|refused| refused.for_file())?;
         let path = admission.path.clone();
@@ -23,7 +29,6 @@ impl Instance {
             path: path.clone(),
             bytes,
         }])?;
-        let mut entry = database.entry();
         entry.files.push(file.clone());
         let statement = format!("ALTER DATABASE '{}' ADD FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [path.clone()])?;

@@ -317,7 +317,9 @@ impl Instance {
                     entry.name
                 );
                 self.env.errorlog.write("spid8s", text);
-                self.forget_unfinished(entry)?;
+                if let Err(error) = self.forget_unfinished(entry) {
+                    self.env.errorlog.write_error("spid8s", &error);
+                }
                 continue;
             }
             let slot = self
