@@ -137,10 +137,16 @@ fn folder_without_dots(path: &Path) -> Result<PathBuf, Failure> {
     if !has_dots(&path) {
         return Ok(path);
     }
-    let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let there = path
+        .ancestors()
+        .find(|folder| folder.exists())
+        .unwrap_or(Path::new("/"));
     let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
     if has_dots(missing) {
-        let text = format!("{} leads through a folder that is not there; make it first", path.display());
+        let text = format!(
+            "{} leads through a folder that is not there; make it first",
+            path.display()
+        );
         return Err(Failure::Usage(text));
     }
     Ok(std::fs::canonicalize(there)?.join(missing))

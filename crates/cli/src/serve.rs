@@ -62,12 +62,7 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
 }
 
 /// From an open instance to a server that is ready and has said so.
-fn begin(
-    options: &ServeOptions,
-    listener: TcpListener,
-    opened: &Opened,
-    stopper: &Stopper,
-) -> Result<Server, Failure> {
+fn begin(options: &ServeOptions, listener: TcpListener, opened: &Opened, stopper: &Stopper) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
     let failed = |error: CredentialError| Failure::Failed(error.to_string());

@@ -12,8 +12,8 @@
 
 use super::StoreContext;
 use super::change::{
-    Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced, read,
-    update_operation, while_shared, write,
+    Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
+    read, update_operation, while_shared, write,
 };
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
