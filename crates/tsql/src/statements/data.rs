@@ -39,6 +39,9 @@ impl SeenRows {
     }
 }
 
+/// Rows of a table variable whose keys are compared in the time of a step.
+const KEYS_PER_STEP: usize = 32;
+
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
