@@ -21,9 +21,6 @@ use crate::session::DoneKind;
 /// Rows kept for OUTPUT until the statement has succeeded.
 pub(super) type OutputRows = KeptRows;
 
-/// Rows of a table variable whose keys are compared in the time of a step.
-const KEYS_PER_STEP: usize = 32;
-
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
 pub(super) struct SeenRows(HashSet<RowLocator>);
