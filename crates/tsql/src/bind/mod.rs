@@ -15,6 +15,7 @@ mod expression;
 mod from;
 mod function;
 mod grouping;
+mod hints;
 mod join;
 mod manipulation;
 mod query;
@@ -22,6 +23,7 @@ mod scope;
 mod seek;
 mod select;
 mod source;
+mod target;
 mod variables;
 mod window;
 
@@ -87,6 +89,10 @@ pub struct Binder<'a> {
     /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
     /// of the stack led here.
     links: usize,
+    /// Whether a table or view was bound.
+    reads_tables: bool,
+    /// Hints at the views and common table expressions around.
+    inherited_hints: Vec<ast::TableHint>,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -112,6 +118,8 @@ impl<'a> Binder<'a> {
             degree_max: None,
             size: PlanSize::default(),
             links: 0,
+            reads_tables: false,
+            inherited_hints: Vec::new(),
         }
     }
 
