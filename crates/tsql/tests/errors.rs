@@ -181,7 +181,6 @@ const NESTING: &[[&str; 4]] = &[
     ["", "begin try ", "select 1", " end try begin catch end catch"],
     ["backup database x to disk='a' with ", "x(", "a", ")"],
     ["select ", "1 + ", "1", ""],
-    ["select 1", " union all select 1", "", ""],
     ["select 1 from a", " join b on 1=1", "", ""],
     ["select a", " collate b", "", ""],
 ];

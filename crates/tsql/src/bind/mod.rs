@@ -83,15 +83,15 @@ pub struct Binder<'a> {
     rounds_max: u32,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
-    /// Whether a table or view was bound.
-    reads_tables: bool,
-    /// Hints at the views and common table expressions around.
-    inherited_hints: Vec<ast::TableHint>,
     /// What the plan so far takes.
     size: PlanSize,
     /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
     /// of the stack led here.
     links: usize,
+    /// Whether a table or view was bound.
+    reads_tables: bool,
+    /// Hints at the views and common table expressions around.
+    inherited_hints: Vec<ast::TableHint>,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -115,10 +115,10 @@ impl<'a> Binder<'a> {
             recursions: 0,
             rounds_max: 100,
             degree_max: None,
-            reads_tables: false,
-            inherited_hints: Vec::new(),
             size: PlanSize::default(),
             links: 0,
+            reads_tables: false,
+            inherited_hints: Vec::new(),
         }
     }
 
