@@ -138,10 +138,9 @@ fn cannot_tell(what: &str, error: &io::Error) -> Failure {
 fn announce(address: SocketAddr, manner: &str) -> io::Result<()> {
     let (host, port) = (address.ip(), address.port());
     let mut out = io::stdout().lock();
-    writeln!(out, "speaking as {manner}")?;
     writeln!(
         out,
-        "ready: Server={host},{port};User Id=sa;Encrypt=false   (sqlcmd -S {host},{port} -U sa)"
+        "ready: Server={host},{port};User Id=sa;Encrypt=false   (sqlcmd -S {host},{port} -U sa), speaking as {manner}"
     )?;
     out.flush()
 }
