@@ -16,7 +16,10 @@ const ENDS: [(&str, Option<usize>); 6] = [
     ("drop table t", None),
     ("truncate table t", Some(0)),
     ("begin tran truncate table t FILL rollback", Some(100)),
-    ("drop table t begin tran create table t (id int not null primary key, f char(800) not null) FILL rollback", None),
+    (
+        "drop table t begin tran create table t (id int not null primary key, f char(800) not null) FILL rollback",
+        None,
+    ),
     ("create index i on t (f) drop index i on t", Some(100)),
     ("begin tran create index i on t (f) rollback", Some(100)),
 ];
@@ -36,7 +39,11 @@ fn a_table_never_takes_pages_of_one_that_is_gone() {
                 story.again(again, "d");
                 story.run(&format!("use d create table h ({second}, f char(10) not null)"));
                 story.run("use d declare @i int = 0 while @i < 100 begin insert h values (@i, 'new') set @i += 1 end");
-                assert_eq!(story.rows("select count(*), sum(id), min(f), max(f) from h"), ["100 4950 new        new"], "{what}");
+                assert_eq!(
+                    story.rows("select count(*), sum(id), min(f), max(f) from h"),
+                    ["100 4950 new        new"],
+                    "{what}"
+                );
                 if let Some(left) = left {
                     assert_eq!(story.rows("select count(*) from t"), [left.to_string()], "{what}");
                 }
@@ -116,7 +123,10 @@ impl Life {
     /// Notes the ids there are: one that was not known to this transaction has never been there.
     fn meet_ids(&mut self, known: &mut Ids) {
         for id in self.story.ids("d") {
-            assert!(!known.insert(id) || self.ever.insert(id), "{id:?} is given a second time");
+            assert!(
+                !known.insert(id) || self.ever.insert(id),
+                "{id:?} is given a second time"
+            );
         }
     }
 
@@ -132,7 +142,9 @@ impl Life {
                 let name = format!("t{}", self.next_name);
                 let key = ["", "primary key nonclustered", "primary key", "unique"][self.random.below(4) as usize];
                 content.insert(name.clone(), Table::default());
-                format!("create table {name} (id int not null {key}, v int not null check (v >= 0), f char(900) not null default 'f')")
+                format!(
+                    "create table {name} (id int not null {key}, v int not null check (v >= 0), f char(900) not null default 'f')"
+                )
             }
             2 => {
                 content.remove(&name);
@@ -193,10 +205,13 @@ impl Life {
     /// The power goes somewhere in a transaction. What it was committing is there or not.
     fn cut(&mut self) {
         let mut content = self.state.content.clone();
-        let statements: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.change(&mut content)).collect();
+        let statements: Vec<String> = (0..1 + self.random.below(3))
+            .map(|_| self.change(&mut content))
+            .collect();
         let at = self.story.disk.operation_count() + 1 + self.random.below(6);
         self.story.disk.power_cut_at(at);
-        self.story.answer(&format!("use d begin transaction {} commit", statements.join(" ")));
+        self.story
+            .answer(&format!("use d begin transaction {} commit", statements.join(" ")));
         self.cuts += u32::from(self.story.disk.power_is_cut());
         let policy = match self.random.below(3) {
             0 => CutPolicy::AllLost,
@@ -221,7 +236,9 @@ impl Life {
     fn found(&mut self) -> Content {
         let mut found = Content::new();
         for name in self.story.rows("select name from d.sys.tables") {
-            let indexes = format!("select name from d.sys.indexes where object_id = object_id('d.dbo.{name}') and name like 'i%'");
+            let indexes = format!(
+                "select name from d.sys.indexes where object_id = object_id('d.dbo.{name}') and name like 'i%'"
+            );
             let mut table = Table {
                 indexes: self.story.rows(&indexes).len() as u32,
                 ..Table::default()
@@ -246,18 +263,23 @@ impl Life {
             self.backups = vec![made];
         } else {
             let number = self.backups.len();
-            self.story.run(&format!("use master backup log d to disk = 'L{number}' with format"));
+            self.story
+                .run(&format!("use master backup log d to disk = 'L{number}' with format"));
             self.backups.push(made);
         }
     }
 
     /// Back to one of the backups: later ids were given in another life of the database.
     fn restore(&mut self) {
-        let Some(last) = self.backups.len().checked_sub(1) else { return };
+        let Some(last) = self.backups.len().checked_sub(1) else {
+            return;
+        };
         let to = self.random.below(last as u64 + 1) as usize;
-        self.story.run("use master restore database d from disk = 'F' with replace, norecovery");
+        self.story
+            .run("use master restore database d from disk = 'F' with replace, norecovery");
         for log in 1..=to {
-            self.story.run(&format!("restore log d from disk = 'L{log}' with norecovery"));
+            self.story
+                .run(&format!("restore log d from disk = 'L{log}' with norecovery"));
         }
         self.story.run("restore database d with recovery");
         let BackedUp { state, ever } = self.backups[to].clone();
@@ -291,7 +313,11 @@ impl Life {
 fn no_id_is_given_twice_in_a_database_that_lives_dangerously() {
     let (mut cuts, mut restores) = (0, 0);
     for seed in 1..=8 {
-        let policy = if seed % 2 == 0 { LogPolicy::classic() } else { LogPolicy::native() };
+        let policy = if seed % 2 == 0 {
+            LogPolicy::classic()
+        } else {
+            LogPolicy::native()
+        };
         let mut life = Life::begin(seed, policy);
         for _ in 0..60 {
             life.step();
@@ -332,5 +358,9 @@ fn a_constraint_keeps_its_id_and_nobody_else_gets_it() {
     assert_eq!(story.rows(&of_objects), before);
     story.run("alter table t drop constraint ck alter table t add constraint ck check (c > 1)");
     let after = story.rows(&of_objects);
-    assert_eq!(before.iter().filter(|row| !after.contains(row)).count(), 1, "{before:?} {after:?}");
+    assert_eq!(
+        before.iter().filter(|row| !after.contains(row)).count(),
+        1,
+        "{before:?} {after:?}"
+    );
 }

@@ -23,14 +23,22 @@ fn goes_on(story: &mut Story, name: &str) {
     let parents = story.rows("select count(*), sum(id) from parent");
     let children = story.rows("select id, parent, name, code from child order by id");
     for (kind, key) in [("heap", ""), ("tree", "primary key")] {
-        story.run(&format!("create table new_{kind} (id int not null {key}, f char(800) not null)"));
+        story.run(&format!(
+            "create table new_{kind} (id int not null {key}, f char(800) not null)"
+        ));
         story.run(&format!(
             "declare @i int = 0 while @i < 100 begin insert new_{kind} values (@i, 'new') set @i += 1 end"
         ));
-        assert_eq!(story.rows(&format!("select count(*), sum(id) from new_{kind}")), ["100 4950"]);
+        assert_eq!(
+            story.rows(&format!("select count(*), sum(id) from new_{kind}")),
+            ["100 4950"]
+        );
     }
     assert_eq!(story.rows("select count(*), sum(id) from parent"), parents);
-    assert_eq!(story.rows("select id, parent, name, code from child order by id"), children);
+    assert_eq!(
+        story.rows("select id, parent, name, code from child order by id"),
+        children
+    );
     assert_eq!(parents, ["2 3"]);
     assert_eq!(children.len(), 2);
     story.ids(name);
@@ -64,7 +72,10 @@ fn a_killed_instance_is_recovered_and_upgraded() {
     let mut story = Story::on(unpacked(KILLED), LogPolicy::native());
     assert_eq!(says_upgraded(&story, "old"), 1);
     story.run("use old");
-    assert_eq!(story.rows("select name from sys.tables order by name"), ["child", "heap", "parent", "whole"]);
+    assert_eq!(
+        story.rows("select name from sys.tables order by name"),
+        ["child", "heap", "parent", "whole"]
+    );
     assert_eq!(story.rows("select text from heap order by id"), ["a", "b", "c"]);
     assert_eq!(story.rows("select id, rtrim(f) from whole"), ["1 whole"]);
     goes_on(&mut story, "old");
@@ -107,7 +118,10 @@ fn a_backup_and_a_log_chain_are_restored_and_upgraded() {
         let mut story = Story::on(disk.snapshot(), LogPolicy::native());
         story.run("restore database old from disk = '/instance/old.bak' with norecovery");
         for log in 1..=logs {
-            story.run(&format!("restore log old from disk = '/instance/old.bak' with file = {}, norecovery", log + 1));
+            story.run(&format!(
+                "restore log old from disk = '/instance/old.bak' with file = {}, norecovery",
+                log + 1
+            ));
         }
         story.again(Again::StopStart, "old");
         story.run("restore database old with recovery");
@@ -133,11 +147,17 @@ fn a_log_chain_that_begins_in_format_2_goes_on() {
     let ids = story.ids("old");
     story.run("restore database old from disk = '/instance/old.bak' with replace, norecovery");
     for file in [2, 3] {
-        story.run(&format!("restore log old from disk = '/instance/old.bak' with file = {file}, norecovery"));
+        story.run(&format!(
+            "restore log old from disk = '/instance/old.bak' with file = {file}, norecovery"
+        ));
     }
     story.run("restore log old from disk = '/instance/new.bak' with recovery");
     assert_eq!(story.ids("old"), ids);
     story.run("use old drop table new_heap drop table new_tree");
     goes_on(&mut story, "old");
-    assert_eq!(story.ids("old").difference(&ids).count(), 5, "two tables with three units, one with a key, nothing twice");
+    assert_eq!(
+        story.ids("old").difference(&ids).count(),
+        5,
+        "two tables with three units, one with a key, nothing twice"
+    );
 }

@@ -16,7 +16,8 @@ mod table;
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
-use crate::database::Database;
+use crate::catalog::TableDefinition;
+use crate::database::{Database, FormerIdentity};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
@@ -42,12 +43,34 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
+    /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
+    former_identities: Vec<FormerIdentity>,
+}
+
+impl Part {
+    /// Takes back what TRUNCATE TABLE did to identities after the first `kept` times.
+    fn restore_identities(&mut self, kept: usize) {
+        while self.former_identities.len() > kept {
+            if let Some(former) = self.former_identities.pop() {
+                self.database.restore_identity(former);
+            }
+        }
+    }
+}
+
+/// A place in the session's transaction in one database.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    database: u16,
+    last: Lsn,
+    catalog: usize,
+    former_identities: usize,
 }
 
 /// A place in the session's transaction to which [`Session::roll_back_to`] can return.
 #[derive(Debug, Clone, Default)]
 pub struct Mark {
-    places: Vec<(u16, Lsn, usize)>,
+    places: Vec<Place>,
 }
 
 /// One user's locks and transaction.
@@ -137,7 +160,12 @@ impl Session {
 
     /// A place to which the transaction can be rolled back.
     pub fn mark(&self) -> Mark {
-        let place = |part: &Part| (part.database.id, part.chain.last, part.database.catalog.mark(self.id));
+        let place = |part: &Part| Place {
+            database: part.database.id,
+            last: part.chain.last,
+            catalog: part.database.catalog.mark(self.id),
+            former_identities: part.former_identities.len(),
+        };
         Mark {
             places: self.parts.iter().map(place).collect(),
         }
@@ -146,12 +174,18 @@ impl Session {
     /// Takes back everything since `mark`; locks stay.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
-            let place = mark.places.iter().find(|place| place.0 == part.database.id);
-            let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
-            if part.chain.last > target {
-                let database = &part.database;
-                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target, self.id)?;
-                let orphans = database.catalog.take_back(self.id, catalog_mark);
+            let place = mark.places.iter().find(|place| place.database == part.database.id);
+            let place = place.copied().unwrap_or(Place {
+                database: part.database.id,
+                last: part.chain.first,
+                catalog: 0,
+                former_identities: 0,
+            });
+            if part.chain.last > place.last {
+                let database = part.database.clone();
+                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, place.last, self.id)?;
+                part.restore_identities(place.former_identities);
+                let orphans = database.catalog.take_back(self.id, place.catalog);
                 database.free_storage(&orphans)?;
             }
         }
@@ -165,18 +199,22 @@ impl Session {
         let mut outcome = Ok(());
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
-        for Part { database, mut chain } in parts.drain(..) {
+        for mut part in parts.drain(..) {
+            let database = part.database.clone();
             let ended = match outcome {
                 Ok(()) => database
                     .transactions
-                    .commit(&database.storage, &mut chain)
+                    .commit(&database.storage, &mut part.chain)
                     .map(|_| true),
                 Err(_) => database
                     .transactions
-                    .roll_back(&database.storage, &database.space, &mut chain)
+                    .roll_back(&database.storage, &database.space, &mut part.chain)
                     .map(|_| false),
             };
             let committed = *ended.as_ref().unwrap_or(&false);
+            if !committed {
+                part.restore_identities(0);
+            }
             let orphans = database.catalog.finish(self.id, committed);
             let freed = database.free_storage(&orphans);
             outcome = outcome.and(ended.map(|_| ())).and(freed);
@@ -194,6 +232,7 @@ impl Session {
             let undone = database
                 .transactions
                 .roll_back(&database.storage, &database.space, &mut part.chain);
+            part.restore_identities(0);
             let orphans = database.catalog.finish(self.id, false);
             let freed = database.free_storage(&orphans);
             outcome = outcome.and(undone.map(|_| ())).and(freed);
@@ -205,6 +244,15 @@ impl Session {
     fn end(&mut self) {
         self.in_transaction = false;
         self.locks.release_transaction(self.using);
+    }
+
+    /// Lets the identity of a table begin anew, until a rollback of the transaction, which has changed the table already.
+    fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
+        let part = self.parts.iter_mut().find(|part| part.database.id == database.id);
+        if let (Some((_, identity)), Some(part)) = (table.identity(), part) {
+            let former = database.restart_identity(table, identity);
+            part.former_identities.push(former);
+        }
     }
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
@@ -231,6 +279,7 @@ impl Session {
                 self.parts.push(Part {
                     database: database.clone(),
                     chain,
+                    former_identities: Vec::new(),
                 });
                 self.parts.len() - 1
             }

@@ -188,6 +188,12 @@ impl Story {
 
     /// What the error log says since the last start.
     pub fn error_log(&self) -> Vec<String> {
-        self.instance.env.errorlog.lines().iter().map(|line| format!("{line:?}")).collect()
+        self.instance
+            .env
+            .errorlog
+            .lines()
+            .iter()
+            .map(|line| format!("{line:?}"))
+            .collect()
     }
 }
