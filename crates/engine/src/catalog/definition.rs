@@ -187,7 +187,9 @@ impl TableDefinition {
         let defaults = self.columns.iter_mut().filter_map(|column| column.default.as_mut());
         let texts = defaults.chain(&mut self.checks).map(|text| &mut text.object_id);
         let foreign_keys = self.foreign_keys.iter_mut().map(|key| &mut key.object_id);
-        keys.map(|index| &mut index.constraint_id).chain(texts).chain(foreign_keys)
+        keys.map(|index| &mut index.constraint_id)
+            .chain(texts)
+            .chain(foreign_keys)
     }
 
     /// The identity column.

@@ -227,7 +227,9 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) != 0 => Err(Error::database_too_new(database, FORMAT + 1, FORMAT)),
+        Some(whole) if number_at(&whole, AT_FEATURES) != 0 => {
+            Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
+        }
         whole => Ok(whole),
     }
 }
@@ -338,7 +340,10 @@ mod tests {
     fn bytes_that_are_no_boot_record_are_refused() {
         assert_eq!(BootRecord::decode(&[0; 60], "vlf").unwrap_err().number, 824);
         let mut bytes = sample().encode();
-        assert_eq!(BootRecord::decode(&bytes[..FORMAT_2_BYTES], "vlf").unwrap_err().number, 824);
+        assert_eq!(
+            BootRecord::decode(&bytes[..FORMAT_2_BYTES], "vlf").unwrap_err().number,
+            824
+        );
         for (format, number) in [(0, 824), (1, 950), (9, 948)] {
             bytes[0] = format;
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, number);
