@@ -405,15 +405,17 @@ impl Point<'_> {
     }
 }
 
-/// The statement of that seed.
-pub fn subject_of(seed: u64) -> &'static Subject {
-    &SUBJECTS[(seed % SUBJECTS.len() as u64) as usize]
+/// The statement of that seed; `None` for the first start of an instance, which takes its turn with them.
+pub fn subject_of(seed: u64) -> Option<&'static Subject> {
+    SUBJECTS.get((seed % (SUBJECTS.len() as u64 + 1)) as usize)
 }
 
 /// Cuts off the statement of that seed at each of its changes, or at `points_max` of them; the first failure with its
 /// evidence, and how many there were.
 pub fn run_subject(site: &Site, victim: &Victim, seed: u64, points_max: u64) -> (Counts, Option<Failure>) {
-    let subject = subject_of(seed);
+    let Some(subject) = subject_of(seed) else {
+        return crate::first_start::run(site, seed, points_max);
+    };
     let mut counts = Counts::default();
     let mut failures: Vec<Failure> = Vec::new();
     let prepared = prepare(site, victim.volume.clone(), subject.prepare);
