@@ -111,8 +111,8 @@ impl Table {
     pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
         locks.lock(Resource::Database(self.database.id), Mode::S)?;
         match mode {
-            ReadMode::Committed => self.lock(locks, Mode::IS),
-            ReadMode::Uncommitted | ReadMode::Locked(_) => Ok(()),
+            ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
+            ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),
         }
     }
 

@@ -237,6 +237,25 @@ pub fn while_shared<T>(
     outcome
 }
 
+/// As [`while_shared`], but `None` instead of waiting for the row's lock.
+pub fn if_shared<T>(
+    storage: &DatabaseStorage,
+    locks: &LockOwner,
+    table: u32,
+    row: Resource,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<Option<T>> {
+    if locks.mode_of(&row).is_some() || locks.covers_table(storage.id.0, table, Mode::S) {
+        return read().map(Some);
+    }
+    if !locks.try_lock(row, Mode::S) {
+        return Ok(None);
+    }
+    let outcome = read();
+    locks.unlock(row);
+    outcome.map(Some)
+}
+
 /// Fixes a page with the exclusive latch, and gives free what nobody active can want back.
 pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     let mut page = storage.pool.write(storage.id, id)?;

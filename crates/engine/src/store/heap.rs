@@ -12,7 +12,8 @@
 
 use super::StoreContext;
 use super::change::{
-    Author, Planned, Subject, damaged, is_settled, log_and_apply, read, update_operation, while_shared, write,
+    Author, Planned, Subject, damaged, if_shared, is_settled, log_and_apply, read, update_operation, while_shared,
+    write,
 };
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
@@ -171,7 +172,14 @@ impl Heap {
         match mode {
             ReadMode::Uncommitted => {}
             ReadMode::Committed => return self.read_committed(storage, locks, rid, payload),
+            ReadMode::CommittedPast => return self.read_past(storage, locks, rid, payload),
             ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, rid, lock_mode)?,
+            ReadMode::LockedPast(lock_mode) => {
+                let resource = self.resource(storage, rid);
+                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
+                    return Ok(false);
+                }
+            }
         }
         Ok(self.read_row(storage, rid, payload)?.is_there)
     }
@@ -194,6 +202,27 @@ impl Heap {
         while_shared(storage, locks, self.table, resource, || {
             Ok(self.read_row(storage, rid, out)?.is_there)
         })
+    }
+
+    /// Reads a row, appending to `out`, if nobody is changing it; false when there is none, or somebody is.
+    pub(super) fn read_past(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        rid: Rid,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let start = out.len();
+        let read = self.read_row(storage, rid, out)?;
+        if read.is_settled {
+            return Ok(read.is_there);
+        }
+        out.truncate(start);
+        let resource = self.resource(storage, rid);
+        let read = if_shared(storage, locks, self.table, resource, || {
+            Ok(self.read_row(storage, rid, out)?.is_there)
+        })?;
+        Ok(read.unwrap_or(false))
     }
 
     /// Reads a row as it stands, appending to `out`.

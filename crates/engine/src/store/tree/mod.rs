@@ -28,8 +28,8 @@ pub(super) use undo::{empty_split_off_pages, undo_by_key};
 
 use super::StoreContext;
 use super::change::{
-    Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, update_operation, while_shared, write,
-    write_cached,
+    Author, Planned, Subject, damaged, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
+    while_shared, write, write_cached,
 };
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
@@ -252,6 +252,23 @@ impl Tree {
         match mode {
             ReadMode::Uncommitted => {}
             ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, key, lock_mode)?,
+            ReadMode::LockedPast(lock_mode) => {
+                let resource = self.resource(storage, key);
+                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
+                    return Ok(false);
+                }
+            }
+            ReadMode::CommittedPast => {
+                let leaf = self.descend_read(storage, key)?;
+                if is_settled(storage, leaf.view()) {
+                    return self.copy_row(storage, &leaf, key, payload);
+                }
+                drop(leaf);
+                let read = if_shared(storage, locks, self.table, self.resource(storage, key), || {
+                    self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
+                });
+                return Ok(read?.unwrap_or(false));
+            }
             ReadMode::Committed => {
                 let leaf = self.descend_read(storage, key)?;
                 if is_settled(storage, leaf.view()) {
@@ -274,8 +291,11 @@ impl Tree {
         self.last_key_where(storage, |row| !is_ghost(row))
     }
 
-    /// The highest key, be its row a ghost.
-    pub(super) fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
+    /// The highest key, be its row a ghost: the one who deleted it may take that back.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
         self.last_key_where(storage, |_| true)
     }
 
