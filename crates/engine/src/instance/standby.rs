@@ -83,12 +83,13 @@ impl Instance {
         };
         let resource = self.lock_standby(slot, session)?;
         let stored = database.fork_standby().and_then(|()| self.store_entry(entry));
-        if stored.is_ok() {
-            database.end_standby();
+        let ended = stored.and_then(|()| {
+            let ended = database.end_standby();
             self.delete_undo_file(&undo_file);
-        }
+            ended
+        });
         session.locks().unlock(resource);
-        stored.map(|()| true)
+        ended.map(|()| true)
     }
 
     fn lock_standby(&self, slot: &DatabaseSlot, session: &Session) -> Result<Resource> {

@@ -321,6 +321,7 @@ impl<'s> HeapScan<'s> {
                 .heap
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
+            ReadMode::Uncommitted => self.heap.read_dirty(self.storage, self.locks, rid, &mut batch.bytes)?,
             _ => self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there,
         };
         if is_there {

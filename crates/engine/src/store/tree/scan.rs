@@ -5,10 +5,10 @@
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
 
-use super::super::change::{damaged, if_shared, is_settled, read, while_shared};
+use super::super::change::{as_reader_is_told, damaged, if_shared, is_settled, read, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
-use super::{Tree, check_level, key_at, left_neighbour, parse};
+use super::{Tree, check_level, key_at, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
@@ -206,11 +206,13 @@ impl Tree {
                 leaves.push(self.child(storage, view, page.id(), slot)?);
             }
             let next = view.next();
-            drop(page);
             if next.is_none() {
                 return Ok(leaves);
             }
+            let level = view.level();
+            drop(page);
             page = read(storage, next)?;
+            self.check_page(storage, page.view(), next, level)?;
         }
     }
 
@@ -338,7 +340,10 @@ impl TreeScan<'_> {
         let page = match (&self.step, self.is_backward) {
             (Step::End, _) => return Ok(None),
             (Step::Right(next), _) => read(storage, *next)?,
-            (Step::Left { neighbour, of }, _) => left_neighbour(storage, *neighbour, *of)?,
+            (Step::Left { neighbour, of }, _) => {
+                let found = self.tree.left_neighbour(storage, *neighbour, *of);
+                found.map_err(|error| self.told(error))?
+            }
             (Step::Begin, false) => match &self.lower {
                 Bound::Unbounded => self.tree.descend_first(storage)?,
                 Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
@@ -348,7 +353,8 @@ impl TreeScan<'_> {
                 Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
             },
         };
-        self.tree.check_leaf(storage, page.view(), page.id())?;
+        let checked = self.tree.check_leaf(storage, page.view(), page.id());
+        checked.map_err(|error| self.told(error))?;
         if matches!(self.mode, ReadMode::Locked(_) | ReadMode::LockedPast(_)) {
             LAST_LEAF.set(Some((storage.id, page.id())));
         }
@@ -370,6 +376,13 @@ impl TreeScan<'_> {
             slots,
             is_past_end,
         }))
+    }
+
+    fn told(&self, error: Error) -> Error {
+        match self.mode {
+            ReadMode::Uncommitted => as_reader_is_told(self.storage, self.locks, self.tree.table(), error),
+            _ => error,
+        }
     }
 
     /// The slots of a leaf whose keys lie in the range, and whether keys beyond the scan's last are on the leaf.
