@@ -185,6 +185,9 @@ impl Database {
                 state.reserved_to = state.next;
             }
         }
+        // Somebody may keep this database after its end, a session by its plans; the rows of the catalog are not locked by it
+        // then, for those who open the database again.
+        self.internal_locks.release_all();
         Ok(())
     }
 
