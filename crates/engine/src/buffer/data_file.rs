@@ -174,6 +174,9 @@ impl DataFile {
             .waits
             .time(clock, WaitType::PreemptiveFileOps, open)
             .map_err(failed)?;
+        // A server that was killed may have left pages and the boot record in the system's cache alone. Whoever reads them
+        // builds on them, so they are made durable first.
+        handle.sync().map_err(failed)?;
         let pages = (handle.len().map_err(failed)? / PAGE_BYTES as u64).min(PAGES_MAX) as u32;
         if pages == 0 {
             return Err(Error::not_a_data_file(&text));

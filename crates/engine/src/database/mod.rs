@@ -34,6 +34,7 @@ use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
+pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
 use parking_lot::{Mutex, RwLock};

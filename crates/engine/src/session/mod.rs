@@ -18,7 +18,8 @@ pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
 use crate::cancel;
-use crate::database::Database;
+use crate::catalog::TableDefinition;
+use crate::database::{Database, FormerIdentity};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
@@ -46,6 +47,28 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
+    /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
+    former_identities: Vec<FormerIdentity>,
+}
+
+impl Part {
+    /// Takes back what TRUNCATE TABLE did to identities after the first `kept` times.
+    fn restore_identities(&mut self, kept: usize) {
+        while self.former_identities.len() > kept {
+            if let Some(former) = self.former_identities.pop() {
+                self.database.restore_identity(former);
+            }
+        }
+    }
+}
+
+/// A place in the session's transaction in one database.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    database: u16,
+    last: Lsn,
+    catalog: usize,
+    former_identities: usize,
 }
 
 impl Part {
@@ -68,7 +91,7 @@ impl Part {
 /// A place in the session's transaction to which [`Session::roll_back_to`] can return.
 #[derive(Debug, Clone, Default)]
 pub struct Mark {
-    places: Vec<(u16, Lsn, usize)>,
+    places: Vec<Place>,
 }
 
 /// One user's locks and transaction.
@@ -161,7 +184,12 @@ impl Session {
 
     /// A place to which the transaction can be rolled back.
     pub fn mark(&self) -> Mark {
-        let place = |part: &Part| (part.database.id, part.chain.last, part.database.catalog.mark(self.id));
+        let place = |part: &Part| Place {
+            database: part.database.id,
+            last: part.chain.last,
+            catalog: part.database.catalog.mark(self.id),
+            former_identities: part.former_identities.len(),
+        };
         Mark {
             places: self.parts.iter().map(place).collect(),
         }
@@ -177,20 +205,26 @@ impl Session {
     fn take_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
             part.database.storage.log.check_intact()?;
-            let place = mark.places.iter().find(|place| place.0 == part.database.id);
-            let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
-            if part.chain.last > target {
-                let database = &part.database;
-                let place = (target, self.id);
+            let place = mark.places.iter().find(|place| place.database == part.database.id);
+            let place = place.copied().unwrap_or(Place {
+                database: part.database.id,
+                last: part.chain.first,
+                catalog: 0,
+                former_identities: 0,
+            });
+            if part.chain.last > place.last {
+                let database = part.database.clone();
+                let target = (place.last, self.id);
                 let undone =
                     database
                         .transactions
-                        .roll_back_to(&database.storage, &database.space, &mut part.chain, place)?;
+                        .roll_back_to(&database.storage, &database.space, &mut part.chain, target)?;
                 if !undone.is_complete {
                     self.is_left_to_recovery = true;
                     return Err(Error::shutdown_in_progress());
                 }
-                let orphans = database.catalog.take_back(self.id, catalog_mark);
+                part.restore_identities(place.former_identities);
+                let orphans = database.catalog.take_back(self.id, place.catalog);
                 database.free_storage(&orphans)?;
             }
         }
@@ -222,7 +256,7 @@ impl Session {
                     .map(|_| true),
                 Err(_) => part.undo().map(|_| false),
             };
-            outcome = outcome.and(self.end_part(&part, committed));
+            outcome = outcome.and(self.end_part(&mut part, committed));
         }
         self.parts = parts;
         self.end();
@@ -240,7 +274,7 @@ impl Session {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
             let undone = part.undo().map(|_| false);
-            outcome = outcome.and(self.end_part(&part, undone));
+            outcome = outcome.and(self.end_part(&mut part, undone));
         }
         self.end();
         outcome
@@ -248,9 +282,13 @@ impl Session {
 
     /// The session's part in a database is over, committed or not; or it could not be ended: then what it has locked there stays
     /// locked, for nobody knows, or nobody may see, what it changed.
-    fn end_part(&self, part: &Part, ended: Result<bool>) -> Result<()> {
+    fn end_part(&self, part: &mut Part, ended: Result<bool>) -> Result<()> {
+        let committed = *ended.as_ref().unwrap_or(&false);
+        if !committed {
+            part.restore_identities(0);
+        }
         let database = &part.database;
-        let orphans = database.catalog.finish(self.id, *ended.as_ref().unwrap_or(&false));
+        let orphans = database.catalog.finish(self.id, committed);
         if let Err(error) = ended {
             database.leave_locked(part.chain.id, &self.locks);
             return Err(error);
@@ -261,6 +299,15 @@ impl Session {
     fn end(&mut self) {
         self.in_transaction = false;
         self.locks.release_transaction(self.using);
+    }
+
+    /// Lets the identity of a table begin anew, until a rollback of the transaction, which has changed the table already.
+    fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
+        let part = self.parts.iter_mut().find(|part| part.database.id == database.id);
+        if let (Some((_, identity)), Some(part)) = (table.identity(), part) {
+            let former = database.restart_identity(table, identity);
+            part.former_identities.push(former);
+        }
     }
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
@@ -287,6 +334,7 @@ impl Session {
                 self.parts.push(Part {
                     database: database.clone(),
                     chain,
+                    former_identities: Vec::new(),
                 });
                 self.parts.len() - 1
             }
