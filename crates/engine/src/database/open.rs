@@ -19,6 +19,7 @@ use crate::buffer::{
     AtomicLsn, BeforeImages, BufferPool, DamagedPages, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
     DatabaseStorage, FileGrowth, FileOptions,
 };
+use crate::cancel;
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, FileEntry, GrowthEntry};
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
@@ -239,10 +240,15 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens and recovers. See the module's steps.
+    /// Opens and recovers. See the module's steps. Runs to its end whoever asks to stop: a recovery cut off in the middle would be
+    /// taken for a damaged database.
     ///
     /// Errors: 5120, 5173, 824, 9003, 9004 and others by what the files hold.
     pub fn open(context: &OpenContext, files: &DatabaseFiles) -> Result<Opened> {
+        cancel::shield(|| Database::open_shielded(context, files))
+    }
+
+    fn open_shielded(context: &OpenContext, files: &DatabaseFiles) -> Result<Opened> {
         let data = OpenedData::open(context, files)?;
         if data.boot.restoring {
             return Ok(Opened::Restoring);

@@ -21,6 +21,7 @@ use crate::backup::{
     AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader,
 };
 use crate::buffer::{DataFiles, DatabaseId};
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::log::{Continuation, Opening, ScanMode, create_restored};
 use crate::page::{PAGE_BYTES, PageId};
@@ -131,10 +132,11 @@ impl Database {
         })
     }
 
-    /// Redo, and with RECOVERY everything that start-up does. An error leaves the database RESTORING, unless undo has begun.
+    /// Redo, and with RECOVERY everything that start-up does. An error leaves the database RESTORING, unless undo has begun. It
+    /// runs to its end whoever asks to stop: a recovery cut off in the middle would be taken for a damaged database.
     pub fn roll_forward(context: &OpenContext, files: &DatabaseFiles, after: AfterRestore) -> Result<Opened> {
         let id = DatabaseId(files.entry.database_id);
-        let outcome = roll_forward(context, files, after);
+        let outcome = cancel::shield(|| roll_forward(context, files, after));
         if !matches!(outcome, Ok(Opened::Online(_))) {
             context.pool.forget_database(id);
         }
