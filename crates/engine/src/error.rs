@@ -96,6 +96,11 @@ impl Error {
         Error::new(824, 24, 2, text)
     }
 
+    /// 601: what a reader without locks was to read next is not there any more.
+    pub fn data_movement() -> Error {
+        Error::new(601, 12, 1, "Could not continue scan with NOLOCK due to data movement.")
+    }
+
     /// 824: a row was read whose offsets contradict themselves, on a page whose checksum was right.
     pub fn damaged_row(what: &str) -> Error {
         let text = format!(
@@ -104,6 +109,14 @@ impl Error {
              (DBCC CHECKDB)."
         );
         Error::new(824, 24, 3, text)
+    }
+
+    /// 8655: the index cannot be used.
+    pub fn index_is_disabled(index: &str, table: &str) -> Error {
+        let text = format!(
+            "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled."
+        );
+        Error::new(8655, 16, 1, text)
     }
 
     /// 911: there is no such database.

@@ -872,9 +872,13 @@ fn a_power_cut_between_standby_and_restoring_loses_nothing() {
     );
 }
 
-/// A set of the format before recovery forks is named as that, not taken for damage; so is appending to it.
+/// A set of the format before recovery forks, or of a later one, is named as that, not taken for damage; so is appending to it.
 #[test]
 fn sets_of_another_format_are_refused_by_name() {
+    [1, 2, 5, 99].into_iter().for_each(a_set_of_format_is_refused_by_name);
+}
+
+fn a_set_of_format_is_refused_by_name(format: u32) {
     let disk = SimDisk::new(5);
     let instance = start(&disk, LogPolicy::native());
     instance.create_database(&statement("vlf", 1 << 20, 64 << 20)).unwrap();
@@ -884,7 +888,7 @@ fn sets_of_another_format_are_refused_by_name() {
     let file = instance.env.disk.open(&path, disk::Access::Buffered).unwrap();
     let mut header = vec![0; 512];
     file.read_at(4096, &mut header).unwrap();
-    header[8..12].copy_from_slice(&1u32.to_le_bytes());
+    header[8..12].copy_from_slice(&format.to_le_bytes());
     let crc = crc32c::crc32c(&header[..508]);
     header[508..].copy_from_slice(&crc.to_le_bytes());
     file.write_at(4096, &header).unwrap();

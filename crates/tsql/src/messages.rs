@@ -18,6 +18,10 @@ macro_rules! messages {
 }
 
 messages! {
+    /// 103: a name of a savepoint that the client's protocol gives.
+    transaction_name_too_long(name: &str) = 103, 15, 30, "The identifier that starts with '{name}' is too long. Maximum length is 32.";
+    /// 102 for words that a later phase refuses.
+    incorrect_syntax_near(word: &str) = 102, 15, 1, "Incorrect syntax near '{word}'.";
     /// 109: INSERT lists more columns than VALUES has.
     more_columns_than_values() = 109, 15, 1, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.";
     /// 110: INSERT lists fewer columns than VALUES has.
@@ -96,8 +100,16 @@ messages! {
     nothing_to_select_from() = 263, 16, 1, "Must specify table to select from.";
     /// 264: a column set twice.
     column_set_twice(name: &str) = 264, 16, 1, "The column name '{name}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in your code.";
+    /// 266: a procedure left other transactions open than it found.
+    transaction_count_mismatch(before: u32, after: u32) = 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}.";
     /// 281: a style that does not exist for the types.
     invalid_style(style: i32, from: &str, to: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to {to}.";
+    /// 307: an index hint with an id that the table does not have.
+    no_index_of_id(id: u32, table: &str) = 307, 16, 1, "Index ID {id} on table '{table}' (specified in the FROM clause) does not exist.";
+    /// 308: an index hint with a name that the table does not have.
+    no_index_of_name(name: &str, table: &str) = 308, 16, 1, "Index '{name}' on table '{table}' (specified in the FROM clause) does not exist.";
+    /// 310: OPTION (MAXRECURSION) out of range.
+    maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
     /// 506: an escape of more than one character.
@@ -122,6 +134,8 @@ messages! {
     constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
     /// 628: SAVE TRANSACTION outside of a transaction.
     save_without_transaction() = 628, 16, 0, "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    /// 650: READPAST where rows may not be passed by.
+    readpast_isolation() = 650, 16, 1, "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation levels.";
     /// 911: no such database.
     database_not_found(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// 1011: an alias twice in one FROM.
@@ -130,8 +144,14 @@ messages! {
     same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
     /// 1033: ORDER BY in a derived table without TOP.
     order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    /// 1047: hints that contradict each other.
+    conflicting_locking_hints() = 1047, 15, 1, "Conflicting locking hints specified.";
     /// 1060: TOP or FETCH with something that is no count.
     row_count_not_integer() = 1060, 15, 1, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+    /// 1065: NOLOCK where rows are changed.
+    nolock_at_target() = 1065, 15, 1, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
+    /// 1069: an index hint where rows are changed.
+    index_hint_misplaced() = 1069, 16, 1, "Index hints are only allowed in a FROM or OPTION clause.";
     /// 1087: a table variable that was never declared.
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
     /// 1750 and others are the engine's. 1934..: 2601 and 2627 are raised from the store's duplicate key.
@@ -178,10 +198,20 @@ messages! {
     commit_without_transaction() = 3902, 16, 1, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     /// 3903: ROLLBACK outside of a transaction.
     rollback_without_transaction() = 3903, 16, 1, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
+    /// 3914: a variable that is no text as a name.
+    transaction_name_type(kind: &str) = 3914, 16, 0, "The data type \"{kind}\" is invalid for transaction names or savepoint names. Allowed data types are char, varchar, nchar, varchar(max), nvarchar, and nvarchar(max).";
+    /// 3915: ROLLBACK in what INSERT ... EXECUTE runs.
+    rollback_in_insert_execute() = 3915, 16, 0, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.";
+    /// 3916: COMMIT of what INSERT ... EXECUTE is part of.
+    commit_in_insert_execute() = 3916, 16, 0, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first.";
     /// 3930: a transaction that can only be rolled back.
     transaction_doomed() = 3930, 16, 1, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.";
     /// 3931: a savepoint in such a transaction.
     transaction_doomed_savepoint() = 3931, 16, 1, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.";
+    /// 3952: SNAPSHOT in a database that keeps no versions of rows.
+    snapshot_not_allowed(database: &str) = 3952, 16, 1, "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.";
+    /// 3977: an empty name by the client's protocol.
+    savepoint_without_name() = 3977, 16, 1, "The savepoint name cannot be NULL. The batch has been aborted.";
     /// 3998: such a transaction at the end of its batch.
     doomed_transaction_rolled_back() = 3998, 16, 1, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
     /// 4104: a qualified name that no source answers to.
@@ -226,6 +256,8 @@ messages! {
     not_a_parameter(parameter: &str, module: &str) = 8145, 16, 1, "{parameter} is not a parameter for procedure {module}.";
     /// 8152: a string too long for its column, where neither is known.
     truncated_somewhere() = 8152, 16, 14, "String or binary data would be truncated.";
+    /// 8154: the target of UPDATE or DELETE is in FROM several times.
+    ambiguous_table(name: &str) = 8154, 15, 1, "The table '{name}' is ambiguous.";
     /// 8155: a derived column without a name.
     column_without_name(ordinal: usize, table: &str) = 8155, 16, 2, "No column name was specified for column {ordinal} of '{table}'.";
     /// 8156: a column name twice in a derived table.
@@ -234,6 +266,10 @@ messages! {
     column_list_mismatch(table: &str) = 8158, 16, 1, "'{table}' has more columns than were specified in the column list.";
     /// 8169: text that is no uniqueidentifier.
     text_to_guid() = 8169, 16, 2, "Conversion failed when converting from a character string to uniqueidentifier.";
+    /// 8171: a hint where it has no meaning.
+    invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
+    /// 8622: hints that no plan can follow.
+    no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
     /// 9810: a part of a date that its type does not have.
     datepart_not_supported(part: &str, function: &str, kind: &str) = 9810, 16, 1, "The datepart {part} is not supported by date function {function} for data type {kind}.";
     /// 155: no such datepart.
@@ -252,6 +288,13 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 6401: no savepoint, and no transaction, of that name. The state tells an empty name apart.
+pub fn no_such_savepoint(name: &str) -> Error {
+    let state = if name.is_empty() { 2 } else { 1 };
+    let text = format!("Cannot roll back {name}. No transaction or savepoint of that name was found.");
+    Error::new(6401, 16, state, text)
 }
 
 /// 8115 raised by arithmetic rather than by a conversion.

@@ -319,7 +319,7 @@ fn no_id_is_given_twice_in_a_database_that_lives_dangerously() {
             LogPolicy::native()
         };
         let mut life = Life::begin(seed, policy);
-        for _ in 0..60 {
+        for _ in 0..100 {
             life.step();
             life.check();
         }

@@ -4,6 +4,7 @@
 mod story;
 
 use disk::sim::{CutPolicy, SimDisk};
+use engine::catalog::ObjectDefinition;
 use engine::log::LogPolicy;
 use story::{Again, Story};
 
@@ -134,6 +135,101 @@ fn a_backup_and_a_log_chain_are_restored_and_upgraded() {
         story.again(Again::Kill, "old");
         story.is_sound("old");
     }
+}
+
+/// Between two sets of format 2 the database can be read; it is upgraded when it is to be written.
+#[test]
+fn a_standby_database_is_upgraded_when_it_ends_to_be_one() {
+    for more in [
+        "",
+        "restore log old from disk = '/instance/old.bak' with file = 3, recovery",
+    ] {
+        let disk = SimDisk::new(3);
+        Story::unpacked(MEDIA, &disk);
+        let mut story = Story::on(disk, LogPolicy::native());
+        story.run("restore database old from disk = '/instance/old.bak' with norecovery");
+        story.run("restore log old from disk = '/instance/old.bak' with file = 2, standby = '/instance/old.undo'");
+        story.again(Again::StopStart, "old");
+        assert_eq!(story.rows("select count(*) from old.dbo.heap"), ["4"]);
+        assert_eq!(says_upgraded(&story, "old"), 0);
+        match more {
+            "" => story.run("restore database old with recovery"),
+            log => story.run(log),
+        }
+        assert_eq!(says_upgraded(&story, "old"), 1);
+        goes_on(&mut story, "old");
+        story.again(Again::Kill, "old");
+        story.is_sound("old");
+    }
+}
+
+/// The boot record with another number or an unknown feature in it: 948, and the database is as it was when that is gone again.
+#[test]
+fn a_newer_format_is_refused_as_sql_server_does() {
+    let mut story = Story::begin();
+    story.run("create database d");
+    story.instance.shutdown(false).unwrap();
+    let disk = story.disk.snapshot();
+    story::change_boot_pages(&disk, "d.mdf", |payload| payload[0] = 4);
+    let mut later = Story::on(disk.snapshot(), LogPolicy::native());
+    let text = "The database 'd' cannot be opened because it is version 4. This server supports version 3 and earlier. A downgrade path is not supported.";
+    assert!(
+        later.error_log().iter().any(|line| line.contains(text)),
+        "{:#?}",
+        later.error_log()
+    );
+    assert!(!later.errors("use d").is_empty());
+    story::change_boot_pages(&disk, "d.mdf", |payload| (payload[0], payload[180]) = (3, 1));
+    let featured = Story::on(disk.snapshot(), LogPolicy::native());
+    assert!(
+        featured.error_log().iter().any(|line| line.contains(text)),
+        "a feature that is not known"
+    );
+    story::change_boot_pages(&disk, "d.mdf", |payload| payload[180] = 0);
+    let mut story = Story::on(disk.snapshot(), LogPolicy::native());
+    story.run("use d");
+}
+
+/// An index of an order that is not known is told of, not searched and not changed; dropping it is the way out.
+#[test]
+fn an_index_of_another_collation_version_is_disabled() {
+    let mut story = Story::begin();
+    story.run("create database d");
+    story.run("use d create table t (id int not null primary key, s varchar(10) not null)");
+    story.run("create index s on t (s) insert t values (1, 'a'), (2, 'b')");
+    let database = story.instance.database("d").unwrap();
+    let object = database.catalog.find("dbo", "t", 0).unwrap();
+    let ObjectDefinition::Table(mut table) = object.definition.clone() else {
+        panic!()
+    };
+    table.indexes[1].collation_version = 7;
+    database
+        .system_transaction("test", database.internal_locks(), |ctx| {
+            database
+                .catalog
+                .replace(ctx, 0, &object, ObjectDefinition::Table(table))
+        })
+        .unwrap();
+    database.catalog.finish(0, true);
+    drop(database);
+    story.again(Again::StopStart, "d");
+    let text = "The index 's' on table 't' in database 'd' is ordered by version 7 of its collation";
+    assert!(
+        story.error_log().iter().any(|line| line.contains(text)),
+        "{:#?}",
+        story.error_log()
+    );
+    for statement in [
+        "select id from t where s = 'a'",
+        "insert t values (3, 'c')",
+        "select count(*) from t",
+    ] {
+        assert_eq!(story.errors(&format!("use d {statement}")), [8655], "{statement}");
+    }
+    story.run("use d drop index s on t");
+    assert_eq!(story.rows("select count(*) from t"), ["2"]);
+    story.run("create index s on t (s)");
+    assert_eq!(story.rows("select id from t where s = 'a'"), ["1"]);
 }
 
 /// The chain goes on over the upgrade: full and first log of format 2, the rest of the log written by this version.

@@ -1,10 +1,14 @@
 //! What the catalog knows of an object, in memory and as the JSON text of a catalog row.
 //!
 //! Types are stored as `sys.columns` shows them (type id, length, precision, scale), so that a stored definition outlives
-//! any change of the types in memory. Unknown fields are ignored and new ones have defaults: older definitions stay readable.
+//! any change of the types in memory. New fields have defaults, so older definitions stay readable. Fields that are not known would
+//! be lost when a definition is stored again: a database that has them says so in its boot record's features, and is refused.
+//!
+//! What is to come has its place here: `principal_id`, an object's or schema's owner, absent when it is owned by its schema's owner
+//! or, a schema, by dbo; a kind `Principal`; a kind `Statistics` of a table's columns. None of them is written.
 
 use crate::page::PageId;
-use crate::types::{KeyDirection, RowLayout, SqlType};
+use crate::types::{COLLATION_VERSION, KeyDirection, RowLayout, SqlType};
 use serde::{Deserialize, Serialize};
 
 /// IDENTITY(seed, increment) of a column.
@@ -104,7 +108,7 @@ pub struct IndexDefinition {
     /// stands for none.
     #[serde(default)]
     pub constraint_id: u32,
-    /// The version of the collation that its keys are ordered by: [`crate::types::COLLATION_VERSION`] when it was built.
+    /// The version of the collation that its keys are ordered by: [`COLLATION_VERSION`] when it was built.
     #[serde(default = "first_collation_version")]
     pub collation_version: u32,
     /// Its tree.
@@ -179,6 +183,18 @@ impl TableDefinition {
         self.columns
             .iter()
             .position(|column| column.name.to_lowercase() == folded)
+    }
+
+    /// An index whose keys were ordered by a version of the collation that is not known. Searches would miss rows that are there, and
+    /// changes would break its order.
+    pub fn index_of_unknown_order(&self) -> Option<&IndexDefinition> {
+        let is_character = |(column, _): &(usize, bool)| {
+            let column = self.columns.get(*column);
+            column.is_some_and(|column| column.sql_type.is_character())
+        };
+        self.indexes
+            .iter()
+            .find(|index| index.collation_version != COLLATION_VERSION && index.keys.iter().any(is_character))
     }
 
     /// The id of every constraint; 0 where none was chosen yet.

@@ -7,6 +7,7 @@ use crate::page::{ObjectId, PageId};
 use crate::seams::{Work, WorkKind};
 use crate::store::{Finding, ObjectKind, ObjectRoot, verify_allocation, verify_object};
 use std::sync::Arc;
+use vlf::Lsn;
 
 /// What the check saw of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,26 +128,46 @@ impl Database {
         report.objects.push(checked);
     }
 
-    /// Reads the log from the last checkpoint to where it is durable: every block must follow from the one before.
+    /// The object under whose id the catalog's rows are locked: whoever changes definitions holds it.
+    pub fn catalog_object_id(&self) -> u32 {
+        self.boot().catalog_object
+    }
+
+    /// Reads the log from the last checkpoint to where it is durable: every block must follow from the one before. A checkpoint
+    /// meanwhile lets the log be used again from where reading began, so it begins anew.
     fn check_log(&self, report: &mut CheckReport) {
-        let durable = self.storage.log.flushed();
-        let mut scan = match self.storage.log.scan(self.boot().checkpoint) {
-            Ok(scan) => scan,
-            Err(error) => return report.log.push(error.message),
-        };
         loop {
+            let checkpoint = self.boot().checkpoint;
+            let (records, fault) = self.read_log_from(checkpoint);
+            if fault.is_some() && self.boot().checkpoint != checkpoint {
+                continue;
+            }
+            report.log_records += records;
+            report.log.extend(fault);
+            return;
+        }
+    }
+
+    /// The number of records, and what is wrong with them. What is being written now may be on disk in part: only what was durable
+    /// when reading began counts.
+    fn read_log_from(&self, checkpoint: Lsn) -> (u64, Option<String>) {
+        let durable = self.storage.log.flushed();
+        let mut scan = match self.storage.log.scan(checkpoint) {
+            Ok(scan) => scan,
+            Err(error) => return (0, Some(error.message)),
+        };
+        let mut records = 0;
+        while scan.position() < durable {
             match scan.next() {
-                Ok(Some(_)) => report.log_records += 1,
-                Ok(None) => break,
-                Err(error) => return report.log.push(error.message),
+                Ok(Some(_)) => records += 1,
+                Ok(None) => {
+                    let end = scan.position();
+                    let short = format!("The log ends at {end}, before {durable}, up to which it was made durable.");
+                    return (records, (end < durable).then_some(short));
+                }
+                Err(error) => return (records, Some(error.message)),
             }
         }
-        if scan.position() < durable {
-            let text = format!(
-                "The log ends at {}, before {durable}, up to which it was made durable.",
-                scan.position()
-            );
-            report.log.push(text);
-        }
+        (records, None)
     }
 }

@@ -69,6 +69,9 @@ impl Database {
             object: beyond(next.object, end.object, i32::MAX as u32)?,
         };
         let mut boot = self.boot.lock();
+        if boot.needs_upgrade {
+            return Err(Error::assertion("an id was asked for before the database was upgraded"));
+        }
         let append = |payload: &[u8]| self.storage.log.append_system(RecordKind::IdRange, &[payload]);
         append(&wanted.to_bytes())?;
         self.replace_boot(&mut boot, |boot| boot.ids = boot.ids.max(wanted))?;

@@ -25,8 +25,8 @@ use crate::lock::{LockManager, LockOwner};
 use crate::log::{self, LogFileSpec, LogManager, LogPolicy, Opening, ScanMode};
 use crate::page::ObjectId;
 use crate::recovery::{self, Analysis, BootRecord, Loser, Purpose, RecoveryModel};
-use crate::seams::{DateTimeTicks, Environment, WorkKind, WorkUnderWay};
-use crate::store::{BootPage, Heap, IdCounters, ObjectRoot, SpaceMap};
+use crate::seams::{Environment, WorkKind, WorkUnderWay};
+use crate::store::{BootPage, Heap, ObjectRoot, SpaceMap};
 use crate::txn::TransactionTable;
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
@@ -217,28 +217,11 @@ impl Database {
         let root = Heap::create(&mut store, ObjectId(CATALOG_UNIT))?;
         transactions.commit(&storage, &mut chain)?;
         let boot = BootRecord {
-            guid: files.entry.guid,
-            created: context.env.clock.wall_ticks(),
             recovery_model: model,
-            clean: false,
-            restoring: false,
             compatibility_level,
-            checkpoint: Lsn::ZERO,
-            redo_start: Lsn::ZERO,
-            log_backup_start: Lsn::ZERO,
-            full_backup: Lsn::ZERO,
-            full_backup_time: DateTimeTicks::default(),
-            log_backup_time: DateTimeTicks::default(),
             catalog_root: root.first_iam,
             catalog_object: CATALOG_UNIT,
-            next_transaction: 1,
-            restored_to: Lsn::ZERO,
-            restore_position: Lsn::ZERO,
-            path: log::LogPath::of_new_database(files.entry.guid),
-            needs_upgrade: false,
-            ids: IdCounters::FIRST,
-            server_version: 0,
-            log_policy: 0,
+            ..BootRecord::of_new_database(files.entry.guid, context.env.clock.wall_ticks())
         };
         let boot_page = BootPage::create(&storage.files, &boot.encode())?;
         let parts = Parts {
@@ -566,7 +549,7 @@ impl<'c> Recovering<'c> {
                 false => database.finish_recovery(&|| true).map(|_| ())?,
             }
         }
-        database.upgrade(&source(files))?;
+        database.upgrade()?;
         database.recovery.lock().open_ms = passed_ms();
         Ok(database)
     }

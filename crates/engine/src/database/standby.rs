@@ -72,9 +72,12 @@ impl Database {
     }
 
     /// RECOVERY of a standby database: it goes on from here, and the undo file is not needed any more.
-    pub fn end_standby(&self) {
+    ///
+    /// Errors: those of an upgrade that is due; the database is no standby any more all the same.
+    pub fn end_standby(&self) -> Result<()> {
         self.storage.files.set_before_images(None);
         self.standby.store(false, Ordering::Relaxed);
+        self.upgrade()
     }
 }
 

@@ -11,7 +11,8 @@
 //!
 //! Everything is decided by the boot record: it says that an upgrade is due until one write of it brings the counters and takes
 //! that back. So an upgrade cut off anywhere is made again from its beginning. A database that is restored from a set of format 2
-//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state.
+//! is upgraded at the end of its recovery, whatever log was restored on the way; a standby database when it leaves that state, and
+//! until then its constraints have no ids.
 
 use super::Database;
 use crate::catalog::{ObjectDefinition, TableDefinition};
@@ -19,22 +20,23 @@ use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
 use crate::recovery::{FORMAT, OLDEST_FORMAT};
 use crate::store::IdCounters;
+use crate::types::COLLATION_VERSION;
 use disk::AlignedBuffer;
 
 /// Pages read at once: 1 MB.
 const RUN_PAGES: u32 = 128;
 
 impl Database {
-    /// Brings the database to the newest format, when it may be written and is not there. `source` is as whom the error log's
-    /// lines are written. Nobody is using the database yet.
+    /// Brings the database to the newest format, when it may be written and is not there. Nobody else is using it.
     ///
     /// Errors: 823 for a file that cannot be read or written.
-    pub(super) fn upgrade(&self, source: &str) -> Result<()> {
+    pub(super) fn upgrade(&self) -> Result<()> {
+        self.tell_of_unknown_orders();
         if self.is_standby() {
             return Ok(());
         }
         if self.boot().needs_upgrade {
-            self.upgrade_ids(source)?;
+            self.upgrade_ids()?;
         }
         match self.give_constraints_ids() {
             // They get them at the next start.
@@ -43,13 +45,34 @@ impl Database {
         }
     }
 
-    fn upgrade_ids(&self, source: &str) -> Result<()> {
+    /// Tables with an index that this version does not know the order of are there, and cannot be used until it is dropped.
+    fn tell_of_unknown_orders(&self) {
+        for object in self.catalog.objects(0) {
+            let ObjectDefinition::Table(table) = &object.definition else {
+                continue;
+            };
+            if let Some(index) = table.index_of_unknown_order() {
+                let text = format!(
+                    "The index '{}' on table '{}' in database '{}' is ordered by version {} of its collation, and this server \
+                     orders by version {COLLATION_VERSION}. The index is disabled. Drop it and create it again.",
+                    index.name, table.name, self.storage.name, index.collation_version
+                );
+                self.say(text);
+            }
+        }
+    }
+
+    /// A line in the error log, as from the session in which SQL Server opens the database.
+    fn say(&self, text: String) {
+        self.storage.env.errorlog.write(&format!("spid{}s", 8 + self.id), text);
+    }
+
+    fn upgrade_ids(&self) -> Result<()> {
         let name = &self.storage.name;
-        let say = |text: String| self.storage.env.errorlog.write(source, text);
-        say(format!(
+        self.say(format!(
             "Converting database '{name}' from version {OLDEST_FORMAT} to the current version {FORMAT}."
         ));
-        say(format!(
+        self.say(format!(
             "Database '{name}' running the upgrade step from version {OLDEST_FORMAT} to version {FORMAT}."
         ));
         self.storage.pool.flush_database(self.storage.id, None)?;

@@ -90,9 +90,9 @@ impl Instance {
             database.fork_standby()?;
             let intent = self.intent_of_undo_file(&entry, &undo_file)?;
             self.change_entry(entry.clone(), None, Some(&intent))?;
-            database.end_standby();
+            let ended = database.end_standby();
             self.sweep(&intent, Proof::Entry);
-            Ok(())
+            ended
         };
         let recovered = recover();
         session.locks().unlock(resource);

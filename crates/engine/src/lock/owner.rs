@@ -116,6 +116,11 @@ impl LockOwner {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
+    /// How long it waits.
+    pub fn timeout_ms(&self) -> i64 {
+        self.timeout_ms.load(Ordering::Relaxed)
+    }
+
     /// Tells the manager how much this transaction has logged: the cheaper one is the victim.
     pub fn set_log_bytes(&self, log_bytes: u64) {
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
@@ -198,6 +203,14 @@ impl LockOwner {
     /// Gives back one resource.
     pub fn unlock(&self, resource: Resource) {
         self.restore(resource, None);
+    }
+
+    /// Ends what one statement has locked a table for: gives back an S lock that nothing has been added to, down to what was held
+    /// before it.
+    pub fn end_shared(&self, resource: Resource, before: Option<Mode>) {
+        if self.mode_of(&resource) == Some(Mode::S) {
+            self.restore(resource, before);
+        }
     }
 
     /// Gives back everything.

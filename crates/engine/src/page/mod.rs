@@ -11,7 +11,8 @@
 //!  48 reclaim_lsn (10)   58 u16 reserved_bytes   60..96 zero
 //! ```
 //! A slot is the offset of its row's length prefix, or 0 when it is empty (heaps only: their row identifiers must not move).
-//! The first byte of a row holds the status bits [`ROW_GHOST`], [`ROW_STUB`] and [`ROW_FORWARDED`]; the rest is the caller's.
+//! The first byte of a row holds the status bits [`ROW_GHOST`], [`ROW_STUB`] and [`ROW_FORWARDED`]; the rest is the caller's, the
+//! other bits of that byte included (see `store::row`, which draws those in use and those kept free).
 //! Kinds without rows (space maps, boot page, file header) have `free_offset` 8192 and no slot; all their bytes are content.
 //!
 //! Invariants, checked by [`verify_page`]:

@@ -132,6 +132,34 @@ pub struct BootRecord {
 }
 
 impl BootRecord {
+    /// What a new database begins with, in SIMPLE at level 80, before it has a catalog and a checkpoint.
+    pub fn of_new_database(guid: [u8; 16], created: DateTimeTicks) -> BootRecord {
+        BootRecord {
+            guid,
+            created,
+            recovery_model: RecoveryModel::Simple,
+            clean: false,
+            restoring: false,
+            compatibility_level: 80,
+            checkpoint: Lsn::ZERO,
+            redo_start: Lsn::ZERO,
+            log_backup_start: Lsn::ZERO,
+            full_backup: Lsn::ZERO,
+            full_backup_time: DateTimeTicks::default(),
+            log_backup_time: DateTimeTicks::default(),
+            catalog_root: PageId::NONE,
+            catalog_object: 0,
+            next_transaction: 1,
+            restored_to: Lsn::ZERO,
+            restore_position: Lsn::ZERO,
+            path: LogPath::of_new_database(guid),
+            needs_upgrade: false,
+            ids: IdCounters::FIRST,
+            server_version: 0,
+            log_policy: 0,
+        }
+    }
+
     /// The record as bytes.
     pub fn encode(&self) -> [u8; BOOT_BYTES] {
         let mut bytes = [0u8; BOOT_BYTES];

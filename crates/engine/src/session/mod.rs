@@ -36,6 +36,8 @@ pub enum Isolation {
     RepeatableRead,
     /// As REPEATABLE READ, with the whole table locked against new rows.
     Serializable,
+    /// What was committed when the transaction began. No database keeps versions of rows, so it reads no table but temporary ones.
+    Snapshot,
 }
 
 /// The session's transaction in one database.

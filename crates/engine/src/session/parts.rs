@@ -56,7 +56,7 @@ impl Table {
     pub fn effective_mode(&self, locks: &LockOwner, mode: ReadMode) -> ReadMode {
         let holds_table = || locks.covers_table(self.database().id, self.definition().object_id, Mode::S);
         match mode {
-            ReadMode::Committed if holds_table() => ReadMode::Uncommitted,
+            ReadMode::Committed | ReadMode::CommittedPast if holds_table() => ReadMode::Uncommitted,
             other => other,
         }
     }
@@ -86,7 +86,7 @@ impl Table {
             }
             Rows::Tree(tree) => {
                 // The last key before the leaves: rows that come later are behind it or on leaves that are found.
-                parts.last_key = tree.last_key(storage)?;
+                parts.last_key = tree.last_key_with_ghosts(storage)?;
                 parts.leaves = tree.leaves(storage)?;
                 parts.part_count = match (&parts.last_key, parts.leaves.len()) {
                     (None, _) => 0,

@@ -44,12 +44,16 @@ pub struct Table {
 static UNIQUIFIER: AtomicU32 = AtomicU32::new(1);
 
 impl Table {
-    /// Opens a table. Errors: 208 when the object is not a table; 823 and 824 when its extent lists cannot be read.
+    /// Opens a table. Errors: 208 when the object is not a table; 823 and 824 when its extent lists cannot be read; 8655 when an index
+    /// is ordered as this version does not order.
     pub fn open(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Table> {
         let ObjectDefinition::Table(definition) = &object.definition else {
             return Err(Error::invalid_object("(not a table)"));
         };
         let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
+        if let Some(index) = definition.index_of_unknown_order() {
+            return Err(Error::index_is_disabled(&index.name, &definition.name));
+        }
         let open_tree = |index: &IndexDefinition| Tree::open(storage, space, object_root(&index.storage), id);
         let rows = match (&definition.heap, definition.clustered()) {
             (_, Some(clustered)) => Rows::Tree(open_tree(clustered)?),
@@ -111,8 +115,8 @@ impl Table {
     pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
         locks.lock(Resource::Database(self.database.id), Mode::S)?;
         match mode {
-            ReadMode::Committed => self.lock(locks, Mode::IS),
-            ReadMode::Uncommitted | ReadMode::Locked(_) => Ok(()),
+            ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
+            ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),
         }
     }
 

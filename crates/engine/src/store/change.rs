@@ -237,6 +237,25 @@ pub fn while_shared<T>(
     outcome
 }
 
+/// As [`while_shared`], but `None` instead of waiting for the row's lock.
+pub fn if_shared<T>(
+    storage: &DatabaseStorage,
+    locks: &LockOwner,
+    table: u32,
+    row: Resource,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<Option<T>> {
+    if locks.mode_of(&row).is_some() || locks.covers_table(storage.id.0, table, Mode::S) {
+        return read().map(Some);
+    }
+    if !locks.try_lock(row, Mode::S) {
+        return Ok(None);
+    }
+    let outcome = read();
+    locks.unlock(row);
+    outcome.map(Some)
+}
+
 /// Fixes a page with the exclusive latch, and gives free what nobody active can want back.
 pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     let mut page = storage.pool.write(storage.id, id)?;
@@ -257,6 +276,37 @@ pub fn fresh(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
 /// 824 for a page whose content contradicts itself.
 pub fn damaged(storage: &DatabaseStorage, id: PageId, what: &str) -> Error {
     Error::damaged_page(what, &id.to_string(), &storage.name, &storage.files.path_text(id.file))
+}
+
+/// The state of 824 that tells a sound page in the wrong place from damage of its bytes.
+const MISPLACED: u8 = 4;
+
+/// 824 for a page that is not what a structure of `object` promises: of another object, or of another kind.
+pub fn foreign(storage: &DatabaseStorage, id: PageId, page: PageRef<'_>, object: ObjectId, promised: &str) -> Error {
+    let what = format!(
+        "{promised} of object {object} was expected; the page is of kind {} and belongs to object {}",
+        page.bytes()[1],
+        page.object()
+    );
+    misplaced(storage, id, &what)
+}
+
+/// 824 for a sound page or row that is not where a structure has it.
+pub fn misplaced(storage: &DatabaseStorage, id: PageId, what: &str) -> Error {
+    Error {
+        state: MISPLACED,
+        ..damaged(storage, id, what)
+    }
+}
+
+/// What the reader of a table is told when the page to be read next is not the one expected: 601 when he holds no lock on the table
+/// that would keep writers from moving it, and the error itself otherwise.
+pub fn as_reader_is_told(storage: &DatabaseStorage, locks: &LockOwner, table: u32, error: Error) -> Error {
+    let is_misplaced = error.number == 824 && error.state == MISPLACED;
+    match locks.mode_of(&Resource::Object(storage.id.0, table)) {
+        Some(Mode::SchS) if is_misplaced => Error::data_movement(),
+        _ => error,
+    }
 }
 
 /// 824 for damage the page room found.

@@ -12,7 +12,8 @@
 
 use super::StoreContext;
 use super::change::{
-    Author, Planned, Subject, damaged, is_settled, log_and_apply, read, update_operation, while_shared, write,
+    Author, Planned, Subject, as_reader_is_told, damaged, foreign, if_shared, is_settled, log_and_apply, misplaced,
+    read, update_operation, while_shared, write,
 };
 use super::row::{
     FORWARDED, GHOST, HeapRow, PAYLOAD_BYTES_MAX, RID_BYTES, RowLocator, encode_forwarded_row, encode_heap_row,
@@ -24,7 +25,7 @@ use super::space::{ObjectRoot, ObjectSpace, SpaceMap, SpaceUsage};
 use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
-use crate::page::{PageKind, PageOperation, UndoKind};
+use crate::page::{PageId, PageKind, PageOperation, PageRef, UndoKind};
 use std::sync::Arc;
 
 /// Where an insert may put a row.
@@ -138,6 +139,7 @@ impl Heap {
         self.lock_row(ctx.storage, ctx.locks, rid, Mode::X)?; // step 1
         let target = {
             let page = read(ctx.storage, rid.page)?;
+            self.check_page(ctx.storage, page.view(), rid.page)?;
             let Some(row) = page.view().row(rid.slot).filter(|row| !is_ghost(row)) else {
                 return Ok(false);
             };
@@ -169,11 +171,33 @@ impl Heap {
     ) -> Result<bool> {
         payload.clear();
         match mode {
-            ReadMode::Uncommitted => {}
-            ReadMode::Committed => return self.read_committed(storage, locks, rid, payload),
-            ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, rid, lock_mode)?,
+            ReadMode::Uncommitted => self.read_dirty(storage, locks, rid, payload),
+            ReadMode::Committed => self.read_committed(storage, locks, rid, payload),
+            ReadMode::CommittedPast => self.read_past(storage, locks, rid, payload),
+            ReadMode::Locked(lock_mode) => {
+                self.lock_row(storage, locks, rid, lock_mode)?;
+                Ok(self.read_row(storage, rid, payload)?.is_there)
+            }
+            ReadMode::LockedPast(lock_mode) => {
+                let resource = self.resource(storage, rid);
+                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
+                    return Ok(false);
+                }
+                Ok(self.read_row(storage, rid, payload)?.is_there)
+            }
         }
-        Ok(self.read_row(storage, rid, payload)?.is_there)
+    }
+
+    /// Reads a row as it stands, appending to `out`, for a reader without locks; false when there is none.
+    pub(super) fn read_dirty(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        rid: Rid,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let told = |error| as_reader_is_told(storage, locks, self.table, error);
+        Ok(self.read_row(storage, rid, out).map_err(told)?.is_there)
     }
 
     /// Reads a row, appending to `out`, after whoever changes it; false when there is none then.
@@ -196,6 +220,27 @@ impl Heap {
         })
     }
 
+    /// Reads a row, appending to `out`, if nobody is changing it; false when there is none, or somebody is.
+    pub(super) fn read_past(
+        &self,
+        storage: &DatabaseStorage,
+        locks: &LockOwner,
+        rid: Rid,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let start = out.len();
+        let read = self.read_row(storage, rid, out)?;
+        if read.is_settled {
+            return Ok(read.is_there);
+        }
+        out.truncate(start);
+        let resource = self.resource(storage, rid);
+        let read = if_shared(storage, locks, self.table, resource, || {
+            Ok(self.read_row(storage, rid, out)?.is_there)
+        })?;
+        Ok(read.unwrap_or(false))
+    }
+
     /// Reads a row as it stands, appending to `out`.
     pub(super) fn read_row(&self, storage: &DatabaseStorage, rid: Rid, out: &mut Vec<u8>) -> Result<RowRead> {
         // A stub may be pointed elsewhere between the two latches: then the row it pointed at is gone, and it is read again.
@@ -203,9 +248,9 @@ impl Heap {
             let (target, is_home_settled) = {
                 let page = read(storage, rid.page)?;
                 let (view, is_settled) = (page.view(), is_settled(storage, page.view()));
-                let owned = view.kind() == Some(PageKind::Heap) && view.object() == self.root.object;
+                self.check_page(storage, view, rid.page)?;
                 let read = |is_there| Ok(RowRead { is_there, is_settled });
-                let Some(row) = view.row(rid.slot).filter(|row| owned && !is_ghost(row)) else {
+                let Some(row) = view.row(rid.slot).filter(|row| !is_ghost(row)) else {
                     return read(false);
                 };
                 match self.parse(storage, rid, row)? {
@@ -218,6 +263,7 @@ impl Heap {
                 }
             };
             let page = read(storage, target.page)?;
+            self.check_page(storage, page.view(), target.page)?;
             let Some(row) = page.view().row(target.slot).filter(|row| !is_ghost(row)) else {
                 continue;
             };
@@ -231,7 +277,7 @@ impl Heap {
                 });
             }
         }
-        Err(damaged(storage, rid.page, "a forwarding stub leads nowhere"))
+        Err(misplaced(storage, rid.page, "a forwarding stub leads nowhere"))
     }
 
     /// Pages by purpose, for `sp_spaceused`.
@@ -268,14 +314,16 @@ impl Heap {
 
     fn fix<'w>(&self, storage: &'w DatabaseStorage, rid: Rid) -> Result<PageWrite<'w>> {
         let page = write(storage, rid.page)?;
-        if page.view().kind() != Some(PageKind::Heap) || page.view().object() != self.root.object {
-            return Err(damaged(
-                storage,
-                rid.page,
-                "a row identifier leads to a page of another object",
-            ));
-        }
+        self.check_page(storage, page.view(), rid.page)?;
         Ok(page)
+    }
+
+    /// 824 unless a page where a row is looked for, or put, is one of this heap.
+    fn check_page(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId) -> Result<()> {
+        if page.kind() != Some(PageKind::Heap) || page.object() != self.root.object {
+            return Err(foreign(storage, id, page, self.root.object, "a heap page"));
+        }
+        Ok(())
     }
 
     fn subject(&self, undo: UndoKind) -> Subject<'static> {
@@ -296,6 +344,7 @@ impl Heap {
         loop {
             let page_id = self.space.insert_page(ctx, placement)?;
             let mut page = write(storage, page_id)?; // step 2
+            self.check_page(storage, page.view(), page_id)?;
             let slot = self.slot_for(ctx, &page, row, placement, lockable); // steps 1 and 3
             let Some(slot) = slot else {
                 let may_hold_more = page.view().usable_free(storage.oldest_active.load()) > crate::page::PAGE_BYTES / 5;

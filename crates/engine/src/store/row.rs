@@ -2,6 +2,14 @@
 //!
 //! A heap row shorter than a forwarding stub is padded, so that a row which outgrows its page can always leave a stub
 //! behind: status bit 8 says so, and the last byte of the row counts the padding, itself included.
+//!
+//! ```text
+//! status byte   1 ghost | 2 stub | 4 forwarded | 8 padded | 16 ends with a version pointer | 32, 64, 128 free
+//! version pointer, kept free:   ... row | u64 place of the version before | 6 bytes: who wrote this one |   14 bytes, the last ones
+//! ```
+//! No row has bits 16 to 128: a database whose rows have them says so in its boot record's features, and a row that has one all the
+//! same is damaged. 14 bytes is what SQL Server adds to a row for its versions (SQL Server docs, "Row versioning-based isolation
+//! levels"). A heap's longest row leaves them free on its page. In a tree, key and row of more than 8,075 bytes together do not.
 
 use crate::page::PageId;
 use std::fmt;
@@ -15,6 +23,9 @@ pub const STUB: u8 = 2;
 pub const FORWARDED: u8 = 4;
 /// Status bit: the row is padded; its last byte counts the padding bytes, itself included.
 pub const PADDED: u8 = 8;
+
+/// Status bits that mean nothing to this version.
+const UNKNOWN: u8 = !(GHOST | STUB | FORWARDED | PADDED);
 
 /// Bytes of an encoded [`Rid`].
 pub const RID_BYTES: usize = 8;
@@ -93,6 +104,9 @@ pub fn is_ghost(row: &[u8]) -> bool {
 /// Takes a heap row apart, whether deleted or not; `None` when its bytes contradict themselves.
 pub fn parse_heap_row(row: &[u8]) -> Option<HeapRow<'_>> {
     let (&status, mut rest) = row.split_first()?;
+    if status & UNKNOWN != 0 {
+        return None;
+    }
     if status & STUB != 0 {
         return Rid::from_bytes(rest).map(HeapRow::Stub);
     }
@@ -145,7 +159,10 @@ pub fn encode_tree_row(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 
 /// Key and payload of a tree row; `None` when the key is longer than the row.
 pub fn parse_tree_row(row: &[u8]) -> Option<(&[u8], &[u8])> {
-    let [_, low, high] = *row.first_chunk::<3>()?;
+    let [status, low, high] = *row.first_chunk::<3>()?;
+    if status & UNKNOWN != 0 {
+        return None;
+    }
     let key_bytes = usize::from(u16::from_le_bytes([low, high]));
     row.get(3..)?.split_at_checked(key_bytes)
 }
@@ -213,6 +230,10 @@ mod tests {
             assert_eq!(parse_heap_row(bytes), None, "{bytes:?}");
         }
         assert_eq!(parse_tree_row(&[0, 5, 0, 1, 2]), None);
+        for bit in [16, 32, 64, 128] {
+            assert_eq!(parse_heap_row(&[bit, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+            assert_eq!(parse_tree_row(&[bit, 0, 0]), None);
+        }
     }
 
     #[test]

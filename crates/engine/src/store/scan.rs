@@ -7,7 +7,7 @@
 //! READ COMMITTED without locks where it can be had: when a page's last change is older than the oldest active transaction,
 //! everything on it is committed. Otherwise each row is waited for and read again if its page has changed since.
 
-use super::change::{is_settled, read, while_shared};
+use super::change::{if_shared, is_settled, read, while_shared};
 use super::heap::Heap;
 use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
@@ -28,6 +28,10 @@ pub enum ReadMode {
     Committed,
     /// Locks every row in this mode and keeps the lock: REPEATABLE READ (S), or the search of an UPDATE (U).
     Locked(Mode),
+    /// As [`ReadMode::Committed`], but leaves out the rows it would have to wait for: READPAST.
+    CommittedPast,
+    /// As [`ReadMode::Locked`], but leaves out the rows it would have to wait for.
+    LockedPast(Mode),
 }
 
 /// The rows of one page, copied: no latch is held while they are read.
@@ -254,8 +258,8 @@ impl<'s> HeapScan<'s> {
         }
         let needs_no_lock = match self.mode {
             ReadMode::Uncommitted => true,
-            ReadMode::Committed => is_settled,
-            ReadMode::Locked(_) => false,
+            ReadMode::Committed | ReadMode::CommittedPast => is_settled,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => false,
         };
         if !needs_no_lock && let Some(put_aside) = &mut self.put_aside {
             put_aside.push(id);
@@ -316,6 +320,8 @@ impl<'s> HeapScan<'s> {
             ReadMode::Committed => self
                 .heap
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
+            ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
+            ReadMode::Uncommitted => self.heap.read_dirty(self.storage, self.locks, rid, &mut batch.bytes)?,
             _ => self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there,
         };
         if is_there {
@@ -325,7 +331,7 @@ impl<'s> HeapScan<'s> {
         Ok(())
     }
 
-    /// Waits for each row, ghosts included (their deletion may be taken back), then reads it.
+    /// Waits for each row, ghosts included (their deletion may be taken back), then reads it; or passes it by.
     fn take_rows_waiting(&self, id: PageId, limit: u16, batch: &mut RowBatch) -> Result<()> {
         let view = PageRef::new(&self.copy);
         for (slot, row) in view.rows().take_while(|(slot, _)| *slot < limit) {
@@ -333,15 +339,25 @@ impl<'s> HeapScan<'s> {
             if !is_ghost(row) && matches!(self.heap.parse(self.storage, rid, row)?, HeapRow::Forwarded(..)) {
                 continue;
             }
-            if let ReadMode::Locked(mode) = self.mode {
-                self.heap.lock_row(self.storage, self.locks, rid, mode)?;
-                self.take_current(rid, row, view.lsn(), batch)?;
-                continue;
+            let (resource, table) = (self.heap.resource(self.storage, rid), self.heap.table());
+            let mut take = || self.take_current(rid, row, view.lsn(), batch);
+            match self.mode {
+                ReadMode::Locked(mode) => {
+                    self.heap.lock_row(self.storage, self.locks, rid, mode)?;
+                    take()?;
+                }
+                ReadMode::LockedPast(mode) => {
+                    if self.locks.try_lock_row(self.storage.id.0, table, resource, mode) {
+                        take()?;
+                    }
+                }
+                ReadMode::CommittedPast => {
+                    if_shared(self.storage, self.locks, table, resource, take)?;
+                }
+                ReadMode::Committed | ReadMode::Uncommitted => {
+                    while_shared(self.storage, self.locks, table, resource, take)?;
+                }
             }
-            let resource = self.heap.resource(self.storage, rid);
-            while_shared(self.storage, self.locks, self.heap.table(), resource, || {
-                self.take_current(rid, row, view.lsn(), batch)
-            })?;
         }
         Ok(())
     }

@@ -566,6 +566,13 @@ pub(super) fn extents_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<
         found.extents.push(ExtentId::of(list));
         let entries = view.bytes()[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
         let entries: Vec<ExtentId> = entries.map_while(ExtentId::from_entry).collect();
+        if entries.iter().any(|entry| entry.is_reserved()) {
+            return Err(damaged(
+                storage,
+                list,
+                "an extent list names an extent that belongs to nobody",
+            ));
+        }
         found.tail_entries = entries.len();
         found.extents.extend(entries);
         list = view.next();

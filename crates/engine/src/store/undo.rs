@@ -6,7 +6,7 @@
 //! for the compensation record was reserved when the change was logged. What is taken back is recorded with the LSN of
 //! the next change to take back, so that no change is ever taken back twice.
 
-use super::change::{Author, Planned, Subject, damage, damaged, log_and_apply, write};
+use super::change::{Author, Planned, Subject, damage, foreign, log_and_apply, write};
 use super::space::SpaceMap;
 use super::tree;
 use crate::buffer::DatabaseStorage;
@@ -73,6 +73,9 @@ fn undo_in_place(
     let inverse = operation.inverse();
     let operation = inverse.ok_or_else(|| record_damage(storage, Damage("a row's change without its way back")))?;
     let mut page = write(storage, id)?;
+    if page.view().kind() != Some(PageKind::Heap) || page.view().object() != change.object {
+        return Err(foreign(storage, id, page.view(), change.object, "a heap page"));
+    }
     let mut planned = [Planned {
         page: &mut page,
         operation,
@@ -85,7 +88,7 @@ fn undo_fill(storage: &DatabaseStorage, author: Author<'_>, change: &Change<'_>,
     let mut page = write(storage, id)?;
     let view = page.view();
     if view.object() != change.object {
-        return Err(damaged(storage, id, "a filled page belongs to another object"));
+        return Err(foreign(storage, id, view, change.object, "a filled page"));
     }
     let kind = view
         .kind()

@@ -9,6 +9,9 @@
 //! ..  u16  each: end of its bytes (offset from the row's start)
 //! ..       variable-length columns, in column order
 //! ```
+//! Bit 15 of an end is kept free for columns that lie outside the row: what the row then has of them is where they are, as in SQL
+//! Server's rows. No end has it: rows are shorter, and one that has it is damaged.
+//!
 //! The shape is SQL Server's (Paul Randal, "Anatomy of a record") without its two status bytes, which belong to the page
 //! and are no part of what is encoded here. All numbers are little-endian. Invariants: a column that
 //! the row's own column count does not reach was added after the row was written and reads as NULL; the bytes of a fixed

@@ -49,6 +49,9 @@ pub enum DeclarationKind {
     Cursor,
 }
 
+/// Longest name of a transaction or savepoint, in characters (sql-docs, SAVE TRANSACTION).
+pub const TRANSACTION_NAME_CHARACTERS_MAX: usize = 32;
+
 /// The name of a transaction or savepoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionName {

@@ -13,6 +13,31 @@ use crate::plan::{Condition, JoinKind, Node};
 #[derive(Default)]
 pub(super) struct FromBuilder {
     pub(super) width: usize,
+    /// In UPDATE and DELETE: the stored sources, one of which is the target. Each has a place for its row's locator right behind
+    /// its columns, so that the locator goes wherever a join carries the columns.
+    pub(super) stored: Option<Vec<StoredSource>>,
+}
+
+/// What a source of FROM stores its rows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    /// A table, by database and object id.
+    Table(u16, u32),
+    /// A table variable, by slot.
+    Variable(usize),
+}
+
+/// A source of FROM that UPDATE or DELETE could change.
+#[derive(Debug)]
+pub(super) struct StoredSource {
+    pub(super) stored: Stored,
+    /// Its alias, or its own name.
+    pub(super) exposed: String,
+    pub(super) has_alias: bool,
+    /// Where its columns begin.
+    pub(super) offset: usize,
+    /// Where its row's locator is.
+    pub(super) locator: usize,
 }
 
 impl FromBuilder {
@@ -21,6 +46,31 @@ impl FromBuilder {
         let first = self.width;
         self.width += count;
         first
+    }
+
+    /// A builder for UPDATE and DELETE.
+    pub(super) fn with_locators() -> FromBuilder {
+        FromBuilder {
+            width: 0,
+            stored: Some(Vec::new()),
+        }
+    }
+
+    /// Takes the places of a stored source's columns; answers the first.
+    pub(super) fn take_stored(&mut self, stored: Stored, exposed: &str, has_alias: bool, columns: usize) -> usize {
+        let offset = self.take(columns);
+        if self.stored.is_some() {
+            let locator = self.take(1);
+            let source = StoredSource {
+                stored,
+                exposed: exposed.to_owned(),
+                has_alias,
+                offset,
+                locator,
+            };
+            self.stored.get_or_insert_default().push(source);
+        }
+        offset
     }
 }
 
@@ -40,11 +90,12 @@ pub(super) struct FromClause {
     /// What ON of inner joins demands.
     pub(super) conjuncts: Vec<Condition>,
     pub(super) columns: Vec<ScopeColumn>,
-    names: Vec<String>,
+    /// The exposed names of all sources.
+    pub(super) names: Vec<String>,
 }
 
 impl FromClause {
-    fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
+    pub(super) fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
         self.expose(&source.name)?;
         self.columns.extend(source.columns);
         self.units.push(Unit {
@@ -55,7 +106,7 @@ impl FromClause {
         Ok(())
     }
 
-    fn expose(&mut self, name: &str) -> Result<()> {
+    pub(super) fn expose(&mut self, name: &str) -> Result<()> {
         if self.names.iter().any(|other| other.eq_ignore_ascii_case(name)) {
             return Err(messages::same_exposed_names(name, name));
         }
@@ -212,8 +263,9 @@ impl<'a> Binder<'a> {
         for name in &right.names {
             clause.expose(name)?;
         }
-        let Some(unit) = right.units.pop() else {
-            return Err(super::not_supported("OUTER APPLY"));
+        // Several units would have to be joined anew for every row of the left side.
+        let (Some(unit), true, true) = (right.units.pop(), right.units.is_empty(), right.conjuncts.is_empty()) else {
+            return Err(super::not_supported("OUTER APPLY of a join"));
         };
         let node = Node::Loop {
             left: Box::new(left),

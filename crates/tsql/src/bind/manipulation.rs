@@ -6,17 +6,18 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
-use super::from::{FromBuilder, FromClause, Unit};
+use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
 use super::source::{bound_table, table_columns};
+use super::target::Found;
 use super::{Binder, ScopeColumn, TableVariableShape, implicit};
 use crate::ast::{
     self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
-    TableSource, Update,
+    Update,
 };
 use crate::messages;
-use crate::plan::{BoundTable, Condition, Expr, Node, QueryPlan, TopCount};
+use crate::plan::{BoundTable, Condition, Expr, Locking, Node, QueryPlan, TopCount};
 use crate::session::ResultColumn;
 
 /// What a statement changes.
@@ -97,6 +98,8 @@ pub struct BoundOutput {
 pub struct BoundInsert {
     /// What it fills.
     pub target: Target,
+    /// How the target is locked.
+    pub locking: Locking,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// For every column of the target.
@@ -115,6 +118,8 @@ pub struct BoundInsert {
 pub struct BoundUpdate {
     /// What it changes.
     pub target: Target,
+    /// NOWAIT at the target.
+    pub no_wait: bool,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
@@ -143,6 +148,8 @@ pub struct BoundUpdate {
 pub struct BoundDelete {
     /// What it empties.
     pub target: Target,
+    /// NOWAIT at the target.
+    pub no_wait: bool,
     /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
@@ -161,17 +168,6 @@ pub struct BoundDelete {
     pub output: Option<BoundOutput>,
 }
 
-/// The target of UPDATE or DELETE within its FROM.
-struct Found {
-    clause: FromClause,
-    target: Target,
-    columns: Arc<TargetColumns>,
-    offset: usize,
-    locator: usize,
-    width: usize,
-    is_single: bool,
-}
-
 impl<'a> Binder<'a> {
     /// Binds an INSERT.
     ///
@@ -182,8 +178,17 @@ impl<'a> Binder<'a> {
     }
 
     fn insert_body(&mut self, insert: &'a Insert) -> Result<BoundInsert> {
+        self.refuse_cte(&insert.target)?;
+        self.obey_query_hints(&insert.query_hints)?;
         let target = self.target(&insert.target)?;
         let columns = Arc::new(self.target_columns(&target)?);
+        let mut locking = Locking::default();
+        add_locking(
+            &mut locking,
+            &insert.hints,
+            Place::Insert,
+            short_name(&columns.table_name),
+        )?;
         let top = match &insert.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -207,6 +212,7 @@ impl<'a> Binder<'a> {
         let output = self.output(insert.output.as_ref(), &columns)?;
         Ok(BoundInsert {
             target,
+            locking,
             columns,
             assignments,
             rows,
@@ -278,7 +284,8 @@ impl<'a> Binder<'a> {
         if update.current_of.is_some() {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
-        let found = self.find_target(&update.target, &update.from)?;
+        self.obey_query_hints(&update.query_hints)?;
+        let found = self.find_target(&update.target, &update.hints, &update.from)?;
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -307,7 +314,7 @@ impl<'a> Binder<'a> {
             found.locator,
             found.width,
         );
-        let is_single = found.is_single;
+        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
         assignments
             .iter()
@@ -326,6 +333,7 @@ impl<'a> Binder<'a> {
         let streams = is_single && !has_subquery && !changes_key && is_plain_search(&node);
         Ok(BoundUpdate {
             target,
+            no_wait,
             columns,
             node,
             width,
@@ -392,6 +400,11 @@ impl<'a> Binder<'a> {
     }
 
     fn set_column(&self, name: &Name, found: &Found) -> Result<usize> {
+        if let Some(qualifier) = name.schema()
+            && !found.is_called(qualifier)
+        {
+            return Err(messages::multi_part_identifier(&name.to_string()));
+        }
         let position = found
             .columns
             .columns
@@ -416,7 +429,8 @@ impl<'a> Binder<'a> {
         if delete.current_of.is_some() {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
-        let found = self.find_target(&delete.target, &delete.from)?;
+        self.obey_query_hints(&delete.query_hints)?;
+        let found = self.find_target(&delete.target, &delete.hints, &delete.from)?;
         let top = match &delete.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -436,7 +450,7 @@ impl<'a> Binder<'a> {
             found.locator,
             found.width,
         );
-        let is_single = found.is_single;
+        let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
         if needs_old_row(&target, delete.output.is_some()) {
             used.iter_mut()
@@ -449,6 +463,7 @@ impl<'a> Binder<'a> {
         let output = self.output(delete.output.as_ref(), &columns)?;
         Ok(BoundDelete {
             target,
+            no_wait,
             columns,
             node,
             width,
@@ -460,8 +475,8 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// The target of INSERT.
-    fn target(&mut self, target: &ast::Target) -> Result<Target> {
+    /// The target of INSERT, or of a statement whose FROM does not have it.
+    pub(super) fn target(&mut self, target: &ast::Target) -> Result<Target> {
         match target {
             ast::Target::Variable(name) => {
                 let found = self
@@ -549,104 +564,6 @@ impl<'a> Binder<'a> {
             ..SelectLevel::default()
         });
         Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
-    }
-
-    /// Finds the target of UPDATE or DELETE: the source of FROM with its alias or name, or a table of its own.
-    fn find_target(&mut self, target: &ast::Target, from: &'a [TableSource]) -> Result<Found> {
-        let mut builder = FromBuilder::default();
-        let mut clause = self.sources(from, &mut builder)?;
-        let wanted = match target {
-            ast::Target::Table(name) => name.object(),
-            ast::Target::Variable(name) => name.as_str(),
-        };
-        let is_in_from = clause
-            .columns
-            .iter()
-            .any(|column| column.qualifier.eq_ignore_ascii_case(wanted));
-        let is_single = !is_in_from && from.is_empty() || clause.units.len() == 1 && is_in_from;
-        if !is_in_from {
-            let start = builder.width;
-            self.own_target(target, &mut builder, &mut clause)?;
-            let Some(unit) = clause.units.last_mut() else {
-                return Err(messages::invalid_object_name(wanted));
-            };
-            unit.range = (start, builder.width);
-        }
-        let locator = builder.take(1);
-        let offset = clause
-            .columns
-            .iter()
-            .find(|column| column.qualifier.eq_ignore_ascii_case(wanted));
-        let offset = offset.map_or(0, |column| column.index);
-        let mut found = None;
-        for unit in &mut clause.units {
-            mark_target(&mut unit.node, offset, locator, &mut found);
-            if found.is_some() {
-                unit.range.1 = unit.range.1.max(unit.range.0);
-            }
-        }
-        let target = match found {
-            Some(TargetNode::Table(table)) => Target::Table(table),
-            Some(TargetNode::Variable(slot)) => {
-                let shape = self.variables.shapes().get(slot).cloned().unwrap_or_default();
-                Target::Variable(slot, shape)
-            }
-            None => return Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
-        };
-        let columns = Arc::new(self.target_columns(&target)?);
-        Ok(Found {
-            clause,
-            target,
-            columns,
-            offset,
-            locator,
-            width: builder.width,
-            is_single,
-        })
-    }
-
-    /// A target that FROM does not name.
-    fn own_target(&mut self, target: &ast::Target, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let start = builder.width;
-        match self.target(target)? {
-            Target::Table(table) => {
-                let definition = table.table.definition();
-                let path = (definition.schema.clone(), table.table.database().name());
-                let offset = builder.take(definition.columns.len());
-                let name = match target {
-                    ast::Target::Table(name) => name.object(),
-                    ast::Target::Variable(name) => name.as_str(),
-                };
-                clause
-                    .columns
-                    .extend(table_columns(definition, name, Some(path), offset));
-                let node = Node::Scan(Box::new(crate::plan::ScanNode {
-                    table,
-                    offset,
-                    columns: Vec::new(),
-                    locator: None,
-                    seek: None,
-                    dirty: false,
-                    for_update: true,
-                    degree_max: self.degree_max,
-                }));
-                clause.units.push(Unit {
-                    node,
-                    range: (start, builder.width),
-                    lateral: false,
-                });
-            }
-            Target::Variable(_, shape) => {
-                let source = self.table_variable(&shape.name, None, builder)?;
-                clause.columns.extend(source.columns);
-                clause.units.push(Unit {
-                    node: source.node,
-                    range: (start, builder.width),
-                    lateral: false,
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Binds OUTPUT over a row of deleted columns, then inserted columns.
@@ -744,66 +661,11 @@ fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
     }
 }
 
-enum TargetNode {
-    Table(Arc<BoundTable>),
-    Variable(usize),
-}
-
-/// Makes the scan at an offset the target's: it answers locators and locks for change.
-fn mark_target(node: &mut Node, offset: usize, locator: usize, found: &mut Option<TargetNode>) {
-    match node {
-        Node::Scan(scan) if scan.offset == offset => {
-            scan.locator = Some(locator);
-            scan.for_update = true;
-            *found = Some(TargetNode::Table(scan.table.clone()));
-        }
-        Node::Variable {
-            slot,
-            offset: own,
-            locator: place,
-            ..
-        } if *own == offset => {
-            *place = Some(locator);
-            *found = Some(TargetNode::Variable(*slot));
-        }
-        Node::Filter { input, .. } => mark_target(input, offset, locator, found),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            mark_target(left, offset, locator, found);
-            mark_target(right, offset, locator, found);
-        }
-        _ => {}
-    }
-}
-
 /// The operators that find the rows, and the columns their conditions read.
 fn search(found: Found, filter: Option<Condition>) -> (Node, Vec<bool>) {
-    let Found {
-        mut clause,
-        locator,
-        offset,
-        width,
-        ..
-    } = found;
+    let Found { mut clause, width, .. } = found;
     if let Some(filter) = filter {
         clause.conjuncts.extend(filter.into_conjuncts());
-    }
-    // The locator belongs to the target's unit: a hash join must carry it with the target's columns.
-    for unit in &mut clause.units {
-        if (unit.range.0..unit.range.1).contains(&offset) && unit.range.1 == locator {
-            unit.range.1 = locator + 1;
-        }
-    }
-    let is_last = clause.units.last().is_some_and(|unit| unit.range.1 == locator + 1);
-    if !is_last {
-        // Otherwise the target drives the join, so that its locator stays in place.
-        let target = clause
-            .units
-            .iter()
-            .position(|unit| (unit.range.0..unit.range.1).contains(&offset));
-        if let Some(position) = target {
-            let unit = clause.units.remove(position);
-            clause.units.insert(0, unit);
-        }
     }
     let node = combine(clause.units, clause.conjuncts, width);
     let mut used = vec![false; width];

@@ -15,6 +15,7 @@ mod expression;
 mod from;
 mod function;
 mod grouping;
+mod hints;
 mod join;
 mod manipulation;
 mod query;
@@ -22,6 +23,7 @@ mod scope;
 mod seek;
 mod select;
 mod source;
+mod target;
 mod variables;
 mod window;
 
@@ -67,6 +69,10 @@ pub struct Binder<'a> {
     rounds_max: u32,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
+    /// Whether a table or view was bound.
+    reads_tables: bool,
+    /// Hints at the views and common table expressions around.
+    inherited_hints: Vec<ast::TableHint>,
 }
 
 impl<'a> Binder<'a> {
@@ -82,6 +88,8 @@ impl<'a> Binder<'a> {
             recursions: 0,
             rounds_max: 100,
             degree_max: None,
+            reads_tables: false,
+            inherited_hints: Vec::new(),
         }
     }
 

@@ -19,6 +19,8 @@ pub struct BoundQuery {
     pub assignments: Option<Vec<usize>>,
     /// `INTO`
     pub into: Option<Name>,
+    /// Whether it reads a table or view: then it begins an implicit transaction.
+    pub reads_tables: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -51,6 +53,7 @@ impl<'a> Binder<'a> {
             plan,
             assignments,
             into,
+            reads_tables: self.reads_tables,
         })
     }
 
@@ -76,16 +79,7 @@ impl<'a> Binder<'a> {
         if let Some(words) = &query.for_clause {
             return Err(not_supported(&format!("FOR {words}")));
         }
-        let hint = |name: &str| {
-            let hint = query.hints.iter().find(|hint| hint.name == name);
-            hint.and_then(|hint| hint.value.as_ref())
-        };
-        if let Some(value) = hint("MAXRECURSION") {
-            self.rounds_max = value.trim().parse().unwrap_or(100);
-        }
-        if let Some(value) = hint("MAXDOP") {
-            self.degree_max = value.trim().parse().ok();
-        }
+        self.obey_query_hints(&query.hints)?;
         let visible = self.ctes.len();
         for definition in &query.common_table_expressions {
             let sees = self.ctes.len();

@@ -7,7 +7,7 @@
 use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
-use crate::plan::{Condition, Expr, ExprKind, IndexSeek, Node, ScanNode};
+use crate::plan::{Access, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode};
 
 /// A condition `column operator value`, where the value does not depend on the table's row.
 struct Bound<'c> {
@@ -106,11 +106,20 @@ fn best_seek(scan: &ScanNode, bounds: &[Bound<'_>]) -> Option<IndexSeek> {
     let definition = scan.table.table.definition();
     let mut best: Option<(usize, IndexSeek)> = None;
     for (place, index) in definition.indexes.iter().enumerate() {
+        let is_allowed = match scan.access {
+            Access::Any | Access::Seek => true,
+            Access::Scan => false,
+            Access::Index(wanted) => wanted == place,
+        };
+        if !is_allowed {
+            continue;
+        }
         let seek = seek_in(place, &index.keys, bounds);
         let has_range = seek.low.is_some() || seek.high.is_some();
         // Every row of a nonclustered index costs a visit to the table: a range alone does not pay.
         let is_clustered = index.index_id == 1;
-        if seek.equal.is_empty() && !(is_clustered && has_range) {
+        let is_forced = scan.access != Access::Any && has_range;
+        if seek.equal.is_empty() && !(is_clustered && has_range) && !is_forced {
             continue;
         }
         let score = seek.equal.len() * 4 + usize::from(has_range) * 2 + usize::from(is_clustered);

@@ -8,12 +8,13 @@ use engine::error::Result;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, Stored};
+use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
 use crate::messages;
-use crate::plan::{BoundTable, Node, QueryPlan, ScanNode};
+use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -38,8 +39,10 @@ impl<'a> Binder<'a> {
                 .iter()
                 .rposition(|cte| cte.definition.name.is(reference.name.object()))
         {
-            return self.cte(position, exposed, from);
+            let bound = self.with_hints(reference, |binder| binder.cte(position, exposed, from));
+            return bound;
         }
+        self.reads_tables = true;
         if let Some(view) = views::find(&reference.name) {
             return self.system_view(view, &reference.name, Vec::new(), exposed, from);
         }
@@ -48,13 +51,22 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.user_view(&module.text, exposed, from)
+                self.with_hints(reference, |binder| binder.user_view(&module.text, exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
     }
 
-    fn base_table(
+    /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").
+    fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = self.inherited_hints.len();
+        self.inherited_hints.extend_from_slice(&reference.hints);
+        let result = work(self);
+        self.inherited_hints.truncate(outer);
+        result
+    }
+
+    pub(super) fn base_table(
         &mut self,
         database: Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -69,17 +81,23 @@ impl<'a> Binder<'a> {
             .alias
             .is_none()
             .then(|| (definition.schema.clone(), database.name()));
-        let offset = from.take(definition.columns.len());
+        let stored = Stored::Table(database.id, definition.object_id);
+        let has_alias = reference.alias.is_some();
+        let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
         let columns = table_columns(definition, &exposed, path, offset);
-        let hint = |names: &[&str]| reference.hints.iter().any(|hint| names.contains(&hint.name.as_str()));
+        let mut locking = Locking::default();
+        for hints in [&self.inherited_hints, &reference.hints] {
+            add_locking(&mut locking, hints, Place::Source, &definition.name)?;
+        }
+        let access = access(definition, &reference.hints)?;
         let node = Node::Scan(Box::new(ScanNode {
             table: bound_table(&database, object)?,
             offset,
             columns: Vec::new(),
             locator: None,
             seek: None,
-            dirty: hint(&["NOLOCK", "READUNCOMMITTED"]),
-            for_update: hint(&["UPDLOCK", "XLOCK", "TABLOCKX"]),
+            access,
+            locking,
             degree_max: self.degree_max,
         }));
         Ok(BoundSource {
@@ -150,6 +168,7 @@ impl<'a> Binder<'a> {
         let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
         let mut binder = Binder::new(self.session, self.variables);
         binder.view_depth = self.view_depth + 1;
+        binder.inherited_hints.clone_from(&self.inherited_hints);
         let plan = binder.nested_query(&view.query)?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }
@@ -283,7 +302,7 @@ impl<'a> Binder<'a> {
             .table(name)
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
-        let offset = from.take(shape.columns.len());
+        let offset = from.take_stored(Stored::Variable(slot), &exposed, alias.is_some(), shape.columns.len());
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
             path: None,

@@ -12,7 +12,8 @@
 //! Workers take no locks. Pages that somebody may be changing are left to the session's thread, which reads them last.
 
 use engine::error::Result;
-use engine::session::{Isolation, PutAside, TableParts, TableScan};
+use engine::session::{PutAside, TableParts, TableScan};
+use engine::store::ReadMode;
 
 use super::Context;
 use super::exchange::Exchange;
@@ -51,15 +52,16 @@ enum Sent<T> {
 /// How many threads read a table.
 pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let instance = &context.session.instance;
+    let session = context.session.options().isolation;
     let locks_rows = matches!(
-        context.session.options().isolation,
-        Isolation::RepeatableRead | Isolation::Serializable
+        scan.locking.locks(session).rows,
+        ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::CommittedPast
     );
     let threshold = instance.configuration.in_use("cost threshold for parallelism");
     let cost = scan.table.table.page_count() / PAGES_PER_COST_UNIT;
     let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
     let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
-    if is_inline || is_cheap || locks_rows || scan.for_update || scan.seek.is_some() {
+    if is_inline || is_cheap || locks_rows || scan.locking.no_wait || scan.seek.is_some() {
         return 1;
     }
     let configured = instance.configuration.in_use("max degree of parallelism");

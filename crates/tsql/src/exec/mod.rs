@@ -31,6 +31,7 @@ mod window_frame;
 
 pub use context::{Context, TableVariable, Variables};
 pub use evaluate::{Surroundings, evaluate, holds, test};
+pub(crate) use scan::check_isolation;
 pub use scan::locator_of;
 
 use engine::error::Result;

@@ -5,42 +5,72 @@
 use std::ops::Bound;
 
 use engine::catalog::{IndexDefinition, TableDefinition};
+use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::{LockOwner, Mode};
+use engine::lock::{LockOwner, Mode, Resource};
 use engine::page::PageId;
 use engine::session::{Isolation, KeyRange, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
 use engine::types::{KeyDirection, Value, encode_key_part};
 
 use super::{Context, Operator, evaluate};
-use crate::plan::{Expr, IndexSeek, ScanNode};
+use crate::messages;
+use crate::plan::{Access, Expr, IndexSeek, ScanNode};
 use crate::scalar::convert::convert;
 use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
 pub(super) fn read_mode(scan: &ScanNode, context: &Context<'_>) -> ReadMode {
-    if scan.for_update {
-        return ReadMode::Locked(Mode::U);
-    }
-    match context.session.options().isolation {
-        _ if scan.dirty => ReadMode::Uncommitted,
-        Isolation::ReadUncommitted => ReadMode::Uncommitted,
-        Isolation::ReadCommitted => ReadMode::Committed,
-        Isolation::RepeatableRead | Isolation::Serializable => ReadMode::Locked(Mode::S),
-    }
+    scan.locking.locks(context.session.options().isolation).rows
 }
 
 /// Locks the table for what the scan does.
+///
+/// # Errors
+/// 650, 3952, 8622 for hints and levels that cannot be followed; those of waiting.
 pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
-    let is_serializable = context.session.options().isolation == Isolation::Serializable;
-    let mode = match (scan.for_update, scan.dirty, is_serializable) {
-        (true, _, false) => Mode::IX,
-        (true, _, true) => Mode::X,
-        (false, true, _) => Mode::SchS,
-        (false, false, true) => Mode::S,
-        (false, false, false) => Mode::IS,
-    };
-    scan.table.table.lock(&context.session.locks, mode)
+    let (table, session) = (&scan.table.table, context.session);
+    let isolation = scan.locking.isolation(session.options().isolation);
+    check_isolation(isolation, table.database())?;
+    if scan.locking.read_past && !matches!(isolation, Isolation::ReadCommitted | Isolation::RepeatableRead) {
+        return Err(messages::readpast_isolation());
+    }
+    if scan.access == Access::Seek && scan.seek.is_none() {
+        return Err(messages::no_plan_for_hints());
+    }
+    let wanted = scan.locking.locks(session.options().isolation);
+    let resource = Resource::Object(table.database().id, table.definition().object_id);
+    let before = session.locks.mode_of(&resource);
+    within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
+    if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
+        session.statement_locks.borrow_mut().push((resource, before));
+    }
+    Ok(())
+}
+
+/// SNAPSHOT reads versions of rows, which no database keeps: 3952. Temporary tables are the session's own.
+///
+/// # Errors
+/// 3952.
+pub(crate) fn check_isolation(isolation: Isolation, database: &Database) -> Result<()> {
+    let name = database.name();
+    match isolation {
+        Isolation::Snapshot if !name.eq_ignore_ascii_case("tempdb") => Err(messages::snapshot_not_allowed(&name)),
+        _ => Ok(()),
+    }
+}
+
+/// Under NOWAIT, waits for no lock of the table.
+fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    if !scan.locking.no_wait {
+        return work();
+    }
+    let locks = &context.session.locks;
+    let timeout_ms = locks.timeout_ms();
+    locks.set_timeout_ms(0);
+    let result = work();
+    locks.set_timeout_ms(timeout_ms);
+    result
 }
 
 /// Opens a scan or a search.
@@ -53,6 +83,10 @@ pub(super) fn open<'p>(
     let mode = read_mode(scan, context);
     let table = &scan.table.table;
     let Some(seek) = &scan.seek else {
+        if let ReadMode::LockedPast(_) = mode {
+            let rows = table.scan(locks, ReadMode::Uncommitted)?;
+            return Ok(Box::new(OneByOne::new(scan, mode, rows)));
+        }
         let mut rows = table.scan(locks, table.effective_mode(locks, mode))?;
         if scan.columns.is_empty() {
             rows.leave_out_bytes();
@@ -72,6 +106,10 @@ pub(super) fn open<'p>(
         return Ok(Box::new(super::derived::Empty));
     };
     if index.index_id == 1 {
+        if let ReadMode::LockedPast(_) = mode {
+            let rows = table.seek(locks, ReadMode::Uncommitted, range, false)?;
+            return Ok(Box::new(OneByOne::new(scan, mode, rows)));
+        }
         let rows = table.seek(locks, mode, range, false)?;
         return Ok(Box::new(Scan {
             node: scan,
@@ -232,7 +270,7 @@ impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while self.next >= self.rows.len() {
             context.check_cancelled()?;
-            if !self.rows.next_batch()? {
+            if !within_timeout(self.node, context, || self.rows.next_batch())? {
                 return Ok(false);
             }
             self.next = 0;
@@ -249,6 +287,55 @@ impl Operator for Scan<'_> {
     }
 }
 
+/// Rows of a heap or a range of a tree, each locked when it is asked for if nobody else has it: what READPAST finds first, it
+/// leaves the rest of for others.
+struct OneByOne<'p> {
+    node: &'p ScanNode,
+    mode: ReadMode,
+    rows: TableScan<'p>,
+    next: usize,
+    row: Vec<u8>,
+}
+
+impl<'p> OneByOne<'p> {
+    fn new(node: &'p ScanNode, mode: ReadMode, rows: TableScan<'p>) -> OneByOne<'p> {
+        OneByOne {
+            node,
+            mode,
+            rows,
+            next: 0,
+            row: Vec::new(),
+        }
+    }
+}
+
+impl Operator for OneByOne<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let table = &self.node.table.table;
+        loop {
+            while self.next >= self.rows.len() {
+                context.check_cancelled()?;
+                if !self.rows.next_batch()? {
+                    return Ok(false);
+                }
+                self.next = 0;
+            }
+            let position = self.next;
+            self.next += 1;
+            let Some(locator) = self.rows.locator(position) else {
+                continue;
+            };
+            if table.fetch(&context.session.locks, self.mode, &locator, &mut self.row)? {
+                decode(self.node, &self.row, row)?;
+                if let Some(target) = self.node.locator.and_then(|place| row.get_mut(place)) {
+                    *target = locator_value(&locator);
+                }
+                return Ok(true);
+            }
+        }
+    }
+}
+
 /// Rows found by a nonclustered index, fetched one by one.
 struct Lookup<'p> {
     node: &'p ScanNode,
@@ -261,12 +348,11 @@ impl Operator for Lookup<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         for locator in self.found.by_ref() {
             self.row.clear();
-            if !self
-                .node
-                .table
-                .table
-                .fetch(&context.session.locks, self.mode, &locator, &mut self.row)?
-            {
+            let (table, locks) = (&self.node.table.table, &context.session.locks);
+            let fetched = within_timeout(self.node, context, || {
+                table.fetch(locks, self.mode, &locator, &mut self.row)
+            })?;
+            if !fetched {
                 continue;
             }
             decode(self.node, &self.row, row)?;

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::*;
+use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -13,7 +14,7 @@ impl Parser<'_> {
         }
         self.refuse(&["DISTRIBUTED"])?;
         if self.at_word("DIALOG") || self.at_word("CONVERSATION") || self.at_word("ATOMIC") {
-            return Err(crate::error::ParseError::not_supported(self.line(), &self.any_word()?));
+            return Err(ParseError::not_supported(self.line(), &self.any_word()?));
         }
         if self.eat_word("TRY")? {
             return self.try_catch();
@@ -64,7 +65,15 @@ impl Parser<'_> {
             return self.variable().map(|name| Some(TransactionName::Variable(name)));
         }
         if self.at_identifier() && !self.peek_symbol(1, b':')? && !self.at_word("THROW") {
-            return self.identifier().map(|name| Some(TransactionName::Name(name)));
+            let line = self.line();
+            let name = self.identifier()?;
+            if name.text.chars().count() > TRANSACTION_NAME_CHARACTERS_MAX {
+                let shown: String = name.text.chars().take(TRANSACTION_NAME_CHARACTERS_MAX).collect();
+                let text = format!("The identifier that starts with '{shown}' is too long. Maximum length is 32.");
+                let error = ParseError::new(103, line, text);
+                return Err(ParseError { state: 2, ..error });
+            }
+            return Ok(Some(TransactionName::Name(name)));
         }
         Ok(None)
     }

@@ -34,7 +34,6 @@ const HINTS: &[&str] = &[
     "FORCESCAN",
     "INDEX",
     "SPATIAL_WINDOW_MAX_CELLS",
-    "FASTFIRSTROW",
 ];
 
 impl Parser<'_> {

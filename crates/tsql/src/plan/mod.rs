@@ -9,11 +9,13 @@
 
 mod condition;
 mod expression;
+mod locking;
 mod node;
 
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
+pub use locking::{Locking, TableLocks};
 pub use node::{
-    AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind, SortKey,
-    TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
+    SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };

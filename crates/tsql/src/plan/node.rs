@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr};
+use super::{Condition, Expr, Locking};
 use crate::session::ResultColumn;
 use crate::views::SystemView;
 
@@ -48,6 +48,19 @@ pub struct IndexSeek {
     pub high: Option<(Expr, bool)>,
 }
 
+/// The way to a table's rows that hints ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Any.
+    Any,
+    /// FORCESCAN, or the index 0.
+    Scan,
+    /// FORCESEEK.
+    Seek,
+    /// By this index, if it helps to search.
+    Index(usize),
+}
+
 /// A scan of a table into its range of the wide row.
 #[derive(Debug)]
 pub struct ScanNode {
@@ -61,10 +74,10 @@ pub struct ScanNode {
     pub locator: Option<usize>,
     /// How to find the rows.
     pub seek: Option<IndexSeek>,
-    /// NOLOCK or READUNCOMMITTED.
-    pub dirty: bool,
-    /// UPDLOCK, XLOCK, or the target of UPDATE and DELETE.
-    pub for_update: bool,
+    /// Which way to the rows hints ask for.
+    pub access: Access,
+    /// How the table and its rows are locked.
+    pub locking: Locking,
     /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
     pub degree_max: Option<usize>,
 }

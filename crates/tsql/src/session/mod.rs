@@ -176,11 +176,11 @@ impl Session {
     }
 
     /// Begins a transaction for the client's protocol.
-    pub fn begin(&mut self, _name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+    pub fn begin(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
         if let Some(outcome) = self.begin_request("") {
             return outcome;
         }
-        self.transaction_request(sink, |state| Ok(transaction::begin(state)))
+        self.transaction_request(sink, |state| Ok(transaction::begin(state, name)))
     }
 
     /// Commits for the client's protocol.
@@ -191,16 +191,14 @@ impl Session {
         self.transaction_request(sink, transaction::commit)
     }
 
-    /// Rolls back for the client's protocol, to a savepoint if the name is one's.
+    /// Rolls back for the client's protocol: to a savepoint, or everything if the name is empty or the transaction's.
     pub fn rollback(&mut self, name: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
         if let Some(outcome) = self.begin_request("") {
             return outcome;
         }
-        self.transaction_request(sink, |state| {
-            if !name.is_empty() && transaction::roll_back_to(state, name)? {
-                return Ok(None);
-            }
-            transaction::roll_back(state)
+        self.transaction_request(sink, |state| match name {
+            "" => transaction::roll_back(state),
+            name => transaction::roll_back_named(state, name),
         })
     }
 
@@ -209,7 +207,12 @@ impl Session {
         if let Some(outcome) = self.begin_request("") {
             return outcome;
         }
-        self.transaction_request(sink, |state| transaction::save(state, name).map(|()| None))
+        let descriptor = self.state.transaction_descriptor();
+        let outcome = self.transaction_request(sink, |state| transaction::save_for_client(state, name).map(|()| None));
+        if descriptor != 0 && self.state.transaction_count() == 0 {
+            sink.transaction_changed(TransactionEvent::RolledBack(descriptor));
+        }
+        outcome
     }
 
     /// Makes the session as it was after login: no transaction, no temporary tables, default options, its first database.

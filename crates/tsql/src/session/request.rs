@@ -106,6 +106,7 @@ impl Session {
                 Isolation::ReadCommitted => 2,
                 Isolation::RepeatableRead => 3,
                 Isolation::Serializable => 4,
+                Isolation::Snapshot => 5,
             };
         });
     }

@@ -61,8 +61,14 @@ pub struct SessionState {
     random: Cell<u64>,
     now_unix_micros: Cell<u64>,
     caught: RefCell<Vec<Message>>,
-    /// Savepoints of the transaction, oldest first, with their names in lower case.
+    /// Savepoints of the transaction with their names, oldest first.
     pub savepoints: RefCell<Vec<(String, engine::session::Mark)>>,
+    /// The outermost transaction's name; empty when it has none.
+    pub transaction_name: RefCell<String>,
+    /// Tables that the statement under way has locked for no longer than itself, with what was held before.
+    pub statement_locks: RefCell<Vec<(engine::lock::Resource, Option<engine::lock::Mode>)>>,
+    /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
+    pub insert_execute_count: Cell<Option<u32>>,
     /// Names of temporary tables in lower case, and what they are called in tempdb.
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
@@ -105,6 +111,9 @@ impl SessionState {
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             savepoints: RefCell::default(),
+            transaction_name: RefCell::default(),
+            statement_locks: RefCell::default(),
+            insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
             callables: RefCell::default(),
@@ -283,6 +292,7 @@ impl SessionState {
         if count == 0 {
             self.doomed.set(false);
             self.savepoints.borrow_mut().clear();
+            self.transaction_name.borrow_mut().clear();
         }
     }
 

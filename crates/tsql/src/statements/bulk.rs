@@ -50,7 +50,12 @@ fn parts_of(plan: &QueryPlan) -> Option<(&ScanNode, Vec<&Condition>, &[Expr])> {
         node = input;
     }
     match node {
-        Node::Scan(scan) if scan.seek.is_none() && scan.locator.is_none() && !scan.for_update => {
+        Node::Scan(scan)
+            if scan.seek.is_none()
+                && scan.locator.is_none()
+                && !scan.locking.is_for_update()
+                && !scan.locking.read_past =>
+        {
             Some((scan, conditions, expressions))
         }
         _ => None,

@@ -1,15 +1,17 @@
 //! What INSERT, UPDATE and DELETE share: building rows, checking them, writing them, OUTPUT.
 
+use std::collections::HashSet;
+
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
-use engine::store::Placement;
+use engine::store::{Placement, RowLocator};
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
 use crate::exec::grant::{Grant, KeptRows, row_bytes};
-use crate::exec::{Context, evaluate, test};
+use crate::exec::{Context, check_isolation, evaluate, locator_of, test};
 use crate::messages;
 use crate::plan::QueryPlan;
 use crate::scalar::convert::store;
@@ -17,6 +19,21 @@ use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
 pub(super) type OutputRows = KeptRows;
+
+/// The rows of a target that a search has met, so that each is changed once.
+#[derive(Default)]
+pub(super) struct SeenRows(HashSet<RowLocator>);
+
+impl SeenRows {
+    /// Whether this row of FROM has a row of the target, and one that was not met before. The locator is NULL where an outer join
+    /// found none.
+    pub(super) fn is_new(&mut self, locator: Option<&Value>) -> Result<bool> {
+        match locator {
+            None | Some(Value::Null) => Ok(false),
+            Some(locator) => Ok(self.0.insert(locator_of(locator)?)),
+        }
+    }
+}
 
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -188,12 +205,22 @@ impl Executor<'_> {
         }
     }
 
-    /// Locks a table for writing rows.
-    pub(super) fn lock_for_change(&self, target: &Target) -> Result<()> {
-        match target {
-            Target::Table(table) => table.table.lock(&self.session.locks, Mode::IX),
-            Target::Variable(..) => Ok(()),
+    /// Locks a table for writing new rows.
+    pub(super) fn lock_for_insert(&self, target: &Target, mode: Mode) -> Result<()> {
+        let Target::Table(table) = target else { return Ok(()) };
+        check_isolation(self.session.options().isolation, table.table.database())?;
+        table.table.lock(&self.session.locks, mode)
+    }
+
+    /// Runs a change, under NOWAIT without waiting for any lock.
+    pub(super) fn within_no_wait<T>(&mut self, no_wait: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let timeout_ms = self.session.locks.timeout_ms();
+        if no_wait {
+            self.session.locks.set_timeout_ms(0);
         }
+        let result = work(self);
+        self.session.locks.set_timeout_ms(timeout_ms);
+        result
     }
 
     /// Appends all rows of a query to a table that nobody else can see.
@@ -241,7 +268,7 @@ impl Executor<'_> {
                 Ok(())
             }
             OutputTarget::Into(target, columns, assignments) => {
-                self.lock_for_change(target)?;
+                self.lock_for_insert(target, Mode::IX)?;
                 for row in rows.rows {
                     let source = |position: usize| {
                         let sql_type = output

@@ -139,6 +139,7 @@ impl Host for BatchHost<'_, '_> {
             engine::session::Isolation::ReadCommitted => "read committed",
             engine::session::Isolation::RepeatableRead => "repeatable read",
             engine::session::Isolation::Serializable => "serializable",
+            engine::session::Isolation::Snapshot => "snapshot",
         };
         listed.push(("isolation level".to_owned(), level.to_owned()));
         listed

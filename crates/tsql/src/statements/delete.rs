@@ -1,18 +1,15 @@
 //! DELETE.
 
-use std::collections::HashSet;
-
 use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::batch::Bound;
-use super::data::{OutputRows, goes_to_client};
+use super::data::{OutputRows, SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Delete;
 use crate::bind::{BoundDelete, Target};
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, locator_of, open};
-use crate::scalar::compare::GroupKey;
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -23,10 +20,12 @@ impl Executor<'_> {
             return Err(Error::assertion("a DELETE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            let mut output = OutputRows::default();
-            let count = executor.delete_rows(bound, &mut output)?;
-            executor.finish_output(bound.output.as_ref(), output)?;
-            Ok(count)
+            executor.within_no_wait(bound.no_wait, |executor| {
+                let mut output = OutputRows::default();
+                let count = executor.delete_rows(bound, &mut output)?;
+                executor.finish_output(bound.output.as_ref(), output)?;
+                Ok(count)
+            })
         })?;
         self.changed(count, DoneKind::Delete, goes_to_client(bound.output.as_ref()))
     }
@@ -44,10 +43,9 @@ impl Executor<'_> {
             return Ok(count);
         }
         let mut found = KeptRows::default();
-        let mut seen = HashSet::new();
+        let mut seen = SeenRows::default();
         while (found.rows.len() as u64) < limit && operator.next(&context, &mut row)? {
-            let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
-            if seen.insert(GroupKey(vec![locator])) {
+            if seen.is_new(row.get(bound.locator))? {
                 found.push(row.clone(), &self.session.instance.workspace)?;
             }
         }

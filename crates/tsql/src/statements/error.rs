@@ -24,6 +24,9 @@ pub struct Failure {
     pub reach: Reach,
     /// Whether the transaction can go on: some errors leave it only the way back.
     pub dooms: bool,
+    /// Whether SET XACT_ABORT makes it end the batch and the transaction. RAISERROR and 266 go on (sql-docs, SET XACT_ABORT;
+    /// Erland Sommarskog, "Error and Transaction Handling in SQL Server").
+    pub obeys_xact_abort: bool,
     /// The client is gone or has cancelled: nobody wants to hear of it.
     pub silent: bool,
     /// Its message has been sent.
@@ -38,10 +41,14 @@ fn reach_of(error: &Error) -> Reach {
         _ if error.severity >= 20 => Reach::Session,
         _ if error.severity >= 17 => Reach::Batch,
         // Cancelled, deadlock victim, transaction doomed.
-        3617 | 1205 | 3930 | 3998 => Reach::Batch,
+        3617 | 1205 | 3930 | 3931 | 3998 => Reach::Batch,
+        // SAVE TRANSACTION outside of one: what follows counts on a transaction.
+        628 => Reach::Batch,
         // Syntax and names.
         102..=319 if error.severity == 15 => Reach::Batch,
         207 | 208 | 209 | 4104 | 137 | 1087 => Reach::Batch,
+        // Not what the transaction was to see.
+        3952 => Reach::Batch,
         // Text that does not convert.
         241 | 242 | 245 | 248 | 8114 | 235 | 8169 => Reach::Batch,
         _ => Reach::Statement,
@@ -65,6 +72,7 @@ impl Failure {
             },
             reach,
             dooms,
+            obeys_xact_abort: true,
             silent,
             told: false,
         }

@@ -162,6 +162,7 @@ impl Executor<'_> {
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
         let scope_identity = self.session.replace_scope_identity(None);
         let (nocount, database) = (self.session.options().nocount, self.session.database());
+        let (count, name) = (self.session.transaction_count(), procedure.clone());
         let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
         inner.procedure = procedure;
         inner.is_procedure = is_procedure;
@@ -176,7 +177,22 @@ impl Executor<'_> {
             let back = self.session.use_database(&database.name());
             back.map_err(|error| self.failure(error, 1))?;
         }
-        result.map(|flow| (flow, values))
+        let flow = result?;
+        self.check_transaction_count(count, name)?;
+        Ok((flow, values))
+    }
+
+    /// 266 when a procedure or text has left other transactions open than it found. The new count stays. Implicit transactions
+    /// begin where they are needed, inside as well.
+    fn check_transaction_count(&mut self, before: u32, procedure: String) -> Outcome<()> {
+        let after = self.session.transaction_count();
+        if before == after || self.session.options().implicit_transactions {
+            return Ok(());
+        }
+        let error = messages::transaction_count_mismatch(before, after);
+        let mut failure = Box::new(Failure::new(error, 0, &procedure));
+        failure.obeys_xact_abort = false;
+        self.handle(failure)
     }
 
     /// Calls a procedure by its name.
@@ -387,7 +403,7 @@ impl Executor<'_> {
         inner.variables = variables;
         // An error inside is this statement's error.
         inner.try_depth = self.try_depth + 1;
-        let result = inner.execute(execute, line);
+        let result = inner.within_insert_execute(|inner| inner.execute(execute, line));
         self.variables = std::mem::take(&mut inner.variables);
         for message in collector.messages {
             self.sink.message(&message).map_err(super::executor::closed)?;

@@ -153,7 +153,7 @@ impl<'s> Executor<'s> {
         if ends_transaction {
             self.roll_back_everything();
         }
-        let xact_abort = self.session.options().xact_abort;
+        let xact_abort = self.session.options().xact_abort && failure.obeys_xact_abort;
         if self.try_depth > 0 && failure.reach < Reach::Session {
             if xact_abort || failure.dooms {
                 self.session.doom();

@@ -27,15 +27,17 @@ impl Executor<'_> {
             return Err(Error::assertion("an INSERT bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            executor.lock_for_change(&bound.target)?;
-            let mut output = OutputRows::default();
-            let count = match &bound.rows {
-                InsertRows::Values(rows) => executor.insert_values(bound, rows, &mut output)?,
-                InsertRows::Query(plan) => executor.insert_query(bound, plan, &mut output)?,
-                InsertRows::Execute => executor.insert_execute(bound, insert, line, &mut output)?,
-            };
-            executor.finish_output(bound.output.as_ref(), output)?;
-            Ok(count)
+            executor.within_no_wait(bound.locking.no_wait, |executor| {
+                executor.lock_for_insert(&bound.target, bound.locking.of_insert())?;
+                let mut output = OutputRows::default();
+                let count = match &bound.rows {
+                    InsertRows::Values(rows) => executor.insert_values(bound, rows, &mut output)?,
+                    InsertRows::Query(plan) => executor.insert_query(bound, plan, &mut output)?,
+                    InsertRows::Execute => executor.insert_execute(bound, insert, line, &mut output)?,
+                };
+                executor.finish_output(bound.output.as_ref(), output)?;
+                Ok(count)
+            })
         })?;
         self.changed(count, DoneKind::Insert, goes_to_client(bound.output.as_ref()))
     }

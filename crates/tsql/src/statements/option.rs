@@ -83,7 +83,8 @@ impl Executor<'_> {
             IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
             IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
             IsolationLevel::Serializable => Isolation::Serializable,
-            IsolationLevel::Snapshot => return Err(crate::bind::not_supported("ISOLATION LEVEL SNAPSHOT")),
+            // Every table but temporary ones answers 3952, as where ALLOW_SNAPSHOT_ISOLATION is OFF.
+            IsolationLevel::Snapshot => Isolation::Snapshot,
         };
         self.session.engine.borrow_mut().set_isolation(isolation);
         self.session.change_options(|options| options.isolation = isolation);

@@ -34,7 +34,7 @@ impl Executor<'_> {
         } else {
             Reach::Statement
         };
-        failure.dooms = false;
+        (failure.dooms, failure.obeys_xact_abort) = (false, false);
         Err(failure)
     }
 

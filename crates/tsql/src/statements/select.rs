@@ -27,7 +27,7 @@ impl Executor<'_> {
     fn select_rows(&mut self, bound: &BoundQuery) -> Result<()> {
         let plan = &bound.plan;
         let limit = self.session.options().row_count;
-        let count = self.atomically(false, |executor| {
+        let count = self.reading(bound, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             let sink = &mut *executor.sink;
             // The first row comes before the columns are announced, so that an error then leaves no empty result set.
@@ -49,7 +49,7 @@ impl Executor<'_> {
     }
 
     fn select_assign(&mut self, bound: &BoundQuery, slots: &[usize]) -> Result<()> {
-        let count = self.atomically(false, |executor| {
+        let count = self.reading(bound, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             crate::exec::run(&bound.plan, &context, &mut |row| {
                 for (&slot, value) in slots.iter().zip(row) {
@@ -60,6 +60,15 @@ impl Executor<'_> {
         })?;
         self.session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::Assign)
+    }
+
+    /// Runs a query that changes nothing. One that reads no table begins no implicit transaction.
+    fn reading<T>(&mut self, bound: &BoundQuery, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if bound.reads_tables {
+            self.atomically(false, work)
+        } else {
+            self.as_unit(false, work)
+        }
     }
 
     fn select_into(&mut self, bound: &BoundQuery, into: &Name, line: u32) -> Result<()> {

@@ -1,21 +1,22 @@
 //! Transactions: BEGIN, COMMIT, ROLLBACK, SAVE; and the transaction that every statement outside of one is.
 
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::session::Mark;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Value, collation};
 
 use super::executor::Executor;
-use crate::ast::{StatementKind, TransactionName};
+use crate::ast::{StatementKind, TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
 use crate::messages;
 use crate::session::{DoneKind, SessionState, TransactionEvent};
 
-/// Begins a transaction or nests one.
-pub(crate) fn begin(session: &SessionState) -> Option<TransactionEvent> {
+/// Begins a transaction or nests one. Only the outermost one's name can be rolled back.
+pub(crate) fn begin(session: &SessionState, name: &str) -> Option<TransactionEvent> {
     let count = session.transaction_count();
     session.set_transaction_count(count + 1);
     if count > 0 {
         return None;
     }
+    name.clone_into(&mut session.transaction_name.borrow_mut());
     session.engine.borrow_mut().begin();
     Some(TransactionEvent::Begun(session.transaction_descriptor()))
 }
@@ -54,50 +55,79 @@ pub(crate) fn save(session: &SessionState, name: &str) -> Result<()> {
     if session.transaction_count() == 0 {
         return Err(messages::save_without_transaction());
     }
+    if session.is_doomed() {
+        return Err(messages::transaction_doomed());
+    }
     let mark = session.engine.borrow().mark();
-    session.savepoints.borrow_mut().push((name.to_lowercase(), mark));
+    session.savepoints.borrow_mut().push((name.to_owned(), mark));
     Ok(())
 }
 
-/// Rolls back to a savepoint; false when there is none of that name.
-pub(crate) fn roll_back_to(session: &SessionState, name: &str) -> Result<bool> {
+/// Sets a savepoint for the client's protocol, which cuts no name short and takes no empty one.
+pub(crate) fn save_for_client(session: &SessionState, name: &str) -> Result<()> {
+    if name.chars().count() > TRANSACTION_NAME_CHARACTERS_MAX {
+        return Err(messages::transaction_name_too_long(name));
+    }
+    if name.is_empty() && session.transaction_count() > 0 {
+        roll_back(session)?;
+        return Err(messages::savepoint_without_name());
+    }
+    save(session, name)
+}
+
+/// Rolls back to the latest savepoint of a name, or everything if the outermost transaction has it. Rolling back to a savepoint
+/// uses it up, and those behind it.
+///
+/// Names of savepoints compare as the database's texts do, names of transactions letter by letter.
+pub(crate) fn roll_back_named(session: &SessionState, name: &str) -> Result<Option<TransactionEvent>> {
+    if session.transaction_count() == 0 {
+        return Err(messages::rollback_without_transaction());
+    }
+    let name = name.trim_end_matches(' ');
     let position = {
         let savepoints = session.savepoints.borrow();
-        savepoints.iter().rposition(|(other, _)| *other == name.to_lowercase())
+        savepoints.iter().rposition(|(other, _)| collation::equal(other, name))
     };
-    let Some(position) = position else { return Ok(false) };
+    match position {
+        Some(position) if !name.is_empty() => roll_back_to(session, position).map(|()| None),
+        _ if !name.is_empty() && session.transaction_name.borrow().trim_end_matches(' ') == name => roll_back(session),
+        _ => Err(messages::no_such_savepoint(name)),
+    }
+}
+
+fn roll_back_to(session: &SessionState, position: usize) -> Result<()> {
     if session.is_doomed() {
         return Err(messages::transaction_doomed_savepoint());
     }
     let mark = {
         let mut savepoints = session.savepoints.borrow_mut();
-        savepoints.truncate(position + 1);
-        savepoints.last().map(|(_, mark)| mark.clone()).unwrap_or_default()
+        let used_up = savepoints.drain(position..);
+        used_up.into_iter().next().map(|(_, mark)| mark)
     };
-    session.engine.borrow_mut().roll_back_to(&mark)?;
-    Ok(true)
+    match mark {
+        Some(mark) => session.engine.borrow_mut().roll_back_to(&mark),
+        None => Ok(()),
+    }
 }
 
 impl Executor<'_> {
     /// BEGIN, COMMIT, ROLLBACK, SAVE.
     pub(super) fn transaction(&mut self, kind: &StatementKind) -> Result<()> {
+        self.check_insert_execute(kind)?;
         let event = match kind {
-            StatementKind::BeginTransaction { .. } => begin(self.session),
+            StatementKind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref())?,
             StatementKind::CommitTransaction { .. } => commit(self.session)?,
             StatementKind::SaveTransaction(name) => {
-                let name = self.transaction_name(name)?;
-                save(self.session, &name)?;
+                // A name that is NULL saves nothing.
+                if let Some(name) = self.transaction_name(name)? {
+                    save(self.session, &name)?;
+                }
                 None
             }
-            StatementKind::RollbackTransaction { name: Some(name) } => {
-                let name = self.transaction_name(name)?;
-                // A name that is no savepoint's is the outermost transaction's.
-                if roll_back_to(self.session, &name)? {
-                    None
-                } else {
-                    roll_back(self.session)?
-                }
-            }
+            StatementKind::RollbackTransaction { name: Some(name) } => match self.transaction_name(name)? {
+                Some(name) => roll_back_named(self.session, &name)?,
+                None => roll_back(self.session)?,
+            },
             _ => roll_back(self.session)?,
         };
         if let Some(event) = event {
@@ -107,28 +137,69 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    fn transaction_name(&self, name: &TransactionName) -> Result<String> {
-        match name {
-            TransactionName::Name(name) => Ok(name.text.clone()),
-            TransactionName::Variable(variable) => {
-                let (slot, sql_type) = self
-                    .batch
-                    .scope
-                    .scalar(variable)
-                    .ok_or_else(|| messages::variable_not_declared(variable))?;
-                let value = self.context().variable(slot);
-                let target = SqlType::NVarChar(Length::Limited(32));
-                match crate::scalar::convert::convert(&value, sql_type, target, None)? {
-                    Value::Text(text) => Ok(text.to_string()),
-                    _ => Err(Error::new(
-                        6401,
-                        16,
-                        1,
-                        "Cannot roll back. No transaction or savepoint of that name was found.",
-                    )),
-                }
+    fn begin_transaction(&mut self, name: Option<&TransactionName>) -> Result<Option<TransactionEvent>> {
+        let name = match name {
+            Some(name) => self.transaction_name(name)?.unwrap_or_default(),
+            None => String::new(),
+        };
+        // BEGIN TRANSACTION is itself one of the statements that begin an implicit transaction (sql-docs, SET
+        // IMPLICIT_TRANSACTIONS).
+        let implicit = self.begin_implicit();
+        let begun = begin(self.session, &name);
+        Ok(implicit.or(begun))
+    }
+
+    fn begin_implicit(&self) -> Option<TransactionEvent> {
+        let is_due = self.session.options().implicit_transactions && self.session.transaction_count() == 0;
+        if is_due { begin(self.session, "") } else { None }
+    }
+
+    /// What INSERT ... EXECUTE runs is part of the INSERT, and cannot end what the INSERT is part of.
+    fn check_insert_execute(&self, kind: &StatementKind) -> Result<()> {
+        let Some(count) = self.session.insert_execute_count.get() else {
+            return Ok(());
+        };
+        match kind {
+            StatementKind::RollbackTransaction { .. } => Err(messages::rollback_in_insert_execute()),
+            StatementKind::CommitTransaction { .. } if self.session.transaction_count() <= count => {
+                Err(messages::commit_in_insert_execute())
             }
+            _ => Ok(()),
         }
+    }
+
+    /// Runs what INSERT ... EXECUTE executes: inside of a transaction, the INSERT's own if there is no other.
+    pub(super) fn within_insert_execute<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.session.insert_execute_count.get();
+        let count = self.session.transaction_count();
+        self.session.set_transaction_count(count.max(1));
+        self.session.insert_execute_count.set(Some(count.max(1)));
+        let result = work(self);
+        self.session.insert_execute_count.set(outer);
+        if count == 0 {
+            self.session.set_transaction_count(0);
+        }
+        result
+    }
+
+    /// The name of a transaction or savepoint: NULL is none; a variable's text is cut to what a name can have.
+    fn transaction_name(&self, name: &TransactionName) -> Result<Option<String>> {
+        let variable = match name {
+            TransactionName::Name(name) => return Ok(Some(name.text.clone())),
+            TransactionName::Variable(variable) => variable,
+        };
+        let (slot, sql_type) = self
+            .batch
+            .scope
+            .scalar(variable)
+            .ok_or_else(|| messages::variable_not_declared(variable))?;
+        if !sql_type.is_character() {
+            return Err(messages::transaction_name_type(sql_type.name()));
+        }
+        Ok(match self.context().variable(slot) {
+            Value::Text(text) => Some(text.chars().take(TRANSACTION_NAME_CHARACTERS_MAX).collect()),
+            _ => None,
+        })
     }
 
     /// Ends the transaction because an error demands it.
@@ -157,17 +228,19 @@ impl Executor<'_> {
     }
 
     /// Runs a statement that reads or writes as one unit: outside of a transaction as one of its own, inside of one up to a
-    /// mark to which an error returns.
+    /// mark to which an error returns. SET IMPLICIT_TRANSACTIONS makes it begin a transaction that stays.
     pub(super) fn atomically<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if writes && self.session.is_doomed() {
             return Err(messages::transaction_doomed());
         }
-        if self.session.options().implicit_transactions
-            && self.session.transaction_count() == 0
-            && let Some(event) = begin(self.session)
-        {
+        if let Some(event) = self.begin_implicit() {
             self.sink.transaction_changed(event);
         }
+        self.as_unit(writes, work)
+    }
+
+    /// As [`Executor::atomically`], for a statement that begins no implicit transaction.
+    pub(super) fn as_unit<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.session.transaction_count() > 0 {
             let mark = if writes {
                 Some(self.session.engine.borrow().mark())
@@ -175,6 +248,7 @@ impl Executor<'_> {
                 None
             };
             let result = work(self);
+            self.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
                 self.return_to(&mark)?;
             }
@@ -182,6 +256,7 @@ impl Executor<'_> {
         }
         self.session.engine.borrow_mut().begin();
         let result = work(self);
+        self.end_statement_locks();
         match result {
             Ok(value) => {
                 self.session.engine.borrow_mut().commit()?;
@@ -191,6 +266,12 @@ impl Executor<'_> {
                 self.session.engine.borrow_mut().roll_back()?;
                 Err(error)
             }
+        }
+    }
+
+    fn end_statement_locks(&self) {
+        for (resource, before) in self.session.statement_locks.take().into_iter().rev() {
+            self.session.locks.end_shared(resource, before);
         }
     }
 

@@ -3,19 +3,16 @@
 //! Rows are changed while they are searched when nothing can make the search meet a changed row again; otherwise all rows
 //! are found first (Halloween protection).
 
-use std::collections::HashSet;
-
 use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::batch::Bound;
-use super::data::{OutputRows, Verb, check_null, goes_to_client};
+use super::data::{OutputRows, SeenRows, Verb, check_null, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::{BoundUpdate, Target};
 use crate::exec::grant::{Grant, row_bytes};
 use crate::exec::{Context, evaluate, locator_of, open};
-use crate::scalar::compare::GroupKey;
 use crate::scalar::convert::store;
 use crate::session::DoneKind;
 
@@ -27,10 +24,12 @@ impl Executor<'_> {
             return Err(Error::assertion("an UPDATE bound to something else"));
         };
         let count = self.atomically(true, |executor| {
-            let mut output = OutputRows::default();
-            let count = executor.update_rows(bound, &mut output)?;
-            executor.finish_output(bound.output.as_ref(), output)?;
-            Ok(count)
+            executor.within_no_wait(bound.no_wait, |executor| {
+                let mut output = OutputRows::default();
+                let count = executor.update_rows(bound, &mut output)?;
+                executor.finish_output(bound.output.as_ref(), output)?;
+                Ok(count)
+            })
         })?;
         self.changed(count, DoneKind::Update, goes_to_client(bound.output.as_ref()))
     }
@@ -50,11 +49,10 @@ impl Executor<'_> {
         }
         let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
         let mut grant = Grant::new(&context);
-        let mut seen = HashSet::new();
+        let mut seen = SeenRows::default();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
             // A row that several rows of FROM match is changed once.
-            let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
-            if seen.insert(GroupKey(vec![locator])) {
+            if seen.is_new(row.get(bound.locator))? {
                 let new = self.new_row(bound, &row, &context)?;
                 grant.require(row_bytes(&row) + row_bytes(&new))?;
                 found.push((row.clone(), new));

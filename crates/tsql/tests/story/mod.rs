@@ -14,7 +14,9 @@ use engine::catalog::ObjectDefinition;
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions};
 use engine::log::LogPolicy;
+use engine::page::{HEADER_BYTES, PAGE_BYTES, seal};
 use engine::seams::{Background, Environment, ManualClock};
+use engine::store::BOOT_PAGES;
 use engine::waits::WaitStatistics;
 use transcript::{Transcript, session};
 use tsql::session::Session;
@@ -61,6 +63,22 @@ fn start(disk: &SimDisk, clock: &Arc<ManualClock>, policy: LogPolicy) -> engine:
         instant_file_initialization: true,
     };
     Instance::start(options, env)
+}
+
+/// Changes the payload of both copies of a database's boot page.
+pub fn change_boot_pages(disk: &SimDisk, file: &str, change: impl Fn(&mut [u8])) {
+    const PAYLOAD_AT: usize = HEADER_BYTES + 10;
+    let file = disk
+        .open(&PathBuf::from("/instance/data").join(file), disk::Access::Buffered)
+        .unwrap();
+    for id in BOOT_PAGES {
+        let mut page = [0; PAGE_BYTES];
+        file.read_at(id.file_offset(), &mut page).unwrap();
+        change(&mut page[PAYLOAD_AT..]);
+        seal(&mut page);
+        file.write_at(id.file_offset(), &page).unwrap();
+    }
+    file.sync().unwrap();
 }
 
 /// The numbers of the errors in an answer.

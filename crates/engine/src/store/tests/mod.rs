@@ -5,6 +5,7 @@
 mod faults;
 mod heap_model;
 mod interleaved;
+mod ownership;
 mod space;
 mod tree_model;
 mod undo;

@@ -28,8 +28,8 @@ pub(super) use undo::{empty_split_off_pages, undo_by_key};
 
 use super::StoreContext;
 use super::change::{
-    Author, Planned, Subject, damaged, fresh, is_settled, log_and_apply, read, update_operation, while_shared, write,
-    write_cached,
+    Author, Planned, Subject, damaged, foreign, fresh, if_shared, is_settled, log_and_apply, read, update_operation,
+    while_shared, write, write_cached,
 };
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
@@ -252,6 +252,23 @@ impl Tree {
         match mode {
             ReadMode::Uncommitted => {}
             ReadMode::Locked(lock_mode) => self.lock_row(storage, locks, key, lock_mode)?,
+            ReadMode::LockedPast(lock_mode) => {
+                let resource = self.resource(storage, key);
+                if !locks.try_lock_row(storage.id.0, self.table, resource, lock_mode) {
+                    return Ok(false);
+                }
+            }
+            ReadMode::CommittedPast => {
+                let leaf = self.descend_read(storage, key)?;
+                if is_settled(storage, leaf.view()) {
+                    return self.copy_row(storage, &leaf, key, payload);
+                }
+                drop(leaf);
+                let read = if_shared(storage, locks, self.table, self.resource(storage, key), || {
+                    self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
+                });
+                return Ok(read?.unwrap_or(false));
+            }
             ReadMode::Committed => {
                 let leaf = self.descend_read(storage, key)?;
                 if is_settled(storage, leaf.view()) {
@@ -274,8 +291,11 @@ impl Tree {
         self.last_key_where(storage, |row| !is_ghost(row))
     }
 
-    /// The highest key, be its row a ghost.
-    pub(super) fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
+    /// The highest key, be its row a ghost: the one who deleted it may take that back.
+    ///
+    /// # Errors
+    /// 823 and 824 when a page cannot be read.
+    pub fn last_key_with_ghosts(&self, storage: &DatabaseStorage) -> Result<Option<Vec<u8>>> {
         self.last_key_where(storage, |_| true)
     }
 
@@ -292,7 +312,7 @@ impl Tree {
                 return Ok(None);
             }
             drop(page);
-            page = left_neighbour(storage, neighbour, of)?;
+            page = self.left_neighbour(storage, neighbour, of)?;
         }
     }
 
@@ -323,7 +343,9 @@ impl Tree {
         let (mut count, mut next) = (1, first.view().next());
         while !next.is_none() {
             count += 1;
-            next = read(storage, next)?.view().next();
+            let page = read(storage, next)?;
+            self.check_page(storage, page.view(), next, first.view().level())?;
+            next = page.view().next();
         }
         Ok(count)
     }
@@ -454,7 +476,7 @@ impl Tree {
     fn child(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, slot: u16) -> Result<PageId> {
         let is_branch = page.kind() == Some(PageKind::TreeBranch) && page.object() == self.root.object;
         let row = page.row(slot).filter(|_| is_branch);
-        let row = row.ok_or_else(|| damaged(storage, id, "a tree leads to a page that is no branch of it"))?;
+        let row = row.ok_or_else(|| foreign(storage, id, page, self.root.object, "a branch"))?;
         let (_, child) = parse(storage, id, row)?;
         let child = child.first_chunk().copied().map(PageId::from_bytes);
         child
@@ -543,28 +565,44 @@ impl Tree {
     fn check_leaf(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId) -> Result<()> {
         let is_leaf = page.kind() == Some(PageKind::TreeLeaf) && page.object() == self.root.object;
         if !is_leaf {
-            return Err(damaged(storage, id, "a tree leads to a page that is no leaf of it"));
+            return Err(foreign(storage, id, page, self.root.object, "a leaf"));
         }
         Ok(())
     }
-}
 
-/// The leaf just before the leaf `of`, whose left neighbour was `neighbour` and may have split since. No latch is held on the
-/// way left: latches go from left to right.
-fn left_neighbour<'s>(storage: &'s DatabaseStorage, neighbour: PageId, of: PageId) -> Result<PageRead<'s>> {
-    let mut page = read(storage, neighbour)?;
-    while page.view().next() != of {
-        let next = page.view().next();
-        if next.is_none() {
-            return Err(damaged(
-                storage,
-                of,
-                "a leaf is not to be reached from its left neighbour",
-            ));
+    /// 824 unless the page is one of this tree, on the level given.
+    fn check_page(&self, storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, level: u8) -> Result<()> {
+        let kind = match level {
+            0 => PageKind::TreeLeaf,
+            _ => PageKind::TreeBranch,
+        };
+        let is_ours = page.kind() == Some(kind) && page.level() == level && page.object() == self.root.object;
+        if !is_ours {
+            let promised = format!("a tree page of level {level}");
+            return Err(foreign(storage, id, page, self.root.object, &promised));
         }
-        page = read(storage, next)?;
+        Ok(())
     }
-    Ok(page)
+
+    /// The leaf just before the leaf `of`, whose left neighbour was `neighbour` and may have split since. No latch is held on the
+    /// way left: latches go from left to right.
+    fn left_neighbour<'s>(&self, storage: &'s DatabaseStorage, neighbour: PageId, of: PageId) -> Result<PageRead<'s>> {
+        let mut page = read(storage, neighbour)?;
+        self.check_leaf(storage, page.view(), neighbour)?;
+        while page.view().next() != of {
+            let next = page.view().next();
+            if next.is_none() {
+                return Err(damaged(
+                    storage,
+                    of,
+                    "a leaf is not to be reached from its left neighbour",
+                ));
+            }
+            page = read(storage, next)?;
+            self.check_leaf(storage, page.view(), next)?;
+        }
+        Ok(page)
+    }
 }
 
 /// The root page of a tree.

@@ -5,10 +5,10 @@
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
 
-use super::super::change::{damaged, is_settled, read, while_shared};
+use super::super::change::{as_reader_is_told, damaged, if_shared, is_settled, read, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
-use super::{Tree, check_level, key_at, left_neighbour, parse};
+use super::{Tree, check_level, key_at, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
@@ -206,11 +206,13 @@ impl Tree {
                 leaves.push(self.child(storage, view, page.id(), slot)?);
             }
             let next = view.next();
-            drop(page);
             if next.is_none() {
                 return Ok(leaves);
             }
+            let level = view.level();
+            drop(page);
             page = read(storage, next)?;
+            self.check_page(storage, page.view(), next, level)?;
         }
     }
 
@@ -261,12 +263,12 @@ impl TreeScan<'_> {
         self.put_aside.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Ends the scan at the highest key there is now, so that a statement does not meet the rows it inserts behind it.
+    /// Ends the scan at the highest key there is now, be its row deleted by somebody under way, so that a statement does not meet the rows it inserts behind it.
     ///
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn stop_at_current_end(&mut self) -> Result<()> {
-        let Some(last) = self.tree.last_key(self.storage)? else {
+        let Some(last) = self.tree.last_key_with_ghosts(self.storage)? else {
             self.step = Step::End;
             return Ok(());
         };
@@ -290,8 +292,8 @@ impl TreeScan<'_> {
         let view = PageRef::new(&self.copy);
         let is_settled = match self.mode {
             ReadMode::Uncommitted => true,
-            ReadMode::Committed => leaf.is_settled,
-            ReadMode::Locked(_) => false,
+            ReadMode::Committed | ReadMode::CommittedPast => leaf.is_settled,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => false,
         };
         if !is_settled && let Some(put_aside) = &mut self.put_aside {
             let next = view.next();
@@ -338,7 +340,10 @@ impl TreeScan<'_> {
         let page = match (&self.step, self.is_backward) {
             (Step::End, _) => return Ok(None),
             (Step::Right(next), _) => read(storage, *next)?,
-            (Step::Left { neighbour, of }, _) => left_neighbour(storage, *neighbour, *of)?,
+            (Step::Left { neighbour, of }, _) => {
+                let found = self.tree.left_neighbour(storage, *neighbour, *of);
+                found.map_err(|error| self.told(error))?
+            }
             (Step::Begin, false) => match &self.lower {
                 Bound::Unbounded => self.tree.descend_first(storage)?,
                 Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
@@ -348,8 +353,9 @@ impl TreeScan<'_> {
                 Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
             },
         };
-        self.tree.check_leaf(storage, page.view(), page.id())?;
-        if matches!(self.mode, ReadMode::Locked(_)) {
+        let checked = self.tree.check_leaf(storage, page.view(), page.id());
+        checked.map_err(|error| self.told(error))?;
+        if matches!(self.mode, ReadMode::Locked(_) | ReadMode::LockedPast(_)) {
             LAST_LEAF.set(Some((storage.id, page.id())));
         }
         let view = page.view();
@@ -370,6 +376,13 @@ impl TreeScan<'_> {
             slots,
             is_past_end,
         }))
+    }
+
+    fn told(&self, error: Error) -> Error {
+        match self.mode {
+            ReadMode::Uncommitted => as_reader_is_told(self.storage, self.locks, self.tree.table(), error),
+            _ => error,
+        }
     }
 
     /// The slots of a leaf whose keys lie in the range, and whether keys beyond the scan's last are on the leaf.
@@ -416,16 +429,24 @@ impl TreeScan<'_> {
         Ok(low)
     }
 
-    /// Waits for a row, ghosts included, and takes it as it is then.
+    /// Waits for a row, ghosts included, and takes it as it is then; or passes it by.
     fn take_waiting(&self, id: PageId, key: &[u8], row: &[u8], batch: &mut TreeBatch) -> Result<()> {
-        if let ReadMode::Locked(mode) = self.mode {
-            self.tree.lock_row(self.storage, self.locks, key, mode)?;
-            return self.take_current(id, key, row, batch);
+        let (resource, table) = (self.tree.resource(self.storage, key), self.tree.table());
+        let mut take = || self.take_current(id, key, row, batch);
+        match self.mode {
+            ReadMode::Locked(mode) => {
+                self.tree.lock_row(self.storage, self.locks, key, mode)?;
+                take()
+            }
+            ReadMode::LockedPast(mode) => match self.locks.try_lock_row(self.storage.id.0, table, resource, mode) {
+                true => take(),
+                false => Ok(()),
+            },
+            ReadMode::CommittedPast => if_shared(self.storage, self.locks, table, resource, take).map(|_| ()),
+            ReadMode::Committed | ReadMode::Uncommitted => {
+                while_shared(self.storage, self.locks, table, resource, take)
+            }
         }
-        let resource = self.tree.resource(self.storage, key);
-        while_shared(self.storage, self.locks, self.tree.table(), resource, || {
-            self.take_current(id, key, row, batch)
-        })
     }
 
     /// Takes a row whose lock is held: from the copy when the page has not changed since, from the tree otherwise.

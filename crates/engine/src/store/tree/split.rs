@@ -10,7 +10,7 @@
 
 use super::super::change::{Author, Planned, Subject, damage, fresh, log_and_apply, write};
 use super::super::row::encode_tree_row;
-use super::{KEY_BYTES_MAX, Tree, check_level, empty_leaf, key_at};
+use super::{KEY_BYTES_MAX, Tree, empty_leaf, key_at};
 use crate::buffer::{DatabaseStorage, PageWrite};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, ROW_OVERHEAD_BYTES, apply};
@@ -80,6 +80,7 @@ impl Tree {
     ) -> Result<T> {
         let storage = ctx.storage;
         let mut parent = write(storage, self.root_page())?;
+        self.check_page(storage, parent.view(), parent.id(), parent.view().level())?;
         if parent.view().level() == 0 || !self.has_separator_room(storage, &parent) {
             self.grow_root(ctx, &mut parent)?;
         }
@@ -87,9 +88,8 @@ impl Tree {
             let (level, parent_id) = (parent.view().level(), parent.id());
             let slot = self.child_slot(storage, parent.view(), parent_id, key)?;
             let child = write(storage, self.child(storage, parent.view(), parent_id, slot)?)?;
-            check_level(storage, child.view(), child.id(), level)?;
+            self.check_page(storage, child.view(), child.id(), level - 1)?;
             if level == 1 {
-                self.check_leaf(storage, child.view(), child.id())?;
                 return at_leaf(self, ctx, &mut parent, child, slot);
             }
             if self.has_separator_room(storage, &child) {
@@ -192,7 +192,9 @@ impl Tree {
         let mut neighbour = if neighbour_id.is_none() {
             None
         } else {
-            Some(write(storage, neighbour_id)?)
+            let neighbour = write(storage, neighbour_id)?;
+            self.check_page(storage, neighbour.view(), neighbour_id, page.view().level())?;
+            Some(neighbour)
         };
         let left_image = self.half(
             storage,

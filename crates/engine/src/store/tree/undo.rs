@@ -3,7 +3,7 @@
 //! Since then splits may have moved it to the right, or the page may have become the root above what it was. Pages are never
 //! merged, so the way leads down to a leaf and then only to the right.
 
-use super::super::change::{Author, Planned, Subject, damaged, live_rows, log_and_apply, write};
+use super::super::change::{Author, Planned, Subject, damaged, foreign, live_rows, log_and_apply, write};
 use super::super::row::parse_tree_row;
 use super::super::undo::compensation;
 use super::{empty_leaf, key_at};
@@ -19,11 +19,11 @@ pub fn undo_by_key(
     id: PageId,
     operation: &PageOperation<'_>,
 ) -> Result<()> {
-    let mut page = leaf_below(storage, id, change.key)?;
+    let mut page = leaf_below(storage, id, change)?;
     let slot = loop {
         match slot_of(storage, &page, change.key)? {
             Some(slot) => break slot,
-            None => page = right_neighbour(storage, page, change.key)?,
+            None => page = right_neighbour(storage, page, change)?,
         }
     };
     let inverse = operation.inverse().and_then(|inverse| at_slot(inverse, slot));
@@ -42,9 +42,9 @@ pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id:
     if change.key.is_empty() {
         return Ok(());
     }
-    let mut next = write(storage, id)?.view().next();
+    let mut next = leaf(storage, id, change)?.view().next();
     while !next.is_none() {
-        let mut page = write(storage, next)?;
+        let mut page = leaf(storage, next, change)?;
         let first = page.view().row(0).and_then(parse_tree_row);
         if first.is_some_and(|(key, _)| key > change.key) {
             return Ok(());
@@ -64,18 +64,24 @@ pub fn empty_split_off_pages(storage: &DatabaseStorage, change: &Change<'_>, id:
 }
 
 /// The leaf a key was on: the page itself, or below it when the page was a root that has grown since.
-fn leaf_below<'s>(storage: &'s DatabaseStorage, id: PageId, key: &[u8]) -> Result<PageWrite<'s>> {
+fn leaf_below<'s>(storage: &'s DatabaseStorage, id: PageId, change: &Change<'_>) -> Result<PageWrite<'s>> {
     let mut page = write(storage, id)?;
-    while page.view().kind() == Some(PageKind::TreeBranch) {
-        let child = child_for(storage, page.view(), page.id(), key)?;
+    while page.view().kind() == Some(PageKind::TreeBranch) && page.view().object() == change.object {
+        let child = child_for(storage, page.view(), page.id(), change.key)?;
         page = write(storage, child)?;
     }
-    if page.view().kind() != Some(PageKind::TreeLeaf) {
-        return Err(damaged(
-            storage,
-            page.id(),
-            "a log record names a page that is no longer of its tree",
-        ));
+    check_leaf(storage, page, change)
+}
+
+/// A leaf of the tree that changed.
+fn leaf<'s>(storage: &'s DatabaseStorage, id: PageId, change: &Change<'_>) -> Result<PageWrite<'s>> {
+    check_leaf(storage, write(storage, id)?, change)
+}
+
+fn check_leaf<'s>(storage: &DatabaseStorage, page: PageWrite<'s>, change: &Change<'_>) -> Result<PageWrite<'s>> {
+    let view = page.view();
+    if view.kind() != Some(PageKind::TreeLeaf) || view.object() != change.object {
+        return Err(foreign(storage, page.id(), view, change.object, "a leaf"));
     }
     Ok(page)
 }
@@ -111,12 +117,16 @@ fn slot_of(storage: &DatabaseStorage, page: &PageWrite<'_>, key: &[u8]) -> Resul
     Ok(is_there.then_some(low))
 }
 
-fn right_neighbour<'s>(storage: &'s DatabaseStorage, page: PageWrite<'s>, key: &[u8]) -> Result<PageWrite<'s>> {
+fn right_neighbour<'s>(
+    storage: &'s DatabaseStorage,
+    page: PageWrite<'s>,
+    change: &Change<'_>,
+) -> Result<PageWrite<'s>> {
     let view = page.view();
     let has_passed = view
         .row(0)
         .and_then(parse_tree_row)
-        .is_some_and(|(first, _)| first > key);
+        .is_some_and(|(first, _)| first > change.key);
     if has_passed || view.next().is_none() {
         return Err(damaged(
             storage,
@@ -124,7 +134,7 @@ fn right_neighbour<'s>(storage: &'s DatabaseStorage, page: PageWrite<'s>, key: &
             "the row of a change to be taken back is gone",
         ));
     }
-    write(storage, view.next())
+    leaf(storage, view.next(), change)
 }
 
 fn at_slot<'r>(operation: PageOperation<'r>, slot: u16) -> Option<PageOperation<'r>> {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use engine::catalog::CatalogObject;
 use engine::database::{CheckReport, CheckedObject, Database};
 use engine::error::{Error, Result};
-use engine::lock::{Mode, Resource};
+use engine::lock::{LockOwner, Mode, Resource};
 use engine::store::Finding;
 
 use super::super::Host;
 use super::{Command, no_object};
 
-/// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers are kept out of the database's tables while it runs.
+/// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers, and whoever changes
+/// definitions, are kept out of the database while it runs.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let database = command.database(0)?;
     refuse_repair(command, &database)?;
@@ -164,29 +165,50 @@ fn refuse_repair(command: &Command<'_>, database: &Database) -> Result<()> {
     Err(Error::new(7919, 16, 3, text))
 }
 
-/// Runs the check with a shared lock on every table, so that nobody changes what is being read.
+/// How often locking everything is begun anew when somebody who holds a part of it waits for another part.
+const ATTEMPTS_MAX: usize = 20;
+
+/// Runs the check with a shared lock on every table and on the catalog, so that nobody changes what is being read: no row, no
+/// allocation, no definition. Who is changing something is waited for.
 fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
-    let context = command.context;
-    let locks = context.engine.borrow().locks().clone();
-    let tables: Vec<Resource> = database
-        .catalog
-        .objects(0)
-        .iter()
-        .filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)))
-        .map(|object| Resource::Object(database.id, object.definition.object_id()))
-        .collect();
+    let locks = command.context.engine.borrow().locks().clone();
     let mut taken = Vec::new();
-    let mut outcome = Ok(());
-    for table in tables {
-        if locks.mode_of(&table).is_none() {
-            outcome = locks.lock(table, Mode::S);
-            if outcome.is_err() {
-                break;
-            }
-            taken.push(table);
+    let mut outcome = lock_everything(&locks, database, &mut taken);
+    for _ in 1..ATTEMPTS_MAX {
+        // The victim of a deadlock; a check has nothing to lose by beginning anew.
+        if !outcome.as_ref().is_err_and(|error| error.number == 1205) {
+            break;
         }
+        taken.drain(..).for_each(|resource| locks.unlock(resource));
+        outcome = lock_everything(&locks, database, &mut taken);
     }
     let report = outcome.and_then(|()| database.check());
-    taken.into_iter().for_each(|table| locks.unlock(table));
+    taken.into_iter().for_each(|resource| locks.unlock(resource));
     report
+}
+
+/// Tables first, then the catalog, as those who change definitions do; then the tables that came meanwhile.
+fn lock_everything(locks: &LockOwner, database: &Database, taken: &mut Vec<Resource>) -> Result<()> {
+    let tables = || -> Vec<Resource> {
+        let objects = database.catalog.objects(0);
+        let tables = objects
+            .iter()
+            .filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)));
+        tables
+            .map(|object| Resource::Object(database.id, object.definition.object_id()))
+            .collect()
+    };
+    let catalog = Resource::Object(database.id, database.catalog_object_id());
+    let mut lock = |resource: Resource| -> Result<()> {
+        let before = locks.mode_of(&resource);
+        locks.lock(resource, Mode::S)?;
+        // What the session's transaction has locked before stays locked, in the stronger mode.
+        if before.is_none() {
+            taken.push(resource);
+        }
+        Ok(())
+    };
+    tables().into_iter().try_for_each(&mut lock)?;
+    lock(catalog)?;
+    tables().into_iter().try_for_each(&mut lock)
 }

@@ -1,0 +1,177 @@
+//! Table hints and query hints: what each comes to. None is taken without effect; what cannot be done is refused by name.
+
+use engine::catalog::TableDefinition;
+use engine::error::Result;
+use engine::lock::Mode;
+use engine::session::Isolation;
+
+use super::{Binder, not_supported};
+use crate::ast::{QueryHint, TableHint};
+use crate::messages;
+use crate::plan::{Access, Locking};
+
+/// Highest MAXRECURSION (sql-docs, "Query hints").
+const MAXRECURSION_MAX: u32 = 32_767;
+
+/// Hints of OPTION that ask for a way to the answer: the answer is the same on any. Those with a number or a text in
+/// parentheses are told apart by their names alone.
+const HINTS_ABOUT_THE_WAY: &[&str] = &[
+    "RECOMPILE",
+    "FAST",
+    "FORCE ORDER",
+    "HASH JOIN",
+    "LOOP JOIN",
+    "MERGE JOIN",
+    "HASH GROUP",
+    "ORDER GROUP",
+    "CONCAT UNION",
+    "HASH UNION",
+    "MERGE UNION",
+    "KEEP PLAN",
+    "KEEPFIXED PLAN",
+    "ROBUST PLAN",
+    "OPTIMIZE FOR",
+    "OPTIMIZE FOR UNKNOWN",
+    "EXPAND VIEWS",
+    "NO_PERFORMANCE_SPOOL",
+    "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
+    "QUERYTRACEON",
+    "USE HINT",
+    "LABEL",
+    "MIN_GRANT_PERCENT",
+    "MAX_GRANT_PERCENT",
+];
+
+/// Where hints stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At a source of FROM.
+    Source,
+    /// At the target of UPDATE or DELETE.
+    Target,
+    /// At the target of INSERT.
+    Insert,
+}
+
+/// Adds what hints say about locks.
+///
+/// # Errors
+/// 1047, 1065, 1069, 8171; 40517 for what there is not.
+pub(super) fn add_locking(locking: &mut Locking, hints: &[TableHint], place: Place, table: &str) -> Result<()> {
+    for hint in hints {
+        match hint.name.as_str() {
+            "NOLOCK" | "READUNCOMMITTED" if place != Place::Source => return Err(messages::nolock_at_target()),
+            "INDEX" | "FORCESEEK" | "FORCESCAN" if place != Place::Source => {
+                return Err(messages::index_hint_misplaced());
+            }
+            "READPAST" if place == Place::Insert => return Err(messages::invalid_hint("readpast", table)),
+            "NOLOCK" | "READUNCOMMITTED" => set(&mut locking.isolation, Isolation::ReadUncommitted)?,
+            "READCOMMITTED" | "READCOMMITTEDLOCK" => set(&mut locking.isolation, Isolation::ReadCommitted)?,
+            "REPEATABLEREAD" => set(&mut locking.isolation, Isolation::RepeatableRead)?,
+            "HOLDLOCK" | "SERIALIZABLE" => set(&mut locking.isolation, Isolation::Serializable)?,
+            "ROWLOCK" => set(&mut locking.whole_table, false)?,
+            "TABLOCK" => set(&mut locking.whole_table, true)?,
+            "TABLOCKX" => {
+                set(&mut locking.whole_table, true)?;
+                locking.rows = Some(Mode::X);
+            }
+            "UPDLOCK" => locking.rows = locking.rows.or(Some(Mode::U)),
+            "XLOCK" => locking.rows = Some(Mode::X),
+            "READPAST" => locking.read_past = true,
+            "NOWAIT" => locking.no_wait = true,
+            "INDEX" | "FORCESEEK" | "FORCESCAN" => {}
+            // What these ask for concerns views with indexes, and rows out of OPENROWSET(BULK ...).
+            "NOEXPAND" | "KEEPIDENTITY" | "KEEPDEFAULTS" | "IGNORE_CONSTRAINTS" | "IGNORE_TRIGGERS" => {
+                return Err(messages::invalid_hint(&hint.name.to_lowercase(), table));
+            }
+            other => return Err(not_supported(&format!("table hint {other}"))),
+        }
+    }
+    let is_dirty = locking.isolation == Some(Isolation::ReadUncommitted);
+    if is_dirty && (locking.rows.is_some() || locking.whole_table.is_some() || locking.read_past) {
+        return Err(messages::conflicting_locking_hints());
+    }
+    Ok(())
+}
+
+/// One hint of each group (sql-docs, "Table hints").
+fn set<T: PartialEq + Copy>(place: &mut Option<T>, value: T) -> Result<()> {
+    match place.replace(value) {
+        Some(other) if other != value => Err(messages::conflicting_locking_hints()),
+        _ => Ok(()),
+    }
+}
+
+/// The way to a table's rows that hints ask for.
+///
+/// # Errors
+/// 307 and 308 for an index that is not there, 8622 for hints that contradict each other.
+pub(super) fn access(definition: &TableDefinition, hints: &[TableHint]) -> Result<Access> {
+    let mut access = Access::Any;
+    for hint in hints {
+        let wanted = match hint.name.as_str() {
+            "INDEX" => match hint.arguments.as_slice() {
+                [index] => index_access(definition, index)?,
+                _ => return Err(not_supported("several indexes in a table hint")),
+            },
+            "FORCESEEK" if hint.arguments.is_empty() => Access::Seek,
+            "FORCESEEK" => return Err(not_supported("FORCESEEK with an index")),
+            "FORCESCAN" => Access::Scan,
+            _ => continue,
+        };
+        if access != Access::Any && access != wanted {
+            return Err(messages::no_plan_for_hints());
+        }
+        access = wanted;
+    }
+    Ok(access)
+}
+
+fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
+    let table = format!("{}.{}", definition.schema, definition.name);
+    let place = match index.parse::<u32>() {
+        Ok(0) => return Ok(Access::Scan),
+        Ok(number) => definition
+            .indexes
+            .iter()
+            .position(|index| index.index_id == number)
+            .ok_or_else(|| messages::no_index_of_id(number, &table))?,
+        Err(_) => {
+            let name = index.trim_matches(['[', ']', '"']);
+            definition
+                .indexes
+                .iter()
+                .position(|index| index.name.to_lowercase() == name.to_lowercase())
+                .ok_or_else(|| messages::no_index_of_name(name, &table))?
+        }
+    };
+    Ok(Access::Index(place))
+}
+
+impl Binder<'_> {
+    /// Obeys OPTION (...).
+    ///
+    /// # Errors
+    /// 102 for a hint that there is not, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
+    pub(super) fn obey_query_hints(&mut self, hints: &[QueryHint]) -> Result<()> {
+        for hint in hints {
+            let value = hint.value.as_deref().unwrap_or_default().trim();
+            match hint.name.as_str() {
+                "MAXRECURSION" => {
+                    let rounds = value.parse().ok().filter(|rounds| *rounds <= MAXRECURSION_MAX);
+                    self.rounds_max = rounds.ok_or_else(|| messages::maxrecursion_out_of_range(value))?;
+                }
+                "MAXDOP" => self.degree_max = value.parse().ok(),
+                name if HINTS_ABOUT_THE_WAY.contains(&name) => {}
+                name @ ("TABLE HINT" | "USE PLAN" | "PARAMETERIZATION SIMPLE" | "PARAMETERIZATION FORCED") => {
+                    return Err(not_supported(&format!("OPTION ({name})")));
+                }
+                name => {
+                    let word = name.split(' ').next().unwrap_or(name);
+                    return Err(messages::incorrect_syntax_near(word));
+                }
+            }
+        }
+        Ok(())
+    }
+}

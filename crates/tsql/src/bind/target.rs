@@ -1,0 +1,222 @@
+//! The target of UPDATE and DELETE: which source of FROM it is.
+//!
+//! ```text
+//! named as              in FROM                                  target
+//! an alias              one source has the alias                 that source
+//! a table or @table     the table once, with or without alias    that source
+//!                       several times, once without alias        the one without alias
+//!                       several times, each with an alias        8154
+//!                       not at all                               a source of its own, joined to all of FROM
+//! ```
+//! (sql-docs, UPDATE: "If the object being updated appears more than one time in the FROM clause, one, and only one, reference to
+//! the object must not specify a table alias.") An alias comes first: `DELETE t FROM u t, t x` deletes from `u`.
+//!
+//! Invariant: a row of FROM whose target columns come from an outer join without a partner has the locator NULL.
+
+use std::sync::Arc;
+
+use engine::catalog::ObjectDefinition;
+use engine::error::Result;
+
+use super::from::{FromBuilder, FromClause, Stored};
+use super::hints::{Place, add_locking};
+use super::manipulation::{Target, TargetColumns};
+use super::{Binder, not_supported};
+use crate::ast::{self, TableHint, TableReference, TableSource};
+use crate::messages;
+use crate::plan::{Locking, Node};
+
+/// The target of UPDATE or DELETE within its FROM.
+pub(super) struct Found {
+    pub(super) clause: FromClause,
+    pub(super) target: Target,
+    pub(super) columns: Arc<TargetColumns>,
+    /// Where the target's columns begin in the wide row.
+    pub(super) offset: usize,
+    /// Where the row's locator is; NULL when an outer join found no row of the target.
+    pub(super) locator: usize,
+    pub(super) width: usize,
+    /// Whether the target is all there is in FROM.
+    pub(super) is_single: bool,
+    /// NOWAIT at the target.
+    pub(super) no_wait: bool,
+    /// What SET may call the target: its exposed name, and what the statement calls it.
+    names: [String; 2],
+}
+
+impl Found {
+    /// Whether a qualifier of SET means the target.
+    pub(super) fn is_called(&self, qualifier: &str) -> bool {
+        self.names.iter().any(|name| name.eq_ignore_ascii_case(qualifier))
+    }
+}
+
+fn name_of(target: &ast::Target) -> &str {
+    match target {
+        ast::Target::Table(name) => name.object(),
+        ast::Target::Variable(name) => name,
+    }
+}
+
+impl<'a> Binder<'a> {
+    /// Finds the target among the sources of FROM, or adds it to them.
+    ///
+    /// # Errors
+    /// 208, 8154; 40517 when it is no table; those of binding FROM.
+    pub(super) fn find_target(
+        &mut self,
+        target: &ast::Target,
+        hints: &[TableHint],
+        from: &'a [TableSource],
+    ) -> Result<Found> {
+        let mut builder = FromBuilder::with_locators();
+        let mut clause = self.sources(from, &mut builder)?;
+        let place = match self.place_in_from(target, &builder, &clause)? {
+            Some(place) => place,
+            None => {
+                self.own_source(target, &mut builder, &mut clause)?;
+                builder.stored.as_ref().map_or(0, Vec::len).saturating_sub(1)
+            }
+        };
+        let Some(source) = builder.stored.unwrap_or_default().into_iter().nth(place) else {
+            return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
+        };
+        let mut found = None;
+        for unit in &mut clause.units {
+            if let Some(scan) = source_at(&mut unit.node, source.offset) {
+                found = Some(scan);
+            }
+        }
+        let own_name = name_of(target).to_owned();
+        let (target, no_wait) = match found {
+            Some(Node::Scan(scan)) => {
+                scan.locator = Some(source.locator);
+                scan.locking.is_target = true;
+                let name = &scan.table.table.definition().name;
+                add_locking(&mut scan.locking, hints, Place::Target, name)?;
+                (Target::Table(scan.table.clone()), scan.locking.no_wait)
+            }
+            Some(Node::Variable { slot, locator, .. }) => {
+                // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
+                add_locking(&mut Locking::default(), hints, Place::Target, &own_name)?;
+                *locator = Some(source.locator);
+                let shape = self.variables.shapes().get(*slot).cloned().unwrap_or_default();
+                (Target::Variable(*slot, shape), false)
+            }
+            _ => return Err(messages::invalid_object_name(&own_name)),
+        };
+        let columns = Arc::new(self.target_columns(&target)?);
+        let is_single = clause.names.len() == 1;
+        Ok(Found {
+            clause,
+            target,
+            columns,
+            offset: source.offset,
+            locator: source.locator,
+            width: builder.width,
+            is_single,
+            no_wait,
+            names: [source.exposed, own_name],
+        })
+    }
+
+    /// The place of the target among the stored sources; `None` when FROM does not have it.
+    fn place_in_from(
+        &mut self,
+        target: &ast::Target,
+        builder: &FromBuilder,
+        clause: &FromClause,
+    ) -> Result<Option<usize>> {
+        let stored = builder.stored.as_deref().unwrap_or_default();
+        let wanted = name_of(target);
+        let is_alias = match target {
+            ast::Target::Table(name) => name.parts.len() == 1,
+            ast::Target::Variable(_) => false,
+        };
+        let aliased = stored
+            .iter()
+            .position(|source| source.has_alias && source.exposed.eq_ignore_ascii_case(wanted));
+        if is_alias && aliased.is_some() {
+            return Ok(aliased);
+        }
+        let is_own_name = stored.iter().any(|source| source.exposed.eq_ignore_ascii_case(wanted));
+        if is_alias && !is_own_name && clause.names.iter().any(|name| name.eq_ignore_ascii_case(wanted)) {
+            // A derived table, a view, a common table expression, a function.
+            return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
+        }
+        self.refuse_cte(target)?;
+        let own = self.stored_of(target)?;
+        let mut places = stored.iter().enumerate().filter(|(_, source)| source.stored == own);
+        let (Some(first), second) = (places.next(), places.next()) else {
+            return Ok(None);
+        };
+        if second.is_none() {
+            return Ok(Some(first.0));
+        }
+        let without_alias = stored
+            .iter()
+            .position(|source| source.stored == own && !source.has_alias);
+        without_alias.map(Some).ok_or_else(|| messages::ambiguous_table(wanted))
+    }
+
+    /// A common table expression hides the table of its name, and cannot be changed.
+    pub(super) fn refuse_cte(&self, target: &ast::Target) -> Result<()> {
+        match target {
+            ast::Target::Table(name)
+                if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) =>
+            {
+                Err(not_supported("INSERT, UPDATE or DELETE of a common table expression"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stored_of(&mut self, target: &ast::Target) -> Result<Stored> {
+        Ok(match self.target(target)? {
+            Target::Table(table) => Stored::Table(table.table.database().id, table.table.definition().object_id),
+            Target::Variable(slot, _) => Stored::Variable(slot),
+        })
+    }
+
+    /// A target that FROM does not name is one more source.
+    fn own_source(&mut self, target: &ast::Target, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        let start = builder.width;
+        let source = match target {
+            ast::Target::Table(name) => {
+                let found = self.session.find_object(name)?;
+                let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
+                if !matches!(object.definition, ObjectDefinition::Table(_)) {
+                    return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
+                }
+                let reference = TableReference {
+                    line: self.line,
+                    name: name.clone(),
+                    alias: None,
+                    hints: Vec::new(),
+                };
+                self.base_table(database, &object, &reference, name.object().to_owned(), builder)?
+            }
+            ast::Target::Variable(name) => self.table_variable(name, None, builder)?,
+        };
+        clause.add(source, start, builder.width, false)
+    }
+}
+
+/// The scan whose columns begin at an offset.
+fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
+    let is_it = match node {
+        Node::Scan(scan) => scan.offset == offset,
+        Node::Variable { offset: own, .. } => *own == offset,
+        _ => false,
+    };
+    if is_it {
+        return Some(node);
+    }
+    match node {
+        Node::Filter { input, .. } => source_at(input, offset),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            source_at(left, offset).or_else(|| source_at(right, offset))
+        }
+        _ => None,
+    }
+}

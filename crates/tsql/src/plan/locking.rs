@@ -1,0 +1,175 @@
+//! How a statement locks a table it reads or changes: what table hints ask for, and what that comes to under an isolation level.
+//!
+//! There are locks of tables and of rows, and none of ranges of keys: what SERIALIZABLE protects with these is protected by a lock
+//! of the table here, held to the end of the transaction. PAGLOCK is refused: no pages are locked.
+//!
+//! ```text
+//!                        read                      UPDLOCK          XLOCK     target of UPDATE, DELETE
+//! READ UNCOMMITTED       Sch-S, rows as they are   IX, rows U       IX, X     IX, rows U
+//! READ COMMITTED         IS, rows waited for       IX, rows U       IX, X     IX, rows U
+//! REPEATABLE READ        IS, rows S, kept          IX, rows U       IX, X     IX, rows U
+//! SERIALIZABLE           S, kept                   U, kept          X, kept   X, kept
+//! TABLOCK                S, for the statement      X, kept          X, kept   X, kept
+//!   with REPEATABLE READ S, kept
+//! ```
+//! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be
+//! taken instead".) Row locks are kept to the end of the transaction. A hint stands before the session's level.
+
+use engine::lock::Mode;
+use engine::session::Isolation;
+use engine::store::ReadMode;
+
+/// What hints and the place in the statement say about one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Locking {
+    /// The level that a hint sets for this table.
+    pub isolation: Option<Isolation>,
+    /// UPDLOCK (U) or XLOCK (X).
+    pub rows: Option<Mode>,
+    /// TABLOCK, TABLOCKX (true), ROWLOCK (false).
+    pub whole_table: Option<bool>,
+    /// READPAST.
+    pub read_past: bool,
+    /// NOWAIT.
+    pub no_wait: bool,
+    /// Whether UPDATE or DELETE changes the rows.
+    pub is_target: bool,
+}
+
+/// The locks of one read of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableLocks {
+    /// The table's lock.
+    pub table: Mode,
+    /// What is done about rows.
+    pub rows: ReadMode,
+    /// The table's lock is given back at the end of the statement.
+    pub for_statement: bool,
+}
+
+impl Locking {
+    /// The level this table is read under.
+    pub fn isolation(&self, session: Isolation) -> Isolation {
+        self.isolation.unwrap_or(session)
+    }
+
+    /// Whether rows are locked for a change to come.
+    pub fn is_for_update(&self) -> bool {
+        self.is_target || self.rows.is_some()
+    }
+
+    /// The locks under the session's level.
+    pub fn locks(&self, session: Isolation) -> TableLocks {
+        let isolation = self.isolation(session);
+        let rows = match (self.is_target, self.rows) {
+            (_, Some(Mode::X)) => Some(Mode::X),
+            (true, _) | (_, Some(_)) => Some(Mode::U),
+            (false, None) => None,
+        };
+        let keeps = matches!(isolation, Isolation::RepeatableRead | Isolation::Serializable);
+        let is_serializable = isolation == Isolation::Serializable;
+        let (table, reads) = match (rows, self.whole_table == Some(true)) {
+            (Some(mode), true) => (Mode::X, ReadMode::Locked(mode)),
+            (None, true) => (Mode::S, ReadMode::Uncommitted),
+            (Some(mode), false) if is_serializable && (self.is_target || mode == Mode::X) => {
+                (Mode::X, ReadMode::Locked(mode))
+            }
+            // The lock of the table keeps every writer out.
+            (Some(_), false) if is_serializable => (Mode::U, ReadMode::Uncommitted),
+            (None, false) if is_serializable => (Mode::S, ReadMode::Uncommitted),
+            (Some(mode), false) => (Mode::IX, ReadMode::Locked(mode)),
+            (None, false) => match isolation {
+                Isolation::ReadUncommitted => (Mode::SchS, ReadMode::Uncommitted),
+                Isolation::RepeatableRead => (Mode::IS, ReadMode::Locked(Mode::S)),
+                _ => (Mode::IS, ReadMode::Committed),
+            },
+        };
+        let reads = match reads {
+            ReadMode::Committed if self.read_past => ReadMode::CommittedPast,
+            ReadMode::Locked(mode) if self.read_past => ReadMode::LockedPast(mode),
+            other => other,
+        };
+        TableLocks {
+            table,
+            rows: reads,
+            for_statement: table == Mode::S && !keeps,
+        }
+    }
+
+    /// The lock of a table that INSERT fills.
+    pub fn of_insert(&self) -> Mode {
+        let is_serializable = self.isolation == Some(Isolation::Serializable);
+        if self.whole_table == Some(true) || is_serializable {
+            Mode::X
+        } else {
+            Mode::IX
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Isolation::{ReadCommitted, ReadUncommitted, RepeatableRead, Serializable};
+
+    /// Every combination of level, hints and place keeps what the level promises.
+    #[test]
+    fn no_combination_locks_less_than_its_level_promises() {
+        let levels = [ReadUncommitted, ReadCommitted, RepeatableRead, Serializable];
+        let mut walked = 0;
+        for session in levels {
+            for isolation in [None].into_iter().chain(levels.map(Some)) {
+                for rows in [None, Some(Mode::U), Some(Mode::X)] {
+                    for whole_table in [None, Some(false), Some(true)] {
+                        for flags in 0..4 {
+                            let locking = Locking {
+                                isolation,
+                                rows,
+                                whole_table,
+                                read_past: flags & 1 == 1,
+                                no_wait: false,
+                                is_target: flags & 2 == 2,
+                            };
+                            check(&locking, session);
+                            walked += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(walked, 4 * 5 * 3 * 3 * 4);
+    }
+
+    fn check(locking: &Locking, session: Isolation) {
+        let (locks, level) = (locking.locks(session), locking.isolation(session));
+        let row_mode = match locks.rows {
+            ReadMode::Locked(mode) | ReadMode::LockedPast(mode) => Some(mode),
+            _ => None,
+        };
+        let told = format!("{locking:?} under {session:?}: {locks:?}");
+        // A lock of rows is announced on the table, and whoever reads rows as they are has locked the table or does not care.
+        assert!(row_mode.is_none_or(|mode| locks.table.covers(mode.intent())), "{told}");
+        if locks.rows == ReadMode::Uncommitted {
+            let keeps_writers_out = locks.table.covers_rows_in(Mode::S);
+            assert!(keeps_writers_out || level == ReadUncommitted, "{told}");
+        }
+        if locking.is_for_update() {
+            let updates = row_mode.is_some_and(|mode| mode.covers(Mode::U)) || locks.table.covers(Mode::U);
+            assert!(updates && !locks.for_statement, "{told}");
+        }
+        if locking.rows == Some(Mode::X) {
+            assert!(row_mode == Some(Mode::X) || locks.table == Mode::X, "{told}");
+        }
+        if level == Serializable {
+            assert!(locks.table.covers(Mode::S) && !locks.for_statement, "{told}");
+        }
+        if level == RepeatableRead {
+            let keeps = row_mode.is_some() || locks.table.covers(Mode::S) && !locks.for_statement;
+            assert!(keeps, "{told}");
+        }
+        if locking.whole_table == Some(true) {
+            assert!(locks.table.covers(Mode::S), "{told}");
+            assert_eq!(locks.table == Mode::X, locking.is_for_update(), "{told}");
+        }
+    }
+}
