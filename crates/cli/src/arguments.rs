@@ -81,9 +81,9 @@ Unlike sqlcmd, a failed batch makes the exit code 1 also without -b.";
 const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
-  MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0
+  MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --allow-unencrypted
 
-Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
+A start that fails leaves the folder as it was. Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
 
 /// Folder of the instance when none is named.
 pub const DEFAULT_DATA: &str = "vlflab-data";
@@ -91,22 +91,27 @@ pub const DEFAULT_DATA: &str = "vlflab-data";
 /// Options of `vlflab serve`.
 #[derive(Debug, Args)]
 pub struct ServeOptions {
-    /// Instance folder; made if it does not exist.
+    /// Instance folder; made if it does not exist, for its owner alone. One that holds other files than an instance's is refused.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
     /// TCP port; 0 picks a free one.
     #[arg(long, default_value_t = 1433)]
     pub port: u16,
-    /// Address to listen on.
+    /// Address to listen on. Connections are not encrypted yet: one that others can reach needs --allow-unencrypted.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: IpAddr,
-    /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025.
-    #[arg(long, value_name = "VERSION", default_value = "2022")]
-    pub sql_version: ServerVersion,
+    /// Listen where others can connect, although passwords and data travel readable.
+    #[arg(long)]
+    pub allow_unencrypted: bool,
+    /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025. The folder remembers
+    /// it [default: what the folder was last started as, 2022 for a new one].
+    #[arg(long, value_name = "VERSION")]
+    pub sql_version: Option<ServerVersion>,
     /// How the log does its work: native, classic, or one of them and the mechanisms that differ from it, such as
-    /// native,discovery=classic.
-    #[arg(long, value_name = "POLICY", default_value = "native")]
-    pub log_policy: LogPolicy,
+    /// native,discovery=classic. The folder remembers it [default: what the folder was last started with, native for a new
+    /// one].
+    #[arg(long, value_name = "POLICY")]
+    pub log_policy: Option<LogPolicy>,
     /// Whether data files may grow without zeros being written over the new space.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub instant_file_initialization: bool,
@@ -114,7 +119,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "PASSWORD", env = "MSSQL_SA_PASSWORD", hide_env_values = true)]
     pub sa_password: Option<String>,
     /// Memory for pages and queries, MB; sp_configure 'max server memory' can set less [default: a quarter of the
-    /// machine's, at most 4096].
+    /// machine's, at most 4096, less where addresses are limited].
     #[arg(long, value_name = "MB")]
     pub max_server_memory: Option<u32>,
     /// Another folder in which statements may name files, beside the instance folder; may be given several times.
@@ -134,12 +139,13 @@ pub struct SqlOptions {
     /// Instance folder for embedded use.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA, conflicts_with = "server")]
     pub data: PathBuf,
-    /// For a new or embedded instance: SQL Server version whose log layout to take.
-    #[arg(long, value_name = "VERSION", default_value = "2022", conflicts_with = "server")]
-    pub sql_version: ServerVersion,
-    /// For an embedded instance: how the log does its work.
-    #[arg(long, value_name = "POLICY", default_value = "native", conflicts_with = "server")]
-    pub log_policy: LogPolicy,
+    /// For an embedded instance: SQL Server version whose log layout to take [default: what the folder remembers, 2022 for a
+    /// new one].
+    #[arg(long, value_name = "VERSION", conflicts_with = "server")]
+    pub sql_version: Option<ServerVersion>,
+    /// For an embedded instance: how the log does its work [default: what the folder remembers, native for a new one].
+    #[arg(long, value_name = "POLICY", conflicts_with = "server")]
+    pub log_policy: Option<LogPolicy>,
     /// For an embedded instance: another folder in which statements may name files; may be given several times.
     #[arg(long, value_name = "DIR", conflicts_with = "server")]
     pub allow_path: Vec<PathBuf>,

@@ -1,9 +1,11 @@
 //! Opens the engine on a folder, for the server and for embedded use.
 
 use crate::exit::Failure;
+use crate::folder::Folder;
+use crate::memory;
 use disk::{ConfinedDisk, OsDisk};
 use engine::errorlog::ErrorLog;
-use engine::instance::{Instance, InstanceOptions};
+use engine::instance::{Instance, InstanceOptions, Remembered};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
 use engine::waits::WaitStatistics;
@@ -11,20 +13,32 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use vlf::ServerVersion;
 
-/// What both subcommands let the user choose.
+/// What the subcommands let the user choose.
 pub struct Choices {
     /// Instance folder.
     pub folder: PathBuf,
-    /// Version whose rules apply.
-    pub version: ServerVersion,
-    /// How the log does its work.
-    pub policy: LogPolicy,
-    /// Memory for pages, MB.
+    /// Version whose rules apply; what the folder remembers when not given.
+    pub version: Option<ServerVersion>,
+    /// How the log does its work; the same.
+    pub policy: Option<LogPolicy>,
+    /// Memory for pages and queries, MB.
     pub memory_mb: Option<u32>,
     /// Whether data files grow without zeros being written.
     pub instant_file_initialization: bool,
     /// Folders beside the instance's in which statements may name files.
     pub allowed_paths: Vec<PathBuf>,
+}
+
+/// An instance that was opened, and what its user should know of how.
+pub struct Opened {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// The folder: until it is kept, a new one goes again with its content.
+    pub folder: Folder,
+    /// As what it speaks, and why.
+    pub manner: String,
+    /// What is not as it was, or not as it should be.
+    pub warnings: Vec<String>,
 }
 
 const MEGABYTE: u64 = 1 << 20;
@@ -43,22 +57,59 @@ pub fn environment() -> Environment {
     }
 }
 
-/// Opens the instance; recovery of its databases is over when this returns.
+/// Opens the instance; the recovery of its databases is over, or goes on in the background, when this returns.
 ///
 /// # Errors
-/// The folder is in use or not writable, or master cannot be opened.
-pub fn open(choices: Choices, mut env: Environment) -> Result<Arc<Instance>, Failure> {
-    let folder = folder_without_dots(&choices.folder)?;
-    env.disk = Arc::new(confined_disk(&folder, &choices.allowed_paths)?);
+/// The folder is in use, not writable, or not an instance's; an allowed one is not there; the memory is not to be had; or master
+/// cannot be opened. A folder that was made for it is gone then.
+pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
+    let folder = Folder::look(&folder_without_dots(&choices.folder)?)?;
+    env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
+    let (memory_mb, note) = memory::settle(choices.memory_mb)?;
+    let remembered = Remembered::of_folder(env.disk.as_ref(), folder.path());
     let options = InstanceOptions {
-        folder,
+        folder: folder.path().to_path_buf(),
         server_name: server_name(),
-        version: choices.version,
-        policy: choices.policy,
-        max_server_memory_bytes: u64::from(choices.memory_mb.unwrap_or_else(default_memory_mb)) * MEGABYTE,
+        version: choices.version.or(remembered.version).unwrap_or(ServerVersion::V2022),
+        policy: choices.policy.or(remembered.policy).unwrap_or(LogPolicy::native()),
+        max_server_memory_bytes: u64::from(memory_mb) * MEGABYTE,
         instant_file_initialization: choices.instant_file_initialization,
     };
-    Instance::start(options, env).map_err(|error| Failure::Failed(error.message))
+    let manner =
+        |version: ServerVersion, policy: LogPolicy| format!("SQL Server {}, log policy {policy}", version.name());
+    let now = manner(options.version, options.policy);
+    let former = remembered
+        .version
+        .zip(remembered.policy)
+        .map(|(version, policy)| manner(version, policy));
+    let change = former
+        .filter(|former| *former != now)
+        .map(|former| format!("this folder was {former}; from now on it is {now}, as the command line says"));
+    let instance = Instance::start(options, env).map_err(|error| Failure::Failed(error.message))?;
+    let warnings: Vec<String> = folder.warning().into_iter().chain(note).chain(change).collect();
+    for warning in &warnings {
+        instance.env.errorlog.write("Server", format!("Warning: {warning}."));
+    }
+    Ok(Opened {
+        instance,
+        folder,
+        manner: now,
+        warnings,
+    })
+}
+
+/// Opens the instance for this process alone. Warnings go to standard error.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_embedded(choices: Choices) -> Result<Arc<Instance>, Failure> {
+    let opened = open(choices, environment())?;
+    opened
+        .warnings
+        .iter()
+        .for_each(|warning| eprintln!("warning: {warning}"));
+    opened.folder.keep();
+    Ok(opened.instance)
 }
 
 /// The instance's folder and those allowed beside it, and nothing else of the machine.
@@ -79,14 +130,26 @@ fn confined_disk(folder: &Path, allowed: &[PathBuf]) -> Result<ConfinedDisk, Fai
     Ok(ConfinedDisk::new(folders))
 }
 
-/// The instance folder as an absolute path. One with `..` is made if need be, because only what is there says where it leads.
+/// The instance folder as an absolute path without `..`, which means what it means to the system: where what is there leads.
 fn folder_without_dots(path: &Path) -> Result<PathBuf, Failure> {
+    let has_dots = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     let path = std::path::absolute(path)?;
-    if path.components().all(|part| part != Component::ParentDir) {
+    if !has_dots(&path) {
         return Ok(path);
     }
-    std::fs::create_dir_all(&path)?;
-    Ok(std::fs::canonicalize(path)?)
+    let there = path
+        .ancestors()
+        .find(|folder| folder.exists())
+        .unwrap_or(Path::new("/"));
+    let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
+    if has_dots(missing) {
+        let text = format!(
+            "{} leads through a folder that is not there; make it first",
+            path.display()
+        );
+        return Err(Failure::Usage(text));
+    }
+    Ok(std::fs::canonicalize(there)?.join(missing))
 }
 
 /// The machine's name in capitals, as Windows has it.
@@ -98,22 +161,4 @@ fn server_name() -> String {
     } else {
         name
     }
-}
-
-/// A quarter of the machine's memory, at most 4 GB.
-fn default_memory_mb() -> u32 {
-    const SHARE: u64 = 4;
-    const MB_MAX: u64 = 4096;
-    const MB_UNKNOWN: u64 = 256;
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total_kb = text.lines().find_map(|line| {
-        line.strip_prefix("MemTotal:")?
-            .trim()
-            .split(' ')
-            .next()?
-            .parse::<u64>()
-            .ok()
-    });
-    let share = total_kb.map_or(MB_UNKNOWN, |kilobytes| kilobytes / 1024 / SHARE);
-    share.clamp(64, MB_MAX) as u32
 }

@@ -5,26 +5,32 @@
 mod arguments;
 mod compare;
 mod exit;
+mod folder;
 mod generate;
 mod inspect;
 mod instance;
+mod memory;
 mod plan;
 mod progress;
 mod run;
 mod sample;
 mod serve;
 mod sql;
+mod stopping;
 mod target;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use exit::Failure;
 use std::process::ExitCode;
+use std::thread::Builder;
+use tsql::stack;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Serve(options) => serve::serve(&options),
-        Command::Sql(options) => sql::sql(&options),
+        Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),
         Command::Run(options) => run::run(&options),
         Command::Compare(options) => compare::compare(&options),
         Command::Sample(options) => sample::sample(&options),
@@ -34,4 +40,18 @@ fn main() -> ExitCode {
         Command::Man(options) => generate::man(&options),
     };
     exit::code(outcome)
+}
+
+/// Runs `work` on a thread with the stack that statements have in a server, whatever the shell's limit is.
+fn on_statement_stack(work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Result<(), Failure> {
+    let thread = Builder::new().name("sql".to_owned()).stack_size(stack::THREAD_BYTES);
+    let running = thread.spawn(move || {
+        stack::begin_thread(stack::THREAD_BYTES);
+        work()
+    });
+    match running.map(|running| running.join()) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => Err(Failure::Io(error)),
+    }
 }

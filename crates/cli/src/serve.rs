@@ -2,36 +2,29 @@
 
 use crate::arguments::ServeOptions;
 use crate::exit::Failure;
-use crate::instance::{self, Choices};
+use crate::instance::{self, Choices, Opened};
+use crate::memory;
+use crate::stopping::Stopper;
+use server::credentials::CredentialError;
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
 
 /// Build number clients see behind the version, as of a release without updates.
 const BUILD: u16 = 1000;
-/// Running requests may finish for so long once the server is to stop.
-const STOP_GRACE: Duration = Duration::from_secs(5);
-/// SHUTDOWN's own session still gets its answer before its connection is closed.
-const ANSWER_GRACE: Duration = Duration::from_millis(200);
-
-/// Why the server is to stop.
-enum Stop {
-    /// A signal, or standard input was closed.
-    Asked,
-    /// SHUTDOWN; true with NOWAIT.
-    Shutdown(bool),
-}
 
 /// Runs the subcommand.
+///
+/// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
+/// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
-    let (stop_sender, stop) = mpsc::channel();
-    watch_signals(&stop_sender)?;
+    memory::spare_addresses();
+    refuse_to_be_overheard(options)?;
+    let listener = listen(SocketAddr::new(options.bind, options.port))?;
+    let stopper = Stopper::new()?;
     let env = instance::environment();
     if options.verbose {
         env.errorlog.add_sink(Box::new(|line| {
@@ -47,53 +40,107 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         instant_file_initialization: options.instant_file_initialization,
         allowed_paths: options.allow_path.clone(),
     };
-    let instance = instance::open(choices, env)?;
-    let disk = instance.env.disk.as_ref();
-    let password = password_file::settle(disk, instance.folder(), options.sa_password.as_deref())
-        .map_err(|error| Failure::Failed(error.to_string()))?;
-    if let Some(made_up) = &password.made_up {
-        writeln!(io::stdout(), "password of sa, shown only now: {made_up}")?;
-    }
-    let hook_sender = stop_sender.clone();
-    let on_shutdown = Arc::new(move |nowait| {
-        // Nobody receives once another reason has stopped the server.
-        let _ = hook_sender.send(Stop::Shutdown(nowait));
-    });
-    let backend = Arc::new(SqlBackend::new(
-        Arc::clone(&instance),
-        BUILD,
-        password.record,
-        on_shutdown,
-    ));
-    let address = SocketAddr::new(options.bind, options.port);
-    let mut server =
-        Server::start(ServerOptions::new(address), backend).map_err(|error| cannot_listen(address, &error))?;
-    announce(server.local_address())?;
+    let opened = instance::open(choices, env)?;
+    let instance = Arc::clone(&opened.instance);
+    stopper.set_instance(&instance);
+    let begun = begin(options, listener, &opened, &stopper);
+    let mut server = begun.inspect_err(|_| {
+        // The reason is told already, and what this could fail of is undone by the next start.
+        let _ = instance.shutdown(false);
+    })?;
+    opened.folder.keep();
     if options.until_stdin_closes {
-        watch_stdin(stop_sender);
+        stopper.watch_input();
     }
-    let nowait = wait(&stop);
-    server.stop(if nowait { ANSWER_GRACE } else { STOP_GRACE });
-    instance
-        .shutdown(nowait)
-        .map_err(|error| Failure::Failed(error.message))
+    let nowait = stopper.stop(&mut server, &instance);
+    let stopped = instance.shutdown(nowait);
+    if instance.must_stop() {
+        let text = "the log of a system database has failed; the error log says why, the next start recovers";
+        return Err(Failure::Failed(text.to_string()));
+    }
+    stopped.map_err(|error| Failure::Failed(error.message))
 }
 
-/// Waits for a reason to stop; true when nothing more may be written.
-fn wait(stop: &Receiver<Stop>) -> bool {
-    match stop.recv() {
-        Ok(Stop::Shutdown(nowait)) => nowait,
-        Ok(Stop::Asked) | Err(_) => false,
+/// From an open instance to a server that is ready and has said so.
+fn begin(options: &ServeOptions, listener: TcpListener, opened: &Opened, stopper: &Stopper) -> Result<Server, Failure> {
+    let instance = &opened.instance;
+    let disk = instance.env.disk.as_ref();
+    let failed = |error: CredentialError| Failure::Failed(error.to_string());
+    let password = password_file::settle(disk, instance.folder(), options.sa_password.as_deref()).map_err(failed)?;
+    if let Some(made_up) = &password.made_up {
+        show_password(made_up)?;
     }
+    let record = password.store(disk, instance.folder()).map_err(failed)?;
+    let on_fatal = stopper.shutdown_hook();
+    instance.on_fatal(move || on_fatal(true));
+    let backend = SqlBackend::new(Arc::clone(instance), BUILD, record, stopper.shutdown_hook());
+    let backend = Arc::new(backend);
+    let address = listener.local_addr()?;
+    let server = Server::start_on(listener, ServerOptions::new(address), backend)?;
+    opened
+        .warnings
+        .iter()
+        .for_each(|warning| eprintln!("warning: {warning}"));
+    if !address.ip().is_loopback() {
+        let warning = unencrypted(address);
+        instance.env.errorlog.write("Server", format!("Warning: {warning}."));
+        eprintln!("warning: {warning}");
+    }
+    announce(server.local_address(), &opened.manner).map_err(|error| cannot_tell("that it is ready", &error))?;
+    Ok(server)
+}
+
+fn unencrypted(address: SocketAddr) -> String {
+    format!("connections to {address} are not encrypted: passwords and data travel readable for whoever listens")
+}
+
+/// An address that others can reach has to be asked for twice, for as long as there is no encryption.
+fn refuse_to_be_overheard(options: &ServeOptions) -> Result<(), Failure> {
+    if options.bind.is_loopback() || options.allow_unencrypted {
+        return Ok(());
+    }
+    let warning = unencrypted(SocketAddr::new(options.bind, options.port));
+    Err(Failure::Usage(format!(
+        "{warning}; add --allow-unencrypted where that is acceptable, or serve on 127.0.0.1 and let others in by a tunnel (ssh -L)"
+    )))
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).map_err(|error| cannot_listen(address, &error))
+}
+
+/// Shows the password that was made up, before it counts.
+fn show_password(made_up: &str) -> Result<(), Failure> {
+    let remedy = "; give one by MSSQL_SA_PASSWORD or --sa-password";
+    if is_null_device(io::stdout().as_fd()) {
+        let text = "a password of sa would be made up, and standard output, where it is shown, is closed or /dev/null";
+        return Err(Failure::Failed(format!("{text}{remedy}")));
+    }
+    let mut out = io::stdout().lock();
+    let shown = writeln!(out, "password of sa, shown only now: {made_up}").and_then(|()| out.flush());
+    shown.map_err(|error| cannot_tell(&format!("the password that was made up{remedy}"), &error))
+}
+
+/// A standard output that was closed is the null device by the time a Rust program begins.
+fn is_null_device(file: BorrowedFd<'_>) -> bool {
+    let same = |file: rustix::fs::Stat, null: rustix::fs::Stat| file.st_rdev == null.st_rdev && file.st_rdev != 0;
+    match (rustix::fs::fstat(file), rustix::fs::stat("/dev/null")) {
+        (Ok(file), Ok(null)) => same(file, null),
+        _ => false,
+    }
+}
+
+fn cannot_tell(what: &str, error: &io::Error) -> Failure {
+    Failure::Failed(format!("standard output does not take {what}: {error}"))
 }
 
 /// The one line that programs wait for, and people copy from.
-fn announce(address: SocketAddr) -> io::Result<()> {
+fn announce(address: SocketAddr, manner: &str) -> io::Result<()> {
     let (host, port) = (address.ip(), address.port());
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "ready: Server={host},{port};User Id=sa;Encrypt=false   (sqlcmd -S {host},{port} -U sa)"
+        "ready: Server={host},{port};User Id=sa;Encrypt=false   (sqlcmd -S {host},{port} -U sa), speaking as {manner}"
     )?;
     out.flush()
 }
@@ -105,28 +152,4 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::Failed(format!("cannot listen on {address}: {error}{remedy}"))
-}
-
-/// The first signal stops the server, the second one ends the process as it stands.
-fn watch_signals(stop: &Sender<Stop>) -> io::Result<()> {
-    const INTERRUPTED: i32 = 130;
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let stop = stop.clone();
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for (index, _) in signals.forever().enumerate() {
-            if index > 0 || stop.send(Stop::Asked).is_err() {
-                std::process::exit(INTERRUPTED);
-            }
-        }
-    })?;
-    Ok(())
-}
-
-fn watch_stdin(stop: Sender<Stop>) {
-    std::thread::spawn(move || {
-        let mut ignored = [0; 256];
-        while matches!(io::stdin().read(&mut ignored), Ok(read) if read > 0) {}
-        // Nobody receives once another reason has stopped the server.
-        let _ = stop.send(Stop::Asked);
-    });
 }

@@ -25,6 +25,8 @@ pub enum DiskErrorKind {
     PowerCut,
     /// Another process, or another part of this one, holds the lock.
     InUse,
+    /// Whoever wanted it no longer does; said by users of a disk, never by one.
+    Cancelled,
     /// The name leads to a directory, a device, a FIFO, a socket or a symbolic link.
     NotAFile,
     /// The path leads out of the folders the disk is confined to.
@@ -42,6 +44,7 @@ impl DiskErrorKind {
             DiskErrorKind::UnexpectedEnd => "the file ends before the bytes asked for",
             DiskErrorKind::PowerCut => "the power was cut",
             DiskErrorKind::InUse => "it is locked by another user",
+            DiskErrorKind::Cancelled => "the request was cancelled",
             DiskErrorKind::NotAFile => "it is no regular file",
             DiskErrorKind::Outside => "the path leads out of the folders that may be used",
         }

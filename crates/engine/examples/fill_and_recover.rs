@@ -206,7 +206,7 @@ fn restart(options: &InstanceOptions) -> std::result::Result<(), Box<dyn std::er
         found += scan.len();
     }
     let first_query = started.elapsed();
-    database.wait_for_recovery();
+    database.wait_for_recovery()?;
     let whole = started.elapsed();
     let lines = instance.env.errorlog.lines();
     lines.iter().for_each(|line| println!("{}", line.file_text()));

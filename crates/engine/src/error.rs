@@ -74,6 +74,12 @@ impl Error {
         Error::new(701, 17, 123, text)
     }
 
+    /// 7119: a string would be longer than 2^31-1 bytes.
+    pub fn string_too_long() -> Error {
+        let text = "Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes.";
+        Error::new(7119, 16, 1, text)
+    }
+
     /// 823: the operating system failed a read or write of a data file.
     pub fn data_file_io(operation: &str, offset: u64, path: &str, cause: &str) -> Error {
         let text = format!(
@@ -282,6 +288,16 @@ impl Error {
         Error::new(3624, 20, 1, text)
     }
 
+    /// 6005: what is not done by now is not done any more.
+    pub fn shutdown_in_progress() -> Error {
+        Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
+    }
+
+    /// Whether this is [`Error::shutdown_in_progress`].
+    pub fn is_shutdown_in_progress(&self) -> bool {
+        self.number == 6005
+    }
+
     /// 3617: the client cancelled the batch, or the server is shutting down.
     pub fn cancelled() -> Error {
         Error::new(3617, 11, 0, "Operation cancelled by user.")
@@ -410,6 +426,15 @@ impl Error {
         Error::new(5145, 10, 1, text)
     }
 
+    /// 5144: a file did not grow because the request that needed it was stopped.
+    pub fn cancelled_growth(file: &str, database: &str, elapsed_ms: u64) -> Error {
+        let text = format!(
+            "Autogrow of file '{file}' in database '{database}' was cancelled by user or timed out after {elapsed_ms} \
+             milliseconds. Use ALTER DATABASE to set a smaller FILEGROWTH value for this file or to explicitly set a new file size."
+        );
+        Error::new(5144, 10, 2, text)
+    }
+
     /// 5149: a file could not be grown.
     pub fn cannot_grow_file(path: &str, cause: &str) -> Error {
         let text = format!(
@@ -485,6 +510,24 @@ impl Error {
              messages. Resolve any errors and restart the database."
         );
         Error::new(9001, 21, 1, text)
+    }
+
+    /// 5061: somebody stays in a database that has to be left.
+    pub fn database_not_locked(database: &str) -> Error {
+        let text = format!(
+            "ALTER DATABASE failed because a lock could not be placed on database '{database}'. Try again later."
+        );
+        Error::new(5061, 16, 1, text)
+    }
+
+    /// 3449: what failed was a system database's log; the instance stops.
+    pub fn must_shut_down(database_id: u16) -> Error {
+        let text = format!(
+            "SQL Server must shut down in order to recover a database (database ID {database_id}). The database is either a user \
+             database that could not be shut down or a system database. Restart SQL Server. If the database fails to recover \
+             after another startup, repair or restore the database."
+        );
+        Error::new(3449, 21, 1, text)
     }
 
     /// 9002: the log is full; `reason` is the name in `log_reuse_wait_desc`.
@@ -589,6 +632,11 @@ impl Error {
                 "32(The process cannot access the file because it is being used by another process.)".to_string()
             }
             DiskErrorKind::UnexpectedEnd => "38(Reached the end of the file.)".to_string(),
+            // ERROR_OPERATION_ABORTED
+            DiskErrorKind::Cancelled => {
+                "995(The I/O operation has been aborted because of either a thread exit or an application request.)"
+                    .to_string()
+            }
             DiskErrorKind::Io | DiskErrorKind::PowerCut => format!("1117({error})"),
         }
     }

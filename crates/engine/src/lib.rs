@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod backup;
 pub mod buffer;
+pub mod cancel;
 pub mod catalog;
 pub mod database;
 pub mod error;
@@ -12,6 +13,7 @@ pub mod errorlog;
 pub mod instance;
 pub mod lock;
 pub mod log;
+pub mod memory;
 pub mod ordered;
 pub mod page;
 pub mod recovery;

@@ -3,6 +3,7 @@
 //! A [`Backend`] is the instance, a [`BackendSession`] one client's session in it, used by one thread. Results flow the
 //! other way through a [`ResultSink`], while the request runs.
 
+use engine::memory::Accountant;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -192,6 +193,11 @@ pub trait Backend: Send + Sync + 'static {
     /// A session waited so long for its client to take results. Backends without wait statistics have no use for it.
     fn network_wait(&self, micros: u64) {
         let _ = micros;
+    }
+
+    /// Who is asked for the memory of messages. Backends without one take what comes.
+    fn accountant(&self) -> Option<Arc<dyn Accountant>> {
+        None
     }
 
     /// Writes a line to the error log; `source` is e.g. `Logon` or `spid51`.

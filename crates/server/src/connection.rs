@@ -1,23 +1,22 @@
 //! One connection from accept to close: handshake, login, session.
 
-use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use engine::memory;
 use tds::Login;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
 use tds::token::TokenWriter;
 
 use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
-use crate::credentials::verify_password;
+use crate::credentials::PasswordChecker;
 use crate::handshake::{self, Introduced};
 use crate::inbox::{Inbox, Signals};
 use crate::notices;
 use crate::procedures::PreparedStatements;
 use crate::session::Session;
+use crate::to_client::ToClient;
 use crate::watcher::Watcher;
 
 /// What the listener knows of a new connection.
@@ -27,6 +26,7 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) address: String,
     pub(crate) signals: Arc<Signals>,
     pub(crate) watcher: &'a Watcher,
+    pub(crate) passwords: &'a PasswordChecker,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
     pub(crate) over_limit: Option<usize>,
@@ -80,7 +80,7 @@ impl<B: Backend> Connection<'_, B> {
             });
         }
         let record = self.backend.password_record(&login.user);
-        if !verify_password(record.as_deref(), &login.password) {
+        if !self.passwords.verify(record.as_deref(), &login.password) {
             let (state, reason) = match record {
                 None => (5, "Could not find a login matching the name provided."),
                 Some(_) => (8, "Password did not match that for the login provided."),
@@ -137,18 +137,23 @@ impl<B: Backend> Connection<'_, B> {
         if let Ok(socket) = self.stream.try_clone() {
             // The reader then sees the end of the stream and the session leaves, as when the client goes. A socket that is
             // closed already needs nothing more.
-            inner.on_end(Box::new(move || drop(socket.shutdown(std::net::Shutdown::Read))));
+            let signals = Arc::clone(&self.signals);
+            inner.on_end(Box::new(move || {
+                signals.abandon();
+                drop(socket.shutdown(std::net::Shutdown::Read));
+            }));
         }
         let database = inner.database();
-        let mut stream = ToClient {
-            stream: &self.stream,
-            backend: self.backend,
-        };
+        let signals = Arc::clone(&self.signals);
+        let mut stream = ToClient::new(&self.stream, self.backend, &signals);
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let reading = accepted.and_then(|()| self.stream.try_clone());
         let inbox = match reading {
-            Ok(reading) => Arc::new(Inbox::new(reading, packets, &pending, Arc::clone(&self.signals))),
+            Ok(reading) => {
+                let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
+                Arc::new(Inbox::new(reading, packets, &pending, signals, accountant))
+            }
             Err(error) => {
                 self.log(&format!(
                     "The connection failed after the login: {error}. [CLIENT: {}]",
@@ -158,6 +163,7 @@ impl<B: Backend> Connection<'_, B> {
             }
         };
         let _watching = self.watcher.watch(&inbox);
+        let _working = self.backend.accountant().map(memory::enter);
         Session {
             backend: self.backend,
             inner,
@@ -172,31 +178,5 @@ impl<B: Backend> Connection<'_, B> {
             attention_messages: 0,
         }
         .run(&inbox);
-    }
-}
-
-/// What goes to the client; time spent waiting for it to take more is a wait (SQL Server's ASYNC_NETWORK_IO).
-struct ToClient<'a, B: Backend> {
-    stream: &'a TcpStream,
-    backend: &'a B,
-}
-
-impl<B: Backend> Write for ToClient<'_, B> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // Nearly always the operating system has room and takes all; no clock is read then.
-        match send(self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Err(Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
-            Ok(written) => return Ok(written),
-        }
-        let begun = Instant::now();
-        let written = self.stream.write(bytes);
-        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.backend.network_wait(micros);
-        written
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.stream.flush()
     }
 }

@@ -2,13 +2,24 @@
 //!
 //! A record is a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$salt$hash`), so that parameters can change without a new
 //! format. The parameters are those OWASP recommends, 19 MiB and two passes.
+//!
+//! A hash costs these 19 MiB and some 20 ms of a processor, which is its purpose against strangers and nothing against a client
+//! that logs in a hundred times. So [`PasswordChecker`] knows a password that has verified again by a digest:
+//!
+//! | record, password | checked by |
+//! |---|---|
+//! | the pair that verified last | BLAKE2b of both, keyed with random bytes of this process |
+//! | any other, no record at all | Argon2, one at a time, in one block of memory that is used again |
+//!
+//! Invariant: failures are not remembered, and a record that was replaced matches nothing: the record is in the digest.
 
-use std::sync::OnceLock;
-
-use argon2::Argon2;
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::password_hash::PasswordHasher;
+use argon2::password_hash::phc::{Output, PasswordHash};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use blake2::Blake2bMac512;
+use blake2::digest::{KeyInit, Mac};
 use parking_lot::Mutex;
+use std::sync::OnceLock;
 
 /// Characters of a random password: no two look alike.
 const ALPHABET: &[u8; 56] = b"abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -51,20 +62,93 @@ pub fn hash_password(password: &str) -> Result<String, CredentialError> {
 /// True when `password` is the one `record` was made from. Without a record the same work is done in vain, so that a
 /// stranger cannot tell by the time whether a login exists.
 pub fn verify_password(record: Option<&str>, password: &str) -> bool {
-    // One check at a time bounds the memory strangers can make the server use.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    static NOBODY: OnceLock<String> = OnceLock::new();
-    let _turn = ONE_AT_A_TIME.lock();
-    let nobody = || NOBODY.get_or_init(|| hash_password("nobody's").unwrap_or_default());
-    let (stored, exists) = match record {
-        Some(record) => (record, true),
-        None => (nobody().as_str(), false),
-    };
-    let Ok(parsed) = PasswordHash::new(stored) else {
+    PasswordChecker::default().verify(record, password)
+}
+
+/// Bytes of the key and of a digest.
+const DIGEST_BYTES: usize = 64;
+
+/// Checks the passwords of one server's logins.
+#[derive(Default)]
+pub struct PasswordChecker {
+    /// The memory of the hash. One check at a time bounds what strangers can make the server use.
+    blocks: Mutex<Vec<Block>>,
+    /// Key of the digests; `None` when there is no randomness, and so no digest.
+    key: OnceLock<Option<[u8; DIGEST_BYTES]>>,
+    /// Digest of the record and password that verified last.
+    verified: Mutex<Option<[u8; DIGEST_BYTES]>>,
+}
+
+impl PasswordChecker {
+    /// True when `password` is the one `record` was made from; see the module.
+    pub fn verify(&self, record: Option<&str>, password: &str) -> bool {
+        let digest = record.and_then(|record| self.digest(record, password));
+        if let Some(digest) = &digest
+            && let Some(verified) = &*self.verified.lock()
+            && digest.clone().verify_slice(verified).is_ok()
+        {
+            return true;
+        }
+        let matches = self.verify_by_hash(record, password);
+        if matches && let Some(digest) = digest {
+            *self.verified.lock() = Some(digest.finalize().into_bytes().into());
+        }
+        matches
+    }
+
+    /// What stands for a record and a password in this process.
+    fn digest(&self, record: &str, password: &str) -> Option<Blake2bMac512> {
+        let make_key = || {
+            let mut key = [0; DIGEST_BYTES];
+            getrandom::fill(&mut key).ok().map(|()| key)
+        };
+        let key = self.key.get_or_init(make_key).as_ref()?;
+        let mut digest = Blake2bMac512::new_from_slice(key).ok()?;
+        digest.update(&(record.len() as u64).to_le_bytes());
+        digest.update(record.as_bytes());
+        digest.update(password.as_bytes());
+        Some(digest)
+    }
+
+    fn verify_by_hash(&self, record: Option<&str>, password: &str) -> bool {
+        static NOBODY: OnceLock<String> = OnceLock::new();
+        let mut blocks = self.blocks.lock();
+        let nobody = || NOBODY.get_or_init(|| hash_password("nobody's").unwrap_or_default());
+        let (stored, exists) = match record {
+            Some(record) => (record, true),
+            None => (nobody().as_str(), false),
+        };
+        let matches = PasswordHash::new(stored).is_ok_and(|stored| is_hash_of(&stored, password, &mut blocks));
+        matches && exists
+    }
+}
+
+/// Whether a record is of a password. `blocks` is the memory to work in, larger afterwards if it was too small.
+fn is_hash_of(record: &PasswordHash, password: &str, blocks: &mut Vec<Block>) -> bool {
+    let version = record.version.unwrap_or(Version::default().into());
+    let (Ok(algorithm), Ok(version), Ok(params)) = (
+        Algorithm::try_from(record.algorithm.as_str()),
+        Version::try_from(version),
+        Params::try_from(record),
+    ) else {
         return false;
     };
-    let matches = Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok();
-    matches && exists
+    let (Some(salt), Some(expected)) = (&record.salt, &record.hash) else {
+        return false;
+    };
+    if blocks.len() < params.block_count() {
+        blocks.resize(params.block_count(), Block::default());
+    }
+    let used = blocks.len().min(params.block_count());
+    let mut found = vec![0; expected.len()];
+    let hashed = Argon2::new(algorithm, version, params).hash_password_into_with_memory(
+        password.as_bytes(),
+        salt.as_ref(),
+        &mut found,
+        &mut blocks[..used],
+    );
+    // The comparison takes the same time whatever differs (`phc::Output`).
+    hashed.is_ok() && Output::new(&found).is_ok_and(|found| found == *expected)
 }
 
 /// A new random password, fit to be printed once and typed by hand.
@@ -98,6 +182,51 @@ mod tests {
         assert!(!verify_password(Some("damaged"), "S3cret"));
         assert!(!verify_password(None, "nobody's"));
         assert_ne!(record, hash_password("S3cret \u{E4}").unwrap(), "salted");
+    }
+
+    /// The digest stands for what has verified and for nothing else: not for a failure, another password, another record of the
+    /// same password, or a process's other checker.
+    #[test]
+    fn only_what_has_verified_is_known_again() {
+        let (record, replaced) = (hash_password("one").unwrap(), hash_password("two").unwrap());
+        let checker = PasswordChecker::default();
+        let known = |checker: &PasswordChecker, record: &str, password: &str| {
+            let digest = checker.digest(record, password).unwrap();
+            checker
+                .verified
+                .lock()
+                .is_some_and(|verified| digest.verify_slice(&verified).is_ok())
+        };
+        for _ in 0..2 {
+            assert!(!checker.verify(Some(&record), "two"));
+            assert!(!checker.verify(None, "nobody's"));
+            assert!(checker.verified.lock().is_none(), "a failure is remembered");
+        }
+        for _ in 0..3 {
+            assert!(checker.verify(Some(&record), "one"));
+            assert!(known(&checker, &record, "one"));
+            assert!(!checker.verify(Some(&record), "two") && !checker.verify(Some(&record), ""));
+            assert!(known(&checker, &record, "one"), "a failure makes nothing forgotten");
+        }
+        assert!(!known(&checker, &replaced, "one") && !checker.verify(Some(&replaced), "one"));
+        assert!(checker.verify(Some(&replaced), "two"));
+        assert!(!known(&checker, &record, "one"), "the former password is known no more");
+        let other = PasswordChecker::default();
+        assert!(other.verify(Some(&replaced), "two"));
+        assert_ne!(*other.verified.lock(), *checker.verified.lock(), "one key for all");
+    }
+
+    #[test]
+    fn hashes_of_many_checks_share_one_block_of_memory() {
+        let record = hash_password("one").unwrap();
+        let checker = PasswordChecker::default();
+        assert!(!checker.verify(Some(&record), "two"));
+        let place = checker.blocks.lock().as_ptr();
+        for password in ["three", "four", "one"] {
+            assert_eq!(checker.verify(Some(&record), password), password == "one");
+        }
+        let blocks = checker.blocks.lock();
+        assert_eq!((blocks.as_ptr(), blocks.len()), (place, 19_456));
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! threads, more than its execution. While a request runs, one watcher for all connections looks at the sockets of those
 //! that run long, so that ATTENTION and a vanished client are noticed.
 //!
+//! A message is charged to the instance's memory while it is received and until it is served. One that there is no memory for is
+//! read to its end all the same, kept nowhere, and answered with 701.
+//!
 //! Invariant: whoever reads holds the lock, and reads without the session only what is there to be read.
 //! Invariant: an ATTENTION is counted and the cancel flag set before its message can be taken. The session clears the flag
 //! before a request and only then looks at the count, so no ATTENTION is lost and none hits the wrong request.
@@ -14,6 +17,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use engine::memory::{Accountant, Charge};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tds::{Message, PacketError, PacketReader, PacketType};
@@ -52,6 +56,11 @@ impl Signals {
     /// The running request should stop.
     pub(crate) fn should_stop(&self) -> bool {
         self.cancel.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// The session is over: nobody waits for what is still sent.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
     }
 
     /// Readies the flag for the next request and gives the number of ATTENTIONs received so far.
@@ -93,7 +102,8 @@ impl Signals {
 
 /// What the session takes. After `Broken` nothing follows.
 pub(crate) enum Inbound {
-    Message(Message),
+    /// A message and its memory.
+    Message(Message, Charge),
     Broken(PacketError),
 }
 
@@ -111,16 +121,27 @@ struct Reading {
     ready: VecDeque<Inbound>,
     ended: bool,
     buffer: Vec<u8>,
+    accountant: Option<Arc<dyn Accountant>>,
+    /// Of the message under way.
+    charge: Charge,
 }
 
 impl Inbox {
     /// `pending` are bytes that came in one piece with the login.
-    pub(crate) fn new(stream: TcpStream, packets: PacketReader, pending: &[u8], signals: Arc<Signals>) -> Inbox {
+    pub(crate) fn new(
+        stream: TcpStream,
+        packets: PacketReader,
+        pending: &[u8],
+        signals: Arc<Signals>,
+        accountant: Option<Arc<dyn Accountant>>,
+    ) -> Inbox {
         let mut reading = Reading {
             packets,
             ready: VecDeque::new(),
             ended: false,
             buffer: vec![0; READ_BYTES],
+            charge: new_charge(accountant.as_ref()),
+            accountant,
         };
         reading.take(pending, &signals);
         Inbox {
@@ -163,8 +184,16 @@ impl Inbox {
         let Some(mut reading) = self.reading.try_lock() else {
             return;
         };
-        if !reading.ended && reading.ready.len() < MESSAGES_AHEAD_MAX && is_readable(&self.stream) {
-            reading.read(&self.stream, &self.signals);
+        if reading.ended {
+            return;
+        }
+        let has_room = reading.ready.len() < MESSAGES_AHEAD_MAX;
+        match state_of(&self.stream) {
+            StreamState::Readable if has_room => reading.read(&self.stream, &self.signals),
+            // What the client sent before it left is not worth waiting for.
+            StreamState::Ended if !has_room => reading.end(&self.signals),
+            StreamState::Ended => reading.read(&self.stream, &self.signals),
+            StreamState::Readable | StreamState::Quiet => {}
         }
     }
 }
@@ -192,12 +221,19 @@ impl Reading {
     fn take(&mut self, mut input: &[u8], signals: &Signals) {
         while !input.is_empty() && !self.ended {
             match self.packets.next(&mut input) {
-                Ok(None) => {}
+                Ok(None) => {
+                    let bytes = self.packets.partial_bytes() as u64;
+                    if self.charge.grow_to(bytes).is_err() {
+                        self.packets.discard();
+                        self.charge = new_charge(self.accountant.as_ref());
+                    }
+                }
                 Ok(Some(message)) => {
                     if message.kind == PacketType::Attention {
                         signals.attention();
                     }
-                    self.ready.push_back(Inbound::Message(message));
+                    let charge = std::mem::replace(&mut self.charge, new_charge(self.accountant.as_ref()));
+                    self.ready.push_back(Inbound::Message(message, charge));
                 }
                 Err(error) => {
                     signals.abandon();
@@ -209,9 +245,30 @@ impl Reading {
     }
 }
 
-/// Whether a read would not wait: there are bytes, or the stream has ended.
-fn is_readable(stream: &TcpStream) -> bool {
-    let mut sockets = [PollFd::new(stream, PollFlags::IN)];
+/// An empty charge of an instance, if there is one.
+fn new_charge(accountant: Option<&Arc<dyn Accountant>>) -> Charge {
+    accountant.map_or_else(Charge::default, |accountant| Charge::asking(accountant.clone()))
+}
+
+/// What a look at a stream shows.
+enum StreamState {
+    /// Nothing to read.
+    Quiet,
+    /// There are bytes.
+    Readable,
+    /// The other side has closed it or is gone; there may be bytes from before.
+    Ended,
+}
+
+fn state_of(stream: &TcpStream) -> StreamState {
+    let mut sockets = [PollFd::new(stream, PollFlags::IN | PollFlags::RDHUP)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut sockets, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    if !poll(&mut sockets, Some(&at_once)).is_ok_and(|ready| ready > 0) {
+        return StreamState::Quiet;
+    }
+    let ended = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    match sockets[0].revents().intersects(ended) {
+        true => StreamState::Ended,
+        false => StreamState::Readable,
+    }
 }

@@ -23,6 +23,7 @@ mod notices;
 mod procedures;
 mod results;
 mod session;
+mod to_client;
 mod watcher;
 
 pub use backend::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, SessionRequest, Stop};

@@ -10,17 +10,28 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rustix::net::sockopt;
+use tsql::stack;
 
 use crate::backend::Backend;
 use crate::connection::Connection;
+use crate::credentials::PasswordChecker;
 use crate::inbox::Signals;
 use crate::watcher::Watcher;
 
 /// Connections accepted beyond the limit, only to be told about it.
 const CONNECTIONS_TO_REFUSE_MAX: usize = 16;
 
-/// How long `stop` waits for sessions whose sockets are closed and whose requests are cancelled.
+/// How long [`Server::stop`] waits for sessions whose sockets are closed and whose requests are cancelled.
 const ABANDONED_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// How long the listener may take to wake up and see the server stopping.
+const WAKE_UP_MAX: Duration = Duration::from_millis(200);
+
+/// A silent client is asked after so long whether it is still there, and then every second (SQL Server's own "Keep Alive" and
+/// "Keep Alive Interval" of its network configuration).
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The pause after a failed accept (out of file handles, mostly), so that the failure is not met in a busy loop.
 const ACCEPT_FAILURE_PAUSE: Duration = Duration::from_millis(50);
@@ -60,6 +71,7 @@ struct Registry {
     changed: Condvar,
     stopping: AtomicBool,
     watcher: Arc<Watcher>,
+    passwords: PasswordChecker,
 }
 
 impl Registry {
@@ -116,6 +128,11 @@ impl Server {
     /// Binds the address and starts to accept.
     pub fn start<B: Backend>(options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address)?;
+        Server::start_on(listener, options, backend)
+    }
+
+    /// Starts to accept on an address bound already; who has connected by then has waited.
+    pub fn start_on<B: Backend>(listener: TcpListener, options: ServerOptions, backend: Arc<B>) -> io::Result<Self> {
         let local_address = listener.local_addr()?;
         let registry = Arc::new(Registry::default());
         let watching = registry.watcher.start()?;
@@ -144,43 +161,52 @@ impl Server {
     /// Stops accepting, lets running requests finish for up to `grace`, then cancels what is left. True when every
     /// session has ended.
     pub fn stop(&mut self, grace: Duration) -> bool {
+        self.begin_stop();
+        self.wait_until_ended(grace) || self.abandon(ABANDONED_WAIT_MAX)
+    }
+
+    /// Stops accepting and ends idle connections; running requests go on to their end.
+    pub fn begin_stop(&mut self) {
         self.registry.stopping.store(true, Ordering::SeqCst);
         if let Some(accepting) = self.accepting.take() {
             // The accept call has no timeout: a connection of our own wakes it, and sees the server stopping. Should
             // that fail, the thread stays behind in accept and refuses everyone.
-            if TcpStream::connect_timeout(&reachable(self.local_address), Duration::from_secs(1)).is_ok() {
+            if TcpStream::connect_timeout(&reachable(self.local_address), WAKE_UP_MAX).is_ok() {
                 let _ = accepting.join();
             }
         }
-        let all_ended = self.end_sessions(grace);
-        self.registry.watcher.stop();
-        if let Some(watching) = self.watching.take() {
-            // A watcher that failed has nothing more to tell.
-            let _ = watching.join();
-        }
-        all_ended
-    }
-
-    fn end_sessions(&self, grace: Duration) -> bool {
         for open in self.registry.open.lock().values() {
             open.signals.close_after_request();
             // The other side may be gone already.
             let _ = open.stream.shutdown(Shutdown::Read);
         }
-        if self.registry.wait_empty(grace) {
-            return true;
-        }
+    }
+
+    /// Waits until every session has ended; false at the timeout.
+    pub fn wait_until_ended(&self, timeout: Duration) -> bool {
+        self.registry.wait_empty(timeout)
+    }
+
+    /// Cancels what still runs, closes its connection and waits for its end; false at the timeout.
+    pub fn abandon(&self, timeout: Duration) -> bool {
         for open in self.registry.open.lock().values() {
             open.signals.abandon();
             let _ = open.stream.shutdown(Shutdown::Both);
         }
-        self.registry.wait_empty(ABANDONED_WAIT_MAX)
+        self.registry.wait_empty(timeout)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop(Duration::ZERO);
+        if self.accepting.is_some() {
+            self.stop(Duration::ZERO);
+        }
+        self.registry.watcher.stop();
+        if let Some(watching) = self.watching.take() {
+            // A watcher that failed has nothing more to tell.
+            let _ = watching.join();
+        }
     }
 }
 
@@ -229,16 +255,20 @@ fn admit<B: Backend>(
     let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
     let spawned = thread::Builder::new()
         .name(format!("tds-session-{number}"))
+        .stack_size(stack::THREAD_BYTES)
         .spawn(move || {
+            stack::begin_thread(stack::THREAD_BYTES);
             let served = catch_unwind(AssertUnwindSafe(|| {
                 // Without it answers still arrive, only later.
                 let _ = stream.set_nodelay(true);
+                keep_alive(&stream);
                 Connection {
                     backend: backend.as_ref(),
                     stream,
                     address: address.ip().to_string(),
                     signals,
                     watcher: &owner.watcher,
+                    passwords: &owner.passwords,
                     login_timeout,
                     over_limit: over.then_some(connections_max),
                 }
@@ -252,4 +282,12 @@ fn admit<B: Backend>(
     if spawned.is_err() {
         registry.leave(number);
     }
+}
+
+/// Has the operating system notice a client whose machine or network is gone. Without it the session would wait for ever; with
+/// an operating system that refuses it, it does.
+fn keep_alive(stream: &TcpStream) {
+    let _ = sockopt::set_socket_keepalive(stream, true)
+        .and_then(|()| sockopt::set_tcp_keepidle(stream, KEEP_ALIVE_AFTER))
+        .and_then(|()| sockopt::set_tcp_keepintvl(stream, KEEP_ALIVE_EVERY));
 }

@@ -32,6 +32,12 @@ pub(crate) fn parameter_type(procedure: &str, parameter: &str, expected: &str) -
     }
 }
 
+/// 701: no memory for a message.
+pub(crate) fn insufficient_memory() -> Notice {
+    let text = "There is insufficient system memory in resource pool 'default' to run this query.";
+    notice(701, 17, 123, text)
+}
+
 /// 3624: a panic while serving a request.
 pub(crate) fn assertion_failed() -> Notice {
     notice(

@@ -21,30 +21,50 @@ const RECORD_BYTES_MAX: u64 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SaPassword {
     /// What logins are checked against.
-    pub record: String,
-    /// A password that was made up just now, to be shown once.
+    record: String,
+    /// A password that was made up just now, to be shown once, before [`SaPassword::store`].
     pub made_up: Option<String>,
+    is_stored: bool,
 }
 
-/// Settles the password of `sa`: `given` replaces what is stored, else what is stored counts, else one is made up.
-///
-/// Errors: the file cannot be read or written, or holds no record, or there is no randomness.
-pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>) -> Result<SaPassword, CredentialError> {
-    let stored = load(disk, folder)?;
-    let (password, made_up) = match (given, stored) {
-        (None, Some(record)) => return Ok(SaPassword { record, made_up: None }),
-        (Some(given), Some(record)) if verify_password(Some(&record), given) => {
-            return Ok(SaPassword { record, made_up: None });
+impl SaPassword {
+    /// Stores what is not stored yet, durably, and answers the record. Until then a password given or made up counts for nothing.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn store(self, disk: &dyn Disk, folder: &Path) -> Result<String, CredentialError> {
+        if !self.is_stored {
+            store(disk, folder, &self.record)?;
         }
+        Ok(self.record)
+    }
+}
+
+/// Settles the password of `sa`: `given` replaces what is stored, else what is stored counts, else one is made up. Nothing is
+/// written; see [`SaPassword::store`].
+///
+/// # Errors
+/// The file cannot be read, or holds no record, or there is no randomness.
+pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>) -> Result<SaPassword, CredentialError> {
+    let stored = |record| SaPassword {
+        record,
+        made_up: None,
+        is_stored: true,
+    };
+    let (password, made_up) = match (given, load(disk, folder)?) {
+        (None, Some(record)) => return Ok(stored(record)),
+        (Some(given), Some(record)) if verify_password(Some(&record), given) => return Ok(stored(record)),
         (Some(given), _) => (given.to_owned(), None),
         (None, None) => {
             let password = random_password()?;
             (password.clone(), Some(password))
         }
     };
-    let record = hash_password(&password)?;
-    store(disk, folder, &record)?;
-    Ok(SaPassword { record, made_up })
+    Ok(SaPassword {
+        record: hash_password(&password)?,
+        made_up,
+        is_stored: false,
+    })
 }
 
 fn load(disk: &dyn Disk, folder: &Path) -> Result<Option<String>, CredentialError> {
@@ -87,25 +107,23 @@ mod tests {
         let disk = disk::sim::SimDisk::new(7);
         let folder = Path::new("/instance");
         disk.create_directories(folder).unwrap();
-        let first = settle(&disk, folder, None).unwrap();
-        let password = first.made_up.unwrap();
-        assert!(verify_password(Some(&first.record), &password));
-        let second = settle(&disk, folder, None).unwrap();
-        assert_eq!(
-            second,
-            SaPassword {
-                record: first.record.clone(),
-                made_up: None
-            }
-        );
-        assert_eq!(
-            settle(&disk, folder, Some(&password)).unwrap().record,
-            first.record,
-            "the same one is kept"
-        );
-        let given = settle(&disk, folder, Some("N3w one")).unwrap();
-        assert!(verify_password(Some(&given.record), "N3w one") && given.made_up.is_none());
-        assert_eq!(settle(&disk, folder, None).unwrap(), given);
+        let settled = |given| settle(&disk, folder, given).unwrap();
+        let lost = settled(None);
+        assert!(lost.made_up.is_some(), "and not stored, for nobody was told");
+        let first = settled(None);
+        let password = first.made_up.clone().unwrap();
+        assert_ne!(Some(&password), lost.made_up.as_ref());
+        let record = first.store(&disk, folder).unwrap();
+        assert!(verify_password(Some(&record), &password));
+        let second = settled(None);
+        assert!(second.made_up.is_none());
+        assert_eq!(second.store(&disk, folder).unwrap(), record);
+        assert_eq!(settled(Some(&password)).record, record, "the same one is kept");
+        let given = settled(Some("N3w one"));
+        assert_eq!(settled(None).record, record, "not before it is stored");
+        let given = given.store(&disk, folder).unwrap();
+        assert!(verify_password(Some(&given), "N3w one"));
+        assert_eq!(settled(None).store(&disk, folder).unwrap(), given);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use engine::memory::Charge;
 use tds::{ColumnType, Procedure, RpcParameter, RpcRequest, Value};
 
 use crate::backend::{BackendSession, Notice, Outcome, ParameterizedSql, ResultSink};
@@ -20,20 +21,38 @@ struct Prepared {
 pub(crate) struct PreparedStatements {
     statements: HashMap<i32, Prepared>,
     last_handle: i32,
+    bytes: u64,
+    charge: Charge,
+}
+
+/// What a prepared statement takes beside its texts.
+const PREPARED_BYTES: usize = 128;
+
+impl Prepared {
+    fn bytes(&self) -> u64 {
+        (self.text.capacity() + self.declarations.capacity() + PREPARED_BYTES) as u64
+    }
 }
 
 impl PreparedStatements {
     /// Forgets all, as the reset of a connection does.
     pub(crate) fn clear(&mut self) {
-        self.statements.clear();
+        *self = PreparedStatements {
+            last_handle: self.last_handle,
+            ..PreparedStatements::default()
+        };
     }
 
-    fn add(&mut self, prepared: Prepared) -> i32 {
+    /// Keeps a statement; 701 when there is no memory for its text.
+    fn add(&mut self, prepared: Prepared) -> Result<i32, Notice> {
+        let bytes = self.bytes + prepared.bytes();
+        self.charge.grow_to(bytes).map_err(|_| notices::insufficient_memory())?;
+        self.bytes = bytes;
         loop {
             self.last_handle = self.last_handle.checked_add(1).unwrap_or(1);
             if !self.statements.contains_key(&self.last_handle) {
                 self.statements.insert(self.last_handle, prepared);
-                return self.last_handle;
+                return Ok(self.last_handle);
             }
         }
     }
@@ -48,7 +67,8 @@ impl PreparedStatements {
     fn remove(&mut self, handle: Option<i64>) -> Result<(), Notice> {
         self.get(handle)?;
         if let Some(handle) = handle.and_then(|handle| i32::try_from(handle).ok()) {
-            self.statements.remove(&handle);
+            let removed = self.statements.remove(&handle);
+            self.bytes -= removed.map_or(0, |prepared| prepared.bytes());
         }
         Ok(())
     }
@@ -155,7 +175,7 @@ fn dispatch<S: BackendSession>(
         Procedure::Prepare => {
             let declarations = arguments.optional_text(1, "@params")?;
             let text = arguments.text(2, "@stmt")?;
-            let handle = prepared.add(Prepared { text, declarations });
+            let handle = prepared.add(Prepared { text, declarations })?;
             Ok(Returned {
                 status: 0,
                 values: vec![(0, Value::Int(handle))],
@@ -180,7 +200,7 @@ fn dispatch<S: BackendSession>(
                 let _ = prepared.remove(Some(former));
             }
             let mut returned = run(session, &text, &declarations, arguments.from(3), 3, results);
-            let handle = prepared.add(Prepared { text, declarations });
+            let handle = prepared.add(Prepared { text, declarations })?;
             returned.values.insert(0, (0, Value::Int(handle)));
             Ok(returned)
         }

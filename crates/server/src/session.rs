@@ -4,6 +4,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use engine::memory::Charge;
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, EnvironmentChange, TokenWriter};
 use tds::{DecodeError, Message, PacketError, PacketType, RpcBatch, SqlBatch, TransactionRequest};
@@ -42,8 +43,8 @@ impl<B: Backend> Session<'_, B> {
                     self.report_broken(&error);
                     false
                 }
-                Inbound::Message(message) if message.kind == PacketType::Attention => self.serve_attention(),
-                Inbound::Message(message) => {
+                Inbound::Message(message, _) if message.kind == PacketType::Attention => self.serve_attention(),
+                Inbound::Message(message, _charge) => {
                     inbox.turn();
                     let goes_on = self.serve(&message);
                     inbox.turn();
@@ -104,7 +105,12 @@ impl<B: Backend> Session<'_, B> {
             return false;
         }
         let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
-        if !attended_before {
+        // What the message says is decoded beside it.
+        let decoded = Charge::of_large(message.payload.len());
+        if message.discarded || decoded.is_err() {
+            // Whether the client still listens does not matter.
+            let _ = results.notice(&notices::insufficient_memory());
+        } else if !attended_before {
             let (inner, prepared, version) = (&mut self.inner, &mut self.prepared, results.tokens().version());
             let served =
                 catch_unwind(AssertUnwindSafe(|| match message.kind {
@@ -143,7 +149,8 @@ impl<B: Backend> Session<'_, B> {
         let attention = received > self.acknowledged;
         self.acknowledged = received;
         let goes_on = results.finish(attention) && (!attention || self.acknowledge());
-        goes_on && !self.inner.has_ended()
+        // A write waits until the client has taken what an ATTENTION held back.
+        goes_on && self.stream.write(&[]).is_ok() && !self.inner.has_ended()
     }
 
     fn reset(&mut self, keep_transaction: bool) -> bool {

@@ -11,6 +11,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Bytes of a packet header.
 pub const HEADER_BYTES: usize = 8;
@@ -22,6 +23,11 @@ pub const PACKET_BYTES_MIN: usize = 512;
 pub const PACKET_BYTES_MAX: usize = 32_767;
 /// The largest message accepted unless the reader is told otherwise.
 pub const MESSAGE_BYTES_MAX_DEFAULT: usize = 256 << 20;
+
+/// Bytes framed and written at a time.
+const PIECE_BYTES: usize = 256 << 10;
+/// A buffer larger than this is not kept.
+const KEPT_BYTES_MAX: usize = 1 << 20;
 
 const END_OF_MESSAGE: u8 = 0x01;
 const IGNORE: u8 = 0x02;
@@ -121,6 +127,8 @@ pub struct Message {
     pub keep_transaction: bool,
     /// The packets' contents without headers.
     pub payload: Vec<u8>,
+    /// There was no memory for it: the payload is empty, whatever was sent.
+    pub discarded: bool,
 }
 
 #[derive(Debug)]
@@ -128,6 +136,7 @@ struct Partial {
     kind: PacketType,
     status: u8,
     payload: Vec<u8>,
+    discarded: bool,
 }
 
 /// Joins packets into messages; fed bytes in pieces of any size.
@@ -203,7 +212,7 @@ impl PacketReader {
                 self.open_packet(kind)?;
             }
             let (front, rest) = input.split_at(self.body_left.min(input.len()));
-            if let Some(partial) = &mut self.partial {
+            if let Some(partial) = self.partial.as_mut().filter(|partial| !partial.discarded) {
                 partial.payload.extend_from_slice(front);
             }
             self.body_left -= front.len();
@@ -215,6 +224,19 @@ impl PacketReader {
             if let Some(message) = self.close_packet() {
                 return Ok(Some(message));
             }
+        }
+    }
+
+    /// What the message being received takes.
+    pub fn partial_bytes(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| partial.payload.capacity())
+    }
+
+    /// Forgets what was received of the message under way, and what is still to come of it.
+    pub fn discard(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.payload = Vec::new();
+            partial.discarded = true;
         }
     }
 
@@ -235,6 +257,7 @@ impl PacketReader {
             kind,
             status: self.status,
             payload: std::mem::take(spare),
+            discarded: false,
         });
         if partial.kind != kind {
             return Err(PacketError::Interleaved(partial.kind, kind));
@@ -260,6 +283,7 @@ impl PacketReader {
             reset_connection: first & (RESET_CONNECTION | RESET_KEEP_TRANSACTION) != 0,
             keep_transaction: first & RESET_KEEP_TRANSACTION != 0,
             payload: partial.payload,
+            discarded: partial.discarded,
         })
     }
 }
@@ -324,11 +348,20 @@ impl PacketWriter {
         if whole == 0 {
             return Ok(());
         }
-        self.frame(whole, false);
+        let piece = (PIECE_BYTES / body).max(1) * body;
+        let mut written = Ok(());
+        for start in (0..whole).step_by(piece) {
+            self.frame(start..whole.min(start + piece), false);
+            written = written.and_then(|()| sink.write_all(&self.wire));
+        }
         // The tail is shorter than a packet: moving it to the front costs little.
         self.payload.copy_within(whole.., 0);
         self.payload.truncate(self.payload.len() - whole);
-        sink.write_all(&self.wire)
+        // What one long value needed is not kept for the short ones after it.
+        if self.payload.capacity() > KEPT_BYTES_MAX {
+            self.payload.shrink_to(PACKET_BYTES_DEFAULT);
+        }
+        written
     }
 
     /// Hands everything to `sink` in a short packet and leaves the message open; what ends it must still follow.
@@ -336,7 +369,7 @@ impl PacketWriter {
         if self.payload.is_empty() {
             return Ok(());
         }
-        self.frame(self.payload.len(), false);
+        self.frame(0..self.payload.len(), false);
         self.payload.clear();
         sink.write_all(&self.wire)?;
         sink.flush()
@@ -344,17 +377,17 @@ impl PacketWriter {
 
     /// Hands everything to `sink`, the last packet marked end-of-message.
     pub fn finish(&mut self, sink: &mut dyn Write) -> io::Result<()> {
-        self.frame(self.payload.len(), true);
+        self.frame(0..self.payload.len(), true);
         self.payload.clear();
         self.packet_id = 1;
         sink.write_all(&self.wire)?;
         sink.flush()
     }
 
-    fn frame(&mut self, count: usize, last: bool) {
+    fn frame(&mut self, range: Range<usize>, last: bool) {
         self.wire.clear();
         let body = self.packet_bytes - HEADER_BYTES;
-        let mut left = self.payload.get(..count).unwrap_or_default();
+        let mut left = self.payload.get(range).unwrap_or_default();
         loop {
             let (chunk, rest) = left.split_at(body.min(left.len()));
             let end = last && rest.is_empty();
@@ -445,6 +478,19 @@ mod tests {
             read_all(&bytes, 100),
             Err(PacketError::Interleaved(PacketType::SqlBatch, PacketType::Rpc))
         );
+    }
+
+    #[test]
+    fn a_discarded_message_takes_nothing_and_says_so_and_the_next_one_is_whole() {
+        let mut reader = PacketReader::default();
+        assert_eq!(reader.next(&mut &packet(1, 0, &[7; 3000])[..]), Ok(None));
+        assert!(reader.partial_bytes() >= 3000);
+        reader.discard();
+        assert_eq!(reader.partial_bytes(), 0);
+        let refused = reader.next(&mut &packet(1, 1, &[7; 300])[..]).unwrap().unwrap();
+        assert!(refused.discarded && refused.payload.is_empty());
+        let next = reader.next(&mut &packet(1, 1, b"next")[..]).unwrap().unwrap();
+        assert!(!next.discarded && next.payload == b"next");
     }
 
     #[test]

@@ -35,6 +35,15 @@ impl ParseError {
         }
     }
 
+    /// 3617: the client wants the batch to end while it is parsed.
+    pub fn cancelled(line: u32) -> Self {
+        let error = engine::error::Error::cancelled();
+        Self {
+            severity: error.severity,
+            ..Self::new(error.number, line, error.message)
+        }
+    }
+
     /// Error 102, near any text.
     pub fn near(line: u32, text: &str) -> Self {
         Self::new(102, line, format!("Incorrect syntax near '{}'.", shortened(text)))

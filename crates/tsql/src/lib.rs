@@ -13,6 +13,7 @@ pub mod parser;
 pub mod plan;
 pub mod scalar;
 pub mod session;
+pub mod stack;
 pub mod statements;
 pub mod system;
 

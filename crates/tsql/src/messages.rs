@@ -132,6 +132,8 @@ messages! {
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.
     constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// 596: KILL, while a request runs.
+    session_killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
     /// 628: SAVE TRANSACTION outside of a transaction.
     save_without_transaction() = 628, 16, 0, "Cannot issue SAVE TRANSACTION when there is no active transaction.";
     /// 650: READPAST where rows may not be passed by.
@@ -284,6 +286,18 @@ messages! {
     configuration_unknown(name: &str) = 15123, 16, 1, "The configuration option '{name}' does not exist, or it may be an advanced option.";
     /// 15129: a value out of the option's range.
     configuration_out_of_range(value: i64, name: &str) = 15129, 16, 1, "'{value}' is not a valid value for configuration option '{name}'.";
+    /// 9829: STRING_AGG of strings that are not `max`.
+    string_agg_too_long() = 9829, 16, 1, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
+    /// 8631: the stack of the thread is used up.
+    stack_limit() = 8631, 17, 1, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.";
+    /// 8623: a plan beyond what can be made.
+    plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
+    /// 1702: more than 1024 columns of a table.
+    too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
+    /// 8003: a call with more than 2100 parameters.
+    too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
+    /// 1056: more than 4096 columns of a result.
+    too_many_select_columns() = 1056, 15, 1, "The number of elements in the select list exceeds the maximum allowed number of 4096 elements.";
     /// 35100: THROW of a number below 50000.
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.

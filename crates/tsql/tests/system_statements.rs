@@ -41,7 +41,7 @@ fn statements_about_databases_stay_out_of_transactions() {
         ("drop database one", 226),
         ("alter database master set recovery simple", 226),
         ("reconfigure", 574),
-        ("kill 60", 574),
+        ("kill 60", 6115),
     ] {
         let answers = Answers {
             transactions: 1,
@@ -176,10 +176,13 @@ fn the_error_log_is_read_and_filtered() {
 fn sessions_are_killed() {
     let machine = Machine::start(ServerVersion::V2022);
     let other = machine.instance.open_session().unwrap();
+    assert_eq!(machine.failed(&format!("kill {} with statusonly", other.id)), [6120]);
+    assert!(other.check_cancelled().is_ok());
     machine.done(&format!("kill {}", other.id));
     assert_eq!(other.check_cancelled().unwrap_err().number, 3617);
     assert_eq!(machine.failed("kill 51"), [6104]);
     assert_eq!(machine.failed("kill 999"), [6106]);
+    assert_eq!(machine.failed("kill 999 with statusonly"), [6106]);
     assert_eq!(machine.failed("kill 1"), [6107]);
 }
 

@@ -16,6 +16,7 @@
 pub mod check;
 pub mod client;
 pub mod evidence;
+pub mod first_start;
 pub mod fuse;
 pub mod machine;
 pub mod power_cuts;

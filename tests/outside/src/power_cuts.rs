@@ -35,7 +35,7 @@ const START_CHANGES_MAX: u64 = 150;
 const HANG_US_MAX: u64 = 4_000;
 const CLEAN_STOP_PERCENT: u64 = 12;
 /// Kills in a run of power cuts: what was not durable then may still be lost in the next cut.
-const KILLS_AMONG_CUTS_PERCENT: u64 = 10;
+const KILLS_AMONG_CUTS_PERCENT: u64 = 20;
 const RECOVERY_ENDS_PERCENT: u64 = 25;
 const POLL: Duration = Duration::from_millis(5);
 

@@ -57,3 +57,37 @@ fn syncs_that_do_nothing_are_found() {
     assert!(output.status.success(), "{}", told(&output));
     assert!(told(&output).contains("FAILED"), "{}", told(&output));
 }
+
+fn assert_nothing_found(output: &Output) {
+    assert!(output.status.success(), "{}", told(output));
+    println!("{}", told(output).lines().last().unwrap());
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_power_goes() {
+    let arguments = ["power-cuts", "--count", "12", "--cycles", "4", "--jobs", "1"];
+    let Some(output) = harness("power-cuts", &arguments) else {
+        return;
+    };
+    assert_nothing_found(&output);
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
+    let arguments = [
+        "kills", "--count", "6", "--cycles", "3", "--jobs", "1", "--seed", "1000",
+    ];
+    let Some(output) = harness("kills", &arguments) else {
+        return;
+    };
+    assert_nothing_found(&output);
+}
+
+#[test]
+fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off() {
+    let arguments = ["steps", "--count", "20", "--points", "1", "--jobs", "1", "--seed", "20"];
+    let Some(output) = harness("steps", &arguments) else {
+        return;
+    };
+    assert_nothing_found(&output);
+}

@@ -80,13 +80,13 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
     let choices = Choices {
         folder: options.data.clone(),
         // The version the backup is of: its rules make the 15 VLFs.
-        version: ServerVersion::V2008,
-        policy: LogPolicy::native(),
+        version: Some(ServerVersion::V2008),
+        policy: Some(LogPolicy::native()),
         memory_mb: None,
         instant_file_initialization: true,
         allowed_paths: folder_of_backup(&options.backup),
     };
-    let instance = instance::open(choices, instance::environment())?;
+    let instance = instance::open_embedded(choices)?;
     let outcome = make(&instance, options);
     let closed = instance.shutdown(false).map_err(|error| Failure::Failed(error.message));
     outcome.and(closed)?;

@@ -28,7 +28,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         instant_file_initialization: true,
         allowed_paths: options.allow_path.clone(),
     };
-    let instance = instance::open(choices, instance::environment())?;
+    let instance = instance::open_embedded(choices)?;
     let login = Login {
         login: "sa".into(),
         host: instance.options.server_name.clone(),

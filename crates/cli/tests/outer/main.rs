@@ -4,8 +4,13 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod damage;
+mod failed_log;
 mod full_disk;
 mod kill;
+mod limits;
+mod logins;
 mod memory;
 mod network;
+mod start;
+mod stop;
 mod support;

@@ -1,6 +1,6 @@
 //! Bad input on the port: wrong passwords, garbage, batches of absurd size.
 
-use crate::support::{PASSWORD, Random, Served, ask, value};
+use crate::support::{Folder, PASSWORD, Random, Served, ask, value};
 use lab::client::{ClientError, Connection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -82,7 +82,9 @@ const TOO_LARGE: [i32; 5] = [701, 191, 8631, 8623, 102];
 
 #[test]
 fn a_batch_of_100_mb_is_run_or_refused_and_harms_nobody() {
-    let mut served = Served::new("large-batch");
+    let mut served = Served::unstarted(Folder::new("large-batch"));
+    served.launch.max_server_memory_mb = Some(1_024);
+    served.start();
     let mut bystander = served.connect();
     let mut connection = served.connect();
     // One literal of 50 million characters: 100 MB as UTF-16 on the wire, allowed by SQL Server (65,536 packets of 4 KB).
@@ -107,4 +109,12 @@ fn a_batch_of_100_mb_is_run_or_refused_and_harms_nobody() {
     assert_eq!(value(&mut bystander, "select 2"), "2");
     println!("100 MB batches: server's memory at most {} MB", served.memory_mb_max());
     assert!(served.is_up());
+    // A server without the memory for it reads it to its end, keeps none of it and says so; the session goes on.
+    let mut small = Served::new("small-batch");
+    let mut connection = small.connect();
+    assert_eq!(ask(&mut connection, &literal).numbers(), [701]);
+    assert_eq!(value(&mut connection, "select 1"), "1");
+    let most = small.memory_mb_max();
+    assert!(most < 64 + 200, "{most} MB");
+    assert!(small.is_up());
 }

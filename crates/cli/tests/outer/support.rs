@@ -94,6 +94,27 @@ impl Served {
         }
     }
 
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let id = self.server.as_ref().unwrap().id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits until the server has ended by itself; how long that took.
+    pub fn wait_for_end(&mut self) -> Duration {
+        let begin = Instant::now();
+        let mut server = self.server.take().unwrap();
+        while !server.has_ended() {
+            assert!(begin.elapsed() < END_WAIT_MAX, "the server does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        begin.elapsed()
+    }
+
     pub fn is_up(&mut self) -> bool {
         !self.server.as_mut().unwrap().has_ended()
     }
@@ -104,16 +125,25 @@ impl Served {
 
     /// The most memory the server ever held, MB (`VmHWM`).
     pub fn memory_mb_max(&self) -> u64 {
+        self.status_kb("VmHWM:") / 1_024
+    }
+
+    /// A number of the server's `/proc/PID/status`.
+    pub fn status_kb(&self, name: &str) -> u64 {
+        let status = fs::read_to_string(self.process().join("status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// The server's folder in `/proc`.
+    pub fn process(&self) -> PathBuf {
         let folder = self.folder.0.to_str().unwrap();
         let is_ours = |path: &Path| {
             let line = fs::read(path.join("cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).contains(folder)
         };
         let entries = fs::read_dir("/proc").unwrap().map_while(Result::ok);
-        let process = entries.map(|entry| entry.path()).find(|path| is_ours(path)).unwrap();
-        let status = fs::read_to_string(process.join("status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1_024
+        entries.map(|entry| entry.path()).find(|path| is_ours(path)).unwrap()
     }
 
     pub fn target(&self) -> Target {

@@ -18,8 +18,9 @@ use crate::{Access, Disk, DiskError, File, FileKind, Found};
 use file::OsFile;
 use walk::{Entry, found, open_directory};
 
-const FILE_MODE: Mode = Mode::from_raw_mode(0o640);
-const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
+/// Databases and passwords are nobody else's, whatever the umask says.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// The files of the operating system. Paths are taken as they are; relative ones start at the working directory.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,7 +9,8 @@ use super::arena::NO_KEY;
 use super::double_write::BATCH_PAGES_MAX;
 use super::pool::{Attached, BufferPool};
 use super::{DatabaseId, PageRead, key_parts};
-use crate::error::Result;
+use crate::cancel;
+use crate::error::{Error, Result};
 use std::sync::atomic::Ordering;
 use vlf::Lsn;
 
@@ -123,7 +124,7 @@ impl BufferPool {
     /// number of pages written.
     ///
     /// # Errors
-    /// Errors of the log's flush; 823 when a write or sync fails, which closes the database's files.
+    /// Errors of the log's flush; 3617 and 6005 when it is to stop; 823 when a write or sync fails, which closes the database's files.
     pub fn flush_database(&self, database: DatabaseId, up_to: Option<Lsn>) -> Result<usize> {
         let mut keys = Vec::new();
         self.for_each_dirt(database, |key, lsn| {
@@ -132,6 +133,21 @@ impl BufferPool {
             }
         });
         self.flush_pages(database, keys)
+    }
+
+    /// From then on, in microseconds of the environment's clock, checkpoints write nothing more and end with 6005.
+    pub fn write_until(&self, micros: u64) {
+        self.write_until_micros.store(micros, Ordering::Relaxed);
+    }
+
+    /// Whether a checkpoint may write its next batch.
+    fn check_goes_on(&self) -> Result<()> {
+        cancel::look()?;
+        let until = self.write_until_micros.load(Ordering::Relaxed);
+        if until != u64::MAX && self.environment.clock.now_micros() >= until {
+            return Err(Error::shutdown_in_progress());
+        }
+        Ok(())
     }
 
     /// Of the dirty pages whose first change is before `first_change_before`, writes the `pages_max` with the oldest. Otherwise as
@@ -160,6 +176,7 @@ impl BufferPool {
         while !keys.is_empty() {
             let mut busy = Vec::new();
             for chunk in keys.chunks(BATCH_PAGES_MAX) {
+                self.check_goes_on()?;
                 let outcome = self.write_batch(&attached, chunk, WriteReason::Checkpoint)?;
                 pages_written += outcome.pages_written;
                 busy.extend(outcome.busy);

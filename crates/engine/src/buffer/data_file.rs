@@ -6,6 +6,7 @@
 //! ```
 
 use super::files::DatabaseIdentity;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::page::{
     HEADER_BYTES, ObjectId, PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, apply, checksum_holds,
@@ -173,6 +174,9 @@ impl DataFile {
             .waits
             .time(clock, WaitType::PreemptiveFileOps, open)
             .map_err(failed)?;
+        // A server that was killed may have left pages and the boot record in the system's cache alone. Whoever reads them
+        // builds on them, so they are made durable first.
+        handle.sync().map_err(failed)?;
         let pages = (handle.len().map_err(failed)? / PAGE_BYTES as u64).min(PAGES_MAX) as u32;
         if pages == 0 {
             return Err(Error::not_a_data_file(&text));
@@ -236,6 +240,13 @@ impl DataFile {
         // Page 0 says whose file it is, at every moment.
         let mut at = from.max(PAGE_BYTES as u64);
         while at < to {
+            if cancel::is_asked_to_stop() {
+                return Err(disk::DiskError::new(
+                    disk::DiskErrorKind::Cancelled,
+                    "extend",
+                    &self.path,
+                ));
+            }
             let count = (to - at).min(ZERO_BYTES as u64);
             self.handle.write_at(at, &zeros[..count as usize])?;
             at += count;

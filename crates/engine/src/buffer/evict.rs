@@ -28,6 +28,7 @@ impl BufferPool {
             return Ok(index);
         }
         let mut victims = Vec::new();
+        let mut failure = None;
         for _ in 0..SWEEPS_MAX {
             if let Some(index) = self.claim_likely_clean() {
                 return Ok(index);
@@ -40,12 +41,13 @@ impl BufferPool {
             }
             if !victims.is_empty() {
                 self.lazy_writer.ring();
-                self.write_victims(&victims)?;
+                // Pages of a database whose files have failed stay in memory; others may still give way.
+                failure = self.write_victims(&victims).err().or(failure);
                 victims.clear();
             }
             std::thread::yield_now();
         }
-        Err(Error::insufficient_memory())
+        Err(failure.unwrap_or_else(Error::insufficient_memory))
     }
 
     fn claim_unused(&self) -> Option<usize> {
@@ -172,6 +174,23 @@ impl BufferPool {
         true
     }
 
+    fn is_broken(&self, database: DatabaseId) -> bool {
+        self.attached(database).is_ok_and(|attached| attached.log.is_broken())
+    }
+
+    /// Pages of a database whose log has failed need no writing any more: nobody may see them, and recovery makes them from what
+    /// is on disk. No checkpoint can take them for written, for none can end there.
+    fn give_up(&self, keys: &[u64]) {
+        for key in keys {
+            if let Some(index) = self.pin(*key) {
+                let frame = self.frame(index);
+                *frame.state.lock() = Default::default();
+                frame.dirty.store(false, Ordering::Release);
+                frame.pins.fetch_sub(1, Ordering::Release);
+            }
+        }
+    }
+
     /// Writes dirty victims, database by database. Fails only when not one database's pages could be written.
     pub(super) fn write_victims(&self, victims: &[usize]) -> Result<()> {
         let mut by_database: BTreeMap<DatabaseId, Vec<u64>> = BTreeMap::new();
@@ -190,6 +209,10 @@ impl BufferPool {
                 .and_then(|attached| self.write_batch(&attached, &keys, WriteReason::Eviction));
             match written {
                 Ok(_) => wrote = true,
+                Err(_) if self.is_broken(database) => {
+                    self.give_up(&keys);
+                    wrote = true;
+                }
                 Err(error) => outcome = Err(error),
             }
         }

@@ -72,6 +72,11 @@ pub trait LogFlush: Send + Sync {
 
     /// Everything before this LSN is durable.
     fn flushed(&self) -> Lsn;
+
+    /// The log has failed: what it did not make durable never will be, and nobody may see it.
+    fn is_broken(&self) -> bool {
+        false
+    }
 }
 
 /// An LSN shared between threads, rounded down to its log block: good for "is everything before this over?", where too old an

@@ -102,6 +102,8 @@ pub struct BufferPool {
     pub(super) lazy_writer: Arc<Bell>,
     pub(super) memory_ahead: Arc<Bell>,
     pub(super) sizing: Sizing,
+    /// When checkpoints have to give up, microseconds of the environment's clock.
+    pub(super) write_until_micros: AtomicU64,
 }
 
 impl Drop for BufferPool {
@@ -129,6 +131,7 @@ impl BufferPool {
             lazy_writer: Arc::default(),
             memory_ahead: Arc::default(),
             sizing: Sizing::new(frame_count),
+            write_until_micros: AtomicU64::new(u64::MAX),
         }
     }
 

@@ -15,6 +15,10 @@ impl LogFlush for LogManager {
     fn flushed(&self) -> Lsn {
         LogManager::flushed(self)
     }
+
+    fn is_broken(&self) -> bool {
+        LogManager::is_broken(self)
+    }
 }
 
 /// A database's log, its data files and its place in the pool.

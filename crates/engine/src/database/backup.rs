@@ -271,6 +271,7 @@ impl Database {
                     }
                 })?;
                 self.truncate_log();
+                self.ask_for_checkpoint();
                 Ok(())
             }
         }

@@ -4,6 +4,9 @@
 //! [`RESERVED_AT_ONCE`] numbers are skipped, as SQL Server 2012 and later do for `int`; after a clean shutdown none are.
 //! Bulk inserts promise more at a time, and a crash in their midst skips more.
 //! Numbers handed out are not taken back by a rollback.
+//!
+//! TRUNCATE TABLE lets numbering begin anew in memory alone. The catalog goes on promising what it promised, so whichever way
+//! the transaction ends in a crash, no number that a row may have is given again; a rollback puts the former state back.
 
 use super::Database;
 use crate::catalog::{Identity, ObjectDefinition, TableDefinition};
@@ -26,6 +29,23 @@ struct State {
     current: Option<i64>,
 }
 
+impl State {
+    /// Whether the numbers before `next` may be used without storing anything.
+    fn promises(&self, next: i64, identity: Identity) -> bool {
+        match identity.increment > 0 {
+            true => next <= self.reserved_to,
+            false => next >= self.reserved_to,
+        }
+    }
+}
+
+/// The identity of a table as it was before TRUNCATE TABLE let it begin anew.
+#[derive(Debug)]
+pub struct FormerIdentity {
+    table: u32,
+    state: State,
+}
+
 #[derive(Default)]
 pub(super) struct Identities {
     by_table: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
@@ -38,7 +58,7 @@ impl Database {
     pub fn next_identity(&self, table: &TableDefinition, identity: Identity, locks: &LockOwner) -> Result<i64> {
         let cell = self.identity_state(table, identity);
         let mut state = cell.lock();
-        if state.next == state.reserved_to {
+        if !state.promises(state.next.saturating_add(identity.increment), identity) {
             let distance = RESERVED_AT_ONCE.checked_mul(identity.increment);
             let reserved_to = distance.and_then(|distance| state.next.checked_add(distance));
             let reserved_to = reserved_to.ok_or_else(|| Error::arithmetic_overflow("IDENTITY", "bigint"))?;
@@ -67,11 +87,7 @@ impl Database {
         let next = distance
             .and_then(|distance| first.checked_add(distance))
             .ok_or_else(overflow)?;
-        let is_promised = match identity.increment > 0 {
-            true => next <= state.reserved_to,
-            false => next >= state.reserved_to,
-        };
-        if !is_promised {
+        if !state.promises(next, identity) {
             // Who takes many at once will take many more: a promise is a durable commit.
             let ahead = RESERVED_AT_ONCE.max(i64::from(count).saturating_mul(PROMISED_AHEAD));
             let ahead = ahead.checked_mul(identity.increment);
@@ -114,7 +130,28 @@ impl Database {
         self.identity_state(table, identity).lock().current
     }
 
-    /// DBCC CHECKIDENT RESEED and TRUNCATE TABLE: the next value will be `next`.
+    /// TRUNCATE TABLE: numbering begins anew. The caller has the table for itself until its transaction ends, and hands
+    /// the former state to [`Database::restore_identity`] if that is rolled back.
+    pub(crate) fn restart_identity(&self, table: &TableDefinition, identity: Identity) -> FormerIdentity {
+        let cell = self.identity_state(table, identity);
+        let mut state = cell.lock();
+        let former = FormerIdentity {
+            table: table.object_id,
+            state: *state,
+        };
+        state.next = identity.seed;
+        state.current = None;
+        former
+    }
+
+    /// Puts back what [`Database::restart_identity`] changed.
+    pub(crate) fn restore_identity(&self, former: FormerIdentity) {
+        if let Some(cell) = self.identities.by_table.lock().get(&former.table) {
+            *cell.lock() = former.state;
+        }
+    }
+
+    /// DBCC CHECKIDENT RESEED: the next value will be `next`.
     pub fn reseed_identity(
         &self,
         table: &TableDefinition,
@@ -148,6 +185,9 @@ impl Database {
                 state.reserved_to = state.next;
             }
         }
+        // Somebody may keep this database after its end, a session by its plans; the rows of the catalog are not locked by it
+        // then, for those who open the database again.
+        self.internal_locks.release_all();
         Ok(())
     }
 

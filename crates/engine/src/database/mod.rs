@@ -24,15 +24,17 @@ pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, d
 pub use restore::{RestoreSource, Restored, check_follows};
 pub use truncation::{LogHold, ReuseWait};
 
-use crate::buffer::DatabaseStorage;
+use crate::buffer::{AtomicLsn, DatabaseStorage};
+use crate::cancel;
 use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::LockOwner;
-use crate::log::TransactionChain;
+use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
+pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
 use parking_lot::{Mutex, RwLock};
@@ -68,10 +70,16 @@ pub struct Database {
     /// Log bytes flushed when the last checkpoint of any kind began, and when that was by the clock.
     flushed_at_any_checkpoint: AtomicU64,
     any_checkpoint_micros: AtomicU64,
+    /// Where the log ended after it.
+    end_after_any_checkpoint: AtomicLsn,
+    /// Somebody waits for a checkpoint: log that is backed up, or not kept, can be reused only after one.
+    checkpoint_wanted: AtomicBool,
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
     internal_locks: LockOwner,
+    /// Locks of transactions whose end failed: nobody may see what they changed.
+    left_locked: Mutex<Vec<Arc<LockOwner>>>,
     holds: BackupHolds,
     backing_up_log: Mutex<()>,
     reuse_wait: AtomicU8,
@@ -157,8 +165,16 @@ impl Database {
     }
 
     /// Writes a checkpoint, makes the boot record point to it, and reuses what log it can.
+    ///
+    /// Errors: 3617 when the request is to stop, 6005 when the instance has no more time for it, 9002 when the log is full, and
+    /// whatever keeps pages from being written.
     pub fn checkpoint(&self) -> Result<()> {
-        let _one_at_a_time = self.checkpointing.lock();
+        let _one_at_a_time = loop {
+            match self.checkpointing.try_lock_for(cancel::LOOK_EVERY) {
+                Some(turn) => break turn,
+                None => cancel::look()?,
+            }
+        };
         self.checkpoint_locked(false, Purpose::Routine)
     }
 
@@ -193,7 +209,35 @@ impl Database {
         )
     }
 
+    /// `target_recovery_time_in_seconds`: how much work redo should have at most; 0 where checkpoints come by the recovery
+    /// interval.
+    pub fn target_recovery_seconds(&self) -> u64 {
+        match self.storage.log.policy().checkpoint {
+            CheckpointTiming::LogVolume => 60,
+            CheckpointTiming::RecoveryInterval => 0,
+        }
+    }
+
+    /// Asks the background for a checkpoint soon, if one is all that keeps log from being reused.
+    pub(crate) fn ask_for_checkpoint(&self) {
+        if self.reuse_wait() == ReuseWait::Checkpoint {
+            self.checkpoint_wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one was asked for since the last began.
+    pub fn wants_checkpoint(&self) -> bool {
+        self.checkpoint_wanted.load(Ordering::Relaxed)
+    }
+
+    /// Whether anything was committed since the last checkpoint of any kind.
+    pub fn has_log_since_any_checkpoint(&self) -> bool {
+        let end = AtomicLsn::new(self.storage.log.end());
+        end.load() != self.end_after_any_checkpoint.load()
+    }
+
     fn checkpoint_locked(&self, clean: bool, purpose: Purpose) -> Result<()> {
+        self.checkpoint_wanted.store(false, Ordering::Relaxed);
         let flushed = self.storage.log.counters().bytes_flushed;
         let now = self.storage.env.clock.now_micros();
         self.flushed_at_any_checkpoint.store(flushed, Ordering::Relaxed);
@@ -211,6 +255,7 @@ impl Database {
         })?;
         self.truncate_log();
         self.storage.log.save_directory();
+        self.end_after_any_checkpoint.store(self.storage.log.end());
         Ok(())
     }
 
@@ -222,6 +267,14 @@ impl Database {
         self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;
         self.storage.log.close();
         Ok(())
+    }
+
+    /// The end of a transaction failed: its commit may be durable or not, or part of its changes could not be taken back. Its
+    /// locks in this database stay until the database is opened again.
+    pub(crate) fn leave_locked(&self, transaction: TransactionId, locks: &LockOwner) {
+        let owner = Arc::new(locks.hand_over(self.id));
+        self.transactions.set_owner(transaction, &owner);
+        self.left_locked.lock().push(owner);
     }
 
     /// Runs `work` in a transaction of the engine's own: committed when it succeeds, rolled back when it fails.

@@ -39,6 +39,8 @@ const PROGRESS_EVERY_MICROS: u64 = 20_000_000;
 
 /// What databases of an instance share.
 pub struct OpenContext {
+    /// Called with the database's id when its log fails; must neither wait nor use the log.
+    pub log_failed: Arc<dyn Fn(u16) + Send + Sync>,
     /// Files, time, background work.
     pub env: Environment,
     /// Pages in memory.
@@ -280,6 +282,12 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
     let id = DatabaseId(files.entry.database_id);
     let data = Arc::new(data);
     context.pool.attach(id, data.clone(), log.clone());
+    let (locks, failed) = (context.locks.clone(), context.log_failed.clone());
+    let refusal = crate::error::Error::log_not_available(&files.entry.name);
+    log.on_failure(move || {
+        locks.refuse(id.0, refusal.clone());
+        failed(id.0);
+    });
     Arc::new(DatabaseStorage {
         id,
         name: files.entry.name.clone(),
@@ -328,9 +336,12 @@ impl Parts {
             flushed_at_checkpoint: AtomicU64::new(0),
             flushed_at_any_checkpoint: AtomicU64::new(0),
             any_checkpoint_micros: AtomicU64::new(context.env.clock.now_micros()),
+            end_after_any_checkpoint: AtomicLsn::new(Lsn::ZERO),
+            checkpoint_wanted: AtomicBool::new(false),
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
             internal_locks,
+            left_locked: Mutex::default(),
             holds: BackupHolds::default(),
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),

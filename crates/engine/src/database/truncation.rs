@@ -129,6 +129,7 @@ impl Database {
         }
         let (_, reason) = self.truncation_point();
         self.reuse_wait.store(reason as u8, Ordering::Relaxed);
+        self.ask_for_checkpoint();
         Error::log_full(&self.name(), reason.name())
     }
 }

@@ -10,8 +10,9 @@
 
 use super::open::{RecoveryReport, undo_progress_text};
 use super::{Database, OpenContext};
+use crate::cancel::{self, LOOK_EVERY};
 use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, WriteLock};
 use crate::log::TransactionChain;
 use crate::recovery::{Guard, Loser, Purpose};
@@ -130,11 +131,20 @@ impl Database {
         })
     }
 
-    /// Returns when nothing is left to recover: ends the recovery, or waits for whoever is ending it.
-    pub fn wait_for_recovery(&self) {
-        if self.is_recovering() && self.finish_recovery(&|| true).is_err() {
-            // Whoever ends recoveries in the background meets the same error, and says so.
+    /// Returns when nothing is left to recover: ends the recovery, or waits for whoever is ending it. What fails there is told by
+    /// whoever ends recoveries in the background, who meets it as well.
+    ///
+    /// Errors: 3617 when the request is to stop before that.
+    pub fn wait_for_recovery(&self) -> Result<()> {
+        if self.is_recovering() {
+            let request = cancel::served();
+            let goes_on = || !request.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+            let ended = cancel::shield(|| self.finish_recovery(&goes_on));
+            if let Ok(false) = ended {
+                return Err(Error::cancelled());
+            }
         }
+        Ok(())
     }
 
     /// Recovery has failed: the database may be dropped or restored, but what was not undone stays locked.
@@ -152,7 +162,13 @@ impl Database {
     ///
     /// Errors: 823, 824, 9001, 9004: the transactions not undone keep their locks.
     pub fn finish_recovery(&self, goes_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut place = self.unfinished.lock();
+        let mut place = loop {
+            match self.unfinished.try_lock_for(LOOK_EVERY) {
+                Some(place) => break place,
+                None if goes_on() => {}
+                None => return Ok(false),
+            }
+        };
         let Some(unfinished) = place.as_mut() else {
             return Ok(true);
         };

@@ -143,7 +143,7 @@ impl Instance {
         report: &mut Report<'_>,
     ) -> Result<BackupSummary> {
         let resource = Resource::Database(database.id);
-        database.wait_for_recovery();
+        database.wait_for_recovery()?;
         if session.locks().mode_of(&resource).is_some() || !session.locks().try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }

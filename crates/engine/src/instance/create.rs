@@ -100,7 +100,7 @@ impl Instance {
     /// Errors: 1801 for a name taken, 1828 for a logical name given twice, 5169, 5174, 1803 for sizes, 5105 and 5133 for paths,
     /// 5170 and 5123 for files that exist or cannot be created.
     pub fn create_database(&self, statement: &CreateDatabase) -> Result<Arc<Database>> {
-        let _one_at_a_time = self.registry.creating();
+        let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
         if self.registry.find(&statement.name).is_some() {
             return Err(Error::database_exists(&statement.name));
@@ -181,7 +181,8 @@ impl Instance {
         if entry.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&entry.name));
         }
-        slot.wait_for_recovery();
+        self.let_go_of_broken(&slot, session.id)?;
+        slot.wait_for_recovery()?;
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
             return Err(Error::database_in_use(&entry.name));
         }

@@ -102,7 +102,12 @@ impl Instance {
         self.env.errorlog.write_error(&source, error);
         let failed = Error::recovery_failed(&database.name(), database.id);
         self.env.errorlog.write_error(&source, &failed);
-        if let Some(slot) = self.registry.by_id(database.id) {
+        // One whose log has failed is RECOVERY_PENDING already: what its files hold is not in doubt.
+        if let Some(slot) = self
+            .registry
+            .by_id(database.id)
+            .filter(|_| !database.storage.log.is_broken())
+        {
             slot.set_state(DatabaseState::Suspect);
         }
         database.storage.log.close();

@@ -14,6 +14,7 @@
 //! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
 
 mod backup;
+mod broken;
 mod configuration;
 mod create;
 mod files;
@@ -21,10 +22,12 @@ mod finishing;
 mod intents;
 mod paths;
 mod registry;
+mod remembered;
 mod restore;
 mod sessions;
 mod standby;
 mod start;
+mod stopping;
 mod worker;
 
 pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
@@ -33,6 +36,7 @@ pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OP
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
 pub use registry::{DatabaseSlot, DatabaseState};
+pub use remembered::Remembered;
 pub use sessions::{SessionDescription, SessionInformation};
 
 use crate::buffer::BufferPool;
@@ -93,10 +97,14 @@ pub struct Instance {
     pub started: crate::seams::DateTimeTicks,
     registry: Registry,
     sessions: Mutex<BTreeMap<u16, sessions::OpenSession>>,
+    /// What runs is to stop.
     stopping: AtomicBool,
+    /// [`Instance::shutdown`] was called.
+    shut_down: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
     finisher: Mutex<Option<finishing::Finisher>>,
     policy: RwLock<LogPolicy>,
+    fatal: Arc<broken::Fatal>,
     claims: paths::Claims,
     /// Intents whose files could not be deleted.
     left_behind: Mutex<BTreeSet<u32>>,
@@ -204,48 +212,6 @@ impl Instance {
             session,
             cancel,
         )
-    }
-
-    /// True once a shutdown has begun.
-    pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    /// Stops the instance. Without `nowait` every database gets a checkpoint and is closed cleanly; with it, nothing more is
-    /// written and the next start recovers. Sessions are told to stop in both cases.
-    pub fn shutdown(&self, nowait: bool) -> Result<()> {
-        if self.stopping.swap(true, Ordering::SeqCst) {
-            return Ok(());
-        }
-        let text = if nowait {
-            "SHUTDOWN WITH NOWAIT was issued."
-        } else {
-            "SQL Server is terminating because of a system shutdown."
-        };
-        self.env.errorlog.write("Server", text);
-        self.sessions
-            .lock()
-            .values()
-            .for_each(|session| session.cancel.store(true, Ordering::Relaxed));
-        if let Some(worker) = self.worker.lock().take() {
-            worker.stop();
-        }
-        if let Some(mut finisher) = self.finisher.lock().take() {
-            finisher.stop();
-        }
-        if nowait {
-            self.online().for_each(|database| database.storage.log.close());
-            return Ok(());
-        }
-        let mut outcome = Ok(());
-        for database in self.online() {
-            let closed = database.close_cleanly();
-            if let Err(error) = &closed {
-                self.env.errorlog.write_error("Server", error);
-            }
-            outcome = outcome.and(closed);
-        }
-        outcome
     }
 
     /// Databases that are open, master last.

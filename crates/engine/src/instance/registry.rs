@@ -1,5 +1,6 @@
 //! The list of databases and what state each is in.
 
+use crate::cancel;
 use crate::catalog::DatabaseEntry;
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -61,9 +62,20 @@ impl DatabaseSlot {
         *self.entry.write() = entry;
     }
 
-    /// Its state.
+    /// Its state. A database whose log has failed is RECOVERY_PENDING from that moment on.
     pub fn state(&self) -> DatabaseState {
-        self.state.read().clone()
+        match &*self.state.read() {
+            DatabaseState::Online(database) if database.storage.log.is_broken() => DatabaseState::RecoveryPending,
+            state => state.clone(),
+        }
+    }
+
+    /// The database as it was opened, if its log has failed since.
+    pub fn broken(&self) -> Option<Arc<Database>> {
+        match &*self.state.read() {
+            DatabaseState::Online(database) if database.storage.log.is_broken() => Some(database.clone()),
+            _ => None,
+        }
     }
 
     /// Changes its state.
@@ -72,17 +84,20 @@ impl DatabaseSlot {
     }
 
     /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
-    pub fn wait_for_recovery(&self) {
-        if let DatabaseState::Online(database) = self.state() {
-            database.wait_for_recovery();
+    ///
+    /// Errors: 3617 when the request is to stop before that.
+    pub fn wait_for_recovery(&self) -> Result<()> {
+        match self.state() {
+            DatabaseState::Online(database) => database.wait_for_recovery(),
+            _ => Ok(()),
         }
     }
 
-    /// The open database. Errors: 926, 927, 942, 945 by its state.
+    /// The open database. Errors: 926, 927, 942, 945 by its state; 9001 when its log has failed.
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();
         match &*self.state.read() {
-            DatabaseState::Online(database) => Ok(database.clone()),
+            DatabaseState::Online(database) => database.storage.log.check_intact().map(|()| database.clone()),
             DatabaseState::Restoring => Err(Error::restoring(&name())),
             DatabaseState::RecoveryPending => Err(Error::inaccessible(&name())),
             DatabaseState::Suspect => Err(Error::suspect(&name())),
@@ -134,8 +149,15 @@ impl Registry {
     }
 
     /// Held while a database is being made, so that no two take one name or id.
-    pub(super) fn creating(&self) -> MutexGuard<'_, ()> {
-        self.creation.lock()
+    ///
+    /// Errors: 3617 when the request is to stop before it is its turn.
+    pub(super) fn creating(&self) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(turn) = self.creation.try_lock_for(cancel::LOOK_EVERY) {
+                return Ok(turn);
+            }
+            cancel::look()?;
+        }
     }
 
     /// Held while master's list of databases changes.

@@ -330,7 +330,11 @@ impl Instance {
         if locks.mode_of(&resource).is_some() {
             return Err(Error::in_use_by_this_session("RESTORE", &entry.name));
         }
-        if let DatabaseState::Online(database) = slot.state() {
+        let open = match slot.state() {
+            DatabaseState::Online(database) => Some(database),
+            _ => slot.broken(),
+        };
+        if let Some(database) = open {
             let keeps_log = database.keeps_log_for_backup()
                 && !database.is_standby()
                 && !work.request.replace
@@ -339,7 +343,8 @@ impl Instance {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }
         }
-        slot.wait_for_recovery();
+        self.let_go_of_broken(slot, work.session.id)?;
+        slot.wait_for_recovery()?;
         if !locks.try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }

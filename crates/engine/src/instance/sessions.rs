@@ -5,6 +5,7 @@
 
 use super::Instance;
 use crate::seams::DateTimeTicks;
+use crate::types::Text;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ pub struct SessionInformation {
     /// The kind of statement under way, as `SELECT` or `BACKUP DATABASE`.
     pub command: String,
     /// The text of the batch under way, or of the last one.
-    pub text: Arc<str>,
+    pub text: Text,
     /// When the request under way, or the last one, began.
     pub request_started: DateTimeTicks,
     /// The same on the monotonic clock, in microseconds.
@@ -118,6 +119,11 @@ impl Instance {
             hook();
         }
         true
+    }
+
+    /// Whether a session was ended by another one and is still there.
+    pub fn has_ended(&self, id: u16) -> bool {
+        self.ended_flag(id).load(Ordering::Relaxed)
     }
 
     /// `hook` is called when another session ends this one, so that its connection can be closed while it is idle.

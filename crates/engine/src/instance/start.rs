@@ -138,14 +138,17 @@ impl Instance {
             registry: Registry::default(),
             sessions: Mutex::new(BTreeMap::new()),
             stopping: AtomicBool::new(false),
+            shut_down: AtomicBool::new(false),
             worker: Mutex::new(None),
             finisher: Mutex::new(None),
             policy: RwLock::new(policy),
+            fatal: Arc::default(),
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;
+        instance.remember()?;
         instance.configuration = Configuration::new(&instance.stored_settings()?);
         instance.apply_server_memory();
         instance.open_user_databases()?;
@@ -162,6 +165,7 @@ impl Instance {
             env: self.env.clone(),
             pool: self.pool.clone(),
             locks: self.locks.clone(),
+            log_failed: self.log_failure(),
             version: self.options.version,
             policy: self.policy(),
             instant_file_initialization: self.options.instant_file_initialization,
@@ -342,10 +346,11 @@ impl Instance {
             Err(error) => {
                 let source = format!("spid{}s", 8 + entry.database_id);
                 self.pool.forget_database(crate::buffer::DatabaseId(entry.database_id));
+                self.locks.admit(entry.database_id);
                 self.env.errorlog.write_error(&source, &error);
                 let is_pending = matches!(
                     error.number,
-                    1101 | 1105 | 5105 | 5120 | 5123 | 5133 | 9002 | 17053 | 17204 | 17207
+                    1101 | 1105 | 5105 | 5120 | 5123 | 5133 | 9001 | 9002 | 17053 | 17204 | 17207
                 );
                 let state = if is_pending {
                     DatabaseState::RecoveryPending

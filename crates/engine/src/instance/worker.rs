@@ -6,18 +6,28 @@
 //!
 //! Where the policy is by log volume and no recovery interval is configured, an indirect checkpoint is due every
 //! [`INDIRECT_EVERY_BYTES`] of log: analysis then has at most about that much to read, redo twice as much, however long ago the
-//! last full checkpoint was. It writes only pages whose first change is older than the checkpoint before, the oldest first,
-//! within a budget: as many bytes of pages as there were bytes of log (a bulk load fills just so many), and in quiet times
-//! what a disk does not notice. When random changes outrun the budget, the start of redo falls behind, until a full checkpoint.
+//! last full checkpoint was. In a database where something is committed it is due every [`INDIRECT_EVERY_MICROS`] as well: redo
+//! begins at the checkpoint before the last, so two of them are SQL Server's target recovery time (60 seconds by default since
+//! 2016; sql-docs, "Database checkpoints"), and log that nothing else holds is reused after so long. It writes only pages whose
+//! first change is older than the checkpoint before, the oldest first, within a budget: as many bytes of pages as there were
+//! bytes of log (a bulk load fills just so many), and in quiet times what a disk does not notice. When random changes outrun the
+//! budget, the start of redo falls behind, until a full checkpoint.
 //!
-//! | policy | recovery interval | log reused after checkpoints, 70 % full | since full checkpoint | since any | due |
-//! |---|---|---|---|---|---|
-//! | any | any | yes | any | any | checkpoint |
-//! | any | any | no | the interval's worth | any | checkpoint |
-//! | log volume | 0 | no | less | the volume | indirect checkpoint |
-//! | log volume | set | no | less | any | nothing |
-//! | recovery interval | any | no | less | any | nothing |
-//! | log volume | 0 | no | less | less | nothing |
+//! A checkpoint is *wanted* when log was backed up, or asked for in vain (9002), and all that still keeps it is that no checkpoint
+//! came since (`log_reuse_wait_desc` CHECKPOINT). So log backups in quick succession find the log reused up to the one before the
+//! last, instead of a log as large as the volume between two checkpoints.
+//!
+//! | policy | recovery interval | log reused after checkpoints, 70 % full | since full checkpoint | since any: volume | time | wanted | due |
+//! |---|---|---|---|---|---|---|---|
+//! | any | any | yes | any | any | any | any | checkpoint |
+//! | any | any | no | the interval's worth | any | any | any | checkpoint |
+//! | log volume | 0 | no | less | the volume | any | any | indirect checkpoint |
+//! | log volume | 0 | no | less | less, not nothing | the time | any | indirect checkpoint |
+//! | log volume | 0 | no | less | less | a second | yes | indirect checkpoint |
+//! | log volume | 0 | no | less | less | less | any | nothing |
+//! | log volume | set | no | less | any | the interval | yes | checkpoint |
+//! | recovery interval | any | no | less | any | the interval, at least a minute | yes | checkpoint |
+//! | log volume, set; recovery interval | | no | less | any | any | no | nothing |
 
 use super::Instance;
 use crate::database::Database;
@@ -35,6 +45,10 @@ const LOG_FULL_PERCENT: u64 = 70;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Log between two indirect checkpoints. Reading it takes analysis about a tenth of a second.
 pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
+/// Time between two indirect checkpoints while anything is committed: half of the target recovery time.
+pub const INDIRECT_EVERY_MICROS: u64 = 30_000_000;
+/// Time between two checkpoints that somebody wants, by log volume.
+const WANTED_EVERY_MICROS: u64 = 1_000_000;
 /// Log that pays for the writing of one page by an indirect checkpoint: as much as the page.
 const INDIRECT_BYTES_PER_PAGE: u64 = 8192;
 /// Pages that an indirect checkpoint may write for each second since the last, beside those that log pays for: 32 MB.
@@ -111,6 +125,10 @@ struct Situation {
     /// Log bytes and microseconds since the last one of any kind.
     log_bytes_since_any: u64,
     micros_since_any: u64,
+    /// Something was committed since.
+    has_moved_on: bool,
+    /// Reuse of the log waits for a checkpoint, and somebody asked for one.
+    is_wanted: bool,
     /// The log is reused after checkpoints, 70 % full, and has moved on since the last.
     wants_truncation: bool,
 }
@@ -122,27 +140,36 @@ impl Situation {
         let (log_bytes_since_any, micros_since_any) = database.since_any_checkpoint();
         let is_nearly_full = space.used_bytes * 100 >= space.total_bytes * LOG_FULL_PERCENT;
         // A second checkpoint would free nothing that the first did not, unless the log has moved on meanwhile.
-        let has_moved_on = log_bytes * 20 >= space.total_bytes;
+        let has_moved_far = log_bytes * 20 >= space.total_bytes;
         Situation {
             timing: database.storage.log.policy().checkpoint,
             interval_minutes,
             log_bytes,
             log_bytes_since_any,
             micros_since_any,
-            wants_truncation: !database.keeps_log_for_backup() && is_nearly_full && has_moved_on,
+            has_moved_on: database.has_log_since_any_checkpoint(),
+            is_wanted: database.wants_checkpoint(),
+            wants_truncation: !database.keeps_log_for_backup() && is_nearly_full && has_moved_far,
         }
     }
 
     fn due(&self) -> Due {
         let minutes = self.interval_minutes.max(1) as u64;
-        let is_by_volume = self.timing == CheckpointTiming::LogVolume && self.interval_minutes == 0;
         if self.wants_truncation || self.log_bytes >= minutes * 60 * REDO_BYTES_PER_SECOND {
-            Due::Checkpoint
-        } else if is_by_volume && self.log_bytes_since_any >= INDIRECT_EVERY_BYTES {
-            Due::IndirectCheckpoint
-        } else {
-            Due::Nothing
+            return Due::Checkpoint;
         }
+        if self.timing != CheckpointTiming::LogVolume || self.interval_minutes != 0 {
+            let is_time = self.micros_since_any >= minutes * 60_000_000;
+            return if self.is_wanted && is_time {
+                Due::Checkpoint
+            } else {
+                Due::Nothing
+            };
+        }
+        let is_due = self.log_bytes_since_any >= INDIRECT_EVERY_BYTES
+            || self.has_moved_on && self.micros_since_any >= INDIRECT_EVERY_MICROS
+            || self.is_wanted && self.micros_since_any >= WANTED_EVERY_MICROS;
+        if is_due { Due::IndirectCheckpoint } else { Due::Nothing }
     }
 
     /// Pages an indirect checkpoint may write.
@@ -166,38 +193,58 @@ fn report_once(instance: &Instance, database: &Database, error: &crate::error::E
 mod tests {
     use super::*;
 
+    const MINUTE_OF_LOG: u64 = 60 * REDO_BYTES_PER_SECOND;
+    const MINUTE_MICROS: u64 = 60_000_000;
+
+    /// The module's table, written out.
+    fn expected(situation: &Situation) -> Due {
+        let interval = if situation.interval_minutes == 3 { 3 } else { 1 };
+        let by_volume = situation.timing == CheckpointTiming::LogVolume && situation.interval_minutes == 0;
+        let (micros, wanted) = (situation.micros_since_any, situation.is_wanted);
+        match (
+            situation.wants_truncation,
+            situation.log_bytes >= interval * MINUTE_OF_LOG,
+        ) {
+            (true, _) | (_, true) => Due::Checkpoint,
+            _ if by_volume && situation.log_bytes_since_any >= INDIRECT_EVERY_BYTES => Due::IndirectCheckpoint,
+            _ if by_volume && situation.has_moved_on && micros >= MINUTE_MICROS / 2 => Due::IndirectCheckpoint,
+            _ if by_volume && wanted && micros >= 1_000_000 => Due::IndirectCheckpoint,
+            _ if !by_volume && wanted && micros >= interval * MINUTE_MICROS => Due::Checkpoint,
+            _ => Due::Nothing,
+        }
+    }
+
     /// The module's table, every combination.
     #[test]
     fn what_is_due_in_every_situation() {
-        const MINUTE: u64 = 60 * REDO_BYTES_PER_SECOND;
-        let volumes = [0, INDIRECT_EVERY_BYTES, MINUTE, 3 * MINUTE];
+        let volumes = [0, INDIRECT_EVERY_BYTES, MINUTE_OF_LOG, 3 * MINUTE_OF_LOG];
+        let times = [0, 1_000_000, MINUTE_MICROS / 2, MINUTE_MICROS, 3 * MINUTE_MICROS];
+        let mut seen = [0; 3];
         for timing in [CheckpointTiming::LogVolume, CheckpointTiming::RecoveryInterval] {
             for interval_minutes in [0, 1, 3] {
-                for wants_truncation in [false, true] {
-                    for log_bytes in volumes {
-                        for log_bytes_since_any in volumes.into_iter().filter(|bytes| *bytes <= log_bytes) {
-                            let situation = Situation {
-                                timing,
-                                interval_minutes,
-                                log_bytes,
-                                log_bytes_since_any,
-                                micros_since_any: 0,
-                                wants_truncation,
-                            };
-                            let limit = if interval_minutes == 3 { 3 * MINUTE } else { MINUTE };
-                            let expected = match (wants_truncation, log_bytes >= limit, timing, interval_minutes) {
-                                (true, ..) | (false, true, ..) => Due::Checkpoint,
-                                (false, false, CheckpointTiming::LogVolume, 0) if log_bytes_since_any > 0 => {
-                                    Due::IndirectCheckpoint
-                                }
-                                _ => Due::Nothing,
-                            };
-                            assert_eq!(situation.due(), expected, "{situation:?}");
+                for log_bytes in volumes {
+                    for log_bytes_since_any in volumes.into_iter().filter(|bytes| *bytes <= log_bytes) {
+                        for micros_since_any in times {
+                            for flags in 0..8 {
+                                let situation = Situation {
+                                    timing,
+                                    interval_minutes,
+                                    log_bytes,
+                                    log_bytes_since_any,
+                                    micros_since_any,
+                                    has_moved_on: flags & 1 != 0,
+                                    is_wanted: flags & 2 != 0,
+                                    wants_truncation: flags & 4 != 0,
+                                };
+                                assert_eq!(situation.due(), expected(&situation), "{situation:?}");
+                                seen[situation.due() as usize] += 1;
+                            }
                         }
                     }
                 }
             }
         }
+        assert!(seen.iter().all(|count| *count > 30), "{seen:?}");
     }
 
     #[test]
@@ -208,6 +255,8 @@ mod tests {
             log_bytes: log_bytes_since_any,
             log_bytes_since_any,
             micros_since_any,
+            has_moved_on: true,
+            is_wanted: false,
             wants_truncation: false,
         };
         assert_eq!(situation(0, 0).pages_max(), 0);

@@ -2,11 +2,13 @@
 
 use super::hasher::LockMap;
 use super::{Mode, Resource};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use crate::error::{Error, Result};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Resources are spread over this many tables, each with a mutex of its own.
 const SHARDS: usize = 64;
@@ -99,6 +101,10 @@ pub struct LockRow {
 /// All locks of an instance.
 pub struct LockManager {
     shards: Vec<Mutex<Shard>>,
+    /// Databases in which nothing is granted any more, and what whoever asks is told.
+    refused: RwLock<BTreeMap<u16, Error>>,
+    /// Whether there are any: what every request looks at.
+    refuses: AtomicBool,
 }
 
 /// The answer to a request.
@@ -113,6 +119,49 @@ impl LockManager {
     pub fn new() -> LockManager {
         LockManager {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            refused: RwLock::default(),
+            refuses: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on whoever asks for a lock in the database, or waits for one, gets `error`. What is held stays held.
+    pub fn refuse(&self, database: u16, error: Error) {
+        self.refused.write().insert(database, error);
+        self.refuses.store(true, Ordering::SeqCst);
+    }
+
+    /// Forgets every lock in a database that nobody uses any more, and grants locks in it again.
+    pub fn forget_database(&self, database: u16) {
+        for shard in &self.shards {
+            shard.lock().retain(|resource, _| resource.database() != database);
+        }
+        self.admit(database);
+    }
+
+    /// Locks are granted in a database again, if they were refused.
+    pub fn admit(&self, database: u16) {
+        let mut refused = self.refused.write();
+        refused.remove(&database);
+        self.refuses.store(!refused.is_empty(), Ordering::SeqCst);
+    }
+
+    /// Whether locks are granted in a database. Errors: what [`LockManager::refuse`] was given.
+    pub(super) fn check_granting(&self, database: u16) -> Result<()> {
+        if !self.refuses.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.refused
+            .read()
+            .get(&database)
+            .map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// What `from` holds on `resource` is `to`'s from now on.
+    pub(super) fn hand_over(&self, from: u64, to: u64, resource: Resource) {
+        let mut shard = self.shard(&resource);
+        let granted = shard.get_mut(&resource).map(|queue| &mut queue.granted);
+        for entry in granted.into_iter().flatten().filter(|entry| entry.0 == from) {
+            entry.0 = to;
         }
     }
 

@@ -11,6 +11,7 @@
 //! - Two granted locks on one resource are compatible or belong to one owner.
 //! - A waiting request waits for a granted lock or for a request ahead of it in the same queue.
 //! - An owner waits for at most one resource at a time.
+//! - In a database that is refused (its log has failed) no lock is granted any more, to nobody; those held stay.
 
 mod hasher;
 mod manager;
@@ -51,6 +52,16 @@ impl Resource {
     /// The resource of a name, which must be folded to one case already.
     pub fn name(database: u16, folded_name: &str) -> Resource {
         Resource::Name(database, hash_bytes(folded_name.as_bytes()))
+    }
+
+    /// The database it is, or is in.
+    pub fn database(&self) -> u16 {
+        match *self {
+            Resource::Database(database)
+            | Resource::Object(database, _)
+            | Resource::Name(database, _)
+            | Resource::Row(database, ..) => database,
+        }
     }
 
     /// The name in `sys.dm_tran_locks.resource_type`.

@@ -238,6 +238,38 @@ impl LockOwner {
         }
     }
 
+    /// What this owner holds in a database becomes the answer's: locks of a transaction that could not end there, which stay as
+    /// long as the answer lives. The lock on the database itself says who uses it, and is not among them.
+    pub fn hand_over(&self, database: u16) -> LockOwner {
+        let heir = LockOwner::new(
+            self.manager.clone(),
+            self.clock.clone(),
+            self.waits.clone(),
+            0,
+            Arc::default(),
+        );
+        let (mut held, mut inherited) = (self.held.lock(), heir.held.lock());
+        held.modes.retain(|&resource, &mut mode| {
+            let stays = resource.database() != database || matches!(resource, Resource::Database(_));
+            if !stays {
+                self.manager.hand_over(self.id, heir.id, resource);
+                inherited.modes.insert(resource, mode);
+            }
+            stays
+        });
+        let rows = std::mem::take(&mut held.rows_by_object);
+        for (object, rows) in rows {
+            let owner = if object.0 == database {
+                &mut inherited
+            } else {
+                &mut held
+            };
+            owner.rows_by_object.insert(object, rows);
+        }
+        drop((held, inherited));
+        heir
+    }
+
     /// True when this owner may skip row locks on the table because its table lock covers them.
     pub fn covers_table(&self, database: u16, object: u32, mode: Mode) -> bool {
         self.mode_of(&Resource::Object(database, object))
@@ -281,6 +313,7 @@ impl LockOwner {
         mode: Mode,
         wait: bool,
     ) -> Result<Option<MutexGuard<'h, Held>>> {
+        self.manager.check_granting(resource.database())?;
         let place = held.modes.entry(resource);
         let wanted = match &place {
             Entry::Occupied(entry) if entry.get().covers(mode) => return Ok(Some(held)),
@@ -326,6 +359,9 @@ impl LockOwner {
                 Verdict::Waiting => {}
             }
             let waited_ms = self.clock.now_micros().saturating_sub(start) / 1_000;
+            if let Err(refused) = self.manager.check_granting(resource.database()) {
+                break Some(refused);
+            }
             if self.cancel.load(Ordering::Relaxed) {
                 break Some(Error::cancelled());
             }

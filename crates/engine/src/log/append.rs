@@ -157,8 +157,8 @@ impl LogManager {
             match state.make_room(record_bytes, claim) {
                 Ok(()) => return Ok(()),
                 Err(Obstacle::NoBuffer) => self.wait_for_buffer(state)?,
-                Err(Obstacle::Warming) => self.room.wait(state),
-                Err(Obstacle::NoSpace) if state.resizing => self.room.wait(state),
+                Err(Obstacle::Warming) => self.wait_for_change(state)?,
+                Err(Obstacle::NoSpace) if state.resizing => self.wait_for_change(state)?,
                 Err(Obstacle::NoSpace) => self.grow_when_full(state, claim)?,
                 Err(Obstacle::NotResumed) => return Err(Error::log_not_available(&self.database)),
                 Err(Obstacle::SequencesUsedUp) => {
@@ -178,8 +178,7 @@ impl LogManager {
             if state.may_begin_write(0) {
                 self.lead_write(state)
             } else {
-                self.room.wait(state);
-                Ok(())
+                self.wait_for_change(state)
             }
         })
     }

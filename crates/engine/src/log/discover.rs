@@ -120,6 +120,11 @@ impl Discoverer<'_> {
                 .write_error("Server", &Error::file_open_failed(&path, spec.file_id, &cause));
             Error::cannot_open_file(&path, &cause)
         })?;
+        // A server that was killed may have left log in the system's cache alone. What is read here is built upon: boot
+        // records and truncation will rely on it, so it is made durable first.
+        handle
+            .sync()
+            .map_err(|error| Error::cannot_open_file(&path, &Error::cause(&error)))?;
         let (page, walked) = self
             .read_page(spec, &*handle)
             .map_err(|fault| self.explain(fault, spec))?;

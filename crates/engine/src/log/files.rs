@@ -228,7 +228,7 @@ impl LogManager {
         store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
     ) -> std::result::Result<(), NotStored> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let (version, policy) = (state.version, state.policy);
         let create_lsn = state.tail.as_ref().map_or(Lsn::ZERO, |tail| tail.next_lsn());
         state.resizing = true;
@@ -253,7 +253,7 @@ impl LogManager {
         store: &mut dyn FnMut() -> std::result::Result<(), NotStored>,
     ) -> std::result::Result<(), NotStored> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let file = state
             .table
             .files
@@ -319,7 +319,7 @@ impl LogManager {
     /// see [`ShrinkOutcome::refusal`].
     pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let plan = state
             .plan_shrink(file_id, target_bytes)
             .ok_or_else(|| Error::no_such_log_file(file_id))?;

@@ -222,11 +222,18 @@ impl LogManager {
     /// The log failed: says so once, and refuses everything from now on.
     pub(super) fn latch(&self, error: &DiskError) -> Error {
         let closed = Error::log_not_available(&self.database);
-        if !self.failed.swap(true, Ordering::SeqCst) {
+        if !self.is_broken() {
+            self.break_down();
             let what = format!("LogWriter: write of '{}'", error.path.display());
             let cause = Error::operating_system(&what, &Error::cause(error));
             self.env.errorlog.write_error("Server", &cause);
             self.env.errorlog.write_error("Server", &closed);
+            let text = format!(
+                "Database {} was shutdown due to error {} in routine 'LogWriter'. It is RECOVERY_PENDING: ALTER DATABASE ... SET \
+                 ONLINE, or a restart of the server, recovers it from its files.",
+                self.database, closed.number
+            );
+            self.env.errorlog.write("Server", text);
         }
         closed
     }

@@ -31,6 +31,7 @@ use super::policy::{DiscoveryMode, Initialization, VlfHeaders};
 use super::state::{Claim, LogState};
 use super::table::{FileGrowth, Vlf, unused_vlfs};
 use super::write::header_page;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::seams::Environment;
 use crate::waits::WaitType;
@@ -67,12 +68,13 @@ impl LogManager {
         if self.grow_any(state, forced, true) {
             return Ok(());
         }
+        cancel::look()?;
         if forced {
             let what = "The log space set aside for a rollback is used up and the log cannot grow";
             self.env
                 .errorlog
                 .write("Server", format!("{what} (database '{}').", self.database));
-            self.failed.store(true, std::sync::atomic::Ordering::SeqCst);
+            self.break_down();
             return Err(Error::log_not_available(&self.database));
         }
         let full = Error::log_full(&self.database, state.reuse_wait);
@@ -101,6 +103,10 @@ impl LogManager {
                     self.note_slow_growth(state, id, started);
                     return true;
                 }
+                Err(error) if error.kind == DiskErrorKind::Cancelled => {
+                    self.report_cancelled_growth(state, id, started);
+                    return false;
+                }
                 Err(error) if report => self.report_failed_growth(&error),
                 Err(_) => {}
             }
@@ -119,6 +125,14 @@ impl LogManager {
             .write_error("Server", &Error::cannot_grow_file(&path, &cause));
     }
 
+    fn report_cancelled_growth(&self, state: &LogState, id: u16, started_micros: u64) {
+        let micros = self.env.clock.now_micros().saturating_sub(started_micros);
+        if let Some(file) = state.table.files.get(&id) {
+            let message = Error::cancelled_growth(&file.logical_name, &self.database, micros / 1000);
+            self.env.errorlog.write_error("Server", &message);
+        }
+    }
+
     fn note_slow_growth(&self, state: &LogState, id: u16, started_micros: u64) {
         const SLOW_MICROS: u64 = 10_000_000;
         let micros = self.env.clock.now_micros().saturating_sub(started_micros);
@@ -134,7 +148,7 @@ impl LogManager {
     /// 5039 when the file is that large already, 5149 when the disk refuses, 5150 above 2 TB, 5020 for an unknown file.
     pub fn grow_file(&self, file_id: u16, bytes: u64) -> Result<()> {
         let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state);
+        self.wait_until_resizable(&mut state)?;
         let file = state
             .table
             .files
@@ -153,13 +167,26 @@ impl LogManager {
             .plan_growth(file_id, target, false)
             .ok_or_else(Error::log_file_too_large)?;
         let grown = self.carry_out(&mut state, growth);
-        grown.map_err(|error| Error::cannot_grow_file(&path, &Error::cause(&error)))
+        grown.map_err(|error| match error.kind {
+            DiskErrorKind::Cancelled => Error::cancelled(),
+            _ => Error::cannot_grow_file(&path, &Error::cause(&error)),
+        })
     }
 
-    pub(super) fn wait_until_resizable(&self, state: &mut MutexGuard<'_, LogState>) {
+    pub(super) fn wait_until_resizable(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
         while state.resizing || state.warming.is_some() || state.directory.saving {
-            self.room.wait(state);
+            self.wait_for_change(state)?;
         }
+        Ok(())
+    }
+
+    /// Waits until something has changed about the room in the log, or a moment.
+    ///
+    /// # Errors
+    /// 3617 when the request is to stop.
+    pub(super) fn wait_for_change(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+        self.room.wait_for(state, cancel::LOOK_EVERY);
+        cancel::look()
     }
 
     /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
@@ -242,7 +269,7 @@ impl Growth {
             .and_then(|()| write_page(&*self.handle, &self.page));
         if result
             .as_ref()
-            .is_err_and(|error| error.kind == DiskErrorKind::DiskFull)
+            .is_err_and(|error| matches!(error.kind, DiskErrorKind::DiskFull | DiskErrorKind::Cancelled))
         {
             // What was added is given back; should that fail too, opening the file does it.
             let _ = self.handle.set_len(self.from_bytes);
@@ -298,6 +325,7 @@ fn initialize(
         // Page 0 says whose file it is, at every moment.
         let mut offset = range.start.max(FIRST_VLF_OFFSET);
         while offset < range.end {
+            check_wanted(file)?;
             let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
             file.write_at(offset, &zeros[..bytes as usize])?;
             offset += bytes;
@@ -311,6 +339,14 @@ fn initialize(
     Ok(())
 }
 
+/// Fails when the request for which a file is made larger is to stop.
+fn check_wanted(file: &dyn File) -> std::result::Result<(), DiskError> {
+    match cancel::is_asked_to_stop() {
+        true => Err(DiskError::new(DiskErrorKind::Cancelled, "extend", file.path())),
+        false => Ok(()),
+    }
+}
+
 /// Writes the headers of new VLFs and makes them durable. Classic waits for the flush under its wait type's name.
 fn write_headers(
     env: &Environment,
@@ -319,6 +355,7 @@ fn write_headers(
     classic: bool,
 ) -> std::result::Result<(), DiskError> {
     for vlf in vlfs {
+        check_wanted(file)?;
         file.write_at(vlf.header.start_offset, &header_page(&vlf.header))?;
     }
     if classic {

@@ -93,8 +93,8 @@ use flight::{GATES, WRITES_MAX};
 use gate::Gate;
 use parking_lot::{Condvar, Mutex};
 use state::{LogPosition, LogState, Tail};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use table::VlfTable;
 use vlf::{FIRST_BLOCK, Lsn, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES};
 
@@ -109,7 +109,11 @@ pub struct LogManager {
     done: [Gate; GATES],
     /// A [`LogPosition`]: everything before it is durable.
     durable: AtomicU64,
+    /// Closed, whether in good order or by a failure.
     failed: AtomicBool,
+    /// Closed by a failure: see [`LogManager::check_intact`].
+    broken: AtomicBool,
+    on_failure: OnceLock<Box<dyn Fn() + Send + Sync>>,
     resumed: AtomicBool,
     counters: Counters,
     read_cache: Mutex<read::ReadCache>,
@@ -252,6 +256,8 @@ impl LogManager {
             done: Default::default(),
             durable: AtomicU64::new(0),
             failed: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            on_failure: OnceLock::new(),
             resumed: AtomicBool::new(false),
             counters: Counters::default(),
             read_cache: Mutex::default(),
@@ -379,6 +385,41 @@ impl LogManager {
             return Err(Error::log_not_available(&self.database));
         }
         Ok(())
+    }
+
+    /// Whether what memory holds can still become durable. Once it cannot, nobody may see the database as memory has it: a
+    /// commit that was not acknowledged may be on disk or not, and only recovery can tell.
+    ///
+    /// # Errors
+    /// 9001 after a failed write, and after a rollback that found no log space; not after [`LogManager::close`].
+    pub fn check_intact(&self) -> Result<()> {
+        match self.is_broken() {
+            true => Err(Error::log_not_available(&self.database)),
+            false => Ok(()),
+        }
+    }
+
+    /// Closed by a failure; see [`LogManager::check_intact`].
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::SeqCst)
+    }
+
+    /// `tell` is called once when the log fails, before anybody hears 9001. It runs under the log's mutex: it must not use the log
+    /// and must not wait. Only the first registration counts.
+    pub fn on_failure(&self, tell: impl Fn() + Send + Sync + 'static) {
+        // A second one would be a second owner of this log, which there is none.
+        let _ = self.on_failure.set(Box::new(tell));
+    }
+
+    /// The log is of no use from now on.
+    fn break_down(&self) {
+        if self.broken.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        if let Some(tell) = self.on_failure.get() {
+            tell();
+        }
+        self.failed.store(true, Ordering::SeqCst);
     }
 
     fn durable(&self) -> LogPosition {

@@ -232,6 +232,33 @@ pub const MECHANISMS: [&str; 10] = [
     "opening",
 ];
 
+/// Set in the code of every policy, so that none is 0.
+const CODE_MARK: u16 = 1 << 15;
+
+impl LogPolicy {
+    /// The policy in the 16 bits of master's boot record: a bit for each of [`MECHANISMS`] that is classic, and the highest.
+    pub fn code(&self) -> u16 {
+        let classic = LogPolicy::classic();
+        let bits = MECHANISMS.iter().enumerate();
+        bits.filter(|(_, name)| self.agrees(name, &classic))
+            .fold(CODE_MARK, |code, (bit, _)| code | 1 << bit)
+    }
+
+    /// From its code; `None` for what is none, 0 above all.
+    pub fn from_code(code: u16) -> Option<LogPolicy> {
+        let (mut policy, classic) = (LogPolicy::native(), LogPolicy::classic());
+        if code & CODE_MARK == 0 || (code & !CODE_MARK) >> MECHANISMS.len() != 0 {
+            return None;
+        }
+        for (bit, mechanism) in MECHANISMS.iter().enumerate() {
+            if code & 1 << bit != 0 {
+                policy.take(mechanism, &classic);
+            }
+        }
+        Some(policy)
+    }
+}
+
 /// A text that names no policy; says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError(String);
@@ -300,12 +327,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn codes_of_policies_are_not_zero_and_nothing_else_is_one() {
+        for policy in [LogPolicy::native(), LogPolicy::classic()] {
+            assert_eq!(LogPolicy::from_code(policy.code()), Some(policy));
+        }
+        assert_ne!(LogPolicy::native().code(), LogPolicy::classic().code());
+        for code in [0, 1, 0x7fff, 0xffff, CODE_MARK | 1 << MECHANISMS.len()] {
+            assert_eq!(LogPolicy::from_code(code), None, "{code:#x}");
+        }
+    }
+
+    #[test]
     fn every_mechanism_can_be_set_alone_and_is_told_back() {
         for mechanism in MECHANISMS {
             let text = format!("native,{mechanism}=classic");
             let policy: LogPolicy = text.parse().unwrap();
             assert_ne!(policy, LogPolicy::native(), "{mechanism}");
             assert_eq!(policy.to_string(), text);
+            assert_eq!(LogPolicy::from_code(policy.code()), Some(policy));
             let back: LogPolicy = format!("{text}, {mechanism} = native").parse().unwrap();
             assert_eq!(back, LogPolicy::native(), "{mechanism}");
         }

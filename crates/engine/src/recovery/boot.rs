@@ -9,8 +9,8 @@
 //! 102 u32 catalog object | 106 restored to lsn (10) | 116 recovery fork (16) | 132 its parent (16) | 148 fork point lsn (10), zero
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
-//! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u8 log policy of the instance, 0 = not said
-//! 179 zero | 180 u32 features in use that a reader must know: of those there are none | 184 zero .. 256 room for what is to come
+//! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
+//! 180 u32 features in use that a reader must know: of those there are none | 184 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -125,10 +125,10 @@ pub struct BootRecord {
     pub needs_upgrade: bool,
     /// Ids from here on have not been promised.
     pub ids: IdCounters,
-    /// In master: the server version that the instance was made with, as a code; 0 = not said.
+    /// In master: the server version that the instance was last started as; 0 = not said. See `instance::remembered`.
     pub server_version: u16,
-    /// In master: the log policy that the instance was made with, as a code; 0 = not said.
-    pub log_policy: u8,
+    /// In master: the log policy that it was last started with; 0 = not said.
+    pub log_policy: u16,
 }
 
 impl BootRecord {
@@ -189,7 +189,7 @@ impl BootRecord {
         put(158, &self.restore_position.to_bytes());
         put(AT_IDS, &self.ids.to_bytes());
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
-        put(AT_LOG_POLICY, &[self.log_policy]);
+        put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
         bytes
     }
 
@@ -231,7 +231,7 @@ impl BootRecord {
             needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
             ids: IdCounters::from_bytes(&bytes[AT_IDS..]).ok_or_else(damaged)?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
-            log_policy: bytes[AT_LOG_POLICY],
+            log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
         })
     }
 }

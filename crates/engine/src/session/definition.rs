@@ -129,6 +129,7 @@ impl Session {
             }
             Ok(())
         })?;
+        self.restart_identity(database, &table);
         self.replace_object(database, object, ObjectDefinition::Table(table))
     }
 

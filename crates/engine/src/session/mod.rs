@@ -7,7 +7,8 @@
 //! A transaction writes its Begin record in a database when it first changes something there. One that spans databases
 //! commits in each in turn, in the order it touched them; see the README for what that means after a crash.
 //!
-//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback).
+//! Invariant: locks of a transaction are released only after its end is durable (commit) or complete (rollback). Where neither can
+//! be had, they stay ([`Database::leave_locked`]).
 
 mod definition;
 mod parts;
@@ -16,7 +17,9 @@ mod table;
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
-use crate::database::Database;
+use crate::cancel;
+use crate::catalog::TableDefinition;
+use crate::database::{Database, FormerIdentity};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::log::TransactionChain;
@@ -44,12 +47,51 @@ pub enum Isolation {
 struct Part {
     database: Arc<Database>,
     chain: TransactionChain,
+    /// Identities that TRUNCATE TABLE made begin anew, as they were: a rollback puts them back, the last one first.
+    former_identities: Vec<FormerIdentity>,
+}
+
+impl Part {
+    /// Takes back what TRUNCATE TABLE did to identities after the first `kept` times.
+    fn restore_identities(&mut self, kept: usize) {
+        while self.former_identities.len() > kept {
+            if let Some(former) = self.former_identities.pop() {
+                self.database.restore_identity(former);
+            }
+        }
+    }
+}
+
+/// A place in the session's transaction in one database.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    database: u16,
+    last: Lsn,
+    catalog: usize,
+    former_identities: usize,
+}
+
+impl Part {
+    /// Errors: 9001 after a failure of the log, 6005 when the instance stops and leaves the rest to its next start.
+    fn undo(&mut self) -> Result<()> {
+        let database = &self.database;
+        // The pages and the log on disk may be another opening's by now.
+        database.storage.log.check_intact()?;
+        let undone = database
+            .transactions
+            .roll_back(&database.storage, &database.space, &mut self.chain)?;
+        if undone.is_complete {
+            Ok(())
+        } else {
+            Err(Error::shutdown_in_progress())
+        }
+    }
 }
 
 /// A place in the session's transaction to which [`Session::roll_back_to`] can return.
 #[derive(Debug, Clone, Default)]
 pub struct Mark {
-    places: Vec<(u16, Lsn, usize)>,
+    places: Vec<Place>,
 }
 
 /// One user's locks and transaction.
@@ -62,6 +104,8 @@ pub struct Session {
     in_transaction: bool,
     isolation: Isolation,
     using: Option<u16>,
+    /// A rollback to a savepoint was left to the next start: the transaction must not commit.
+    is_left_to_recovery: bool,
 }
 
 impl Session {
@@ -74,6 +118,7 @@ impl Session {
             in_transaction: false,
             isolation: Isolation::ReadCommitted,
             using: None,
+            is_left_to_recovery: false,
         }
     }
 
@@ -139,21 +184,47 @@ impl Session {
 
     /// A place to which the transaction can be rolled back.
     pub fn mark(&self) -> Mark {
-        let place = |part: &Part| (part.database.id, part.chain.last, part.database.catalog.mark(self.id));
+        let place = |part: &Part| Place {
+            database: part.database.id,
+            last: part.chain.last,
+            catalog: part.database.catalog.mark(self.id),
+            former_identities: part.former_identities.len(),
+        };
         Mark {
             places: self.parts.iter().map(place).collect(),
         }
     }
 
     /// Takes back everything since `mark`; locks stay.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back_to(&mut self, mark: &Mark) -> Result<()> {
+        cancel::shield(|| self.take_back_to(mark))
+    }
+
+    fn take_back_to(&mut self, mark: &Mark) -> Result<()> {
         for part in &mut self.parts {
-            let place = mark.places.iter().find(|place| place.0 == part.database.id);
-            let (target, catalog_mark) = place.map_or((part.chain.first, 0), |place| (place.1, place.2));
-            if part.chain.last > target {
-                let database = &part.database;
-                crate::txn::roll_back_to(&database.storage, &database.space, &mut part.chain, target, self.id)?;
-                let orphans = database.catalog.take_back(self.id, catalog_mark);
+            part.database.storage.log.check_intact()?;
+            let place = mark.places.iter().find(|place| place.database == part.database.id);
+            let place = place.copied().unwrap_or(Place {
+                database: part.database.id,
+                last: part.chain.first,
+                catalog: 0,
+                former_identities: 0,
+            });
+            if part.chain.last > place.last {
+                let database = part.database.clone();
+                let target = (place.last, self.id);
+                let undone =
+                    database
+                        .transactions
+                        .roll_back_to(&database.storage, &database.space, &mut part.chain, target)?;
+                if !undone.is_complete {
+                    self.is_left_to_recovery = true;
+                    return Err(Error::shutdown_in_progress());
+                }
+                part.restore_identities(place.former_identities);
+                let orphans = database.catalog.take_back(self.id, place.catalog);
                 database.free_storage(&orphans)?;
             }
         }
@@ -164,24 +235,28 @@ impl Session {
     ///
     /// Errors: when a database cannot make its commit durable; its part is decided by recovery, the rest is rolled back.
     pub fn commit(&mut self) -> Result<()> {
-        let mut outcome = Ok(());
+        cancel::shield(|| self.end_parts())
+    }
+
+    fn end_parts(&mut self) -> Result<()> {
+        if self.is_left_to_recovery {
+            return Err(Error::shutdown_in_progress());
+        }
+        // What cannot be committed in one of several databases is committed in none, as far as that is known beforehand.
+        let intact = |part: &Part| part.database.storage.log.check_intact();
+        let mut outcome = self.parts.iter().try_for_each(intact);
         // The next transaction uses the list's memory again.
         let mut parts = std::mem::take(&mut self.parts);
-        for Part { database, mut chain } in parts.drain(..) {
-            let ended = match outcome {
-                Ok(()) => database
+        for mut part in parts.drain(..) {
+            let committed = match &outcome {
+                Ok(()) => part
+                    .database
                     .transactions
-                    .commit(&database.storage, &mut chain)
+                    .commit(&part.database.storage, &mut part.chain)
                     .map(|_| true),
-                Err(_) => database
-                    .transactions
-                    .roll_back(&database.storage, &database.space, &mut chain)
-                    .map(|_| false),
+                Err(_) => part.undo().map(|_| false),
             };
-            let committed = *ended.as_ref().unwrap_or(&false);
-            let orphans = database.catalog.finish(self.id, committed);
-            let freed = database.free_storage(&orphans);
-            outcome = outcome.and(ended.map(|_| ())).and(freed);
+            outcome = outcome.and(self.end_part(&mut part, committed));
         }
         self.parts = parts;
         self.end();
@@ -189,24 +264,50 @@ impl Session {
     }
 
     /// Takes back everything the transaction did.
+    ///
+    /// Errors: 6005 when the instance stops and leaves the rest to its next start.
     pub fn roll_back(&mut self) -> Result<()> {
+        cancel::shield(|| self.take_back_all())
+    }
+
+    fn take_back_all(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
-            let database = part.database.clone();
-            let undone = database
-                .transactions
-                .roll_back(&database.storage, &database.space, &mut part.chain);
-            let orphans = database.catalog.finish(self.id, false);
-            let freed = database.free_storage(&orphans);
-            outcome = outcome.and(undone.map(|_| ())).and(freed);
+            let undone = part.undo().map(|_| false);
+            outcome = outcome.and(self.end_part(&mut part, undone));
         }
         self.end();
         outcome
     }
 
+    /// The session's part in a database is over, committed or not; or it could not be ended: then what it has locked there stays
+    /// locked, for nobody knows, or nobody may see, what it changed.
+    fn end_part(&self, part: &mut Part, ended: Result<bool>) -> Result<()> {
+        let committed = *ended.as_ref().unwrap_or(&false);
+        if !committed {
+            part.restore_identities(0);
+        }
+        let database = &part.database;
+        let orphans = database.catalog.finish(self.id, committed);
+        if let Err(error) = ended {
+            database.leave_locked(part.chain.id, &self.locks);
+            return Err(error);
+        }
+        database.free_storage(&orphans)
+    }
+
     fn end(&mut self) {
         self.in_transaction = false;
         self.locks.release_transaction(self.using);
+    }
+
+    /// Lets the identity of a table begin anew, until a rollback of the transaction, which has changed the table already.
+    fn restart_identity(&mut self, database: &Arc<Database>, table: &TableDefinition) {
+        let part = self.parts.iter_mut().find(|part| part.database.id == database.id);
+        if let (Some((_, identity)), Some(part)) = (table.identity(), part) {
+            let former = database.restart_identity(table, identity);
+            part.former_identities.push(former);
+        }
     }
 
     /// Runs `work` with what is needed to change rows of `database`, as part of the session's transaction.
@@ -233,11 +334,16 @@ impl Session {
                 self.parts.push(Part {
                     database: database.clone(),
                     chain,
+                    former_identities: Vec::new(),
                 });
                 self.parts.len() - 1
             }
         };
         let part = &mut self.parts[place];
+        if !Arc::ptr_eq(&part.database, database) {
+            // The database was closed by a failure and opened again since: the transaction cannot go on in it.
+            return Err(Error::log_not_available(&database.name()));
+        }
         let outcome = work(&mut part.database.context(&mut part.chain, &self.locks));
         // Whoever has logged least is the cheapest victim of a deadlock.
         self.locks

@@ -240,11 +240,12 @@ impl Table {
     pub fn fetch(&self, locks: &LockOwner, mode: ReadMode, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
         self.declare_reader(locks, mode)?;
         let storage = &self.database.storage;
-        match (&self.rows, locator) {
+        let found = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.fetch(storage, locks, mode, *rid, row),
             (Rows::Tree(tree), RowLocator::Key(key)) => tree.fetch(storage, locks, mode, key, row),
             _ => Err(Error::assertion("a locator of another kind of table")),
-        }
+        }?;
+        storage.log.check_intact().map(|()| found)
     }
 
     /// Scans all rows there are now; rows inserted later behind the end are not met.
@@ -300,7 +301,7 @@ impl Table {
                 found.push(self.decode_locator(bytes)?);
             }
         }
-        Ok(())
+        storage.log.check_intact()
     }
 
     /// Encoded key columns of an index, for seeks: as many as there are values.
@@ -484,11 +485,15 @@ impl TableScan<'_> {
     }
 
     /// Reads the next page's rows. False at the end.
+    ///
+    /// # Errors
+    /// 9001 when the database's log has failed, even if it did so while the page was read; those of reading and of locks.
     pub fn next_batch(&mut self) -> Result<bool> {
-        match self {
-            TableScan::Heap(scan, batch) => scan.next_page(batch),
-            TableScan::Tree(scan, batch) => scan.next_page(batch),
-        }
+        let (found, log) = match self {
+            TableScan::Heap(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
+            TableScan::Tree(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
+        };
+        log.check_intact().map(|()| found)
     }
 
     /// Rows of the page read last.

@@ -9,7 +9,9 @@
 
 use crate::buffer::DataFiles;
 use crate::error::{Error, Result};
-use crate::page::{HEADER_BYTES, ObjectId, PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, apply};
+use crate::page::{
+    HEADER_BYTES, ObjectId, PAGE_BYTES, PageBytes, PageId, PageKind, PageOperation, PageRef, apply, checksum_holds,
+};
 use parking_lot::Mutex;
 use vlf::Lsn;
 
@@ -55,6 +57,22 @@ impl BootPage {
         Err(first
             .err()
             .unwrap_or_else(|| Error::assertion("a boot page was found and lost")))
+    }
+
+    /// Reads the newest whole copy from a primary file that nobody has opened: for what must be known before it is. `None` when
+    /// there is none to be read.
+    pub fn peek(file: &dyn disk::File) -> Option<Vec<u8>> {
+        let read = |id: PageId| {
+            let mut page: Box<PageBytes> = Box::new([0; PAGE_BYTES]);
+            file.read_at(u64::from(id.page) * PAGE_BYTES as u64, &mut page[..])
+                .ok()?;
+            (PageRef::new(&page).id() == id && checksum_holds(&page)).then_some(())?;
+            decode(id, &page).ok()
+        };
+        let copies = BOOT_PAGES.into_iter().filter_map(read);
+        copies
+            .max_by_key(|(generation, _)| *generation)
+            .map(|(_, payload)| payload)
     }
 
     /// Replaces the payload, durable on return. A crash in between leaves the old payload or the new one.

@@ -12,6 +12,7 @@ use super::heap::Heap;
 use super::row::{HeapRow, Rid, STUB_BYTES, is_ghost};
 use super::space::Position;
 use crate::buffer::DatabaseStorage;
+use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::Result;
 use crate::lock::{LockOwner, Mode};
 use crate::page::{PAGE_BYTES, PageId, PageKind, PageRef};
@@ -116,6 +117,11 @@ pub struct HeapScan<'s> {
 }
 
 impl<'s> HeapScan<'s> {
+    /// Where it reads.
+    pub fn storage(&self) -> &'s DatabaseStorage {
+        self.storage
+    }
+
     pub(super) fn new(
         heap: Heap,
         storage: &'s DatabaseStorage,
@@ -210,6 +216,7 @@ impl<'s> HeapScan<'s> {
             return self.copy_page(only, batch);
         }
         loop {
+            cancel::spend(STEPS_PER_PAGE)?;
             let space = self.heap.object_space();
             let Some((id, at)) = space.page_from(self.position, self.end) else {
                 return Ok(false);
@@ -321,8 +328,10 @@ impl<'s> HeapScan<'s> {
                 .heap
                 .read_committed(self.storage, self.locks, rid, &mut batch.bytes)?,
             ReadMode::CommittedPast => self.heap.read_past(self.storage, self.locks, rid, &mut batch.bytes)?,
+            ReadMode::Locked(_) | ReadMode::LockedPast(_) => {
+                self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there
+            }
             ReadMode::Uncommitted => self.heap.read_dirty(self.storage, self.locks, rid, &mut batch.bytes)?,
-            _ => self.heap.read_row(self.storage, rid, &mut batch.bytes)?.is_there,
         };
         if is_there {
             let length = batch.bytes.len() - start;

@@ -19,6 +19,7 @@ mod tree;
 use super::change::read;
 use super::space::{ObjectRoot, SpaceMap};
 use crate::buffer::{DatabaseStorage, PageRead};
+use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::page::{ObjectId, PageId, verify_page};
 use crate::seams::Work;
 use std::sync::Arc;
@@ -79,8 +80,13 @@ impl Verdict {
         });
     }
 
-    /// Fixes a page and checks it by itself; `None`, with findings, when it cannot be relied on.
+    /// Fixes a page and checks it by itself; `None`, with findings, when it cannot be relied on, and when the request is to stop.
     fn open<'s>(&mut self, storage: &'s DatabaseStorage, object: ObjectId, id: PageId) -> Option<PageRead<'s>> {
+        // Who is asked to stop finds nothing on the pages that are left; nobody reads the verdict.
+        cancel::spend(STEPS_PER_PAGE).ok()?;
+        if cancel::is_asked_to_stop() {
+            return None;
+        }
         if let Some(work) = &self.watch.0 {
             work.add_done(1);
         }

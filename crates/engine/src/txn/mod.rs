@@ -12,7 +12,7 @@
 
 mod rollback;
 
-pub use rollback::{Undone, roll_back_to, roll_back_while};
+pub use rollback::{Undone, roll_back_while};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::seams::DateTimeTicks;
 use crate::store::SpaceMap;
 use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use vlf::Lsn;
 
@@ -54,6 +54,8 @@ impl ActiveTransaction {
 pub struct TransactionTable {
     next: AtomicU64,
     active: Mutex<Active>,
+    /// The instance stops: sessions' rollbacks end where they are.
+    leaves_undone: AtomicBool,
 }
 
 /// The entries in the order of their numbers. Short transactions come and go at the end, and the memory stays.
@@ -94,6 +96,7 @@ impl TransactionTable {
         TransactionTable {
             next: AtomicU64::new(next.max(1)),
             active: Mutex::default(),
+            leaves_undone: AtomicBool::new(false),
         }
     }
 
@@ -185,14 +188,35 @@ impl TransactionTable {
         storage.log.append(chain, RecordKind::Commit, &payload, 0)
     }
 
-    /// Rolls the whole transaction back and logs its end.
+    /// From now on rollbacks of sessions stop after the change they are at: the next start takes the rest back.
+    pub fn leave_undone(&self) {
+        self.leaves_undone.store(true, Ordering::SeqCst);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.leaves_undone.load(Ordering::Relaxed)
+    }
+
+    /// Takes back every change of the chain that is newer than the LSN given; `place` names the session as well, which is
+    /// shown how far it is.
+    pub fn roll_back_to(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        chain: &mut TransactionChain,
+        place: (Lsn, u16),
+    ) -> Result<Undone> {
+        roll_back_while(storage, space, chain, place, &mut |_| self.goes_on())
+    }
+
+    /// Rolls the whole transaction back and logs its end. Incomplete once the instance leaves rollbacks to its next start.
     pub fn roll_back(
         &self,
         storage: &DatabaseStorage,
         space: &SpaceMap,
         chain: &mut TransactionChain,
     ) -> Result<Undone> {
-        self.roll_back_while(storage, space, chain, &mut |_| true)
+        self.roll_back_while(storage, space, chain, &mut |_| self.goes_on())
     }
 
     /// As [`TransactionTable::roll_back`], for as long as `goes_on` says so after a change taken back; stopped, the transaction
@@ -211,6 +235,14 @@ impl TransactionTable {
             self.leave(storage, chain.id);
         }
         Ok(undone)
+    }
+
+    /// The locks of a transaction that could not be ended have another owner now.
+    pub fn set_owner(&self, id: TransactionId, owner: &Arc<LockOwner>) {
+        let mut active = self.active.lock();
+        if let Ok(place) = active.place(id) {
+            active.0[place].1.owner = Arc::downgrade(owner);
+        }
     }
 
     fn session_of(&self, id: TransactionId) -> u16 {

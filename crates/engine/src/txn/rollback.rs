@@ -7,6 +7,7 @@
 //! The same walk serves ROLLBACK, ROLLBACK TO a savepoint, a failed statement, and the undo phase of recovery.
 
 use crate::buffer::DatabaseStorage;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::log::{RecordKind, TransactionChain};
 use crate::seams::{WorkKind, WorkUnderWay};
@@ -22,22 +23,12 @@ pub struct Undone {
     pub is_complete: bool,
 }
 
-/// Takes back every change of the chain that is newer than `target` (zero: all of them).
+/// Takes back every change of the chain that is newer than the target LSN (zero: all of them), for as long as `goes_on` says so
+/// after a change taken back.
 ///
-/// `session` is who sees how far it is; 0 = the engine's own.
+/// The session is who sees how far it is; 0 = the engine's own.
 ///
 /// Errors: 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
-pub fn roll_back_to(
-    storage: &DatabaseStorage,
-    space: &SpaceMap,
-    chain: &mut TransactionChain,
-    target: Lsn,
-    session: u16,
-) -> Result<Undone> {
-    roll_back_while(storage, space, chain, (target, session), &mut |_| true)
-}
-
-/// As [`roll_back_to`], for as long as `goes_on` says so after a change taken back.
 pub fn roll_back_while(
     storage: &DatabaseStorage,
     space: &SpaceMap,
@@ -45,6 +36,8 @@ pub fn roll_back_while(
     (target, session): (Lsn, u16),
     goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
 ) -> Result<Undone> {
+    // Whoever is stopped has his work taken back; that is not stopped in turn.
+    let _nobody = cancel::serve(None);
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));

@@ -444,7 +444,7 @@ fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
                 offset_minutes: i16::from_le_bytes(array(offset)?),
             }
         }
-        SqlType::Char(_) | SqlType::VarChar(_) => Value::Text(decode_single_byte(bytes)),
+        SqlType::Char(_) | SqlType::VarChar(_) => Value::text(decode_single_byte(bytes)),
         SqlType::NChar(_) | SqlType::NVarChar(_) => {
             let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
             let text: String = char::decode_utf16(units)

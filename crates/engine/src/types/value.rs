@@ -1,8 +1,6 @@
 //! One value in memory.
 
-use std::sync::Arc;
-
-use super::{Decimal, SqlType};
+use super::{Bytes, Decimal, SqlType, Text};
 
 /// One value of a [`SqlType`]. Strings are UTF-8; whether they are single-byte or double-byte, of fixed or variable length,
 /// is said by the static type beside them.
@@ -65,21 +63,21 @@ pub enum Value {
         offset_minutes: i16,
     },
     /// Any character string
-    Text(Arc<str>),
+    Text(Text),
     /// Any binary string
-    Binary(Arc<[u8]>),
+    Binary(Bytes),
     /// `uniqueidentifier`, in the byte order SQL Server stores: the first three groups little-endian
     UniqueIdentifier([u8; 16]),
 }
 
 impl Value {
     /// A character string.
-    pub fn text(text: impl Into<Arc<str>>) -> Value {
+    pub fn text(text: impl Into<Text>) -> Value {
         Value::Text(text.into())
     }
 
     /// A binary string.
-    pub fn binary(bytes: impl Into<Arc<[u8]>>) -> Value {
+    pub fn binary(bytes: impl Into<Bytes>) -> Value {
         Value::Binary(bytes.into())
     }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! max server memory   |--------------- pages ---------------|-- lent ---|
 //! workspace                                                 |- taken -|     at most 3/4 of it all
-//! one query                                                 |-|             at most 1/4 of that, where it can spill
+//! one query                                                 |-|             at most 1/4 of that, where it can spill; who
+//!                                                                           can spill leaves 1/8 of it to who cannot
 //! ```
 //! The shares are SQL Server's (sql-docs, "Memory management architecture guide" and "resource governor": a query's grant is
 //! at most 25 % of workspace memory by default; the workspace is some three quarters of the target). As there, it is part of
@@ -11,7 +12,11 @@
 //!
 //! What is given back stays lent up to a small reserve, so that the next query costs the pool no pages.
 //!
-//! Invariant: what is taken never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701.
+//! It is the instance's accountant of memory ([`crate::memory`]): trees and plans of statements, long strings, messages under way
+//! and rows that operators keep are all taken from it.
+//!
+//! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
+//! there before it could be refused is noted beyond the limit, and counts against the next who asks.
 //! Invariant: at least what is taken is lent.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
 
@@ -21,6 +26,7 @@ pub use spill::{Extent, SpillFile};
 
 use crate::buffer::BufferPool;
 use crate::error::{Error, Result};
+use crate::memory::Accountant;
 use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
 use std::path::{Path, PathBuf};
@@ -31,6 +37,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SERVER_MEMORY_BYTES_MIN: u64 = 128 << 20;
 /// The query that can spill takes at most one part in so many of the workspace.
 const QUERY_SHARE_DIVISOR: u64 = 4;
+/// Operators that can spill leave one part in so many of the workspace to those who cannot.
+const UNSPILLABLE_DIVISOR: u64 = 8;
 /// What the pool lends at a time.
 const LENT_STEP_BYTES: u64 = 4 << 20;
 /// What stays lent though nobody uses it, at most.
@@ -107,6 +115,17 @@ impl Workspace {
         taken
     }
 
+    /// Takes memory for an operator that can go on in a file: what may be needed by who cannot is left.
+    pub fn take_to_spill_later(&self, bytes: u64) -> bool {
+        let left = self.limit_bytes().saturating_sub(self.used_bytes());
+        left >= bytes.saturating_add(self.reserve_bytes()) && self.take(bytes)
+    }
+
+    /// What operators that can spill leave to strings, trees and rows that cannot.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.limit_bytes() / UNSPILLABLE_DIVISOR
+    }
+
     /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
         self.used_bytes.fetch_sub(bytes, Ordering::AcqRel);
@@ -135,6 +154,12 @@ impl Workspace {
         }
     }
 
+    /// Notes memory that is in use already.
+    pub fn take_beyond(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.settle();
+    }
+
     /// A new, empty spill file, deleted when it is dropped.
     ///
     /// # Errors
@@ -150,6 +175,20 @@ impl Workspace {
         }
         let path = error.path.display().to_string();
         Error::data_file_io(error.operation, error.offset.unwrap_or(0), &path, &Error::cause(error))
+    }
+}
+
+impl Accountant for Workspace {
+    fn take(&self, bytes: u64) -> bool {
+        Workspace::take(self, bytes)
+    }
+
+    fn take_beyond(&self, bytes: u64) {
+        Workspace::take_beyond(self, bytes);
+    }
+
+    fn give_back(&self, bytes: u64) {
+        Workspace::give_back(self, bytes);
     }
 }
 

@@ -4,7 +4,7 @@ use super::value::{Heading, WireColumn, decode_row};
 use super::{ClientError, Event, ServerMessage};
 use bytes::{Bytes, BytesMut};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
@@ -48,6 +48,28 @@ pub struct Connection {
     packet_bytes: usize,
     /// Bytes read from the socket that are not yet a whole packet.
     unread: BytesMut,
+}
+
+/// Asks a server to stop the batch that a connection runs; usable while the connection waits for its answer.
+#[derive(Debug)]
+pub struct Attention(TcpStream);
+
+impl Attention {
+    /// Sends an ATTENTION. The server acknowledges it: [`Connection::acknowledgement`].
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`].
+    pub fn send(&self) -> Result<(), ClientError> {
+        (&self.0)
+            .write_all(&ATTENTION)
+            .map_err(|error| lost(&error.to_string()))
+    }
+
+    /// Breaks the connection off, as the end of the client's process does.
+    pub fn hang_up(&self) {
+        // A connection that is broken already needs no breaking.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
 }
 
 impl Connection {
@@ -136,12 +158,12 @@ impl Connection {
         cancel: &AtomicBool,
         on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ClientError> {
-        let mut stream = self.stream.try_clone().map_err(|error| lost(&error.to_string()))?;
+        let attention = self.attention()?;
         let mut asked = false;
         let mut ask_if_cancelled = || {
             if cancel.swap(false, Ordering::SeqCst) {
                 // When this fails the connection is broken, which the read then tells.
-                asked = stream.write_all(&ATTENTION).is_ok();
+                asked = attention.send().is_ok();
             }
             true
         };
@@ -155,6 +177,32 @@ impl Connection {
         } else {
             Ok(())
         }
+    }
+
+    /// For another thread to stop a batch of this connection with.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`].
+    pub fn attention(&self) -> Result<Attention, ClientError> {
+        let stream = self.stream.try_clone().map_err(|error| lost(&error.to_string()))?;
+        Ok(Attention(stream))
+    }
+
+    /// Sends a batch and reads nothing of its answer; [`Connection::acknowledgement`] does after an ATTENTION.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`].
+    pub fn start(&mut self, batch: &str) -> Result<(), ClientError> {
+        self.send(PacketType::SqlBatch, &SqlBatch::new(batch).encode())
+    }
+
+    /// Reads until the server acknowledges an ATTENTION; answers in between are passed over.
+    ///
+    /// # Errors
+    /// [`ClientError::Lost`].
+    pub fn acknowledgement(&mut self) -> Result<(), ClientError> {
+        while !self.read_answer(&mut || true, &mut |_| {})? {}
+        Ok(())
     }
 
     /// Runs a batch that has to succeed and answers the rows of all its result sets.

@@ -7,7 +7,7 @@
 mod connection;
 mod value;
 
-pub use connection::{Connection, LOGIN_TIMEOUT, Target};
+pub use connection::{Attention, Connection, LOGIN_TIMEOUT, Target};
 pub use value::{Alignment, Heading};
 pub(crate) use value::{date_text, time_text};
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::instance::Instance;
+use engine::memory::Accountant;
 use engine::waits::WaitType;
 use tds::bulk::BulkLoad;
 use tds::request::NewTransaction;
@@ -80,6 +81,10 @@ impl Backend for SqlBackend {
 
     fn network_wait(&self, micros: u64) {
         self.instance.env.waits.record(WaitType::AsyncNetworkIo, micros, 0);
+    }
+
+    fn accountant(&self) -> Option<Arc<dyn Accountant>> {
+        Some(self.instance.workspace.clone())
     }
 
     fn write_errorlog(&self, source: &str, text: &str) {

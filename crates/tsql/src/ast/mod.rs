@@ -184,8 +184,13 @@ pub enum StatementKind {
         /// True with `WITH NOWAIT`: no checkpoint is taken.
         no_wait: bool,
     },
-    /// `KILL session`.
-    Kill(Expression),
+    /// `KILL session [WITH STATUSONLY]`.
+    Kill {
+        /// Its number.
+        session: Expression,
+        /// Only how far its rollback is.
+        status_only: bool,
+    },
     /// `RECONFIGURE [WITH OVERRIDE]`.
     Reconfigure {
         /// True with `WITH OVERRIDE`.

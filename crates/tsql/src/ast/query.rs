@@ -50,14 +50,12 @@ pub struct QueryHint {
 pub enum QueryBody {
     /// A single SELECT.
     Select(Box<Select>),
-    /// `left UNION | EXCEPT | INTERSECT right`.
-    SetOperation {
-        /// Which.
-        operator: SetOperator,
-        /// The left side.
-        left: Box<QueryBody>,
-        /// The right side.
-        right: Box<QueryBody>,
+    /// `first UNION | EXCEPT | INTERSECT second UNION ...`, from left to right: a list, so that a long one is no deep tree.
+    SetOperations {
+        /// What comes first.
+        first: Box<QueryBody>,
+        /// The others with the operator before each, at least one.
+        others: Vec<(SetOperator, QueryBody)>,
     },
 }
 

@@ -8,7 +8,7 @@ use super::{Binder, implicit};
 use crate::ast::FunctionCall;
 use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction, Expr, ExprKind};
-use crate::scalar::data_type::string_type;
+use crate::scalar::data_type::{byte_length, string_type};
 
 fn function_of(name: &str) -> Option<AggregateFunction> {
     let deviation = |population, root| AggregateFunction::Deviation { population, root };
@@ -191,7 +191,12 @@ fn typed_argument(
         AggregateFunction::Checksum => Ok((implicit(argument, SqlType::Int)?, SqlType::Int)),
         AggregateFunction::Concatenate => {
             let unicode = !own.is_character() || own.is_unicode();
-            let target = string_type(unicode, Length::Max);
+            // Strings that are not `max` make one of 8,000 bytes (SQL Server docs, "STRING_AGG").
+            let length = match byte_length(own) {
+                Length::Max if own.is_character() => Length::Max,
+                _ => Length::Limited(8_000),
+            };
+            let target = string_type(unicode, length);
             let argument = if own.is_character() {
                 argument
             } else {

@@ -16,6 +16,8 @@ impl<'a> Binder<'a> {
     /// Binds a condition.
     pub(super) fn condition(&mut self, condition: &'a Expression) -> Result<Condition> {
         self.line = condition.line;
+        // It is moved from list to list on its way down to the sources: up to three hold it at once.
+        self.deeper(3 * size_of::<Condition>())?;
         match &condition.kind {
             ExpressionKind::And(parts) => Ok(Condition::And(self.conditions(parts)?)),
             ExpressionKind::Or(parts) => Ok(Condition::Or(self.conditions(parts)?)),

@@ -20,14 +20,11 @@ impl<'a> Binder<'a> {
         if let Some((id, columns)) = self.ctes[position].round.clone() {
             return Ok(round_source(id, &columns, exposed, from));
         }
-        if let QueryBody::SetOperation {
-            operator: SetOperator::UnionAll,
-            left,
-            right,
-        } = &definition.query.body
-            && mentions(right, &definition.name.text)
+        if let QueryBody::SetOperations { first, others } = &definition.query.body
+            && let [anchors @ .., (SetOperator::UnionAll, step)] = others.as_slice()
+            && mentions(step, &definition.name.text)
         {
-            return self.recursive(position, (left, right), exposed, from);
+            return self.recursive(position, (first, anchors), step, exposed, from);
         }
         // The expression sees those before it, and no columns around it.
         let hidden = self.ctes.split_off(sees);
@@ -41,7 +38,8 @@ impl<'a> Binder<'a> {
     fn recursive(
         &mut self,
         position: usize,
-        (anchor, step): (&'a QueryBody, &'a QueryBody),
+        anchor: (&'a QueryBody, &'a [(SetOperator, QueryBody)]),
+        step: &'a QueryBody,
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
@@ -76,10 +74,10 @@ impl<'a> Binder<'a> {
     fn rounds(
         &mut self,
         definition: &'a CommonTableExpression,
-        anchor: &'a QueryBody,
+        (first, others): (&'a QueryBody, &'a [(SetOperator, QueryBody)]),
         step: &'a QueryBody,
     ) -> Result<(QueryPlan, Node, usize)> {
-        let anchor = self.body(anchor)?;
+        let anchor = self.set_operations(first, others)?;
         self.recursions += 1;
         let id = self.recursions;
         let mut columns: Vec<(String, SqlType)> = Vec::with_capacity(anchor.columns.len());
@@ -151,7 +149,9 @@ fn round_source(id: usize, columns: &[(String, SqlType)], exposed: String, from:
 fn mentions(body: &QueryBody, name: &str) -> bool {
     match body {
         QueryBody::Select(select) => select.from.iter().any(|source| source_mentions(source, name)),
-        QueryBody::SetOperation { left, right, .. } => mentions(left, name) || mentions(right, name),
+        QueryBody::SetOperations { first, others } => {
+            mentions(first, name) || others.iter().any(|(_, body)| mentions(body, name))
+        }
     }
 }
 

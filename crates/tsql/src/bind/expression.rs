@@ -18,6 +18,7 @@ impl<'a> Binder<'a> {
     /// Binds a scalar expression.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.line = expression.line;
+        self.deeper(size_of::<Expr>())?;
         match &expression.kind {
             ExpressionKind::Literal(literal) => Ok(constant(literal)),
             ExpressionKind::Variable(name) => self.variable(name),

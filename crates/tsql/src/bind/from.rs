@@ -126,6 +126,7 @@ impl<'a> Binder<'a> {
     }
 
     fn flatten(&mut self, source: &'a TableSource, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+        self.deeper(size_of::<Node>())?;
         let start = builder.width;
         let (bound, lateral) = match source {
             TableSource::Table(reference) => (self.table(reference, builder)?, false),
@@ -154,6 +155,7 @@ impl<'a> Binder<'a> {
             } => (self.values(rows, columns, alias, builder)?, false),
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
+        self.count_source(builder.width - start)?;
         clause.add(bound, start, builder.width, lateral)
     }
 
@@ -191,6 +193,7 @@ impl<'a> Binder<'a> {
         let start = builder.width;
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
+        self.count_source(builder.width - start)?;
         clause.add(bound, start, builder.width, true)
     }
 

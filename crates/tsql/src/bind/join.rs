@@ -23,15 +23,8 @@ fn within(used: &[bool], (start, end): (usize, usize)) -> bool {
 
 /// Takes those conditions out of the pool that a test accepts.
 fn take(pool: &mut Vec<Condition>, test: impl Fn(&Condition) -> bool) -> Vec<Condition> {
-    let mut taken = Vec::new();
-    let mut index = 0;
-    while index < pool.len() {
-        if test(&pool[index]) {
-            taken.push(pool.remove(index))
-        } else {
-            index += 1
-        }
-    }
+    let (taken, left) = std::mem::take(pool).into_iter().partition(test);
+    *pool = left;
     taken
 }
 

@@ -33,16 +33,30 @@ pub use manipulation::{
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
+pub(crate) use variables::TABLE_COLUMNS_MAX;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
+use engine::cancel;
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::SqlType;
 
 use crate::ast;
+use crate::messages;
 use crate::plan::{Condition, Expr};
 use crate::session::SessionState;
 use aggregate::aggregate_of;
 use scope::Level;
+
+/// Sources that one statement may have, views and common table expressions counted with all they contain at each reference.
+/// SQL Server has no number for it ("limited by available resources") and answers 8623 as well.
+const SOURCES_MAX: usize = 16_384;
+/// The most links of chains above any part of a plan: each is a level of the tree of operators, which is walked and dropped.
+const LINKS_MAX: usize = 2_000;
+/// What a source takes beside its columns.
+const SOURCE_BYTES: usize = 512;
+/// What the two names of a visible column take on average.
+const COLUMN_NAME_BYTES: usize = 64;
 
 /// A common table expression that can be seen from where binding is.
 struct VisibleCte<'a> {
@@ -69,10 +83,23 @@ pub struct Binder<'a> {
     rounds_max: u32,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
+    /// What the plan so far takes.
+    size: PlanSize,
+    /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
+    /// of the stack led here.
+    links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
+}
+
+/// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
+#[derive(Debug, Default)]
+struct PlanSize {
+    bytes: u64,
+    sources: usize,
+    charge: Charge,
 }
 
 impl<'a> Binder<'a> {
@@ -88,9 +115,53 @@ impl<'a> Binder<'a> {
             recursions: 0,
             rounds_max: 100,
             degree_max: None,
+            size: PlanSize::default(),
+            links: 0,
             reads_tables: false,
             inherited_hints: Vec::new(),
         }
+    }
+
+    /// Asks for stack to bind something nested, and for memory of what it is bound to.
+    ///
+    /// # Errors
+    /// 8631 and 701; 3617 when the batch was cancelled.
+    fn deeper(&mut self, bytes: usize) -> Result<()> {
+        crate::stack::require()?;
+        cancel::spend(1)?;
+        self.size.bytes += bytes as u64;
+        self.size.charge.grow_to(self.size.bytes)
+    }
+
+    /// Binds what stands in a chain of so many links.
+    ///
+    /// # Errors
+    /// Those of `work`; 8631 when the plan would be higher than the stack is deep.
+    fn in_chain<T>(&mut self, links: usize, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.links += links;
+        if self.links > LINKS_MAX {
+            return Err(messages::stack_limit());
+        }
+        let result = work(self);
+        self.links -= links;
+        result
+    }
+
+    /// Counts a source of FROM with its columns.
+    ///
+    /// # Errors
+    /// 8623 when the statement has too many sources.
+    fn count_source(&mut self, columns: usize) -> Result<()> {
+        self.size.sources += 1;
+        if self.size.sources > SOURCES_MAX {
+            return Err(messages::plan_too_complex());
+        }
+        self.deeper(SOURCE_BYTES + columns * (size_of::<ScopeColumn>() + COLUMN_NAME_BYTES))
+    }
+
+    /// What the plan takes, in bytes, and what was asked for it: to be kept as long as the plan.
+    pub(crate) fn take_size(&mut self) -> (u64, Charge) {
+        (self.size.bytes, std::mem::take(&mut self.size.charge))
     }
 
     /// The line of what was bound last.

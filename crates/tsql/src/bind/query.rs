@@ -142,48 +142,112 @@ impl<'a> Binder<'a> {
     }
 
     pub(super) fn body(&mut self, body: &'a QueryBody) -> Result<BoundRows> {
-        let (operator, left, right) = match body {
-            QueryBody::Select(select) => return self.select(select, &[]),
-            QueryBody::SetOperation { operator, left, right } => (*operator, left, right),
-        };
-        let left = self.body(left)?;
-        let right = self.body(right)?;
-        if left.columns.len() != right.columns.len() {
-            return Err(messages::set_operation_lengths());
+        match body {
+            QueryBody::Select(select) => self.select(select, &[]),
+            QueryBody::SetOperations { first, others } => self.set_operations(first, others),
         }
-        let mut columns = Vec::with_capacity(left.columns.len());
-        for (index, (one, other)) in left.columns.iter().zip(&right.columns).enumerate() {
-            let sql_type = match (is_null_column(&left.node, index), is_null_column(&right.node, index)) {
-                (true, false) => other.sql_type,
-                (false, true) => one.sql_type,
-                _ => common_type(one.sql_type, other.sql_type),
-            };
-            columns.push(ResultColumn {
-                sql_type,
-                nullable: one.nullable || other.nullable,
-                ..one.clone()
-            });
-        }
-        let kind = match operator {
-            SetOperator::Union => SetKind::Union,
-            SetOperator::UnionAll => SetKind::UnionAll,
-            SetOperator::Except => SetKind::Except,
-            SetOperator::Intersect => SetKind::Intersect,
-        };
-        let width = columns.len();
-        let left = Box::new(converted(left, &columns)?);
-        let right = Box::new(converted(right, &columns)?);
-        Ok(BoundRows {
-            node: Node::SetOperation {
-                kind,
-                left,
-                right,
-                width,
-            },
-            width,
-            columns,
-        })
     }
+
+    /// Binds queries joined by set operators, from left to right. Neighbours under UNION and UNION ALL become one list.
+    pub(super) fn set_operations(
+        &mut self,
+        first: &'a QueryBody,
+        others: &'a [(SetOperator, QueryBody)],
+    ) -> Result<BoundRows> {
+        let is_link = |(operator, _): &&(SetOperator, QueryBody)| {
+            matches!(operator, SetOperator::Except | SetOperator::Intersect)
+        };
+        let links = others.iter().filter(is_link).count();
+        self.in_chain(links, |binder| binder.set_operations_in_turn(first, others))
+    }
+
+    fn set_operations_in_turn(
+        &mut self,
+        first: &'a QueryBody,
+        others: &'a [(SetOperator, QueryBody)],
+    ) -> Result<BoundRows> {
+        let mut list = vec![self.body(first)?];
+        let mut is_distinct = false;
+        for (operator, right) in others {
+            let right = self.body(right)?;
+            if list
+                .last()
+                .is_some_and(|left| left.columns.len() != right.columns.len())
+            {
+                return Err(messages::set_operation_lengths());
+            }
+            let kind = match operator {
+                SetOperator::Union => {
+                    is_distinct = true;
+                    list.push(right);
+                    continue;
+                }
+                SetOperator::UnionAll => {
+                    if is_distinct {
+                        list = vec![appended(list, std::mem::take(&mut is_distinct))?];
+                    }
+                    list.push(right);
+                    continue;
+                }
+                SetOperator::Except => SetKind::Except,
+                SetOperator::Intersect => SetKind::Intersect,
+            };
+            let left = appended(list, std::mem::take(&mut is_distinct))?;
+            list = vec![set_operation(kind, left, right)?];
+        }
+        appended(list, is_distinct)
+    }
+}
+
+/// The columns that several queries meet in: names of the first, types that all convert to.
+fn meeting_columns(list: &[BoundRows]) -> Vec<ResultColumn> {
+    let mut columns = list.first().map(|rows| rows.columns.clone()).unwrap_or_default();
+    for (index, column) in columns.iter_mut().enumerate() {
+        let typed = list.iter().filter(|rows| !is_null_column(&rows.node, index));
+        let types = typed.filter_map(|rows| rows.columns.get(index).map(|column| column.sql_type));
+        column.sql_type = types.reduce(common_type).unwrap_or(column.sql_type);
+        column.nullable = list
+            .iter()
+            .any(|rows| rows.columns.get(index).is_some_and(|column| column.nullable));
+    }
+    columns
+}
+
+/// UNION ALL of a list, or UNION.
+fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
+    if list.len() == 1
+        && let Some(alone) = list.pop()
+    {
+        return Ok(alone);
+    }
+    let columns = meeting_columns(&list);
+    let width = columns.len();
+    let inputs = list.into_iter().map(|rows| converted(rows, &columns));
+    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let mut node = Node::Append { inputs, width };
+    if is_distinct {
+        node = Node::Distinct {
+            input: Box::new(node),
+            columns: width,
+            width,
+        };
+    }
+    Ok(BoundRows { node, width, columns })
+}
+
+/// EXCEPT and INTERSECT.
+fn set_operation(kind: SetKind, left: BoundRows, right: BoundRows) -> Result<BoundRows> {
+    let sides = [left, right];
+    let columns = meeting_columns(&sides);
+    let width = columns.len();
+    let [left, right] = sides.map(|rows| converted(rows, &columns).map(Box::new));
+    let node = Node::SetOperation {
+        kind,
+        left: left?,
+        right: right?,
+        width,
+    };
+    Ok(BoundRows { node, width, columns })
 }
 
 /// Whether a column of a SELECT is the word NULL, which takes the other side's type.

@@ -23,6 +23,12 @@ use crate::messages;
 use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
 use crate::session::ResultColumn;
 
+/// What the plan of a SELECT takes beside its expressions and sources.
+const SELECT_PLAN_BYTES: usize = 1_024;
+
+/// Columns of a select list (sql-docs, "Maximum capacity specifications").
+const SELECT_COLUMNS_MAX: usize = 4_096;
+
 /// Rows of a query: the first columns are the result.
 pub(super) struct BoundRows {
     pub(super) node: Node,
@@ -52,6 +58,12 @@ enum OrderKey {
 impl<'a> Binder<'a> {
     /// Binds a SELECT with the ORDER BY of its query.
     pub(super) fn select(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
+        let links = select.from.iter().map(links_of).sum();
+        self.deeper(SELECT_PLAN_BYTES)?;
+        self.in_chain(links, |binder| binder.select_in_chain(select, order_by))
+    }
+
+    fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         self.line = select.line;
         let mut builder = FromBuilder::default();
         let mut from = self.sources(&select.from, &mut builder)?;
@@ -91,6 +103,9 @@ impl<'a> Binder<'a> {
         let mut items = Vec::with_capacity(select.items.len());
         for item in &select.items {
             self.select_item(item, select.from.is_empty(), &mut items)?;
+            if items.len() > SELECT_COLUMNS_MAX {
+                return Err(messages::too_many_select_columns());
+            }
         }
         let having = match &select.having {
             Some(having) => Some(self.allowing(true, false, |binder| binder.condition(having))?),
@@ -262,6 +277,14 @@ pub(super) fn order_position(item: &OrderItem, count: usize) -> Result<Option<us
             );
             Err(engine::error::Error::new(108, 16, 1, text))
         }
+    }
+}
+
+/// How many operators join what a source of FROM names to the rest.
+pub(super) fn links_of(source: &ast::TableSource) -> usize {
+    match source {
+        ast::TableSource::Join(join) => links_of(&join.left) + links_of(&join.right),
+        _ => 1,
     }
 }
 

@@ -167,9 +167,12 @@ impl<'a> Binder<'a> {
         });
         let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
         let mut binder = Binder::new(self.session, self.variables);
-        binder.view_depth = self.view_depth + 1;
+        (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
-        let plan = binder.nested_query(&view.query)?;
+        std::mem::swap(&mut binder.size, &mut self.size);
+        let plan = binder.nested_query(&view.query);
+        std::mem::swap(&mut binder.size, &mut self.size);
+        let plan = plan?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }
 

@@ -70,7 +70,8 @@ impl<'a> Binder<'a> {
         from: &'a [TableSource],
     ) -> Result<Found> {
         let mut builder = FromBuilder::with_locators();
-        let mut clause = self.sources(from, &mut builder)?;
+        let links = from.iter().map(super::select::links_of).sum();
+        let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;
         let place = match self.place_in_from(target, &builder, &clause)? {
             Some(place) => place,
             None => {

@@ -12,6 +12,9 @@ use crate::ast::{
 use crate::messages;
 use crate::scalar::data_type::{TypePlace, resolve};
 
+/// Columns of a table (sql-docs, "Maximum capacity specifications").
+pub(crate) const TABLE_COLUMNS_MAX: usize = 1_024;
+
 /// A column of a table variable.
 #[derive(Clone, Debug)]
 pub struct VariableColumn {
@@ -150,6 +153,9 @@ fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape>
     for element in elements {
         if let TableElement::Column(column) = element {
             let ordinal = shape.columns.len();
+            if ordinal >= TABLE_COLUMNS_MAX {
+                return Err(messages::too_many_table_columns(&column.name.text, name));
+            }
             shape.columns.push(variable_column(column, ordinal + 1)?);
             for constraint in &column.constraints {
                 if let ConstraintKind::Key(key) = &constraint.kind {

@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
@@ -18,9 +19,6 @@ use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
 use super::{Context, Operator, evaluate, open};
 use crate::plan::{AggregateCall, Expr, Node};
 use crate::scalar::compare::GroupKey;
-
-/// Rows between two looks at whether the client wants the batch to end.
-const ROWS_PER_CHECK: u64 = 1024;
 
 /// Groups of rows.
 pub(super) struct Aggregate<'p> {
@@ -51,12 +49,7 @@ impl<'p> Aggregate<'p> {
         }
         let mut operator = open(input, context.locks(), context)?;
         let mut row = vec![Value::Null; input_width];
-        let mut count = 0u64;
         while operator.next(context, &mut row)? {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                context.check_cancelled()?;
-            }
             let values = keys
                 .iter()
                 .map(|key| Ok(evaluate(key, &row, context)?.into_owned()))
@@ -98,12 +91,7 @@ impl<'p> Aggregate<'p> {
         self.grant.clear();
         let mut grouping = Grouping::new(self.aggregates, rows.level, context);
         let mut kept = vec![Value::Null; self.kept_count + self.input_width];
-        let mut count = 0u64;
         while rows.next(&mut kept)? {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                context.check_cancelled()?;
-            }
             let (key, row) = kept.split_at(self.kept_count);
             grouping.add(key.to_vec(), row, context)?;
         }
@@ -119,6 +107,7 @@ impl Operator for Aggregate<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         loop {
             if let Some((mut group, states)) = self.groups.next() {
+                cancel::spend(1)?;
                 let set = group.get(self.key_count).cloned();
                 group.truncate(self.key_count);
                 for (state, call) in states.into_iter().zip(self.aggregates) {
@@ -240,7 +229,6 @@ impl<'p> Grouping<'p> {
         self.distinct_grant.clear();
         let mut row = vec![Value::Null; 3];
         while let Some(mut rows) = pending.pop() {
-            context.check_cancelled()?;
             let mut grant = Grant::new(context);
             let mut seen = HashSet::new();
             let mut aside: Option<Partitions> = None;

@@ -4,14 +4,15 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use engine::error::Result;
-use engine::types::{Decimal, SqlType, Value};
+use engine::types::{Decimal, SqlType, Text, Value, string_room};
 
 use super::grant::{Grant, row_bytes};
 use super::{Context, evaluate};
 use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::scalar::compare::{GroupKey, order};
-use crate::scalar::convert::{as_float, integer};
+use crate::scalar::convert::{as_float, integer, text_length};
+use crate::scalar::data_type::byte_length;
 
 /// What a text of STRING_AGG takes beside its characters.
 const TEXT_BYTES: u64 = 96;
@@ -181,7 +182,7 @@ impl AggregateState {
             Accumulator::Float(sum) => Value::Float(sum),
             Accumulator::Extreme(value) => value,
             Accumulator::Moments { squares, .. } => deviation(squares, self.count, call.function),
-            Accumulator::Texts(texts) => concatenate(texts, call),
+            Accumulator::Texts(texts) => concatenate(texts, call)?,
             Accumulator::Checksum(sum) => Value::Int(sum),
             Accumulator::None => Value::Null,
         })
@@ -240,7 +241,8 @@ fn deviation(squares: f64, count: u64, function: AggregateFunction) -> Value {
     Value::Float(if root { variance.sqrt() } else { variance })
 }
 
-fn concatenate(mut texts: Vec<(Vec<Value>, String, String)>, call: &AggregateCall) -> Value {
+/// Texts and separators in order, joined. What STRING_AGG of `varchar(8000)` or `nvarchar(4000)` cannot hold is 9829.
+fn concatenate(mut texts: Vec<(Vec<Value>, String, String)>, call: &AggregateCall) -> Result<Value> {
     texts.sort_by(|left, right| {
         let pairs = left.0.iter().zip(&right.0).zip(&call.order);
         pairs
@@ -254,12 +256,19 @@ fn concatenate(mut texts: Vec<(Vec<Value>, String, String)>, call: &AggregateCal
             .find(|found| *found != Ordering::Equal)
             .unwrap_or(Ordering::Equal)
     });
-    let mut joined = String::new();
+    let separators = texts.iter().skip(1).map(|(_, separator, _)| separator.len());
+    let bytes = separators.chain(texts.iter().map(|(_, _, text)| text.len())).sum();
+    let charge = string_room(bytes)?;
+    let mut joined = String::with_capacity(bytes);
     for (index, (_, separator, text)) in texts.iter().enumerate() {
         if index > 0 {
             joined.push_str(separator);
         }
         joined.push_str(text);
     }
-    Value::from(joined)
+    let is_unicode = call.sql_type.is_unicode();
+    if text_length(&joined, is_unicode) > byte_length(call.sql_type).units_max() {
+        return Err(messages::string_agg_too_long());
+    }
+    Ok(Value::Text(Text::charged(joined, charge)))
 }

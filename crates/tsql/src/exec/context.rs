@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::error::Result;
 use engine::lock::LockOwner;
+use engine::memory::Charge;
 use engine::types::Value;
 
 use super::grant::{Account, Grant};
@@ -54,6 +55,35 @@ pub struct Variables {
     pub values: RefCell<Vec<Value>>,
     /// Table variables, by slot.
     pub tables: RefCell<Vec<TableVariable>>,
+    /// What the scalars' strings take that are too short to carry a charge themselves.
+    texts: RefCell<Texts>,
+}
+
+/// Bytes of strings in variables, and what was asked for them.
+#[derive(Debug, Default)]
+struct Texts {
+    bytes: u64,
+    charge: Charge,
+}
+
+impl Variables {
+    /// Variables of a batch that begins.
+    pub(crate) fn new(values: Vec<Value>, tables: Vec<TableVariable>) -> Variables {
+        Variables {
+            values: RefCell::new(values),
+            tables: RefCell::new(tables),
+            texts: RefCell::default(),
+        }
+    }
+}
+
+/// What a variable's string takes without a charge of its own.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::Text(text) if !text.is_charged() => text.len() as u64,
+        Value::Binary(bytes) if !bytes.is_charged() => bytes.len() as u64,
+        _ => 0,
+    }
 }
 
 /// Everything an execution reads. Making one allocates nothing: most statements need none of what is kept in it.
@@ -98,10 +128,21 @@ impl<'s> Context<'s> {
     }
 
     /// Sets a variable.
-    pub fn set_variable(&self, slot: usize, value: Value) {
+    ///
+    /// # Errors
+    /// 701 when there is no memory for its string.
+    pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
         if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
+            let (before, after) = (text_bytes(place), text_bytes(&value));
+            if before != after {
+                let mut texts = self.variables.texts.borrow_mut();
+                let bytes = texts.bytes.saturating_sub(before) + after;
+                texts.charge.grow_to(bytes)?;
+                texts.bytes = bytes;
+            }
             *place = value;
         }
+        Ok(())
     }
 
     /// A value captured for the subquery that is running.
@@ -130,13 +171,5 @@ impl<'s> Context<'s> {
         let result = work();
         self.parameters.borrow_mut().pop();
         result
-    }
-
-    /// 3617 when the client wants the batch to end.
-    ///
-    /// # Errors
-    /// That one.
-    pub fn check_cancelled(&self) -> Result<()> {
-        self.session.check_cancelled()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
@@ -18,6 +19,7 @@ pub(super) struct Single {
 
 impl Operator for Single {
     fn next(&mut self, _context: &Context<'_>, _row: &mut [Value]) -> Result<bool> {
+        cancel::spend(1)?;
         Ok(!std::mem::replace(&mut self.done, true))
     }
 }
@@ -58,6 +60,7 @@ impl Operator for ValueRows<'_> {
         let Some(expressions) = self.rows.next() else {
             return Ok(false);
         };
+        cancel::spend(1)?;
         for (index, expression) in expressions.iter().enumerate() {
             let value = evaluate(expression, row, context)?.into_owned();
             place(row, self.offset + index, [value]);
@@ -98,6 +101,7 @@ impl Operator for VariableRows {
         // Rows that the statement itself adds are not among those it reads.
         let end = *self.end.get_or_insert(table.rows.len());
         while self.next < end {
+            cancel::spend(1)?;
             let number = self.next;
             self.next += 1;
             if let Some(Some(values)) = table.rows.get(number) {

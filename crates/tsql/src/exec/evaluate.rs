@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use engine::error::Result;
+use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
 use super::{Context, subquery};
@@ -17,6 +18,9 @@ use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
 use crate::scalar::convert::convert;
 use crate::scalar::like::Pattern;
+
+/// Shorter texts fit the types of all functions that make strings of a length nobody knew before.
+const SHORTEST_CUT: usize = 4_000;
 
 /// What an expression may ask for beside its row.
 pub trait Surroundings {
@@ -66,12 +70,14 @@ impl Surroundings for Context<'_> {
             .iter()
             .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
         let values = values.collect::<Result<Vec<_>>>()?;
-        implementation(&Call {
+        let _working = room_to_work(&values, result)?;
+        let value = implementation(&Call {
             context: self,
             values: &values,
             expressions: arguments,
             result,
-        })
+        })?;
+        cut_to_type(value, result)
     }
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
@@ -95,17 +101,44 @@ impl Surroundings for Context<'_> {
     }
 }
 
+/// Asks for what a function of long strings takes while it makes another of about their length.
+fn room_to_work(values: &[Value], result: SqlType) -> Result<Charge> {
+    let long = |value: &Value| match value {
+        Value::Text(text) if text.is_charged() => text.len(),
+        Value::Binary(bytes) if bytes.is_charged() => bytes.len(),
+        _ => 0,
+    };
+    let bytes: usize = values.iter().map(long).sum();
+    if bytes == 0 || !(result.is_character() || result.is_binary()) {
+        return Ok(Charge::default());
+    }
+    memory::require(bytes)
+}
+
+/// A function's string is cut to what its type holds, as REPLACE, STUFF and CONCAT are (SQL Server docs).
+fn cut_to_type(value: Value, result: SqlType) -> Result<Value> {
+    match &value {
+        Value::Text(text) if text.len() > SHORTEST_CUT && result.is_character() => {
+            convert(&value, result, result, None)
+        }
+        _ => Ok(value),
+    }
+}
+
 /// The value of an expression.
 ///
 /// # Errors
-/// Those of the operators and functions in it.
+/// Those of the operators and functions in it; 8631 when it is nested deeper than there is stack.
 pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context: &S) -> Result<Cow<'v, Value>> {
+    match &expression.kind {
+        ExprKind::Constant(value) => return Ok(Cow::Borrowed(value)),
+        ExprKind::Column(index) => {
+            return Ok(row.get(*index).map_or(Cow::Owned(Value::Null), Cow::Borrowed));
+        }
+        _ => crate::stack::require()?,
+    }
     Ok(match &expression.kind {
-        ExprKind::Constant(value) => Cow::Borrowed(value),
-        ExprKind::Column(index) => match row.get(*index) {
-            Some(value) => Cow::Borrowed(value),
-            None => Cow::Owned(Value::Null),
-        },
+        ExprKind::Constant(_) | ExprKind::Column(_) => Cow::Owned(Value::Null),
         ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot)),
         ExprKind::Parameter(index) => Cow::Owned(context.parameter(*index)),
         ExprKind::Arithmetic { operator, left, right } => {
@@ -194,6 +227,9 @@ pub fn holds<S: Surroundings>(condition: &Condition, row: &[Value], context: &S)
 /// # Errors
 /// Those of the expressions in it.
 pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) -> Result<Option<bool>> {
+    if matches!(condition, Condition::And(_) | Condition::Or(_) | Condition::Not(_)) {
+        crate::stack::require()?;
+    }
     Ok(match condition {
         Condition::Constant(truth) => *truth,
         Condition::And(parts) => {
@@ -285,7 +321,7 @@ fn test_like<S: Surroundings>(
         }
     };
     Ok(match (text.as_str(), pattern.as_str()) {
-        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)),
+        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)?),
         _ => None,
     })
 }

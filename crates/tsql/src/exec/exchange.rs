@@ -92,6 +92,12 @@ impl<'e, T> Exchange<'e, T> {
         packet
     }
 
+    /// So many producers could not be started: nobody waits for them.
+    pub(super) fn absent(&self, producers: usize) {
+        self.lock().producers -= producers;
+        self.has_packet.notify_one();
+    }
+
     /// Wants no more packets.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;

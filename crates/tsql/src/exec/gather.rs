@@ -11,7 +11,9 @@
 //!
 //! Workers take no locks. Pages that somebody may be changing are left to the session's thread, which reads them last.
 
+use engine::cancel;
 use engine::error::Result;
+use engine::memory;
 use engine::session::{PutAside, TableParts, TableScan};
 use engine::store::ReadMode;
 
@@ -90,7 +92,6 @@ pub(crate) fn gather_here<P: Producer>(
     let mode = table.effective_mode(context.locks(), read_mode(scan, context));
     let mut rows = table.scan(context.locks(), mode)?;
     while rows.next_batch()? {
-        context.check_cancelled()?;
         take_page(&rows, &mut producer)?;
         if let Some(packet) = producer.full()
             && !consume(packet)?
@@ -126,14 +127,24 @@ where
     }
     lock_table(scan, context)?;
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
-    let cancel = context.session.cancel_flag();
+    let request = cancel::served();
     let exchange = Exchange::new(degree, &context.session.instance.env);
+    let workspace = &context.session.instance.workspace;
     let mut aside = Vec::new();
     let wants_more = std::thread::scope(|threads| {
-        for _ in 0..degree {
-            threads.spawn(|| exchange.produce(|| work(&parts, &cancel, make(), &exchange)));
+        for number in 0..degree {
+            let run = || {
+                let _working = memory::enter(workspace.clone());
+                crate::stack::begin_thread(crate::stack::THREAD_BYTES);
+                exchange.produce(|| work(&parts, request.clone(), make(), &exchange));
+            };
+            let thread = std::thread::Builder::new().stack_size(crate::stack::THREAD_BYTES);
+            if thread.spawn_scoped(threads, run).is_err() {
+                exchange.absent(degree - number);
+                break;
+            }
         }
-        let outcome = receive_all(&exchange, context, &mut aside, consume);
+        let outcome = receive_all(&exchange, &mut aside, consume);
         exchange.close();
         outcome
     })?;
@@ -144,7 +155,6 @@ where
     for page in aside {
         let mut rows = parts.scan_put_aside(page)?;
         while rows.next_batch()? {
-            context.check_cancelled()?;
             take_page(&rows, &mut producer)?;
             if let Some(packet) = producer.full()
                 && !consume(packet)?
@@ -162,12 +172,11 @@ where
 /// Hands packets to the consumer until there are no more; false when it wants no more.
 fn receive_all<T>(
     exchange: &Exchange<'_, Sent<T>>,
-    context: &Context<'_>,
     aside: &mut Vec<PutAside>,
     consume: &mut dyn FnMut(T) -> Result<bool>,
 ) -> Result<bool> {
     while let Some(sent) = exchange.receive() {
-        context.check_cancelled()?;
+        cancel::look()?;
         match sent? {
             Sent::Aside(pages) => aside.extend(pages),
             Sent::Packet(packet) => {
@@ -183,16 +192,14 @@ fn receive_all<T>(
 /// A worker's share: parts of the table until none is left or nobody wants more.
 fn work<P: Producer>(
     parts: &TableParts<'_>,
-    cancel: &std::sync::atomic::AtomicBool,
+    request: Option<cancel::Flag>,
     mut producer: P,
     exchange: &Exchange<'_, Sent<P::Packet>>,
 ) -> Result<()> {
+    let _serving = cancel::serve(request);
     while let Some(part) = parts.take() {
         let mut rows = parts.scan(part)?;
         while rows.next_batch()? {
-            if cancel.load(std::sync::atomic::Ordering::Relaxed) {
-                return Err(engine::error::Error::cancelled());
-            }
             take_page(&rows, &mut producer)?;
             if let Some(packet) = producer.full()
                 && !exchange.send(Ok(Sent::Packet(packet)))
@@ -212,5 +219,8 @@ fn work<P: Producer>(
 }
 
 fn take_page<P: Producer>(rows: &TableScan<'_>, producer: &mut P) -> Result<()> {
-    (0..rows.len()).try_for_each(|index| producer.take(rows.row(index).unwrap_or_default()))
+    (0..rows.len()).try_for_each(|index| {
+        cancel::spend(1)?;
+        producer.take(rows.row(index).unwrap_or_default())
+    })
 }

@@ -3,7 +3,8 @@
 //! ```text
 //! operator --charges--> its grant --1 MB at a time--> the query's account --> the instance's workspace
 //! ```
-//! The first 256 KB of every operator are free, so that small statements touch nothing shared. An operator that can go on
+//! Long strings and the trees of statements are charged beside it, by who makes them ([`engine::memory`]); the workspace is one
+//! accountant to both. The first 256 KB of every operator are free, so that small statements touch nothing shared. An operator that can go on
 //! in a file asks with [`Grant::has_room`], which keeps the query within its share; one that cannot asks with
 //! [`Grant::require`], which fails with 701 when the whole workspace is used up.
 
@@ -13,15 +14,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
+use engine::memory::{FREE_BYTES, STEP_BYTES};
 use engine::types::Value;
 use engine::workspace::Workspace;
 
 use super::Context;
 
-/// What every operator has without asking.
-const FREE_BYTES: u64 = 256 << 10;
-/// What is taken from the workspace at a time.
-const STEP_BYTES: u64 = 1 << 20;
 /// An operator may have one part in so many of the query's share even when others have used it up.
 const OPERATOR_SHARE_DIVISOR: u64 = 8;
 /// A map's own bytes per entry, beside key and value: control byte, load factor, the vector of the key.
@@ -74,7 +72,7 @@ impl Grant {
 
     /// Charges bytes; false, and nothing charged, when they are beyond the query's share: time to spill.
     pub(super) fn has_room(&mut self, bytes: u64) -> bool {
-        self.charge(bytes, self.workspace.query_limit_bytes())
+        self.charge(bytes, Some(self.workspace.query_limit_bytes()))
     }
 
     /// Charges bytes that there is no way to do without.
@@ -82,20 +80,26 @@ impl Grant {
     /// # Errors
     /// 701 when the workspace is used up.
     pub(crate) fn require(&mut self, bytes: u64) -> Result<()> {
-        if self.charge(bytes, u64::MAX) {
+        if self.charge(bytes, None) {
             Ok(())
         } else {
             Err(Error::insufficient_memory())
         }
     }
 
-    fn charge(&mut self, bytes: u64, query_limit: u64) -> bool {
+    fn charge(&mut self, bytes: u64, query_limit: Option<u64>) -> bool {
         let wanted = self.used.saturating_add(bytes);
         if wanted > self.taken + FREE_BYTES {
             let more = (wanted - self.taken - FREE_BYTES).next_multiple_of(STEP_BYTES);
-            let is_in_share = self.account.bytes.get().saturating_add(more) <= query_limit;
-            let is_in_minimum = self.taken + more <= query_limit / OPERATOR_SHARE_DIVISOR;
-            if !(is_in_share || is_in_minimum) || !self.workspace.take(more) {
+            let is_taken = match query_limit {
+                None => self.workspace.take(more),
+                Some(limit) => {
+                    let is_in_share = self.account.bytes.get().saturating_add(more) <= limit;
+                    let is_in_minimum = self.taken + more <= limit / OPERATOR_SHARE_DIVISOR;
+                    (is_in_share || is_in_minimum) && self.workspace.take_to_spill_later(more)
+                }
+            };
+            if !is_taken {
                 return false;
             }
             self.taken += more;
@@ -144,7 +148,7 @@ impl KeptRows {
     /// 701 when the workspace is used up.
     pub(crate) fn push(&mut self, row: Vec<Value>, workspace: &Arc<Workspace>) -> Result<()> {
         let grant = self.grant.get_or_insert_with(|| Grant::of(workspace));
-        grant.require(row_bytes(&row))?;
+        grant.require(kept_bytes(&row))?;
         self.rows.push(row);
         Ok(())
     }
@@ -158,4 +162,14 @@ pub(crate) fn row_bytes(row: &[Value]) -> u64 {
         _ => 0,
     };
     size_of_val(row) as u64 + ENTRY_BYTES + row.iter().map(beside).sum::<u64>()
+}
+
+/// About what a row takes in memory beside its long strings, which carry their own charges: for rows that nothing spills.
+pub(crate) fn kept_bytes(row: &[Value]) -> u64 {
+    let charged = |value: &Value| match value {
+        Value::Text(text) if text.is_charged() => text.len() as u64,
+        Value::Binary(bytes) if bytes.is_charged() => bytes.len() as u64,
+        _ => 0,
+    };
+    row_bytes(row) - row.iter().map(charged).sum::<u64>()
 }

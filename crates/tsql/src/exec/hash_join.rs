@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
@@ -22,8 +23,9 @@ use crate::scalar::compare::GroupKey;
 
 /// A table's own bytes for a row: the list of rows of a key, the row's number in it.
 const PLACE_BYTES: u64 = 48;
-/// Rows between two looks at whether the client wants the batch to end.
-const ROWS_PER_CHECK: u64 = 1024;
+
+/// Right rows of one key that are listed in the time of a step.
+const CANDIDATES_PER_STEP: usize = 64;
 
 /// A row of the hash table.
 struct BuiltRow {
@@ -109,12 +111,7 @@ impl<'p> Hash<'p> {
         let (offset, width) = right_range;
         let mut row = vec![Value::Null; offset + width];
         let mut operator = open(right, context.locks(), context)?;
-        let mut count = 0u64;
         while operator.next(context, &mut row)? {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                context.check_cancelled()?;
-            }
             hash.build(&row, 0, context)?;
         }
         Ok(hash)
@@ -153,6 +150,7 @@ impl<'p> Hash<'p> {
         let (offset, width) = self.right_range;
         let mut row = vec![Value::Null; offset + width];
         for built in table.rows {
+            cancel::spend(1)?;
             place(&mut row, offset, built.values);
             let key = self.right_key(&row, context)?;
             aside.push(hash_of_key(key.as_ref()), row.get(offset..).unwrap_or_default())?;
@@ -181,12 +179,7 @@ impl<'p> Hash<'p> {
     /// Right rows were put aside: so are all left rows, and the pairs wait for their turn.
     fn put_left_aside(&mut self, aside: Partitions, context: &Context<'_>, row: &mut [Value]) -> Result<()> {
         let mut left = Partitions::new(&self.grant, aside.level())?;
-        let mut count = 0u64;
         while self.next_left(context, row)? {
-            count += 1;
-            if count.is_multiple_of(ROWS_PER_CHECK) {
-                context.check_cancelled()?;
-            }
             let key = self.left_key(row, context)?;
             // The right side's columns hold what a row before left there.
             clear(row, self.right_range);
@@ -201,7 +194,6 @@ impl<'p> Hash<'p> {
     /// Turns to the next pair of partitions; false when there is none.
     fn next_pair_of_partitions(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while let Some(Pair { mut right, left }) = self.pending.pop() {
-            context.check_cancelled()?;
             (self.table, self.left) = (Table::default(), Left::Partition(left));
             self.grant.clear();
             let (offset, width) = self.right_range;
@@ -220,6 +212,7 @@ impl<'p> Hash<'p> {
     /// The next pairing of the current left row.
     fn next_match(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while let Some(index) = self.candidates.pop() {
+            cancel::spend(1)?;
             let Some(built) = self.table.rows.get_mut(index) else {
                 continue;
             };
@@ -234,30 +227,33 @@ impl<'p> Hash<'p> {
     }
 
     /// Right rows that no left row wanted, for FULL.
-    fn next_leftover(&mut self, row: &mut [Value]) -> bool {
-        let Some(next) = &mut self.leftover else { return false };
+    fn next_leftover(&mut self, row: &mut [Value]) -> Result<bool> {
+        let Some(next) = &mut self.leftover else {
+            return Ok(false);
+        };
         while let Some(built) = self.table.rows.get(*next) {
+            cancel::spend(1)?;
             *next += 1;
             if !built.matched {
                 clear(row, self.left_range);
                 place(row, self.right_range.0, built.values.iter().cloned());
-                return true;
+                return Ok(true);
             }
         }
         self.leftover = None;
         self.table = Table::default();
-        false
+        Ok(false)
     }
 
     /// The left rows are at their end: begins with what is left of the right ones. False when nothing is.
-    fn after_left(&mut self, row: &mut [Value]) -> bool {
+    fn after_left(&mut self, row: &mut [Value]) -> Result<bool> {
         self.left = Left::None;
         if self.kind == JoinKind::Full && !self.table.rows.is_empty() {
             self.leftover = Some(0);
             return self.next_leftover(row);
         }
         self.table = Table::default();
-        false
+        Ok(false)
     }
 }
 
@@ -289,7 +285,7 @@ impl Operator for Hash<'_> {
             self.put_left_aside(aside, context, row)?;
         }
         loop {
-            if self.leftover.is_some() && self.next_leftover(row) {
+            if self.leftover.is_some() && self.next_leftover(row)? {
                 return Ok(true);
             }
             if self.has_left {
@@ -303,7 +299,7 @@ impl Operator for Hash<'_> {
                 }
             }
             if !self.next_left(context, row)? {
-                if self.after_left(row) {
+                if self.after_left(row)? {
                     return Ok(true);
                 }
                 if !self.next_pair_of_partitions(context, row)? {
@@ -317,6 +313,7 @@ impl Operator for Hash<'_> {
             let found = key.and_then(|key| self.table.places.get(&key));
             self.candidates.clear();
             self.candidates.extend(found.into_iter().flatten().rev());
+            cancel::spend(self.candidates.len() / CANDIDATES_PER_STEP)?;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Nested loops: the join for any condition.
 
+use engine::cancel;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
@@ -14,6 +15,9 @@ pub(super) fn clear(row: &mut [Value], (offset, width): (usize, usize)) {
         .take(width)
         .for_each(|value| *value = Value::Null);
 }
+
+/// What opening the right side comes to.
+const STEPS_PER_OPENING: usize = 4;
 
 /// For every left row all right rows, opened anew.
 pub(super) struct Loop<'p> {
@@ -57,6 +61,7 @@ impl Operator for Loop<'_> {
                     return Ok(false);
                 }
                 self.matched = false;
+                cancel::spend(STEPS_PER_OPENING)?;
                 self.right = Some(open(self.right_node, self.locks, context)?);
                 continue;
             };

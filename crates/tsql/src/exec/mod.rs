@@ -13,6 +13,7 @@ pub(crate) mod gather;
 pub(crate) mod grant;
 mod hash_join;
 mod join;
+mod merge_sort;
 mod numbering;
 mod partitions;
 mod rank_stream;
@@ -44,6 +45,10 @@ use crate::plan::{Node, QueryPlan};
 pub trait Operator {
     /// Writes the next row into `row`; false when there is none.
     ///
+    /// Invariant: whoever makes rows (reads them from a table, a variable, a spill file, memory) spends a step for each, so that
+    /// operators which only pass rows on, or look for one in vain, need not account for time. Loops over what an operator keeps
+    /// spend for themselves.
+    ///
     /// # Errors
     /// Whatever the statement fails with.
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool>;
@@ -52,8 +57,9 @@ pub trait Operator {
 /// Builds the operators of a plan.
 ///
 /// # Errors
-/// When a source cannot be opened.
+/// When a source cannot be opened; 8631 when operators are nested deeper than there is stack.
 pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    crate::stack::require_for_operator()?;
     let input = |input: &'p Node| open(input, locks, context);
     Ok(match node {
         Node::Filter { input: rows, condition } => Box::new(derived::Filter {
@@ -157,6 +163,7 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
 /// Builds the operators that have no other below them.
 fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
     Ok(match node {
+        Node::Append { inputs, .. } => Box::new(set_operation::Append::new(inputs, locks)),
         Node::Single => Box::new(derived::Single::default()),
         Node::Scan(scan) => scan::open(scan, locks, context)?,
         Node::View {
@@ -207,9 +214,6 @@ pub fn run(plan: &QueryPlan, context: &Context<'_>, each: &mut dyn FnMut(&[Value
     let mut count = 0;
     while operator.next(context, &mut row)? {
         count += 1;
-        if count % 256 == 0 {
-            context.check_cancelled()?;
-        }
         each(row.get(..plan.columns.len()).unwrap_or_default())?;
     }
     Ok(count)

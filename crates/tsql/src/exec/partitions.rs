@@ -8,6 +8,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 use engine::workspace::{Extent, SpillFile};
@@ -127,6 +128,7 @@ impl PartitionRows {
     /// # Errors
     /// Those of reading.
     pub(super) fn next(&mut self, row: &mut [Value]) -> Result<bool> {
+        cancel::spend(1)?;
         if self.position >= self.buffer.len() {
             let Some(extent) = self.extents.next() else {
                 return Ok(false);

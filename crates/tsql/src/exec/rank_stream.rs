@@ -13,9 +13,6 @@ use super::sorter::{Sorted, Sorter};
 use super::{Context, Operator, evaluate};
 use crate::plan::{WindowCall, WindowFunction};
 
-/// Rows between two looks at whether the client wants the batch to end.
-const ROWS_PER_CHECK: u64 = 256;
-
 /// Rows with one more column per call.
 pub(super) struct RankStream<'p> {
     /// Sorted for the last call; their width is that of the input and of the calls before.
@@ -78,9 +75,6 @@ impl Operator for RankStream<'_> {
 }
 
 fn push(sorter: &mut Sorter, row: &[Value], call: &WindowCall, context: &Context<'_>) -> Result<()> {
-    if sorter.count().is_multiple_of(ROWS_PER_CHECK) {
-        context.check_cancelled()?;
-    }
     sorter.push(row, |key| {
         let start = key.len();
         for part in &call.partition {

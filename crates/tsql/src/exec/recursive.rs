@@ -3,13 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
 use super::context::Round;
 use super::derived::place;
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::{Context, Operator, open};
 use crate::plan::{Node, QueryPlan};
 
@@ -66,7 +67,7 @@ impl<'p> Recursive<'p> {
 
     /// Computes the next round; false when it is empty.
     fn advance(&mut self, context: &Context<'_>) -> Result<bool> {
-        context.check_cancelled()?;
+        cancel::spend(1)?;
         let (node, width) = if self.rounds == 0 {
             (&self.anchor.root, self.anchor.width)
         } else {
@@ -85,7 +86,7 @@ impl<'p> Recursive<'p> {
         let mut rows = Vec::new();
         let mut grant = Grant::new(context);
         while operator.next(context, &mut row)? {
-            grant.require(row_bytes(&row))?;
+            grant.require(kept_bytes(&row))?;
             rows.push(row.get(..self.width).unwrap_or_default().to_vec());
         }
         self.rounds += 1;
@@ -101,6 +102,7 @@ impl Operator for Recursive<'_> {
         if self.next >= self.rows.len() && (self.rounds > 0 && self.rows.is_empty() || !self.advance(context)?) {
             return Ok(false);
         }
+        cancel::spend(1)?;
         let values = self.rows.get(self.next).cloned().unwrap_or_default();
         self.next += 1;
         place(row, self.offset, values);
@@ -133,6 +135,7 @@ impl Operator for RoundRows {
         let Some(values) = rows.get(self.next) else {
             return Ok(false);
         };
+        cancel::spend(1)?;
         self.next += 1;
         place(row, self.offset, values.iter().cloned());
         Ok(true)

@@ -4,6 +4,7 @@
 
 use std::ops::Bound;
 
+use engine::cancel;
 use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -233,7 +234,7 @@ fn locator_value(locator: &RowLocator) -> Value {
             let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);
             Value::BigInt(number as i64)
         }
-        RowLocator::Key(key) => Value::Binary(key.clone()),
+        RowLocator::Key(key) => Value::binary(key.clone()),
     }
 }
 
@@ -254,7 +255,7 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
                 slot: number as u16,
             }))
         }
-        Value::Binary(key) => Ok(RowLocator::Key(key.clone())),
+        Value::Binary(key) => Ok(RowLocator::Key(key.to_arc())),
         _ => Err(Error::assertion("a row without a locator")),
     }
 }
@@ -269,12 +270,12 @@ struct Scan<'p> {
 impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while self.next >= self.rows.len() {
-            context.check_cancelled()?;
             if !within_timeout(self.node, context, || self.rows.next_batch())? {
                 return Ok(false);
             }
             self.next = 0;
         }
+        cancel::spend(1)?;
         let position = self.next;
         self.next += 1;
         decode(self.node, self.rows.row(position).unwrap_or_default(), row)?;
@@ -314,12 +315,12 @@ impl Operator for OneByOne<'_> {
         let table = &self.node.table.table;
         loop {
             while self.next >= self.rows.len() {
-                context.check_cancelled()?;
                 if !self.rows.next_batch()? {
                     return Ok(false);
                 }
                 self.next = 0;
             }
+            cancel::spend(STEPS_PER_FETCH)?;
             let position = self.next;
             self.next += 1;
             let Some(locator) = self.rows.locator(position) else {
@@ -336,6 +337,9 @@ impl Operator for OneByOne<'_> {
     }
 }
 
+/// What fetching a row by its locator comes to.
+const STEPS_PER_FETCH: usize = 4;
+
 /// Rows found by a nonclustered index, fetched one by one.
 struct Lookup<'p> {
     node: &'p ScanNode,
@@ -347,6 +351,7 @@ struct Lookup<'p> {
 impl Operator for Lookup<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         for locator in self.found.by_ref() {
+            cancel::spend(STEPS_PER_FETCH)?;
             self.row.clear();
             let (table, locks) = (&self.node.table.table, &context.session.locks);
             let fetched = within_timeout(self.node, context, || {
@@ -406,6 +411,7 @@ impl Operator for ViewRows<'_> {
         }
         match self.rows.as_mut().and_then(Iterator::next) {
             Some(values) => {
+                cancel::spend(1)?;
                 super::derived::place(row, self.offset, values);
                 Ok(true)
             }

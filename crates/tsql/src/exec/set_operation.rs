@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use engine::cancel;
 use engine::error::Result;
+use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::spill_set::SpillSet;
-use super::{Context, Operator};
-use crate::plan::SetKind;
+use super::{Context, Operator, open};
+use crate::plan::{Node, SetKind};
 use crate::scalar::compare::GroupKey;
 
 /// The first of rows that are the same in their first columns.
@@ -37,20 +39,51 @@ impl Operator for Distinct<'_> {
     }
 }
 
-/// Two queries as sets of rows.
+/// The rows of several queries, one after the other; each is opened when its turn comes.
+pub(super) struct Append<'p> {
+    waiting: std::slice::Iter<'p, Node>,
+    running: Option<Box<dyn Operator + 'p>>,
+    locks: &'p LockOwner,
+}
+
+impl<'p> Append<'p> {
+    pub(super) fn new(inputs: &'p [Node], locks: &'p LockOwner) -> Append<'p> {
+        Append {
+            waiting: inputs.iter(),
+            running: None,
+            locks,
+        }
+    }
+}
+
+impl Operator for Append<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        loop {
+            if let Some(running) = &mut self.running
+                && running.next(context, row)?
+            {
+                return Ok(true);
+            }
+            cancel::spend(1)?;
+            self.running = match self.waiting.next() {
+                Some(input) => Some(open(input, self.locks, context)?),
+                None => return Ok(false),
+            };
+        }
+    }
+}
+
+/// Two queries as sets of rows: EXCEPT and INTERSECT.
 pub(super) struct SetOperation<'p> {
     kind: SetKind,
     left: Box<dyn Operator + 'p>,
     right: Box<dyn Operator + 'p>,
     width: usize,
-    left_done: bool,
-    /// EXCEPT and INTERSECT: the right side's rows.
+    /// The right side's rows.
     other: Option<HashSet<GroupKey>>,
-    /// EXCEPT and INTERSECT: the left side's rows that came out.
+    /// The left side's rows that came out.
     taken: HashSet<GroupKey>,
     grant: Option<Grant>,
-    /// UNION: the rows of both.
-    seen: SpillSet,
 }
 
 impl<'p> SetOperation<'p> {
@@ -65,26 +98,14 @@ impl<'p> SetOperation<'p> {
             left,
             right,
             width,
-            left_done: false,
             other: None,
             taken: HashSet::new(),
             grant: None,
-            seen: SpillSet::new(width),
         }
     }
 
     fn key(&self, row: &[Value]) -> GroupKey {
         GroupKey(row.get(..self.width).unwrap_or_default().to_vec())
-    }
-
-    fn next_of_both(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        if !self.left_done {
-            if self.left.next(context, row)? {
-                return Ok(true);
-            }
-            self.left_done = true;
-        }
-        self.right.next(context, row)
     }
 
     fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
@@ -93,7 +114,7 @@ impl<'p> SetOperation<'p> {
         let mut grant = Grant::new(context);
         while self.right.next(context, &mut buffer)? {
             if found.insert(GroupKey(buffer.clone())) {
-                grant.require(row_bytes(&buffer))?;
+                grant.require(kept_bytes(&buffer))?;
             }
         }
         self.grant = Some(grant);
@@ -104,32 +125,19 @@ impl<'p> SetOperation<'p> {
 
 impl Operator for SetOperation<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        match self.kind {
-            SetKind::UnionAll => self.next_of_both(context, row),
-            SetKind::Union => {
-                while self.next_of_both(context, row)? {
-                    if self.seen.insert(row, context)? {
-                        return Ok(true);
-                    }
+        if self.other.is_none() {
+            self.collect_right(context)?;
+        }
+        while self.left.next(context, row)? {
+            let key = self.key(row);
+            let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
+            if inside == (self.kind == SetKind::Intersect) && self.taken.insert(key) {
+                if let Some(grant) = &mut self.grant {
+                    grant.require(kept_bytes(row))?;
                 }
-                self.seen.next_put_aside(row, context)
-            }
-            SetKind::Except | SetKind::Intersect => {
-                if self.other.is_none() {
-                    self.collect_right(context)?;
-                }
-                while self.left.next(context, row)? {
-                    let key = self.key(row);
-                    let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
-                    if inside == (self.kind == SetKind::Intersect) && self.taken.insert(key) {
-                        if let Some(grant) = &mut self.grant {
-                            grant.require(row_bytes(row))?;
-                        }
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 }

@@ -10,9 +10,6 @@ use super::{Context, Operator};
 use crate::plan::SortKey;
 use crate::scalar::compare::order;
 
-/// Rows between two looks at whether the client wants the batch to end.
-const ROWS_PER_CHECK: u64 = 256;
-
 /// Rows in order.
 pub(super) struct Sort<'p> {
     input: Option<Box<dyn Operator + 'p>>,
@@ -78,9 +75,6 @@ pub(super) fn collect(
             push_key(keys, &row, output);
             Ok(())
         })?;
-        if sorter.count().is_multiple_of(ROWS_PER_CHECK) {
-            context.check_cancelled()?;
-        }
     }
     Ok(sorter)
 }

@@ -12,12 +12,14 @@
 
 use std::cmp::Ordering;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 use engine::workspace::{Extent, SpillFile};
 
 use super::Context;
 use super::grant::Grant;
+use super::merge_sort;
 use super::row_bytes::{push_row, read_row};
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
@@ -136,7 +138,8 @@ impl Sorter {
     fn add_chunk(&mut self, length: usize) -> Result<()> {
         let last = self.chunks.last().map_or(0, Vec::capacity);
         let capacity = (last * 2).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX).max(length);
-        // The entries of a full chunk are paid for when the next one is added: a vector that has doubled is half empty.
+        // The entries of a full chunk are paid for when the next one is added: a vector that has doubled is half empty. Sorting
+        // needs half of them once more.
         let entries = self.entries.capacity() * size_of::<Entry>();
         let charged = self.grant.used();
         let bytes: usize = self.chunks.iter().map(Vec::capacity).sum::<usize>() + capacity + 2 * entries;
@@ -153,7 +156,7 @@ impl Sorter {
         Ok(())
     }
 
-    fn sort(&mut self) {
+    fn sort(&mut self) -> Result<()> {
         let chunks = &self.chunks;
         let record = |entry: &Entry| {
             let bytes = chunks
@@ -161,23 +164,22 @@ impl Sorter {
                 .and_then(|chunk| chunk.get(entry.offset as usize..));
             bytes.and_then(record_of).unwrap_or_default().0
         };
-        let place = |entry: &Entry| (entry.chunk, entry.offset);
-        self.entries.sort_unstable_by(|left, right| {
+        merge_sort::sort(&mut self.entries, |left, right| {
             let keys = || record(left).key.cmp(record(right).key);
-            let ordered = left.prefix.cmp(&right.prefix).then_with(keys);
-            ordered.then_with(|| place(left).cmp(&place(right)))
-        });
+            left.prefix.cmp(&right.prefix).then_with(keys)
+        })
     }
 
     /// Writes what is in memory as a run, and gives the memory back.
     fn spill(&mut self) -> Result<()> {
-        self.sort();
+        self.sort()?;
         let file = match &mut self.file {
             Some(file) => file,
             None => self.file.insert(self.grant.workspace().spill_file()?),
         };
         let mut writer = RunWriter::new(file);
         for entry in &self.entries {
+            cancel::spend(1)?;
             let bytes = self
                 .chunks
                 .get(entry.chunk as usize)
@@ -197,7 +199,7 @@ impl Sorter {
     /// Those of spilling and merging.
     pub(super) fn finish(mut self) -> Result<Sorted> {
         if self.runs.is_empty() {
-            self.sort();
+            self.sort()?;
             return Ok(Sorted(Source::Memory { sorter: self, next: 0 }));
         }
         self.spill()?;
@@ -239,6 +241,7 @@ impl Sorter {
             let mut merge = Merge::new(file, runs)?;
             let mut writer = RunWriter::new(&mut target);
             while let Some(record) = merge.head() {
+                cancel::spend(1)?;
                 writer.write(record)?;
                 merge.advance(file)?;
             }
@@ -278,6 +281,7 @@ impl Sorted {
     /// # Errors
     /// As [`Sorted::next`].
     pub(super) fn next_with_key(&mut self, row: &mut [Value], look: impl FnOnce(&[u8])) -> Result<bool> {
+        cancel::spend(1)?;
         match &mut self.0 {
             Source::Memory { sorter, next } => {
                 let Some(entry) = sorter.entries.get(*next) else {

@@ -80,7 +80,6 @@ impl SpillSet {
                 self.pending
                     .extend(aside.finish()?.into_iter().filter(|rows| !rows.is_empty()));
             }
-            context.check_cancelled()?;
             self.seen = HashSet::new();
             if let Some(grant) = &mut self.grant {
                 grant.clear();

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
 use super::evaluate::{evaluate, satisfies};
-use super::grant::{Grant, row_bytes};
+use super::grant::{Grant, kept_bytes};
 use super::{Context, open};
 use crate::ast::ComparisonOperator;
 use crate::messages;
@@ -32,6 +33,11 @@ pub(super) struct ValueSet {
     grant: Option<Grant>,
 }
 
+/// What running a subquery for a row comes to, beside its own rows.
+const STEPS_PER_RUN: usize = 4;
+/// Values of a set that are compared in the time of a step.
+const VALUES_PER_STEP: usize = 16;
+
 /// Runs `work` with the subquery's captures in place, or takes the kept result when there are none.
 fn cached(
     subquery: &Subquery,
@@ -48,6 +54,7 @@ fn cached(
         context.cache.borrow_mut().insert(key, result.clone());
         return Ok(result);
     }
+    cancel::spend(STEPS_PER_RUN)?;
     let captures = capture(&subquery.captures, row, context)?;
     context.with_parameters(captures, || work(&subquery.plan)).map(Rc::new)
 }
@@ -108,7 +115,7 @@ pub(super) fn quantified(
                 None | Some(Value::Null) => set.has_null = true,
                 Some(value) => {
                     if set.values.insert(GroupKey(vec![value.clone()])) {
-                        grant.require(row_bytes(std::slice::from_ref(value)))?;
+                        grant.require(kept_bytes(std::slice::from_ref(value)))?;
                     }
                 }
             }
@@ -120,6 +127,9 @@ pub(super) fn quantified(
     let CachedResult::Set(set) = &*result else {
         return Ok(None);
     };
+    if operator != ComparisonOperator::Equal || quantifier == Quantifier::All {
+        cancel::spend(set.values.len() / VALUES_PER_STEP)?;
+    }
     Ok(compare_with_set(value, operator, quantifier, set))
 }
 

@@ -3,10 +3,12 @@
 
 use std::cmp::Ordering;
 
+use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
 use super::grant::{Grant, row_bytes};
+use super::merge_sort;
 use super::rank_stream::RankStream;
 use super::window_frame::frame_values;
 use super::{Context, Operator, evaluate, open};
@@ -63,15 +65,13 @@ impl<'p> Window<'p> {
                 grant.require(bytes)?;
             }
             rows.push(row.clone());
-            if rows.len() % 256 == 0 {
-                context.check_cancelled()?;
-            }
         }
         let mut results: Vec<Vec<Value>> = Vec::with_capacity(calls.len());
         for call in calls {
             results.push(compute(call, &rows, context)?);
         }
         for (row_number, row) in rows.iter_mut().enumerate() {
+            cancel::spend(1)?;
             row.truncate(input_width);
             for result in &mut results {
                 row.push(
@@ -93,6 +93,7 @@ impl Operator for Window<'_> {
         match &mut self.0 {
             Source::Memory { rows, .. } => {
                 let Some(next) = rows.next() else { return Ok(false) };
+                cancel::spend(1)?;
                 super::derived::place(row, 0, next);
                 Ok(true)
             }
@@ -129,6 +130,7 @@ fn compare_order(call: &WindowCall, left: &[Value], right: &[Value]) -> Ordering
 fn compute(call: &WindowCall, rows: &[Vec<Value>], context: &Context<'_>) -> Result<Vec<Value>> {
     let mut keys = Vec::with_capacity(rows.len());
     for row in rows {
+        cancel::spend(1)?;
         let values = |expressions: &mut dyn Iterator<Item = &crate::plan::Expr>| -> Result<Vec<Value>> {
             expressions
                 .map(|expression| Ok(evaluate(expression, row, context)?.into_owned()))
@@ -139,10 +141,10 @@ fn compute(call: &WindowCall, rows: &[Vec<Value>], context: &Context<'_>) -> Res
         keys.push(Keys { partition, order });
     }
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
-    sorted.sort_by(|&left, &right| {
+    merge_sort::sort(&mut sorted, |&left, &right| {
         let (left, right) = (&keys[left], &keys[right]);
         compare_lists(&left.partition, &right.partition).then_with(|| compare_order(call, &left.order, &right.order))
-    });
+    })?;
     let mut results = vec![Value::Null; rows.len()];
     let mut start = 0;
     while start < sorted.len() {
@@ -151,6 +153,7 @@ fn compute(call: &WindowCall, rows: &[Vec<Value>], context: &Context<'_>) -> Res
             .iter()
             .take_while(|&&row| compare_lists(first, &keys[row].partition).is_eq())
             .count();
+        cancel::spend(length)?;
         let members = &sorted[start..start + length];
         let peers = peer_groups(call, members, &keys);
         let partition = Partition { rows, members, peers };
@@ -222,6 +225,7 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
         } => {
             let mut values = Vec::with_capacity(count);
             for position in 0..count {
+                cancel::spend(1)?;
                 let row = &partition.rows[partition.members[position]];
                 let away = evaluate(offset, row, context)?.as_i64().unwrap_or(0);
                 let away = if *backward { -away } else { away };

@@ -3,6 +3,7 @@
 //! A frame that starts at the partition's start only ever grows, so its aggregate is carried from row to row; any other
 //! frame is summed up anew.
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 
@@ -16,6 +17,7 @@ use crate::plan::{WindowBound, WindowCall, WindowFunction};
 pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context: &Context<'_>) -> Result<Vec<Value>> {
     let mut frames = Vec::with_capacity(partition.members.len());
     for position in 0..partition.members.len() {
+        cancel::spend(1)?;
         frames.push(frame_of(call, partition, position, context)?);
     }
     match &call.function {
@@ -32,6 +34,7 @@ pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context
                     (start, end) = (frame_start, frame_start);
                 }
                 for &member in partition.members.get(end..frame_end).unwrap_or_default() {
+                    cancel::spend(1)?;
                     let put_aside = state.add(
                         aggregate,
                         &partition.rows[member],
@@ -60,6 +63,7 @@ fn edge_values(
 ) -> Result<Vec<Value>> {
     let mut values = Vec::with_capacity(frames.len());
     for &(start, end) in frames {
+        cancel::spend(1)?;
         let member = if start < end {
             partition.members.get(edge(start, end))
         } else {

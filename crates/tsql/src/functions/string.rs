@@ -1,7 +1,8 @@
 //! String functions that build strings.
 
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value, cp1252};
+use engine::memory::Charge;
+use engine::types::{Length, SqlType, Value, cp1252, string_room};
 
 use super::Answer::{Computed, Fixed, Same};
 use super::Parameter::{Any, BigInt, Float, Int, Text};
@@ -135,38 +136,50 @@ fn char(call: &Call<'_>) -> Result<Value> {
     Ok(byte.map_or(Value::Null, |byte| Value::from(cp1252::decode_byte(byte).to_string())))
 }
 
+/// NULL outside of 0 to 65535: the collation has no supplementary characters (SQL Server docs, "NCHAR").
 fn nchar(call: &Call<'_>) -> Result<Value> {
-    let character = call
-        .integer(0)
-        .and_then(|code| u32::try_from(code).ok())
-        .and_then(char::from_u32);
-    Ok(character.map_or(Value::Null, |character| Value::from(character.to_string())))
+    let unit = call.integer(0).and_then(|code| u16::try_from(code).ok());
+    // Half of a surrogate pair is no character of its own; strings here hold whole ones.
+    Ok(unit.map_or(Value::Null, |unit| {
+        Value::from(
+            char::from_u32(u32::from(unit))
+                .unwrap_or(char::REPLACEMENT_CHARACTER)
+                .to_string(),
+        )
+    }))
 }
 
 /// Any value as CONCAT writes it; NULL is the empty string.
-fn as_text(call: &Call<'_>, index: usize) -> Result<String> {
+fn as_text(call: &Call<'_>, index: usize) -> Result<Value> {
     let target = string_type(call.result.is_unicode(), Length::Max);
-    let value = crate::scalar::convert::convert(call.value(index), call.argument_type(index), target, None)?;
-    Ok(value.as_str().unwrap_or("").to_owned())
+    crate::scalar::convert::convert(call.value(index), call.argument_type(index), target, None)
 }
 
 fn concat(call: &Call<'_>) -> Result<Value> {
+    joined((0..call.values.len()).map(|index| as_text(call, index)), "")
+}
+
+/// Texts with a separator between them, in memory that was asked for before they were joined.
+fn joined(texts: impl Iterator<Item = Result<Value>>, separator: &str) -> Result<Value> {
+    let texts = texts.collect::<Result<Vec<_>>>()?;
+    let text_of = |value: &Value| value.as_str().unwrap_or("").len();
+    let separators = separator.len() * texts.len().saturating_sub(1);
+    let charge = string_room(texts.iter().map(text_of).sum::<usize>() + separators)?;
     let mut text = String::new();
-    for index in 0..call.values.len() {
-        text.push_str(&as_text(call, index)?);
+    for (index, value) in texts.iter().enumerate() {
+        text.push_str(if index > 0 { separator } else { "" });
+        text.push_str(value.as_str().unwrap_or(""));
     }
-    Ok(Value::from(text))
+    Ok(Value::Text(engine::types::Text::charged(text, charge)))
 }
 
 fn concat_ws(call: &Call<'_>) -> Result<Value> {
     let separator = as_text(call, 0)?;
-    let mut parts = Vec::new();
-    for index in 1..call.values.len() {
-        if !call.value(index).is_null() {
-            parts.push(as_text(call, index)?);
-        }
-    }
-    Ok(Value::from(parts.join(&separator)))
+    let present = (1..call.values.len()).filter(|&index| !call.value(index).is_null());
+    joined(
+        present.map(|index| as_text(call, index)),
+        separator.as_str().unwrap_or(""),
+    )
 }
 
 fn datalength(call: &Call<'_>) -> Result<Value> {
@@ -240,20 +253,23 @@ fn right(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// The characters to trim; a blank when none are given.
+/// The characters to trim, in order, so that many of them are looked up as fast as few; a blank when none are given.
 fn trimmed(call: &Call<'_>, index: usize) -> Vec<char> {
-    call.text(index)
-        .map_or_else(|| vec![' '], |text| text.chars().collect())
+    let mut characters: Vec<char> = call.text(index).unwrap_or(" ").chars().collect();
+    characters.sort_unstable();
+    characters
 }
 
 fn ltrim(call: &Call<'_>) -> Result<Value> {
     let characters = trimmed(call, 1);
-    on_text(call, |text| text.trim_start_matches(characters.as_slice()).to_owned())
+    let is_trimmed = |character| characters.binary_search(&character).is_ok();
+    on_text(call, |text| text.trim_start_matches(is_trimmed).to_owned())
 }
 
 fn rtrim(call: &Call<'_>) -> Result<Value> {
     let characters = trimmed(call, 1);
-    on_text(call, |text| text.trim_end_matches(characters.as_slice()).to_owned())
+    let is_trimmed = |character| characters.binary_search(&character).is_ok();
+    on_text(call, |text| text.trim_end_matches(is_trimmed).to_owned())
 }
 
 /// `TRIM(characters FROM text)` comes as `TRIM(characters, text)`.
@@ -265,7 +281,8 @@ fn trim(call: &Call<'_>) -> Result<Value> {
         Some(text) => (trimmed(call, 0), text),
         None => (vec![' '], call.text(0).unwrap_or("")),
     };
-    Ok(Value::text(text.trim_matches(characters.as_slice())))
+    let is_trimmed = |character| characters.binary_search(&character).is_ok();
+    Ok(Value::text(text.trim_matches(is_trimmed)))
 }
 
 fn quotename(call: &Call<'_>) -> Result<Value> {
@@ -292,17 +309,23 @@ fn replicate(call: &Call<'_>) -> Result<Value> {
     let Ok(times) = usize::try_from(times) else {
         return Ok(Value::Null);
     };
-    let limit = byte_length(call.result).units_max().min(1 << 28);
+    let limit = byte_length(call.result).units_max();
     let length = text_length(text, call.result.is_unicode());
     if length == 0 || times == 0 {
         return Ok(Value::text(""));
     }
+    let is_max = byte_length(call.result) == Length::Max;
+    let charge = if is_max {
+        string_room(text.len().saturating_mul(times))?
+    } else {
+        Charge::default()
+    };
     let whole = times.min(limit / length);
     let mut repeated = text.repeat(whole);
     if whole < times {
         repeated.extend(text.chars().take(limit - whole * length));
     }
-    Ok(Value::from(repeated))
+    Ok(Value::Text(engine::types::Text::charged(repeated, charge)))
 }
 
 fn reverse(call: &Call<'_>) -> Result<Value> {

@@ -1,8 +1,10 @@
 //! String functions that look for strings in strings. They compare as the collation does: without case.
 
+use engine::cancel;
 use engine::error::Result;
+use engine::memory::Charge;
 use engine::types::collation::equal_characters;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Int, Text};
@@ -42,35 +44,57 @@ fn replaced(arguments: &[Expr]) -> Result<SqlType> {
     ))
 }
 
+/// Characters compared in the time of a step.
+const CHARACTERS_PER_STEP: usize = 64;
+
 /// Where `wanted` begins in `text` at or after `start`.
-fn find(text: &[char], wanted: &[char], start: usize) -> Option<usize> {
-    let last = text.len().checked_sub(wanted.len())?;
-    (start..=last).find(|&at| {
-        text[at..]
-            .iter()
-            .zip(wanted)
-            .all(|(&left, &right)| equal_characters(left, right))
-    })
+fn find(text: &[char], wanted: &[char], start: usize) -> Result<Option<usize>> {
+    let Some(last) = text.len().checked_sub(wanted.len()) else {
+        return Ok(None);
+    };
+    let mut compared = 0;
+    for at in start..=last {
+        let pairs = text[at..].iter().zip(wanted);
+        let equal = pairs
+            .take_while(|&(&left, &right)| equal_characters(left, right))
+            .count();
+        if equal == wanted.len() {
+            return Ok(Some(at));
+        }
+        compared += 1 + equal;
+        if compared >= CHARACTERS_PER_STEP {
+            cancel::spend(compared / CHARACTERS_PER_STEP)?;
+            compared = 0;
+        }
+    }
+    Ok(None)
+}
+
+/// Asks for a text taken apart into characters.
+fn room_of_characters(text: &str) -> Result<Charge> {
+    Charge::of_large(text.len().saturating_mul(size_of::<char>()))
 }
 
 fn charindex(call: &Call<'_>) -> Result<Value> {
     let (Some(wanted), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
+    let _characters = (room_of_characters(wanted)?, room_of_characters(text)?);
     let wanted: Vec<char> = wanted.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let start = usize::try_from(call.integer(2).unwrap_or(1) - 1).unwrap_or(0);
     if wanted.is_empty() {
         return Ok(Value::Int(0));
     }
-    Ok(Value::Int(find(&text, &wanted, start).map_or(0, |at| at as i32 + 1)))
+    Ok(Value::Int(find(&text, &wanted, start)?.map_or(0, |at| at as i32 + 1)))
 }
 
 fn patindex(call: &Call<'_>) -> Result<Value> {
     let (Some(pattern), Some(text)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
-    Ok(Value::Int(Pattern::new(pattern, None).position(text) as i32))
+    let _characters = (room_of_characters(text)?, room_of_characters(pattern)?);
+    Ok(Value::Int(Pattern::new(pattern, None).position(text)? as i32))
 }
 
 fn replace(call: &Call<'_>) -> Result<Value> {
@@ -80,33 +104,45 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     if wanted.is_empty() {
         return Ok(call.value(0).clone());
     }
+    let _characters = room_of_characters(text)?;
     let text: Vec<char> = text.chars().collect();
     let wanted: Vec<char> = wanted.chars().collect();
-    let mut result = String::with_capacity(text.len());
+    let (mut replaced, mut at) = (0_usize, 0);
+    while let Some(found) = find(&text, &wanted, at)? {
+        replaced += 1;
+        at = found + wanted.len();
+    }
+    let kept = call.text(0).map_or(0, str::len);
+    let charge = string_room(kept.saturating_add(replaced.saturating_mul(by.len())))?;
+    let mut result = String::new();
     let mut at = 0;
-    while let Some(found) = find(&text, &wanted, at) {
+    while let Some(found) = find(&text, &wanted, at)? {
+        cancel::spend(1 + by.len() / CHARACTERS_PER_STEP)?;
         result.extend(&text[at..found]);
         result.push_str(by);
         at = found + wanted.len();
     }
     result.extend(&text[at..]);
-    Ok(Value::from(result))
+    Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }
 
 fn translate(call: &Call<'_>) -> Result<Value> {
     let (Some(text), Some(from), Some(to)) = (call.text(0), call.text(1), call.text(2)) else {
         return Ok(Value::Null);
     };
+    let _characters = (room_of_characters(from)?, room_of_characters(to)?);
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     if from.len() != to.len() {
         let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
         return Err(engine::error::Error::new(9828, 16, 1, text));
     }
-    let replaced = text.chars().map(|character| {
+    let mut replaced = String::with_capacity(text.len());
+    for character in text.chars() {
+        cancel::spend(from.len() / CHARACTERS_PER_STEP)?;
         let found = from.iter().position(|&wanted| equal_characters(wanted, character));
-        found.map_or(character, |index| to[index])
-    });
-    Ok(Value::from(replaced.collect::<String>()))
+        replaced.push(found.map_or(character, |index| to[index]));
+    }
+    Ok(Value::from(replaced))
 }
 
 /// `STRING_ESCAPE(text, 'json')`
@@ -114,6 +150,8 @@ fn string_escape(call: &Call<'_>) -> Result<Value> {
     let Some(text) = call.text(0) else {
         return Ok(Value::Null);
     };
+    // A control character becomes six.
+    let charge = string_room(text.len().saturating_mul(2))?;
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -127,5 +165,5 @@ fn string_escape(call: &Call<'_>) -> Result<Value> {
             other => result.push(other),
         }
     }
-    Ok(Value::from(result))
+    Ok(Value::Text(engine::types::Text::charged(result, charge)))
 }

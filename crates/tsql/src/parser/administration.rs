@@ -70,8 +70,8 @@ impl Parser<'_> {
         self.expect_word("KILL")?;
         self.refuse(&["STATS", "QUERY"])?;
         let session = self.option_value()?;
-        self.refuse(&["WITH"])?;
-        Ok(StatementKind::Kill(session))
+        let status_only = self.eat_words(&["WITH", "STATUSONLY"])?;
+        Ok(StatementKind::Kill { session, status_only })
     }
 
     /// `GRANT | DENY | REVOKE permissions [ON securable] TO principals`.

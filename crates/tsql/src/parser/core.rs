@@ -1,21 +1,20 @@
 //! The parser's state, its small steps, and names.
 
+use engine::cancel;
+
 use super::Parsed;
 use crate::ast::{Identifier, Name};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
 use crate::lexer::{Lexer, Token, TokenKind};
+use engine::memory::Charge;
 
-/// Deepest recursion of the parser, counted in steps: a parenthesis takes two or three, a block two. At this depth the
-/// hungriest construct stays under 1 MB of stack, half of what a Rust thread gets by default.
-const DEPTH_MAX: u32 = 300;
-
-/// Greatest height of an expression tree, counting each operator of a chain such as `1 + 1 + 1`.
+/// Greatest height of a tree that is built without recursion: each operator of a chain such as `1 + 1 + 1`, each join of a
+/// chain of joins. Such a tree takes no stack to build, but each level of it does wherever it is walked.
 const HEIGHT_MAX: u32 = 1_000;
 
-/// Most memory one batch's tree may take by [`Parser::charge`]'s estimate, in bytes: what SQL Server answers with error
-/// 701 must not end the process here. A script of 100 MB of ordinary INSERT statements stays below.
-const TREE_BYTES_MAX: u64 = 4 << 30;
+/// What a token adds to the tree beside its text, on average: names, lists and statements are made of tokens.
+const TOKEN_BYTES: u64 = 64;
 
 /// A parser over one text.
 #[derive(Debug)]
@@ -26,9 +25,10 @@ pub struct Parser<'a> {
     pub(super) token: Token,
     /// The token before it.
     pub(super) previous: Token,
-    depth: u32,
     /// Memory the tree so far takes, in bytes, estimated.
     tree_bytes: u64,
+    /// What was asked for it.
+    tree: Charge,
     /// Height of the tallest tree made since this was last put to 0.
     pub(super) height: u32,
 }
@@ -49,30 +49,31 @@ impl<'a> Parser<'a> {
             lexer,
             token,
             previous,
-            depth: 0,
             tree_bytes: 0,
+            tree: Charge::default(),
             height: 0,
         })
     }
 
     /// Runs a step that may come back to itself, one level deeper.
     pub(super) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= DEPTH_MAX {
+        if !crate::stack::has_room() {
             return Err(ParseError::nested_too_deeply(self.token.line));
         }
-        self.depth += 1;
-        let result = step(self);
-        self.depth -= 1;
-        result
+        step(self)
     }
 
-    /// Notes that the tree takes so many bytes more; error 701 when it takes too many.
+    /// Asks for so many bytes more of the tree; error 701 when there is no memory for them.
     pub(super) fn charge(&mut self, bytes: u64) -> Parsed<()> {
         self.tree_bytes = self.tree_bytes.saturating_add(bytes);
-        if self.tree_bytes <= TREE_BYTES_MAX {
-            return Ok(());
-        }
-        Err(ParseError::insufficient_memory(self.token.line))
+        let line = self.token.line;
+        let granted = self.tree.grow_to(self.tree_bytes);
+        granted.map_err(|_| ParseError::insufficient_memory(line))
+    }
+
+    /// What the tree takes, in bytes, and what was asked for it: to be kept as long as the tree.
+    pub(super) fn take_tree(&mut self) -> (u64, Charge) {
+        (self.tree_bytes, std::mem::take(&mut self.tree))
     }
 
     /// Notes that the tree under construction grew by one level.
@@ -101,6 +102,10 @@ impl<'a> Parser<'a> {
 
     /// Moves on and returns the token passed.
     pub(super) fn advance(&mut self) -> Parsed<Token> {
+        if cancel::spend(1).is_err() {
+            return Err(ParseError::cancelled(self.token.line));
+        }
+        self.charge((self.token.end - self.token.start) as u64 + TOKEN_BYTES)?;
         self.previous = self.token;
         self.token = self.lexer.next_token()?;
         Ok(self.previous)
@@ -385,18 +390,4 @@ fn unquoted(text: &str, open: usize, close: char) -> String {
     }
     let doubled: String = [close, close].iter().collect();
     inner.replace(&doubled, &close.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_tree_beyond_the_memory_limit_is_refused() {
-        let mut parser = Parser::new("x", true).unwrap();
-        parser.charge(TREE_BYTES_MAX).unwrap();
-        let error = parser.charge(1).unwrap_err();
-        assert_eq!((error.number, error.severity, error.state), (701, 17, 123));
-    }
 }

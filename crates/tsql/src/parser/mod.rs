@@ -29,6 +29,7 @@ pub use core::Parser;
 
 use crate::ast::{DataType, Expression, Parameter, Statement};
 use crate::error::ParseError;
+use engine::memory::Charge;
 
 /// What every parsing step returns.
 pub(crate) type Parsed<T> = Result<T, ParseError>;
@@ -42,6 +43,28 @@ pub fn parse_batch(text: &str) -> Result<Vec<Statement>, ParseError> {
 pub fn parse_batch_with(text: &str, quoted_identifier: bool) -> Result<Vec<Statement>, ParseError> {
     let mut parser = Parser::new(text, quoted_identifier)?;
     parser.batch()
+}
+
+/// A parsed batch with the memory of its tree.
+pub(crate) struct ParsedBatch {
+    /// Its statements.
+    pub(crate) statements: Vec<Statement>,
+    /// What the tree takes, in bytes, estimated.
+    pub(crate) bytes: u64,
+    /// What was asked for it.
+    pub(crate) charge: Charge,
+}
+
+/// Parses a batch that is kept.
+pub(crate) fn parse_to_keep(text: &str, quoted_identifier: bool) -> Result<ParsedBatch, ParseError> {
+    let mut parser = Parser::new(text, quoted_identifier)?;
+    let statements = parser.batch()?;
+    let (bytes, charge) = parser.take_tree();
+    Ok(ParsedBatch {
+        statements,
+        bytes,
+        charge,
+    })
 }
 
 /// Parses a scalar expression alone, such as a stored DEFAULT.

@@ -8,6 +8,20 @@ use crate::ast::{
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
+/// What a SELECT takes beside its expressions, in bytes.
+const SELECT_BYTES: u64 = size_of::<Select>() as u64 + 128;
+
+/// What comes first alone, or with all that follows it.
+fn set_operations(first: QueryBody, others: Vec<(SetOperator, QueryBody)>) -> QueryBody {
+    if others.is_empty() {
+        return first;
+    }
+    QueryBody::SetOperations {
+        first: Box::new(first),
+        others,
+    }
+}
+
 impl Parser<'_> {
     /// True where a subquery starts right after its parenthesis.
     pub(super) fn at_query(&self) -> Parsed<bool> {
@@ -111,8 +125,8 @@ impl Parser<'_> {
     }
 
     fn query_body(&mut self) -> Parsed<QueryBody> {
-        let outer = std::mem::take(&mut self.height);
-        let mut left = self.intersection()?;
+        let first = self.intersection()?;
+        let mut others = Vec::new();
         loop {
             let operator = if self.eat_word("UNION")? {
                 if self.eat_word("ALL")? {
@@ -125,31 +139,18 @@ impl Parser<'_> {
             } else {
                 break;
             };
-            let right = self.intersection()?;
-            self.grow()?;
-            left = QueryBody::SetOperation {
-                operator,
-                left: Box::new(left),
-                right: Box::new(right),
-            };
+            others.push((operator, self.intersection()?));
         }
-        self.height = self.height.max(outer);
-        Ok(left)
+        Ok(set_operations(first, others))
     }
 
     fn intersection(&mut self) -> Parsed<QueryBody> {
-        let mut left = self.query_term()?;
+        let first = self.query_term()?;
+        let mut others = Vec::new();
         while self.eat_word("INTERSECT")? {
-            let right = self.query_term()?;
-            self.grow()?;
-            let operator = SetOperator::Intersect;
-            left = QueryBody::SetOperation {
-                operator,
-                left: Box::new(left),
-                right: Box::new(right),
-            };
+            others.push((SetOperator::Intersect, self.query_term()?));
         }
-        Ok(left)
+        Ok(set_operations(first, others))
     }
 
     fn query_term(&mut self) -> Parsed<QueryBody> {
@@ -165,6 +166,7 @@ impl Parser<'_> {
     }
 
     fn select(&mut self) -> Parsed<Select> {
+        self.charge(SELECT_BYTES)?;
         let line = self.line();
         self.expect_word("SELECT")?;
         let distinct = self.eat_word("DISTINCT")?;

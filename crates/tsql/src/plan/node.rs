@@ -113,13 +113,9 @@ pub struct SortKey {
     pub descending: bool,
 }
 
-/// Set operations of two queries.
+/// Set operations of two queries. UNION is an [`Node::Append`] under a [`Node::Distinct`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetKind {
-    /// `UNION ALL`
-    UnionAll,
-    /// `UNION`
-    Union,
     /// `EXCEPT`
     Except,
     /// `INTERSECT`
@@ -417,7 +413,14 @@ pub enum Node {
         /// Rows kept.
         fetch: Option<Expr>,
     },
-    /// Two queries of the same columns.
+    /// The rows of several queries of the same columns, one query after the other: UNION ALL.
+    Append {
+        /// The queries.
+        inputs: Vec<Node>,
+        /// Width of the rows of all.
+        width: usize,
+    },
+    /// Two queries of the same columns, as sets.
     SetOperation {
         /// Which.
         kind: SetKind,

@@ -4,7 +4,7 @@
 //! operand type, and [`apply`] only ever sees values of these.
 
 use engine::error::Result;
-use engine::types::{Decimal, Length, POWERS_OF_TEN, SqlType, Value};
+use engine::types::{Bytes, Decimal, Length, POWERS_OF_TEN, SqlType, Text, Value, string_room};
 
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
 use super::moment::{DATETIME_DAYS, Moment};
@@ -221,8 +221,12 @@ pub fn apply(operator: BinaryOperator, left: &Value, right: &Value, result: SqlT
                 .map(Value::SmallMoney)
                 .map_err(|_| expression_overflow(result))
         }
-        (Value::Text(left), Value::Text(right)) => Ok(concatenate(left, right, result)),
-        (Value::Binary(left), Value::Binary(right)) => Ok(Value::binary([&left[..], &right[..]].concat())),
+        (Value::Text(left), Value::Text(right)) => concatenate(left, right, result),
+        (Value::Binary(left), Value::Binary(right)) => {
+            let charge = string_room(left.len() + right.len())?;
+            let joined = [&left[..], &right[..]].concat();
+            Ok(Value::Binary(Bytes::charged(joined, charge)))
+        }
         (Value::DateTime { .. }, Value::DateTime { .. }) => datetime(operator, left, right, result),
         _ => match (left.as_i64(), right.as_i64()) {
             (Some(left), Some(right)) => whole(operator, i128::from(left), i128::from(right), result),
@@ -367,7 +371,8 @@ fn divide(left: Decimal, right: Decimal, precision: u8, scale: u8) -> Result<Val
 }
 
 /// Joins two strings, cut to what the result's type holds.
-fn concatenate(left: &str, right: &str, result: SqlType) -> Value {
+fn concatenate(left: &str, right: &str, result: SqlType) -> Result<Value> {
+    let charge = string_room(left.len() + right.len())?;
     let mut text = String::with_capacity(left.len() + right.len());
     text.push_str(left);
     text.push_str(right);
@@ -376,7 +381,7 @@ fn concatenate(left: &str, right: &str, result: SqlType) -> Value {
         let end = text.char_indices().nth(limit).map_or(text.len(), |(offset, _)| offset);
         text.truncate(end);
     }
-    Value::from(text)
+    Ok(Value::Text(Text::charged(text, charge)))
 }
 
 fn datetime(operator: BinaryOperator, left: &Value, right: &Value, result: SqlType) -> Result<Value> {

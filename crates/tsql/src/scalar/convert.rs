@@ -3,10 +3,9 @@
 //! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
 //! does: a string that would lose more than blanks is an error.
 
-use std::sync::Arc;
-
 use engine::error::{Error, Result};
-use engine::types::{Decimal, Length, SqlType, Value, cp1252};
+use engine::memory::Charge;
+use engine::types::{Bytes, Decimal, Length, SqlType, Text, Value, cp1252, string_room};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
@@ -89,9 +88,10 @@ pub fn text_length(text: &str, unicode: bool) -> usize {
 }
 
 /// Fits a text into a character type: foreign characters replaced, cut, padded.
-fn fit_text(text: &Arc<str>, to: SqlType) -> Value {
+fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
     let unicode = to.is_unicode();
     if !unicode && !text.is_ascii() && text.chars().any(|character| cp1252::encode_char(character).is_none()) {
+        let charge = string_room(text.len())?;
         let replaced: String = text
             .chars()
             .map(|character| {
@@ -102,36 +102,41 @@ fn fit_text(text: &Arc<str>, to: SqlType) -> Value {
                 }
             })
             .collect();
-        return fit_text(&replaced.into(), to);
+        return fit_text(&Text::charged(replaced, charge), to);
     }
     let Length::Limited(units) = byte_length(to) else {
-        return Value::Text(text.clone());
+        return Ok(Value::Text(text.clone()));
     };
     let units = usize::from(units);
     let length = text_length(text, unicode);
     let fixed = matches!(to, SqlType::Char(_) | SqlType::NChar(_));
     if length > units {
-        return Value::text(cut(text, units, unicode));
+        return Ok(Value::text(cut(text, units, unicode)));
     }
     if fixed && length < units {
         let mut padded = String::with_capacity(text.len() + units - length);
         padded.push_str(text);
         padded.extend(std::iter::repeat_n(' ', units - length));
-        return Value::from(padded);
+        return Ok(Value::from(padded));
     }
-    Value::Text(text.clone())
+    Ok(Value::Text(text.clone()))
 }
 
 fn to_text(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) -> Result<Value> {
     if let Value::Text(text) = value {
-        return Ok(fit_text(text, to));
+        return fit_text(text, to);
     }
+    // Hexadecimal digits are the longest that a binary string becomes.
+    let charge = match value {
+        Value::Binary(bytes) => string_room(bytes.len().saturating_mul(2))?,
+        _ => Charge::default(),
+    };
     let written = write(value, from, to, style)?;
     let units = byte_length(to).units_max();
     if written.len() > units && !matches!(value, Value::Binary(_)) && !from.is_temporal() {
         // Whole numbers become a star in single-byte strings; everything else says so.
         if from.is_integer() && !to.is_unicode() {
-            return Ok(fit_text(&"*".into(), to));
+            return fit_text(&"*".into(), to);
         }
         if value_is_guid(value) {
             return Err(Error::new(
@@ -148,7 +153,7 @@ fn to_text(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) -> Res
         };
         return Err(messages::overflow_converting(source, to.name()));
     }
-    Ok(fit_text(&written.into(), to))
+    fit_text(&Text::charged(written, charge), to)
 }
 
 fn value_is_guid(value: &Value) -> bool {
@@ -193,8 +198,17 @@ fn write_float(value: f64, style: Option<i32>, scientific_digits: usize) -> Stri
 fn write_binary(bytes: &[u8], to: SqlType, style: i32) -> String {
     match style {
         1 | 2 => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-            if style == 1 { format!("0x{digits}") } else { digits }
+            let mut digits = String::with_capacity(2 + 2 * bytes.len());
+            digits.push_str(if style == 1 { "0x" } else { "" });
+            for byte in bytes {
+                let digit = |half: u8| {
+                    char::from_digit(u32::from(half), 16)
+                        .unwrap_or('0')
+                        .to_ascii_uppercase()
+                };
+                digits.extend([digit(byte >> 4), digit(byte & 15)]);
+            }
+            digits
         }
         _ if to.is_unicode() => {
             let units = bytes
@@ -272,6 +286,11 @@ pub fn parse_hexadecimal(digits: &str) -> Option<Vec<u8>> {
 }
 
 fn to_binary(value: &Value, from: SqlType, to: SqlType, style: i32) -> Result<Value> {
+    let charge = match value {
+        Value::Binary(bytes) => string_room(bytes.len())?,
+        Value::Text(text) => string_room(text.len() * if from.is_unicode() { 2 } else { 1 })?,
+        _ => Charge::default(),
+    };
     let mut bytes: Vec<u8> = match value {
         Value::Binary(bytes) => bytes.to_vec(),
         Value::Text(text) if style == 1 || style == 2 => {
@@ -292,7 +311,7 @@ fn to_binary(value: &Value, from: SqlType, to: SqlType, style: i32) -> Result<Va
         _ => number_bytes(value).ok_or_else(|| messages::explicit_conversion(from.name(), to.name()))?,
     };
     let Length::Limited(length) = byte_length(to) else {
-        return Ok(Value::binary(bytes));
+        return Ok(Value::Binary(Bytes::charged(bytes, charge)));
     };
     let length = usize::from(length);
     if from.is_integer() {

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use engine::memory::Charge;
+
 use crate::statements::CompiledBatch;
 
 /// Batches kept; beyond that all are forgotten at once, which costs each of them one parse.
 const BATCHES_MAX: usize = 256;
 /// A batch longer than this is not likely to be sent again as it is.
-const BATCH_BYTES_MAX: usize = 256 << 10;
+pub(super) const BATCH_BYTES_MAX: usize = 256 << 10;
+/// What the batches of a session may take together, with their plans: beyond that all are forgotten as well.
+pub(super) const KEPT_BYTES_MAX: u64 = 4 << 20;
 
 /// See the module.
 #[derive(Default)]
@@ -16,6 +20,7 @@ pub(super) struct BatchCache {
     batches: HashMap<(bool, String), Rc<CompiledBatch>>,
     /// The last batch executed, found without hashing its text.
     last: Option<(bool, String, Rc<CompiledBatch>)>,
+    charge: Charge,
 }
 
 impl BatchCache {
@@ -35,8 +40,17 @@ impl BatchCache {
         if text.len() > BATCH_BYTES_MAX {
             return;
         }
-        if self.batches.len() >= BATCHES_MAX {
-            self.batches.clear();
+        let kept: u64 = self
+            .batches
+            .iter()
+            .map(|((_, text), batch)| text.len() as u64 + batch.bytes())
+            .sum();
+        let bytes = kept + 2 * text.len() as u64 + batch.bytes();
+        if self.batches.len() >= BATCHES_MAX || bytes > KEPT_BYTES_MAX || self.charge.grow_to(bytes).is_err() {
+            *self = BatchCache::default();
+        }
+        if batch.bytes() > KEPT_BYTES_MAX {
+            return;
         }
         self.batches.insert((quoted_identifier, text.to_owned()), batch);
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::error::Error;
+use engine::memory::Charge;
 use engine::types::{SqlType, Value};
 
 use super::{BatchOutcome, Failure, Parameter, ResultSink, Session, parse_name, tell};
@@ -11,19 +12,29 @@ use crate::bind::VariableScope;
 use crate::messages;
 use crate::statements::{CallResult, Executor, compile, given_by_client};
 
+/// Parameters of a call (sql-docs, "Maximum capacity specifications").
+const PARAMETERS_MAX: usize = 2_100;
+
+/// What a prepared statement takes beside its texts.
+const PREPARED_BYTES: u64 = 128;
+
 /// Statements prepared by handle: their text and declarations.
 #[derive(Default)]
 pub(super) struct PreparedStatements {
     last: i32,
     statements: HashMap<i32, (String, String)>,
+    bytes: u64,
+    charge: Charge,
 }
 
 impl PreparedStatements {
-    fn add(&mut self, declarations: &str, statement: &str) -> i32 {
+    fn add(&mut self, declarations: &str, statement: &str) -> Result<i32, Error> {
+        self.bytes += (declarations.len() + statement.len()) as u64 + PREPARED_BYTES;
+        self.charge.grow_to(self.bytes)?;
         self.last += 1;
         self.statements
             .insert(self.last, (statement.to_owned(), declarations.to_owned()));
-        self.last
+        Ok(self.last)
     }
 }
 
@@ -49,7 +60,11 @@ impl Session {
         parameters: &[Parameter],
         sink: &mut dyn ResultSink,
     ) -> BatchOutcome {
+        let _working = self.enter();
         if let Some(outcome) = self.begin_request(sql) {
+            return outcome;
+        }
+        if let Some(outcome) = self.too_many(parameters.len(), sink) {
             return outcome;
         }
         self.run_parametrised(sql, declarations, parameters, sink)
@@ -119,7 +134,11 @@ impl Session {
         parameters: &[Parameter],
         sink: &mut dyn ResultSink,
     ) -> BatchOutcome {
+        let _working = self.enter();
         if let Some(outcome) = self.begin_request(name) {
+            return outcome;
+        }
+        if let Some(outcome) = self.too_many(parameters.len(), sink) {
             return outcome;
         }
         let Some(parsed) = parse_name(name) else {
@@ -133,7 +152,10 @@ impl Session {
             }
             "sp_prepare" => self.prepare(parameters, sink),
             "sp_prepexec" => {
-                let number = self.prepared.add(&text(parameters, 1), &text(parameters, 2));
+                let number = match self.prepared.add(&text(parameters, 1), &text(parameters, 2)) {
+                    Ok(number) => number,
+                    Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
+                };
                 let values = parameters.get(3..).unwrap_or_default();
                 let outcome = self.run_parametrised(&text(parameters, 2), &text(parameters, 1), values, sink);
                 sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
@@ -146,7 +168,8 @@ impl Session {
                 self.run_parametrised(&statement, &declarations, parameters.get(1..).unwrap_or_default(), sink)
             }
             "sp_unprepare" => match self.prepared.statements.remove(&handle(parameters)) {
-                Some(_) => {
+                Some((statement, declarations)) => {
+                    self.prepared.bytes -= (declarations.len() + statement.len()) as u64 + PREPARED_BYTES;
                     sink.return_status(0);
                     BatchOutcome::Completed
                 }
@@ -164,13 +187,25 @@ impl Session {
         }
     }
 
+    /// 8003 for a call with more parameters than SQL Server takes.
+    fn too_many(&mut self, parameters: usize, sink: &mut dyn ResultSink) -> Option<BatchOutcome> {
+        (parameters > PARAMETERS_MAX).then(|| {
+            let failure = Failure::new(messages::too_many_parameters(), 1, "");
+            self.describe_end();
+            tell(&self.state, sink, &failure)
+        })
+    }
+
     fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
         let (declarations, statement) = (text(parameters, 1), text(parameters, 2));
         if let Err(error) = crate::parser::parse_batch(&statement) {
             let error = Error::new(error.number, error.severity, error.state, error.message);
             return tell(&self.state, sink, &Failure::new(error, 1, ""));
         }
-        let number = self.prepared.add(&declarations, &statement);
+        let number = match self.prepared.add(&declarations, &statement) {
+            Ok(number) => number,
+            Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
+        };
         sink.return_status(0);
         sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
         BatchOutcome::Completed

@@ -21,8 +21,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::instance::Instance;
+use engine::memory;
 
 use crate::bind::VariableScope;
 use crate::statements::{CompiledBatch, Executor, Failure, Reach, compile, transaction};
@@ -51,6 +53,8 @@ pub struct Session {
     empty: Option<Rc<CompiledBatch>>,
     /// Set when another session has ended this one.
     ended: Arc<AtomicBool>,
+    /// While a request runs, its thread can be stopped by the session's flag.
+    serving: Option<cancel::Serving>,
 }
 
 impl Session {
@@ -87,7 +91,13 @@ impl Session {
             prepared: PreparedStatements::default(),
             empty: None,
             ended,
+            serving: None,
         })
+    }
+
+    /// While the answer lives, what this thread allocates is charged to the session's instance.
+    pub fn enter(&self) -> memory::Working {
+        memory::enter(self.state.instance.workspace.clone())
     }
 
     /// `@@SPID`
@@ -122,14 +132,17 @@ impl Session {
 
     /// Executes a batch.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn ResultSink) -> BatchOutcome {
+        let _working = self.enter();
         if let Some(outcome) = self.begin_request(batch) {
             return outcome;
         }
         let batch = match self.compiled(batch) {
             Ok(batch) => batch,
             Err(failure) => {
-                self.describe_end();
-                return tell(&self.state, sink, &failure);
+                if !failure.silent {
+                    tell(&self.state, sink, &failure);
+                }
+                return self.end_request(sink, Err(failure));
             }
         };
         self.describe_command(&batch.statements);
@@ -240,13 +253,16 @@ impl Session {
 fn tell(state: &SessionState, sink: &mut dyn ResultSink, failure: &Failure) -> BatchOutcome {
     state.set_error_number(failure.message.number);
     match sink.message(&failure.message) {
-        Ok(()) if failure.reach < Reach::Session => BatchOutcome::Failed,
-        _ => BatchOutcome::Disconnected,
+        _ if failure.reach >= Reach::Session => BatchOutcome::Disconnected,
+        Ok(()) => BatchOutcome::Failed,
+        // An ATTENTION came before the message. It ends the request, not the session; a client that is gone does that by itself.
+        Err(SinkClosed) => BatchOutcome::Cancelled,
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.serving = None;
         // What cannot be undone now, recovery undoes; temporary tables left over go with tempdb at the next start.
         let gone = self
             .state

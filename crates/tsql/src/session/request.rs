@@ -1,9 +1,10 @@
 //! The begin and end of a client's request: what other sessions see of it, and what it leaves behind.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use engine::cancel;
 use engine::session::Isolation;
+use engine::types::Text;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
 use crate::ast::{RestoreKind, Statement, StatementKind};
@@ -21,11 +22,12 @@ impl Session {
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database_id();
         self.state.instance.env.activity.begin_request(self.state.id);
+        self.serving = Some(cancel::serve(Some(self.state.cancel_flag())));
         self.state.describe(|session| {
             session.running = true;
             session.database_id = database_id;
             if *session.text != *text {
-                session.text = Arc::from(text);
+                session.text = Text::from(text);
             }
             session.request_started = started;
             session.request_started_micros = started_micros;
@@ -72,9 +74,18 @@ impl Session {
                 result
             };
         }
-        self.describe_end();
-        if self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_)) {
+        let is_killed = self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_));
+        if is_killed {
             self.roll_back_ended();
+        }
+        self.describe_end();
+        if is_killed {
+            // Who is killed while a request runs hears of it; the connection is closed either way.
+            let _ = tell(
+                &self.state,
+                sink,
+                &Failure::new(crate::messages::session_killed(), 1, ""),
+            );
             return BatchOutcome::Disconnected;
         }
         result
@@ -82,6 +93,8 @@ impl Session {
 
     /// What a session ended from outside has open is rolled back at once: others may be waiting for its locks.
     fn roll_back_ended(&self) {
+        self.state
+            .describe(|session| "KILLED/ROLLBACK".clone_into(&mut session.command));
         if let Err(error) = self.state.reset_transaction() {
             let source = format!("spid{}", self.state.id);
             self.state.instance.env.errorlog.write_error(&source, &error);
@@ -89,7 +102,8 @@ impl Session {
     }
 
     /// Tells others that the request is over.
-    pub(super) fn describe_end(&self) {
+    pub(super) fn describe_end(&mut self) {
+        self.serving = None;
         let state = &self.state;
         state.instance.env.activity.end_request();
         let ended = state.instance.env.clock.wall_ticks();

@@ -12,8 +12,10 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::LockOwner;
+use engine::memory::Charge;
 use engine::seams::DateTimeTicks;
 
+use super::cache::{BATCH_BYTES_MAX, KEPT_BYTES_MAX};
 use super::hasher::OwnKeys;
 use super::options::SetOptions;
 use super::{Login, Message};
@@ -30,6 +32,8 @@ const CALLABLES_MAX: usize = 256;
 struct Callables {
     by_text: HashMap<String, Vec<(String, Rc<Callable>)>, OwnKeys>,
     count: usize,
+    bytes: u64,
+    charge: Charge,
 }
 
 /// A session's memory.
@@ -136,6 +140,14 @@ impl SessionState {
         Arc::ptr_eq(database, &self.database.borrow())
     }
 
+    /// Whether the current database may be looked at: a statement whose plan reads no page of it may know of its objects.
+    ///
+    /// # Errors
+    /// 9001 when its log has failed.
+    pub(crate) fn check_intact(&self) -> Result<()> {
+        self.database.borrow().storage.log.check_intact()
+    }
+
     /// Makes a database the current one.
     ///
     /// # Errors
@@ -225,10 +237,16 @@ impl SessionState {
     pub fn keep_callable(&self, declarations: &str, text: &str, callable: Callable) -> Rc<Callable> {
         let callable = Rc::new(callable);
         let mut callables = self.callables.borrow_mut();
-        if callables.count >= CALLABLES_MAX {
+        let bytes = (2 * text.len() + declarations.len()) as u64 + callable.batch.bytes();
+        if text.len() > BATCH_BYTES_MAX || bytes > KEPT_BYTES_MAX {
+            return callable;
+        }
+        let wanted = callables.bytes + bytes;
+        if callables.count >= CALLABLES_MAX || wanted > KEPT_BYTES_MAX || callables.charge.grow_to(wanted).is_err() {
             *callables = Callables::default();
         }
         callables.count += 1;
+        callables.bytes += bytes;
         let of_text = callables.by_text.entry(text.to_owned()).or_default();
         of_text.push((declarations.to_owned(), callable.clone()));
         callable
@@ -460,18 +478,6 @@ impl SessionState {
     /// The flag that ends the running batch.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         self.cancel.clone()
-    }
-
-    /// 3617 when the client or KILL wants the batch to end.
-    ///
-    /// # Errors
-    /// That one.
-    pub fn check_cancelled(&self) -> Result<()> {
-        if self.cancel.load(Ordering::Relaxed) {
-            Err(Error::cancelled())
-        } else {
-            Ok(())
-        }
     }
 }
 

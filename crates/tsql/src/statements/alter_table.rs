@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -163,8 +164,8 @@ impl Executor<'_> {
         let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
         let mut row = Vec::new();
         while scan.next_batch()? {
-            self.session.check_cancelled()?;
             for position in 0..scan.len() {
+                cancel::spend(1)?;
                 table
                     .table
                     .layout()
@@ -266,8 +267,8 @@ impl Executor<'_> {
         let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
         let (mut values, mut row) = (Vec::new(), Vec::new());
         while scan.next_batch()? {
-            self.session.check_cancelled()?;
             for position in 0..scan.len() {
+                cancel::spend(1)?;
                 old.layout()
                     .decode_into(scan.row(position).unwrap_or_default(), &mut values)?;
                 row.clear();

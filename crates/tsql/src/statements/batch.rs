@@ -7,12 +7,17 @@ use std::sync::Arc;
 
 use engine::database::Database;
 use engine::error::Error;
+use engine::memory::Charge;
 
 use super::error::Failure;
 use crate::ast::Statement;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
 use crate::session::{OwnKeys, SessionState};
+
+/// What a plan takes beside its expressions and sources.
+const PLAN_BYTES: u64 = 512;
 
 /// What a statement was bound to.
 pub(super) enum Bound {
@@ -38,6 +43,14 @@ pub struct CompiledBatch {
     /// Its variables.
     pub scope: VariableScope,
     plans: RefCell<HashMap<usize, Kept, OwnKeys>>,
+    size: RefCell<Size>,
+}
+
+/// What a batch takes: its tree and the plans kept with it.
+#[derive(Default)]
+struct Size {
+    bytes: u64,
+    charge: Charge,
 }
 
 /// Parses a batch.
@@ -45,7 +58,7 @@ pub struct CompiledBatch {
 /// # Errors
 /// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
 pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-    let statements = crate::parser::parse_batch_with(text, quoted_identifier).map_err(|error| {
+    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(|error| {
         let line = error.line;
         Failure::new(
             Error::new(error.number, error.severity, error.state, error.message),
@@ -53,7 +66,7 @@ pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Res
             "",
         )
     })?;
-    CompiledBatch::new(statements, scope)
+    CompiledBatch::new(parsed, scope)
 }
 
 impl CompiledBatch {
@@ -61,7 +74,12 @@ impl CompiledBatch {
     ///
     /// # Errors
     /// Those of its declarations.
-    pub fn new(statements: Vec<Statement>, mut scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+    pub(crate) fn new(parsed: ParsedBatch, mut scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+        let ParsedBatch {
+            statements,
+            bytes,
+            charge,
+        } = parsed;
         scope
             .collect(&statements)
             .map_err(|(line, error)| Failure::new(error, line, ""))?;
@@ -69,6 +87,7 @@ impl CompiledBatch {
             statements,
             scope,
             plans: RefCell::default(),
+            size: RefCell::new(Size { bytes, charge }),
         })
     }
 
@@ -88,9 +107,22 @@ impl CompiledBatch {
         is_valid.then(|| kept.bound.clone())
     }
 
-    /// Keeps a plan.
-    pub(super) fn keep(&self, key: usize, bound: Rc<Bound>, session: &SessionState) {
+    /// What the tree and the plans take, in bytes, estimated.
+    pub fn bytes(&self) -> u64 {
+        self.size.borrow().bytes
+    }
+
+    /// Keeps a plan that takes so many bytes, if there is memory to keep it.
+    pub(super) fn keep(&self, key: usize, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
         let versions = session.take_dependencies();
+        {
+            let mut size = self.size.borrow_mut();
+            let wanted = size.bytes + bytes + PLAN_BYTES;
+            if size.charge.grow_to(wanted).is_err() {
+                return;
+            }
+            size.bytes = wanted;
+        }
         let kept = Kept {
             bound,
             database: session.database().id,

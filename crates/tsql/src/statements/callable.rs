@@ -10,6 +10,7 @@ use super::batch::{CompiledBatch, compile};
 use super::error::Failure;
 use crate::ast::{Expression, Parameter, StatementKind};
 use crate::bind::VariableScope;
+use crate::parser::ParsedBatch;
 use crate::scalar::data_type::{TypePlace, resolve};
 
 /// A parameter.
@@ -41,15 +42,24 @@ impl Callable {
     /// # Errors
     /// Those of a text that is no procedure any more.
     pub fn procedure(text: &str) -> Result<Callable> {
-        let statements = crate::parser::parse_batch(text)
+        let parsed = crate::parser::parse_to_keep(text, true)
             .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
-        let procedure = statements.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateProcedure(procedure) => Some(*procedure),
-            _ => None,
-        });
+        let (bytes, charge) = (parsed.bytes, parsed.charge);
+        let procedure = parsed
+            .statements
+            .into_iter()
+            .find_map(|statement| match statement.kind {
+                StatementKind::CreateProcedure(procedure) => Some(*procedure),
+                _ => None,
+            });
         let procedure = procedure.ok_or_else(|| Error::assertion("a stored procedure that is none"))?;
         let (scope, parameters) = declared(procedure.parameters)?;
-        let batch = CompiledBatch::new(procedure.body, scope).map_err(|failure| failure.error())?;
+        let parsed = ParsedBatch {
+            statements: procedure.body,
+            bytes,
+            charge,
+        };
+        let batch = CompiledBatch::new(parsed, scope).map_err(|failure| failure.error())?;
         Ok(Callable {
             batch: Rc::new(batch),
             parameters,

@@ -139,7 +139,7 @@ impl Executor<'_> {
         if fetch.into.is_empty() {
             self.sink.columns(&columns).map_err(closed)?;
             if let Some(row) = &row {
-                self.sink.row(row).map_err(closed)?;
+                super::select::send_row(self.sink, row)?;
             }
         } else if let Some(row) = &row {
             self.fetch_into(fetch, &columns, row)?;
@@ -162,7 +162,7 @@ impl Executor<'_> {
                 .scalar(variable)
                 .ok_or_else(|| messages::variable_not_declared(variable))?;
             let value = crate::scalar::convert::convert(value, column.sql_type, sql_type, None)?;
-            self.context().set_variable(slot, value);
+            self.context().set_variable(slot, value)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
@@ -10,7 +11,7 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
-use crate::exec::grant::{Grant, KeptRows, row_bytes};
+use crate::exec::grant::{Grant, KeptRows, kept_bytes};
 use crate::exec::{Context, check_isolation, evaluate, locator_of, test};
 use crate::messages;
 use crate::plan::QueryPlan;
@@ -34,6 +35,9 @@ impl SeenRows {
         }
     }
 }
+
+/// Rows of a table variable whose keys are compared in the time of a step.
+const KEYS_PER_STEP: usize = 32;
 
 /// The word errors call a statement by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,6 +188,7 @@ impl Executor<'_> {
                     return Ok(());
                 };
                 for (columns, primary) in &shape.keys {
+                    cancel::spend(table.rows.len() / KEYS_PER_STEP)?;
                     let same = |other: &Vec<Value>| {
                         columns
                             .iter()
@@ -198,7 +203,7 @@ impl Executor<'_> {
                 }
                 let workspace = &self.session.instance.workspace;
                 let grant = table.grant.get_or_insert_with(|| Grant::of(workspace));
-                grant.require(row_bytes(&row))?;
+                grant.require(kept_bytes(&row))?;
                 table.rows.push(Some(row));
                 Ok(())
             }
@@ -263,7 +268,7 @@ impl Executor<'_> {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
                 for row in &rows.rows {
-                    self.sink.row(row).map_err(closed)?;
+                    super::select::send_row(self.sink, row)?;
                 }
                 Ok(())
             }

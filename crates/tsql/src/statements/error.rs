@@ -78,12 +78,9 @@ impl Failure {
         }
     }
 
-    /// The client is gone.
+    /// The client takes no more: it has cancelled, or is gone, which ends the session by itself.
     pub fn closed() -> Failure {
-        Failure {
-            reach: Reach::Session,
-            ..Failure::new(Error::cancelled(), 0, "")
-        }
+        Failure::new(Error::cancelled(), 0, "")
     }
 
     /// The error this failure was made of.

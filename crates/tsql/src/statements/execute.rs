@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::catalog::{ModuleKind, ObjectDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
+use engine::workspace::Workspace;
 
 use super::batch::{CompiledBatch, compile};
 use super::callable::Callable;
@@ -14,6 +16,7 @@ use super::error::{Failure, Reach};
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
+use crate::exec::grant::KeptRows;
 use crate::messages;
 use crate::scalar::convert::convert;
 use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
@@ -128,7 +131,7 @@ impl Executor<'_> {
             };
             if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
                 self.context()
-                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?);
+                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?)?;
             }
         }
         if let Some(variable) = &execute.return_variable {
@@ -138,7 +141,7 @@ impl Executor<'_> {
                 .scalar(variable)
                 .ok_or_else(|| messages::variable_not_declared(variable))?;
             let status = convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?;
-            self.context().set_variable(slot, status);
+            self.context().set_variable(slot, status)?;
         }
         Ok(())
     }
@@ -392,10 +395,12 @@ impl Executor<'_> {
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
-    pub(super) fn collect_execute(&mut self, execute: &Execute, line: u32) -> Result<(Vec<SqlType>, Vec<Vec<Value>>)> {
+    pub(super) fn collect_execute(&mut self, execute: &Execute, line: u32) -> Result<(Vec<SqlType>, KeptRows)> {
         let mut collector = Collector {
             types: Vec::new(),
-            rows: Vec::new(),
+            rows: KeptRows::default(),
+            refused: None,
+            workspace: self.session.instance.workspace.clone(),
             messages: Vec::new(),
         };
         let variables = std::mem::take(&mut self.variables);
@@ -408,6 +413,9 @@ impl Executor<'_> {
         for message in collector.messages {
             self.sink.message(&message).map_err(super::executor::closed)?;
         }
+        if let Some(refused) = collector.refused {
+            return Err(refused);
+        }
         result.map_err(|failure| failure.error())?;
         Ok((collector.types, collector.rows))
     }
@@ -416,7 +424,10 @@ impl Executor<'_> {
 /// A sink that keeps rows and passes messages on later.
 struct Collector {
     types: Vec<SqlType>,
-    rows: Vec<Vec<Value>>,
+    rows: KeptRows,
+    /// Why a row could not be kept.
+    refused: Option<Error>,
+    workspace: Arc<Workspace>,
     messages: Vec<Message>,
 }
 
@@ -427,8 +438,10 @@ impl ResultSink for Collector {
     }
 
     fn row(&mut self, row: &[Value]) -> std::result::Result<(), SinkClosed> {
-        self.rows.push(row.to_vec());
-        Ok(())
+        self.rows.push(row.to_vec(), &self.workspace).map_err(|error| {
+            self.refused = Some(error);
+            SinkClosed
+        })
     }
 
     fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> std::result::Result<(), SinkClosed> {

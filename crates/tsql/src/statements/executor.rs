@@ -1,8 +1,8 @@
 //! Running a batch: statements in order, errors by their reach.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 
@@ -71,10 +71,7 @@ impl<'s> Executor<'s> {
             session,
             sink,
             batch,
-            variables: Variables {
-                values: RefCell::new(values),
-                tables: RefCell::new(tables),
-            },
+            variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
             is_procedure: false,
@@ -88,7 +85,10 @@ impl<'s> Executor<'s> {
     pub fn run(&mut self) -> Outcome<Flow> {
         let batch = self.batch.clone();
         match self.statements(&batch.statements)? {
-            Flow::Goto(label) => Err(self.failure(crate::messages::label_not_declared(&label), 1)),
+            Flow::Goto(label) => {
+                let failure = self.failure(crate::messages::label_not_declared(&label), 1);
+                self.handle(failure).map(|()| Flow::Next)
+            }
             flow => Ok(flow),
         }
     }
@@ -111,11 +111,10 @@ impl<'s> Executor<'s> {
 
     /// Runs one statement; an error that ends only the statement is told and passed over.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
+        let may_run = cancel::look().and_then(|()| crate::stack::require());
+        may_run.map_err(|error| self.failure(error, statement.line))?;
         if is_flow(&statement.kind) {
             return self.flow(statement);
-        }
-        if let Err(error) = self.session.check_cancelled() {
-            return Err(self.failure(error, statement.line));
         }
         self.session.take_time();
         match self.dispatch(statement) {
@@ -178,6 +177,11 @@ impl<'s> Executor<'s> {
     /// Runs a statement that is not control of flow.
     fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
         let line = statement.line;
+        if !works_without_database(&statement.kind)
+            && let Err(error) = self.session.check_intact()
+        {
+            return Err(self.failure(error, line));
+        }
         let result = match &statement.kind {
             StatementKind::Select(query) => self.select(query, line),
             StatementKind::Insert(insert) => self.insert(insert, line),
@@ -236,6 +240,10 @@ impl<'s> Executor<'s> {
 
     /// Tells that a statement is done. Under NOCOUNT the count is left out, and statements without rows say nothing.
     pub(super) fn done(&mut self, count: Option<u64>, kind: DoneKind) -> Result<()> {
+        if kind == DoneKind::Select {
+            // What was read is told of only if it may be seen to the end.
+            self.session.check_intact()?;
+        }
         let nocount = self.session.options().nocount;
         if nocount && kind != DoneKind::Select {
             return Ok(());
@@ -250,6 +258,7 @@ impl<'s> Executor<'s> {
         key: &K,
         bind: impl for<'b> FnOnce(&mut Binder<'b>, &'b K) -> Result<Bound>,
     ) -> Result<Rc<Bound>> {
+        self.session.check_intact()?;
         let address = std::ptr::from_ref(key) as usize;
         if let Some(kept) = self.batch.plan(address, self.session) {
             return Ok(kept);
@@ -257,7 +266,8 @@ impl<'s> Executor<'s> {
         self.session.take_dependencies();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         let bound = Rc::new(bind(&mut binder, key)?);
-        self.batch.keep(address, bound.clone(), self.session);
+        let (bytes, _charge) = binder.take_size();
+        self.batch.keep(address, bound.clone(), bytes, self.session);
         Ok(bound)
     }
 
@@ -292,6 +302,22 @@ fn is_flow(kind: &StatementKind) -> bool {
             | StatementKind::Goto(_)
             | StatementKind::Label(_)
             | StatementKind::TryCatch { .. }
+    )
+}
+
+/// Statements with which a session leaves a database whose log has failed, or mends it.
+fn works_without_database(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Use(_)
+            | StatementKind::SetOption(_)
+            | StatementKind::AlterDatabase(_)
+            | StatementKind::Restore(_)
+            | StatementKind::Kill { .. }
+            | StatementKind::Shutdown { .. }
+            | StatementKind::Print(_)
+            | StatementKind::CommitTransaction { .. }
+            | StatementKind::RollbackTransaction { .. }
     )
 }
 

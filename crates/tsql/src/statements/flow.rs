@@ -59,9 +59,6 @@ impl Executor<'_> {
 
     fn repeat(&mut self, repeated: &While, line: u32) -> Outcome<Flow> {
         loop {
-            if let Err(error) = self.session.check_cancelled() {
-                return Err(self.failure(error, line));
-            }
             if self.decide(&repeated.condition, line)? != Some(true) {
                 return Ok(Flow::Next);
             }

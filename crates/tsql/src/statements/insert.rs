@@ -151,9 +151,6 @@ impl Executor<'_> {
                 None => self.put_row(&bound.target, row)?,
             }
             count += 1;
-            if count % 256 == 0 {
-                self.session.check_cancelled()?;
-            }
         }
         if let Some(fill) = fill {
             fill.finish(&mut self.session.engine.borrow_mut())?;
@@ -189,7 +186,7 @@ impl Executor<'_> {
             .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
         let mut count = 0;
-        for values in rows {
+        for values in &rows.rows {
             if values.len() != listed {
                 return Err(crate::messages::column_count_mismatch());
             }
@@ -239,6 +236,7 @@ fn reads(node: &Node, object_id: u32) -> bool {
         Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::SetOperation { left, right, .. } => {
             reads(left, object_id) || reads(right, object_id)
         }
+        Node::Append { inputs, .. } => inputs.iter().any(|input| reads(input, object_id)),
         Node::Filter { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Window { input, .. }

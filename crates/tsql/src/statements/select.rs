@@ -1,6 +1,7 @@
 //! SELECT: rows to the client, into variables, or into a new table.
 
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::Value;
 
 use super::batch::Bound;
@@ -8,7 +9,25 @@ use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
 use crate::exec::{Context, open};
-use crate::session::DoneKind;
+use crate::session::{DoneKind, ResultSink};
+
+/// What a byte of a string takes while it is sent: two in UTF-16, in a buffer that doubles as it grows.
+const WIRE_BYTES_PER_BYTE: usize = 4;
+
+/// Hands a row to the client. Its long strings are encoded for the wire in memory, which is asked for first.
+///
+/// # Errors
+/// 701 when there is no memory for it; cancelled when the client is gone.
+pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value]) -> Result<()> {
+    let long = |value: &Value| match value {
+        Value::Text(text) if text.is_charged() => text.len(),
+        Value::Binary(bytes) if bytes.is_charged() => bytes.len(),
+        _ => 0,
+    };
+    let bytes: usize = row.iter().map(long).sum();
+    let _encoded = Charge::of_large(bytes.saturating_mul(WIRE_BYTES_PER_BYTE))?;
+    sink.row(row).map_err(closed)
+}
 
 impl Executor<'_> {
     /// SELECT.
@@ -38,8 +57,7 @@ impl Executor<'_> {
             let mut count = 0u64;
             while more && (limit == 0 || count < limit) {
                 count += 1;
-                sink.row(row.get(..plan.columns.len()).unwrap_or_default())
-                    .map_err(closed)?;
+                send_row(sink, row.get(..plan.columns.len()).unwrap_or_default())?;
                 more = operator.next(&context, &mut row)?;
             }
             Ok(count)
@@ -53,7 +71,7 @@ impl Executor<'_> {
             let context = Context::new(executor.session, &executor.variables);
             crate::exec::run(&bound.plan, &context, &mut |row| {
                 for (&slot, value) in slots.iter().zip(row) {
-                    context.set_variable(slot, value.clone());
+                    context.set_variable(slot, value.clone())?;
                 }
                 Ok(())
             })

@@ -190,21 +190,11 @@ impl Executor<'_> {
     }
 
     fn truncate(&mut self, name: &Name) -> Result<()> {
-        let (database, object, definition) = self.find_table(name)?;
+        let (database, object, _) = self.find_table(name)?;
         self.check_not_referenced(&database, &object)?;
         self.atomically(true, |executor| {
-            let truncated = executor
-                .session
-                .engine
-                .borrow_mut()
-                .truncate_table(&database, &object)?;
-            if let Some((_, identity)) = definition.identity() {
-                let ObjectDefinition::Table(table) = &truncated.definition else {
-                    return Ok(());
-                };
-                database.reseed_identity(table, identity, identity.seed, &executor.session.locks)?;
-            }
-            Ok(())
+            let mut session = executor.session.engine.borrow_mut();
+            session.truncate_table(&database, &object).map(|_| ())
         })
     }
 

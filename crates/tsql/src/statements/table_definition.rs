@@ -9,6 +9,7 @@ use engine::types::{COLLATION_VERSION, RowLayout, SqlType};
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
+use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
 use crate::session::ResultColumn;
 
@@ -379,6 +380,9 @@ pub(super) fn several_clustered(table: &str, index: &str) -> Error {
 
 /// 1701: a row of this table would never fit on a page.
 fn check_size(table: &TableDefinition) -> Result<()> {
+    if let Some(column) = table.columns.get(TABLE_COLUMNS_MAX) {
+        return Err(messages::too_many_table_columns(&column.name, &table.name));
+    }
     let types: Vec<SqlType> = table.columns.iter().map(|column| column.sql_type).collect();
     let bytes = RowLayout::new(&types).row_bytes_min() + 2;
     if bytes <= engine::types::ROW_BYTES_MAX {

@@ -94,7 +94,7 @@ impl Executor<'_> {
         }
         for (slot, expression) in &bound.variables {
             let value = evaluate(expression, row, context)?.into_owned();
-            context.set_variable(*slot, value);
+            context.set_variable(*slot, value)?;
         }
         Ok(new)
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitType;
@@ -81,8 +82,7 @@ impl Executor<'_> {
             ]))
         })?;
         let value = self.first_value(&bound)?;
-        self.context().set_variable(slot, value);
-        Ok(())
+        self.context().set_variable(slot, value)
     }
 
     /// PRINT: the text as a message of severity 0.
@@ -131,8 +131,8 @@ impl Executor<'_> {
             .checked_duration_since(Instant::now())
             .filter(|left| !left.is_zero())
         {
-            self.session.check_cancelled()?;
-            std::thread::sleep(left.min(Duration::from_millis(20)));
+            cancel::look()?;
+            std::thread::sleep(left.min(cancel::LOOK_EVERY));
         }
         Ok(())
     }

@@ -9,8 +9,11 @@ use super::ledger::{CLIENTS, COPY, DATABASES, Database, Intent, Ledger};
 use crate::client::{Answer, ask};
 use crate::random::Random;
 use lab::client::Connection;
+use std::time::Duration;
 
 const WHO: &str = "administrator";
+const IN_USE_RETRIES: u32 = 50;
+const IN_USE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs statements until the connection is lost or the ledger closes.
 pub fn run(ledger: &Ledger, connection: &mut Connection, mut random: Random) {
@@ -124,6 +127,19 @@ impl Administrator<'_> {
         self.attempt(batch, &[]).map(|_| ())
     }
 
+    /// Runs a statement that needs the database for itself. No client is in it; work of the server's own may be for a moment,
+    /// such as the undo of what the last end cut off.
+    fn run_exclusively(&mut self, batch: &str) -> Result<(), Stopped> {
+        for _ in 0..IN_USE_RETRIES {
+            // 3101, 3702 and 5061: the database is in use.
+            if self.attempt(batch, &[3101, 3013, 3702, 5061])? {
+                return Ok(());
+            }
+            std::thread::sleep(IN_USE_PAUSE);
+        }
+        self.run(batch)
+    }
+
     fn begin(&self, intent: Intent) {
         *self.ledger.intent.lock() = Some(intent);
     }
@@ -214,7 +230,7 @@ impl Administrator<'_> {
 
     fn drop(&mut self, database: &Database) -> Result<(), Stopped> {
         self.begin(Intent::Drop(self.index));
-        self.run(&format!("drop database {}", database.name))?;
+        self.run_exclusively(&format!("drop database {}", database.name))?;
         database.standing.lock().exists = false;
         database.adopt(&vec![Default::default(); CLIENTS]);
         self.end();
@@ -223,7 +239,7 @@ impl Administrator<'_> {
 
     fn take_offline(&mut self, database: &Database) -> Result<(), Stopped> {
         self.begin(Intent::TakeOffline(self.index));
-        self.run(&format!(
+        self.run_exclusively(&format!(
             "alter database {} set offline with rollback immediate",
             database.name
         ))?;
@@ -260,7 +276,7 @@ impl Administrator<'_> {
 
     fn run_restore(&mut self, database: &Database, file: usize, target: &str) -> Result<(), Stopped> {
         match restore_statement(self.connection, &database.name, file, target) {
-            Ok(statement) => self.run(&statement),
+            Ok(statement) => self.run_exclusively(&statement),
             Err(answer) if answer.lost.is_some() => Err(Stopped),
             Err(answer) => {
                 self.ledger.fail(format!(
@@ -286,7 +302,7 @@ impl Administrator<'_> {
             return Ok(());
         }
         self.begin(Intent::DropCopy);
-        self.run(&format!("drop database {COPY}"))?;
+        self.run_exclusively(&format!("drop database {COPY}"))?;
         *self.ledger.copy.lock() = None;
         self.end();
         Ok(())

@@ -251,9 +251,6 @@ fn drop_table(tables: &mut Tables, random: &mut Random) -> String {
 
 fn truncate_one(name: &str, table: &mut Table) -> String {
     table.rows.clear();
-    if table.shape == Shape::Identity {
-        return format!("delete {name}");
-    }
     format!("truncate table {name}")
 }
 

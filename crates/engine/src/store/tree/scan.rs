@@ -10,6 +10,7 @@ use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, parse};
 use crate::buffer::{DatabaseId, DatabaseStorage};
+use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
@@ -246,7 +247,12 @@ impl Tree {
     }
 }
 
-impl TreeScan<'_> {
+impl<'s> TreeScan<'s> {
+    /// Where it reads.
+    pub fn storage(&self) -> &'s DatabaseStorage {
+        self.storage
+    }
+
     /// Narrows a scan going right to the leaves from `first` on, up to `end` or the scan's last key.
     pub fn narrow(&mut self, first: PageId, end: PageId) {
         self.step = Step::Right(first);
@@ -285,6 +291,7 @@ impl TreeScan<'_> {
     pub fn next_page(&mut self, batch: &mut TreeBatch) -> Result<bool> {
         batch.bytes.clear();
         batch.rows.clear();
+        cancel::spend(STEPS_PER_PAGE)?;
         let Some(leaf) = self.copy_next_leaf()? else {
             return Ok(false);
         };

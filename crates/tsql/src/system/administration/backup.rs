@@ -1,6 +1,7 @@
 //! BACKUP DATABASE and BACKUP LOG.
 
 use engine::backup::{BackupEvent, BackupKind, BackupRequest, LogTail};
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::seams::{WorkKind, WorkUnderWay};
 
@@ -53,19 +54,14 @@ pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement
     };
     let outcome = {
         let work = instance.env.begin_work(work, &database, 0);
-        let mut report = |event| report(context, host, &work, event);
+        let mut report = |event| report(host, &work, event);
         instance.backup(&database, &request, &context.engine.borrow(), &mut report)
     };
     outcome.map(|_| ()).map_err(|errors| sent(host, errors))
 }
 
 /// Sends what a backup or restore says, and how far it is to those who watch it.
-pub(super) fn report(
-    context: &SystemContext<'_>,
-    host: &mut dyn Host,
-    work: &WorkUnderWay,
-    event: BackupEvent,
-) -> Result<()> {
+pub(super) fn report(host: &mut dyn Host, work: &WorkUnderWay, event: BackupEvent) -> Result<()> {
     match event {
         BackupEvent::Message(message) => host.message(&message),
         BackupEvent::Progress {
@@ -74,7 +70,7 @@ pub(super) fn report(
         } => {
             work.set_total(total_bytes);
             work.set_done(processed_bytes);
-            context.engine.borrow().check_cancelled()
+            cancel::look()
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
         },
         _ => {
             let work = instance.env.begin_work(WorkKind::Verify, "", 0);
-            let outcome = instance.verify_backup(&path, file, &mut |event| report(context, host, &work, event));
+            let outcome = instance.verify_backup(&path, file, &mut |event| report(host, &work, event));
             outcome.map_err(|errors| sent(host, errors))
         }
     }

@@ -4,6 +4,7 @@ mod alter;
 mod backup;
 mod create;
 mod file;
+mod kill;
 mod media;
 mod options;
 mod restore;
@@ -33,7 +34,7 @@ pub(super) fn execute(
         StatementKind::Backup(statement) => backup::backup(context, host, statement),
         StatementKind::Restore(statement) => restore::restore(context, host, statement),
         StatementKind::Checkpoint(_) => checkpoint(context, host),
-        StatementKind::Kill(session) => kill(context, host, session),
+        StatementKind::Kill { session, status_only } => kill::kill(context, host, session, *status_only),
         StatementKind::Reconfigure { .. } => reconfigure(context, host),
         StatementKind::Shutdown { no_wait } => return Some(shutdown(context, host, *no_wait)),
         _ => return None,
@@ -77,42 +78,6 @@ fn shutdown(context: &SystemContext<'_>, host: &mut dyn Host, no_wait: bool) -> 
         .errorlog
         .write(&format!("spid{}", context.session_id), text);
     Ok(Completion::Shutdown { no_wait })
-}
-
-fn kill(context: &SystemContext<'_>, host: &mut dyn Host, session: &Expression) -> Result<()> {
-    refuse_transaction(host, "KILL")?;
-    let value = host.evaluate(session)?;
-    let id = value
-        .as_i64()
-        .or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
-    let id = id.ok_or_else(|| Error::new(6101, 16, 1, "Session ID is not valid."))?;
-    let number = u16::try_from(id).ok().filter(|id| *id > 0);
-    let number = number.ok_or_else(|| Error::new(6101, 16, 1, format!("Session ID {id} is not valid.")))?;
-    if number == context.session_id {
-        return Err(Error::new(6104, 16, 1, "Cannot use KILL to kill your own process."));
-    }
-    if number <= 50 {
-        return Err(Error::new(6107, 14, 1, "Only user processes can be killed."));
-    }
-    if !context.instance.end_session(number) {
-        return Err(Error::new(
-            6106,
-            16,
-            2,
-            format!("Process ID {number} is not an active process ID."),
-        ));
-    }
-    let text = format!(
-        "Process ID {number} was killed by hostname {}, host process ID {}.",
-        context.host,
-        std::process::id()
-    );
-    context
-        .instance
-        .env
-        .errorlog
-        .write(&format!("spid{}", context.session_id), text);
-    Ok(())
 }
 
 fn reconfigure(context: &SystemContext<'_>, host: &mut dyn Host) -> Result<()> {

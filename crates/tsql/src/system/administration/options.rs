@@ -7,10 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::cancel;
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseState, Instance, MSDB};
-use engine::lock::{LockRow, Mode, Resource};
+use engine::instance::{DatabaseSlot, DatabaseState, Instance, MSDB};
+use engine::lock::{Mode, Resource};
 use engine::recovery::RecoveryModel;
 
 use super::super::{Host, SystemContext};
@@ -35,12 +36,13 @@ pub(super) fn set(
                 set_access(context, host, name, &option.name, termination)?
             }
             "OFFLINE" => take_offline(context, host, name, termination)?,
-            "ONLINE" => bring_online(context, name)?,
+            "ONLINE" => bring_online(context, host, name)?,
             "RECOVERY" => context
                 .instance
                 .database(name)?
                 .set_recovery_model(recovery_model(option)?)?,
             "COMPATIBILITY_LEVEL" => set_compatibility_level(context, name, option)?,
+            "TARGET_RECOVERY_TIME" => check_target_recovery_time(context, name, option)?,
             "READ_ONLY" => return refused(name, "READ_ONLY"),
             "ALLOW_SNAPSHOT_ISOLATION"
             | "READ_COMMITTED_SNAPSHOT"
@@ -77,6 +79,22 @@ fn recovery_model(option: &DatabaseOption) -> Result<RecoveryModel> {
         other => Err(crate::messages::incorrect_syntax_near_keyword(
             other.unwrap_or("RECOVERY"),
         )),
+    }
+}
+
+/// The target recovery time follows from the log policy: 60 seconds, or 0 where checkpoints come by the recovery interval. What
+/// it is already may be set, as scripts of whole databases do.
+///
+/// # Errors
+/// 5058 for another one.
+fn check_target_recovery_time(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let database = context.instance.database(name)?;
+    let mut words = option.value.as_deref().unwrap_or_default().split_whitespace();
+    let amount = words.next().and_then(|amount| amount.parse::<u64>().ok());
+    let unit = if words.next() == Some("MINUTES") { 60 } else { 1 };
+    match amount.map(|amount| amount.saturating_mul(unit)) {
+        Some(seconds) if seconds == database.target_recovery_seconds() => Ok(()),
+        _ => refused(name, "TARGET_RECOVERY_TIME"),
     }
 }
 
@@ -146,21 +164,7 @@ fn set_access(
 
 /// Sessions other than this one that use a database: those with a lock on it.
 fn others_in(context: &SystemContext<'_>, database: &Database) -> Vec<u16> {
-    users_of(context.instance, database, context.session_id)
-}
-
-fn users_of(instance: &Instance, database: &Database, but: u16) -> Vec<u16> {
-    let using = |row: &LockRow| row.resource == Resource::Database(database.id) && row.granted;
-    let owners: Vec<u64> = instance
-        .locks
-        .rows()
-        .iter()
-        .filter(|row| using(row))
-        .map(|row| row.owner)
-        .collect();
-    let sessions = instance.sessions().into_iter();
-    let others = sessions.filter(|session| session.id != but && owners.contains(&session.lock_owner));
-    others.map(|session| session.id).collect()
+    context.instance.users_of(database.id, context.session_id)
 }
 
 /// Lets a session into a database, as far as SINGLE_USER allows: whoever comes first has it until he leaves.
@@ -170,7 +174,7 @@ fn users_of(instance: &Instance, database: &Database, but: u16) -> Vec<u16> {
 pub(crate) fn admit(instance: &Instance, session_id: u16, database: &Database) -> Result<()> {
     match database.access() {
         AccessMode::Single(owner) if owner != session_id => {
-            if !users_of(instance, database, session_id).is_empty() {
+            if !instance.users_of(database.id, session_id).is_empty() {
                 return Err(Error::single_user(&database.name()));
             }
             database.set_access(AccessMode::Single(session_id));
@@ -219,7 +223,7 @@ fn clear_others(
             );
             return Err(Error::new(5061, 16, 1, text));
         }
-        context.engine.borrow().check_cancelled()?;
+        cancel::look()?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -240,12 +244,13 @@ fn take_offline(
     if entry.database_id <= MSDB {
         return refused(name, "OFFLINE");
     }
+    let_go_of_broken(context, host, &slot)?;
     if let DatabaseState::Online(database) = slot.state() {
         if context.database.id == database.id {
             host.change_database("master")?;
         }
         clear_others(context, host, &database, termination)?;
-        database.wait_for_recovery();
+        database.wait_for_recovery()?;
         let resource = Resource::Database(database.id);
         let engine = context.engine.borrow();
         if !engine.locks().try_lock(resource, Mode::X) {
@@ -272,8 +277,20 @@ fn take_offline(
     context.instance.store_entry(entry)
 }
 
-fn bring_online(context: &SystemContext<'_>, name: &str) -> Result<()> {
+/// A database whose log has failed is left by everybody, this session included, before its files are opened again.
+///
+/// # Errors
+/// 5061 when a session does not end in time.
+fn let_go_of_broken(context: &SystemContext<'_>, host: &mut dyn Host, slot: &DatabaseSlot) -> Result<()> {
+    if slot.broken().is_some() && context.database.id == slot.entry().database_id {
+        host.change_database("master")?;
+    }
+    context.instance.let_go_of_broken(slot, context.session_id)
+}
+
+fn bring_online(context: &SystemContext<'_>, host: &mut dyn Host, name: &str) -> Result<()> {
     let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
+    let_go_of_broken(context, host, &slot)?;
     if matches!(slot.state(), DatabaseState::Online(_)) {
         return Ok(());
     }

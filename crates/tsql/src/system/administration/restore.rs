@@ -67,7 +67,7 @@ pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     };
     let outcome = {
         let work = instance.env.begin_work(work, &database, 0);
-        let mut report = |event| report(context, host, &work, event);
+        let mut report = |event| report(host, &work, event);
         instance.restore(&database, &request, &context.engine.borrow(), &mut report)
     };
     outcome.map(|_| ()).map_err(|errors| sent(host, errors))

@@ -110,7 +110,10 @@ fn small(number: i16) -> Value {
 fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
     match wanted {
         None => true,
-        Some(wanted) if patterns => Pattern::new(&wanted.to_lowercase(), Some('\\')).matches(&name.to_lowercase()),
+        // A request that is to stop ends at the next row; what fits until then no longer matters.
+        Some(wanted) if patterns => Pattern::new(&wanted.to_lowercase(), Some('\\'))
+            .matches(&name.to_lowercase())
+            .unwrap_or(false),
         Some(wanted) => name.eq_ignore_ascii_case(wanted),
     }
 }

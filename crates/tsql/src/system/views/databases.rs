@@ -41,6 +41,14 @@ impl DatabaseFacts {
         self.database.as_ref().is_some_and(|database| database.is_standby())
     }
 
+    fn target_recovery_seconds(&self) -> i32 {
+        let seconds = self
+            .database
+            .as_ref()
+            .map_or(0, |database| database.target_recovery_seconds());
+        seconds as i32
+    }
+
     fn reuse_wait(&self) -> (u8, &'static str) {
         let wait = self.database.as_ref().map(|database| database.reuse_wait());
         wait.map_or((0, "NOTHING"), |wait| (wait as u8, wait.name()))
@@ -120,7 +128,7 @@ system_row!(DatabaseFacts {
     "default_language_name" NAME => |_| Value::Null;
     "containment" TINYINT => |_| Value::TinyInt(0);
     "containment_desc" DESCRIPTION => |_| "NONE".into();
-    "target_recovery_time_in_seconds" INT => |_| 60.into();
+    "target_recovery_time_in_seconds" INT => |row| row.target_recovery_seconds().into();
     "delayed_durability" INT => |_| 0.into();
     "delayed_durability_desc" DESCRIPTION => |_| "DISABLED".into();
     "is_memory_optimized_elevate_to_snapshot_on" BIT => |_| false.into();

@@ -1,0 +1,138 @@
+//! How much memory an instance is given, and whether the process may have it.
+//!
+//! The pool asks for all of its memory at start-up, as addresses that cost nothing before they are used. Where the operating system
+//! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
+//! tried first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
+//!
+//! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that allocates (up to eight per
+//! processor) would leave none for the threads' stacks: [`spare_addresses`] ends it.
+
+use crate::exit::Failure;
+use rustix::process::{Resource, getrlimit};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The least memory an instance works with, MB.
+const MB_MIN: u32 = 64;
+/// Addresses that everything but the pool needs, MB: the program, threads' stacks, the allocator.
+const MB_BESIDE: u64 = 512;
+/// The part of the pool, in percent, that describes it.
+const PERCENT_BESIDE: u64 = 15;
+/// The most of the machine's memory that is taken without being asked for, MB.
+const MB_MAX: u64 = 4096;
+
+/// Glibc's limit of heaps for threads, from the environment at the program's start.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+const ARENAS_MAX: &str = "2";
+
+/// Where addresses are limited, begins the program anew with few heaps of the C library; returns at once where they are not, or
+/// where somebody has chosen how many there shall be. To be called before anything is open.
+pub fn spare_addresses() {
+    let is_limited = getrlimit(Resource::As).current.is_some();
+    if !is_limited || std::env::var_os(ARENAS).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        let mut again = Command::new(program);
+        // Comes back only with an error; then it is tried as it stands.
+        let _ = again.args(std::env::args_os().skip(1)).env(ARENAS, ARENAS_MAX).exec();
+    }
+}
+
+/// Memory for pages and queries, MB: what was asked for, or the default, and what is to be said about it.
+///
+/// # Errors
+/// Not even the least fits, or not what was asked for.
+pub fn settle(asked: Option<u32>) -> Result<(u32, Option<String>), Failure> {
+    settle_where(asked, default_mb(), &may_have)
+}
+
+fn settle_where(
+    asked: Option<u32>,
+    default: u32,
+    may_have: &dyn Fn(u32) -> bool,
+) -> Result<(u32, Option<String>), Failure> {
+    let remedy = "raise the limit of addresses (ulimit -v), or give less with --max-server-memory";
+    if let Some(asked) = asked {
+        return match may_have(asked) {
+            true => Ok((asked, None)),
+            false => Err(Failure::Failed(format!(
+                "the operating system does not give {asked} MB of memory: {remedy}"
+            ))),
+        };
+    }
+    let halves = std::iter::successors(Some(default), |mb| (*mb > MB_MIN).then(|| (mb / 2).max(MB_MIN)));
+    let Some(fits) = halves.into_iter().find(|mb| may_have(*mb)) else {
+        return Err(Failure::Failed(format!(
+            "the operating system does not give the {MB_MIN} MB of memory an instance needs at least: {remedy}"
+        )));
+    };
+    let note = (fits < default).then(|| {
+        format!("max server memory is {fits} MB instead of {default}, because the operating system gives no more (ulimit -v)")
+    });
+    Ok((fits, note))
+}
+
+/// Whether so much can be promised to the pool, with what is needed beside it.
+fn may_have(mb: u32) -> bool {
+    let megabytes = u64::from(mb) + u64::from(mb) * PERCENT_BESIDE / 100 + MB_BESIDE;
+    let Ok(bytes) = usize::try_from(megabytes << 20) else {
+        return false;
+    };
+    // Addresses only: the operating system gives memory for them when they are first used.
+    let mut trial: Vec<u8> = Vec::new();
+    trial.try_reserve_exact(bytes).is_ok()
+}
+
+/// A quarter of the machine's memory, at most 4 GB.
+fn default_mb() -> u32 {
+    const SHARE: u64 = 4;
+    const MB_UNKNOWN: u64 = 256;
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total_kb = text.lines().find_map(|line| {
+        line.strip_prefix("MemTotal:")?
+            .trim()
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
+    let share = total_kb.map_or(MB_UNKNOWN, |kilobytes| kilobytes / 1024 / SHARE);
+    share.clamp(u64::from(MB_MIN), MB_MAX) as u32
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_shrinks_to_what_there_is_and_a_wish_does_not() {
+        for (available, expected) in [
+            (10_000, Some(4_096)),
+            (4_095, Some(2_048)),
+            (600, Some(512)),
+            (64, Some(64)),
+            (63, None),
+        ] {
+            let (fits, note) = match settle_where(None, 4_096, &|mb| mb <= available) {
+                Ok((fits, note)) => (Some(fits), note),
+                Err(_) => (None, None),
+            };
+            assert_eq!(fits, expected, "{available} MB");
+            assert_eq!(note.is_some(), expected.is_some_and(|mb| mb < 4_096));
+        }
+        assert_eq!(settle_where(None, 64, &|_| true).unwrap().0, 64);
+        assert_eq!(
+            settle_where(Some(3_000), 4_096, &|mb| mb <= 3_000).unwrap(),
+            (3_000, None)
+        );
+        let Err(Failure::Failed(text)) = settle_where(Some(3_001), 4_096, &|mb| mb <= 3_000) else {
+            panic!("refused");
+        };
+        assert!(
+            text.contains("3001 MB") && text.contains("ulimit -v") && text.contains("--max-server-memory"),
+            "{text}"
+        );
+    }
+}

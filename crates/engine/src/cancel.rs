@@ -1,0 +1,149 @@
+//! The accountant of time: whose work may be stopped, and who looks whether it is to stop.
+//!
+//! ATTENTION, KILL, the client's end and a shutdown set a request's flag. The flag hangs on the thread that serves the request,
+//! and on those it starts, so that everything reached from there can look at it without being handed anything: operators, string
+//! functions, the binder, scans of the store, waits.
+//!
+//! Who loops says what it costs: [`spend`] counts steps, and the flag is read every [`STEPS_PER_LOOK`] of them. A step is a
+//! microsecond of work at most (a row, a hundred bytes of a string, a token). Who waits wakes up every [`LOOK_EVERY`] and calls
+//! [`look`].
+//!
+//! Invariant: no loop that can take longer than 10 ms runs without spending or looking.
+//! Invariant: what must run to its end does so under [`shield`]: commits, rollbacks, and the freeing of what they leave behind.
+//! Threads that serve nobody, such as those of checkpoints and recovery, are never stopped here.
+
+use crate::error::{Error, Result};
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Steps between two looks at the flag: about a millisecond.
+pub const STEPS_PER_LOOK: usize = 1_024;
+/// Bytes of a string that count as a step.
+const BYTES_PER_STEP: usize = 128;
+/// What the rows of a page come to.
+pub const STEPS_PER_PAGE: usize = 16;
+/// How long a wait goes on without looking.
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Set by anybody to stop a request.
+pub type Flag = Arc<AtomicBool>;
+
+thread_local! {
+    static STEPS_LEFT: Cell<usize> = const { Cell::new(STEPS_PER_LOOK) };
+    static SERVED: RefCell<Option<Flag>> = const { RefCell::new(None) };
+}
+
+/// While it lives, the thread serves a request or, under a shield, nobody. What was before comes back when it is dropped.
+#[must_use]
+pub struct Serving {
+    before: Option<Flag>,
+    /// It belongs to its thread.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        SERVED.set(self.before.take());
+    }
+}
+
+/// This thread works for whom `flag` stops; for nobody with `None`.
+pub fn serve(flag: Option<Flag>) -> Serving {
+    Serving {
+        before: SERVED.replace(flag),
+        not_send: PhantomData,
+    }
+}
+
+/// The flag of the request that this thread serves, to be handed to threads that share its work.
+pub fn served() -> Option<Flag> {
+    SERVED.with_borrow(Clone::clone)
+}
+
+/// Runs what must not be stopped halfway.
+pub fn shield<T>(work: impl FnOnce() -> T) -> T {
+    let _nobody = serve(None);
+    work()
+}
+
+/// Accounts for so many steps of work. Cheap enough for every row: no clock, no shared memory but at each look.
+///
+/// # Errors
+/// 3617 when the request is to stop.
+#[inline]
+pub fn spend(steps: usize) -> Result<()> {
+    match STEPS_LEFT.get().checked_sub(steps) {
+        Some(left) => {
+            STEPS_LEFT.set(left);
+            Ok(())
+        }
+        None => look(),
+    }
+}
+
+/// Accounts for work on so many bytes of a string.
+///
+/// # Errors
+/// As [`spend`].
+#[inline]
+pub fn spend_bytes(bytes: usize) -> Result<()> {
+    spend(bytes / BYTES_PER_STEP)
+}
+
+/// Looks at once.
+///
+/// # Errors
+/// As [`spend`].
+#[cold]
+pub fn look() -> Result<()> {
+    STEPS_LEFT.set(STEPS_PER_LOOK);
+    if is_asked_to_stop() {
+        Err(Error::cancelled())
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether the request that this thread serves is to stop.
+pub fn is_asked_to_stop() -> bool {
+    SERVED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn set() -> Flag {
+        Arc::new(AtomicBool::new(true))
+    }
+
+    #[test]
+    fn a_request_is_stopped_within_a_look_and_nobody_else_is() {
+        look().unwrap();
+        let serving = serve(Some(set()));
+        assert_eq!(look().unwrap_err().number, 3617);
+        let steps = (1..).find(|_| spend(1).is_err()).unwrap();
+        assert_eq!(steps, STEPS_PER_LOOK + 1);
+        assert!(spend_bytes(BYTES_PER_STEP * STEPS_PER_LOOK * 2).is_err());
+        shield(|| look()).unwrap();
+        assert!(look().is_err(), "the shield is gone");
+        std::thread::scope(|threads| threads.spawn(look).join().unwrap()).unwrap();
+        drop(serving);
+        look().unwrap();
+    }
+
+    #[test]
+    fn one_request_may_serve_another() {
+        let outer = serve(Some(Flag::default()));
+        let inner = serve(Some(set()));
+        assert!(is_asked_to_stop());
+        drop(inner);
+        assert!(!is_asked_to_stop());
+        drop(outer);
+        assert!(served().is_none());
+    }
+}

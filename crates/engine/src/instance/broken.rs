@@ -1,0 +1,113 @@
+//! Databases whose log has failed: what was not durable is never shown.
+//!
+//! What memory holds of such a database may be on disk or not: only recovery, which reads the disk, can tell. So from the failed
+//! write on
+//!
+//! | who | what he gets |
+//! |---|---|
+//! | commits that the failed write covers, or that come after it | 9001: the outcome is unknown until recovery |
+//! | rollbacks | 9001; recovery undoes |
+//! | whoever asks for a lock in it, or waits for one | 9001; the locks held stay held |
+//! | whoever reads it without locks, or has just read | 9001, asked after every page read (`session/table.rs`) |
+//! | pages of it that the log does not reach | they leave memory unwritten when room is needed |
+//! | `sys.databases` | RECOVERY_PENDING |
+//!
+//! until SET ONLINE, RESTORE, DROP or a restart. A system database's log cannot be opened again beside those who use it: the
+//! instance stops (3449), as SQL Server does.
+//!
+//! Invariant: all of this holds before the first 9001 is answered, for it hangs on one flag of the log ([`LogManager::is_broken`]).
+//!
+//! [`LogManager::is_broken`]: crate::log::LogManager::is_broken
+
+use super::{DatabaseSlot, DatabaseState, Instance, MSDB};
+use crate::buffer::DatabaseId;
+use crate::error::{Error, Result};
+use crate::errorlog::ErrorLog;
+use crate::lock::{LockRow, Resource};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How long sessions that were ended have to be gone: 10 seconds.
+const LOOKS_MAX: u32 = 500;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Told when the instance cannot go on.
+#[derive(Default)]
+pub(super) struct Fatal {
+    happened: AtomicBool,
+    hook: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Fatal {
+    /// A database's log has failed. Runs under that log's mutex.
+    pub(super) fn log_failed(&self, database_id: u16, errorlog: &ErrorLog) {
+        if database_id > MSDB || self.happened.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        errorlog.write_error("Server", &Error::must_shut_down(database_id));
+        if let Some(hook) = self.hook.get() {
+            hook();
+        }
+    }
+}
+
+impl Instance {
+    /// `hook` is called when the log of a system database has failed: the process must end without writing anything more, as
+    /// by SHUTDOWN WITH NOWAIT. It must not wait. Only the first registration counts.
+    pub fn on_fatal(&self, hook: impl Fn() + Send + Sync + 'static) {
+        // Whoever runs the process registers once.
+        let _ = self.fatal.hook.set(Box::new(hook));
+    }
+
+    /// True once the log of a system database has failed.
+    pub fn must_stop(&self) -> bool {
+        self.fatal.happened.load(Ordering::SeqCst)
+    }
+
+    /// Sessions that hold a lock on a database, but for one.
+    pub fn users_of(&self, database_id: u16, but: u16) -> Vec<u16> {
+        let uses = |row: &LockRow| row.resource == Resource::Database(database_id) && row.granted;
+        let rows = self.locks.rows();
+        let owners: Vec<u64> = rows.iter().filter(|row| uses(row)).map(|row| row.owner).collect();
+        let sessions = self.sessions().into_iter();
+        let users = sessions.filter(|session| session.id != but && owners.contains(&session.lock_owner));
+        users.map(|session| session.id).collect()
+    }
+
+    /// Lets go of a database whose log has failed, so that its files can be opened again, replaced or deleted: ends every
+    /// session in it but `asking`, forgets its pages, locks and transactions. Nothing happens to another one.
+    ///
+    /// # Errors
+    /// 5061 when a session does not end in time.
+    pub fn let_go_of_broken(&self, slot: &DatabaseSlot, asking: u16) -> Result<()> {
+        let Some(database) = slot.broken() else {
+            return Ok(());
+        };
+        for look in 0..LOOKS_MAX {
+            let users = self.users_of(database.id, asking);
+            if users.is_empty() {
+                break;
+            }
+            if look + 1 == LOOKS_MAX {
+                return Err(Error::database_not_locked(&database.name()));
+            }
+            users.iter().for_each(|session| {
+                self.end_session(*session);
+            });
+            std::thread::sleep(LOOK_EVERY);
+        }
+        slot.set_state(DatabaseState::RecoveryPending);
+        database.abandon_recovery();
+        database.storage.log.close();
+        self.pool.forget_database(DatabaseId(database.id));
+        self.locks.forget_database(database.id);
+        Ok(())
+    }
+
+    /// What a database's log calls when it fails.
+    pub(super) fn log_failure(&self) -> Arc<dyn Fn(u16) + Send + Sync> {
+        let (fatal, errorlog) = (self.fatal.clone(), self.env.errorlog.clone());
+        Arc::new(move |database_id| fatal.log_failed(database_id, &errorlog))
+    }
+}

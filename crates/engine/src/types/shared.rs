@@ -1,0 +1,231 @@
+//! Strings in memory, shared by all copies of a value.
+//!
+//! ```text
+//! Shared  up to LARGE_BYTES_MIN | Arc<content>
+//!         beyond                | Arc<content, charge>
+//! ```
+//! A row holds at most 8,060 bytes, so what comes from tables is small. What is larger was computed or sent by a client, can be
+//! gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
+
+use crate::error::{Error, Result};
+use crate::memory::{self, Charge};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Strings of so many bytes and more carry a charge.
+pub const LARGE_BYTES_MIN: usize = 16 << 10;
+
+/// Longest string of any type, in bytes of its own encoding (sql-docs, "Maximum capacity specifications": 2^31-1).
+pub const STRING_BYTES_MAX: usize = i32::MAX as usize;
+
+/// Asks for the memory of a string that is about to be made; nothing for a small one.
+///
+/// # Errors
+/// 7119 when it is longer than any string can be; 701 when there is no memory for it.
+pub fn string_room(bytes: usize) -> Result<Charge> {
+    match bytes {
+        _ if bytes < LARGE_BYTES_MIN => Ok(Charge::default()),
+        _ if bytes > STRING_BYTES_MAX => Err(Error::string_too_long()),
+        _ => memory::require(bytes),
+    }
+}
+
+/// Content that carries its charge.
+struct Large<T: ?Sized> {
+    content: Box<T>,
+    _charge: Charge,
+}
+
+enum Kept<T: ?Sized> {
+    Small(Arc<T>),
+    Large(Arc<Large<T>>),
+}
+
+/// Characters or bytes, shared.
+pub struct Shared<T: ?Sized>(Kept<T>);
+
+/// Characters, shared.
+pub type Text = Shared<str>;
+/// Bytes, shared.
+pub type Bytes = Shared<[u8]>;
+
+impl<T: ?Sized> Shared<T> {
+    fn large(content: Box<T>, charge: Charge) -> Shared<T> {
+        Shared(Kept::Large(Arc::new(Large {
+            content,
+            _charge: charge,
+        })))
+    }
+}
+
+impl Text {
+    /// A string whose memory was granted before it was made.
+    pub fn charged(text: String, charge: Charge) -> Text {
+        if text.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(text.into()));
+        }
+        Shared::large(text.into_boxed_str(), charge)
+    }
+
+    /// Whether its memory is charged by itself.
+    pub fn is_charged(&self) -> bool {
+        matches!(self.0, Kept::Large(_))
+    }
+}
+
+impl Bytes {
+    /// Bytes whose memory was granted before they were made.
+    pub fn charged(bytes: Vec<u8>, charge: Charge) -> Bytes {
+        if bytes.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(bytes.into()));
+        }
+        Shared::large(bytes.into_boxed_slice(), charge)
+    }
+
+    /// Whether its memory is charged by itself.
+    pub fn is_charged(&self) -> bool {
+        matches!(self.0, Kept::Large(_))
+    }
+
+    /// The bytes for who keeps them otherwise.
+    pub fn to_arc(&self) -> Arc<[u8]> {
+        match &self.0 {
+            Kept::Small(bytes) => bytes.clone(),
+            Kept::Large(large) => Arc::from(&*large.content),
+        }
+    }
+}
+
+impl From<Arc<[u8]>> for Bytes {
+    fn from(bytes: Arc<[u8]>) -> Bytes {
+        if bytes.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(bytes));
+        }
+        Bytes::from(&*bytes)
+    }
+}
+
+impl<T: ?Sized> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Kept::Small(content) => content,
+            Kept::Large(large) => &large.content,
+        }
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Shared<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Shared(match &self.0 {
+            Kept::Small(content) => Kept::Small(content.clone()),
+            Kept::Large(large) => Kept::Large(large.clone()),
+        })
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(formatter)
+    }
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        Text::from("")
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        if text.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(text.into()));
+        }
+        let charge = Charge::of_made(text.len());
+        Shared::large(text.into(), charge)
+    }
+}
+
+impl From<Arc<str>> for Text {
+    fn from(text: Arc<str>) -> Text {
+        if text.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(text));
+        }
+        Text::from(&*text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        if text.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(text.into()));
+        }
+        let charge = Charge::of_made(text.len());
+        Shared::large(text.into_boxed_str(), charge)
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Bytes {
+        if bytes.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(bytes.into()));
+        }
+        let charge = Charge::of_made(bytes.len());
+        Shared::large(bytes.into(), charge)
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Bytes {
+        if bytes.len() < LARGE_BYTES_MIN {
+            return Shared(Kept::Small(bytes.into()));
+        }
+        let charge = Charge::of_made(bytes.len());
+        Shared::large(bytes.into_boxed_slice(), charge)
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for Bytes {
+    fn from(bytes: [u8; N]) -> Bytes {
+        Bytes::from(bytes.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_strings_are_the_same_to_their_readers() {
+        for length in [0, 1, LARGE_BYTES_MIN - 1, LARGE_BYTES_MIN, 3 * LARGE_BYTES_MIN] {
+            let text = Text::from("x".repeat(length));
+            assert_eq!((text.len(), text.is_charged()), (length, length >= LARGE_BYTES_MIN));
+            assert_eq!(text, Text::from("x".repeat(length).as_str()));
+            assert_eq!(text, Text::charged("x".repeat(length), Charge::default()).clone());
+            let bytes = Bytes::from(vec![7; length]);
+            assert_eq!(bytes, Bytes::from(vec![7; length].as_slice()));
+            assert_eq!(bytes.is_charged(), length >= LARGE_BYTES_MIN);
+        }
+        assert!(size_of::<Text>() <= 24);
+    }
+}

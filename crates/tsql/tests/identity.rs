@@ -1,0 +1,93 @@
+//! Identity values and TRUNCATE TABLE: numbering begins anew with the truncation and not without it.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod story;
+
+use disk::sim::CutPolicy;
+use story::{Again, Story};
+
+const DATABASE: &str = "create database d";
+const ROWS: &str = "use d create table t (number int identity(10, 5) not null primary key, id int not null)
+    insert t (id) values (1), (2), (3)";
+
+fn filled() -> Story {
+    let mut story = Story::begin();
+    story.run(DATABASE);
+    story.run(ROWS);
+    story
+}
+
+/// A truncation that was rolled back, whole or to a savepoint or with other changes of the table around it, left the
+/// counter at its seed: the next row got the number of one that is there.
+#[test]
+fn a_truncation_rolled_back_leaves_the_numbers_where_they_were() {
+    for rolled_back in [
+        "begin tran truncate table t rollback",
+        "begin tran save tran s truncate table t insert t (id) values (7) truncate table t rollback tran s commit",
+        "begin tran create index i on t (id) truncate table t insert t (id) values (7), (8) drop index i on t rollback",
+    ] {
+        let mut story = filled();
+        story.run(&format!("use d {rolled_back}"));
+        story.run("use d insert t (id) values (4)");
+        assert_eq!(
+            story.rows("select number, id from t"),
+            ["10 1", "15 2", "20 3", "25 4"],
+            "{rolled_back}"
+        );
+        assert_eq!(story.rows("select ident_current('t')"), ["25"], "{rolled_back}");
+    }
+}
+
+#[test]
+fn a_truncation_lets_numbering_begin_anew() {
+    for again in Again::ALL {
+        let mut story = filled();
+        story.run("use d truncate table t");
+        story.run("insert t (id) values (4)");
+        assert_eq!(story.rows("select number, id from t"), ["10 4"]);
+        story.again(again, "d");
+        story.run("use d insert t (id) values (5)");
+        let numbers = story.rows("select count(distinct number), count(*) from t");
+        assert_eq!(numbers, ["2 2"], "{again:?}: no number is given twice");
+        if again != Again::Kill {
+            assert_eq!(
+                story.rows("select number from t where id = 5"),
+                ["15"],
+                "{again:?}: none is skipped"
+            );
+        }
+    }
+}
+
+/// The power goes while the truncation is not committed: its rows come back, and so must what was promised of their numbers.
+#[test]
+fn a_truncation_that_a_power_cut_takes_back_gives_no_number_again() {
+    for policy in [CutPolicy::AllKept, CutPolicy::AllLost] {
+        let mut story = filled();
+        story.run("use d begin tran truncate table t insert t (id) values (7) checkpoint");
+        let disk = story.disk.after_power_cut(policy, 1);
+        story.start_on(disk);
+        story.run("use d insert t (id) values (4)");
+        assert_eq!(
+            story.rows("select count(distinct number), count(*) from t"),
+            ["4 4"],
+            "{policy:?}"
+        );
+        assert_eq!(story.rows("select min(number), max(id) from t"), ["10 4"], "{policy:?}");
+    }
+}
+
+/// Numbers after a truncation do not meet what the catalog promised exactly: the promise is renewed all the same.
+#[test]
+fn promises_are_kept_when_numbering_steps_over_them() {
+    let mut story = filled();
+    story.run("set identity_insert t on insert t (number, id) values (13, 9) set identity_insert t off");
+    story.run("use d truncate table t");
+    story.run("declare @i int = 0 while @i < 1500 begin insert t (id) values (@i) set @i += 1 end");
+    story.again(Again::Kill, "d");
+    story.run("use d insert t (id) values (5)");
+    assert_eq!(
+        story.rows("select count(distinct number), count(*) from t"),
+        ["1501 1501"]
+    );
+}
