@@ -125,14 +125,27 @@ fn standby_of(instance: &Instance) -> Option<String> {
         .standby
 }
 
-fn scenarios() -> Vec<Scenario> {
-    let plain = |name, run, is_done| Scenario {
+fn plain(
+    name: &'static str,
+    run: fn(&Arc<Instance>) -> Result<(), Error>,
+    is_done: fn(&Arc<Instance>) -> bool,
+) -> Scenario {
+    Scenario {
         name,
         run,
         is_done,
         databases: &["vlf", "standby"],
         may_be_restoring: &[],
-    };
+    }
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let mut all = scenarios_with_files();
+    all.extend(scenarios_with_backups());
+    all
+}
+
+fn scenarios_with_files() -> Vec<Scenario> {
     vec![
         Scenario {
             databases: &["vlf", "standby", "new"],
@@ -174,6 +187,11 @@ fn scenarios() -> Vec<Scenario> {
             |instance| remove(instance, "more_log"),
             |instance| !has_file(instance, "more_log"),
         ),
+    ]
+}
+
+fn scenarios_with_backups() -> Vec<Scenario> {
+    vec![
         plain(
             "BACKUP to a new file",
             |instance| back_up(instance, BackupKind::Database, "c:\\new.bak", |_| {}),
