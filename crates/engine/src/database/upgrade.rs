@@ -38,7 +38,10 @@ impl Database {
         if self.boot().needs_upgrade {
             self.upgrade_ids()?;
         }
-        match self.give_constraints_ids() {
+        let given = self.give_constraints_ids();
+        // Nobody ends this owner's transactions; what it has locked would stay locked.
+        self.internal_locks.release_all();
+        match given {
             // They get them at the next start.
             Err(error) if error.is_log_full() => Ok(()),
             outcome => outcome,

@@ -229,6 +229,8 @@ impl Instance {
         }
         if let DatabaseState::Online(database) = slot.state() {
             database.storage.log.close();
+            // Somebody may keep it by his plans; its locks would be those of the database that gets its number.
+            database.internal_locks().release_all();
         }
         slot.set_state(state);
     }
