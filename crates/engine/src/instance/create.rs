@@ -118,6 +118,8 @@ impl Instance {
             .inspect(|database| slot.set_state(DatabaseState::Online(database.clone())))
             .map_err(|failed| {
                 self.forget(planned.entry.database_id);
+                // Nobody was in it; what its own log's failure keeps locked would be the next database's of this number.
+                self.locks.forget_database(planned.entry.database_id);
                 self.abandon(&intent, failed)
             })
     }

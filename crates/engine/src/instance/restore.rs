@@ -383,8 +383,13 @@ impl Instance {
         let made = self.make_restored(&slot, &planned, &intent, work, set, progress);
         let made = made.map_err(|failed| {
             self.pool.forget_database(DatabaseId(planned.entry.database_id));
-            if existing.is_none() {
-                self.registry.remove(planned.entry.database_id);
+            match existing {
+                None => {
+                    self.registry.remove(planned.entry.database_id);
+                    self.locks.forget_database(planned.entry.database_id);
+                }
+                // Its files are not open any more.
+                Some(_) => self.locks.admit(planned.entry.database_id),
             }
             one(self.abandon(&intent, failed))
         })?;
