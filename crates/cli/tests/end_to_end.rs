@@ -104,7 +104,8 @@ fn the_recovery_experiment_runs_to_its_report() {
 fn a_script_runs_on_a_folder_without_a_server() {
     let folder = Folder::new("embedded");
     let sql = |arguments: &[&str]| vlflab(&[&["sql", "--data", folder.text()], arguments].concat());
-    let script = folder.0.join("script.sql");
+    let scripts = Folder::new("embedded-scripts");
+    let script = scripts.0.join("script.sql");
     fs::write(
         &script,
         "create table t (a int not null, b varchar(10))\ngo\ninsert t values ($(n), 'one')\ngo 2\n",

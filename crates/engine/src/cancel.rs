@@ -129,7 +129,7 @@ mod tests {
         let steps = (1..).find(|_| spend(1).is_err()).unwrap();
         assert_eq!(steps, STEPS_PER_LOOK + 1);
         assert!(spend_bytes(BYTES_PER_STEP * STEPS_PER_LOOK * 2).is_err());
-        shield(|| look()).unwrap();
+        shield(look).unwrap();
         assert!(look().is_err(), "the shield is gone");
         std::thread::scope(|threads| threads.spawn(look).join().unwrap()).unwrap();
         drop(serving);

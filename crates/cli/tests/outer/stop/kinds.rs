@@ -194,7 +194,10 @@ fn strings() -> Vec<Kind> {
         ),
         plain("LIKE", with("if @s like '%' + replicate('a', 3900) + 'b%' print 'x'")),
         plain("CHARINDEX", with("select charindex(replicate('a', 3900) + 'b', @s)")),
-        plain("REPLACE", with("set @s = replace(@s, replicate('a', 3900) + 'b', '')")),
+        plain(
+            "REPLACE",
+            "declare @s varchar(max) = replicate(cast('a' as varchar(max)), 2000000) set @s = replace(@s, replicate('a', 3900) + 'b', '')",
+        ),
         plain(
             "TRANSLATE",
             with("set @s = translate(@s, replicate('b', 4000), replicate('c', 4000))"),
@@ -205,7 +208,9 @@ fn strings() -> Vec<Kind> {
         ),
         plain(
             "strings for each row",
-            format!("select count(*) from {BILLION} where replace(replicate(char(65 + a.k), 2000), 'b', 'cc') = 'x'"),
+            format!(
+                "select count(*) from {BILLION} where replace(cast(a.id as varchar(9)) + replicate('b', 1000), 'b', 'cc') = 'x'"
+            ),
         ),
     ]
 }
@@ -320,7 +325,7 @@ fn administration() -> Vec<Kind> {
             "a long batch",
             format!(
                 "declare @x int {}",
-                "set @x = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 ".repeat(400_000)
+                "set @x = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 ".repeat(100_000)
             ),
         ),
     ]
