@@ -64,38 +64,39 @@ fn allowed(other: &mut Session) -> String {
     can.join(" ")
 }
 
+/// Hint, locks after SELECT of one row, what others may do then.
+const OF_SELECT: [(&str, &str, &str); 22] = [
+    ("readcommitted", "IS/-", "read updlock insert dirty"),
+    ("readcommittedlock", "IS/-", "read updlock insert dirty"),
+    ("rowlock", "IS/-", "read updlock insert dirty"),
+    ("nolock", "Sch-S/-", "read updlock insert dirty"),
+    ("readuncommitted", "Sch-S/-", "read updlock insert dirty"),
+    ("readpast", "IS/-", "read updlock insert dirty"),
+    ("nowait", "IS/-", "read updlock insert dirty"),
+    ("repeatableread", "IS/S", "read updlock insert dirty"),
+    ("updlock", "IX/U", "read updlock insert dirty"),
+    ("xlock", "IX/X", "updlock insert dirty"),
+    ("updlock, readpast, rowlock", "IX/U", "read updlock insert dirty"),
+    ("holdlock", "S/-", "read dirty"),
+    ("serializable", "S/-", "read dirty"),
+    ("updlock, holdlock", "U/-", "read dirty"),
+    ("xlock, holdlock", "X/-", "dirty"),
+    // A table lock of READ COMMITTED ends with the statement.
+    ("tablock", "-/-", "read updlock insert dirty"),
+    ("tablock, repeatableread", "S/-", "read dirty"),
+    ("tablock, holdlock", "S/-", "read dirty"),
+    ("tablock, updlock", "X/-", "dirty"),
+    ("tablock, xlock", "X/-", "dirty"),
+    ("tablockx", "X/-", "dirty"),
+    ("tablockx, holdlock", "X/-", "dirty"),
+];
+
 /// Every hint on a SELECT, an UPDATE and an INSERT: the locks held after the statement, inside of its transaction.
 #[test]
 fn hints_take_the_locks_they_name_and_keep_them_to_the_end() {
-    let table = [
-        // hint, locks after SELECT of one row, what others may do then
-        ("readcommitted", "IS/-", "read updlock insert dirty"),
-        ("readcommittedlock", "IS/-", "read updlock insert dirty"),
-        ("rowlock", "IS/-", "read updlock insert dirty"),
-        ("nolock", "Sch-S/-", "read updlock insert dirty"),
-        ("readuncommitted", "Sch-S/-", "read updlock insert dirty"),
-        ("readpast", "IS/-", "read updlock insert dirty"),
-        ("nowait", "IS/-", "read updlock insert dirty"),
-        ("repeatableread", "IS/S", "read updlock insert dirty"),
-        ("updlock", "IX/U", "read updlock insert dirty"),
-        ("xlock", "IX/X", "updlock insert dirty"),
-        ("updlock, readpast, rowlock", "IX/U", "read updlock insert dirty"),
-        ("holdlock", "S/-", "read dirty"),
-        ("serializable", "S/-", "read dirty"),
-        ("updlock, holdlock", "U/-", "read dirty"),
-        ("xlock, holdlock", "X/-", "dirty"),
-        // A table lock of READ COMMITTED ends with the statement.
-        ("tablock", "-/-", "read updlock insert dirty"),
-        ("tablock, repeatableread", "S/-", "read dirty"),
-        ("tablock, holdlock", "S/-", "read dirty"),
-        ("tablock, updlock", "X/-", "dirty"),
-        ("tablock, xlock", "X/-", "dirty"),
-        ("tablockx", "X/-", "dirty"),
-        ("tablockx, holdlock", "X/-", "dirty"),
-    ];
     let (_instance, mut one, mut other) = two_sessions();
     let id = one.id();
-    for (hint, locks, others) in table {
+    for (hint, locks, others) in OF_SELECT {
         let statement = format!("begin tran select b from t with ({hint}) where a = 1");
         assert!(run(&mut one, &statement).ends_with("Completed"), "{hint}");
         assert_eq!(held(&mut other, id), locks, "{hint}");
