@@ -44,6 +44,14 @@ fn sum(connection: &mut Connection) -> String {
     value(connection, "select sum(cast(v as bigint)) + count(*) from large.dbo.m")
 }
 
+/// Leaves a transaction open whose rollback takes much longer than the moment in which sessions may end by themselves.
+fn change_much(connection: &mut Connection) {
+    run(
+        connection,
+        "use large begin tran declare @i int = 0 while @i < 12 begin update m set v = v + 1 set @i = @i + 1 end",
+    );
+}
+
 /// Sends the signal, waits for the end, starts again and looks whether everything is there.
 fn end_and_recover(mut served: Served, what: &str, expected: &str) -> Served {
     assert!(served.is_up(), "{what}");
@@ -128,7 +136,7 @@ fn a_signal_ends_the_server_with_a_client_that_does_not_read() {
 fn a_signal_leaves_an_open_transaction_to_recovery() {
     let (served, sum) = prepared("stop-open-transaction");
     let mut connection = served.connect();
-    run(&mut connection, "use large begin tran update m set v = v + 1");
+    change_much(&mut connection);
     let served = end_and_recover(served, "open transaction", &sum);
     // It is taken back in the background, after the database was opened.
     let begin = Instant::now();
@@ -144,10 +152,7 @@ fn a_signal_leaves_an_open_transaction_to_recovery() {
 fn a_signal_leaves_a_rollback_under_way_to_recovery() {
     let (served, sum) = prepared("stop-rollback");
     let mut connection = served.connect();
-    run(
-        &mut connection,
-        "use large begin tran update m set v = v + 1 update m set v = v + 1",
-    );
+    change_much(&mut connection);
     let mut observer = served.connect();
     let runner = std::thread::spawn(move || drop(ask(&mut connection, "rollback")));
     let rolling_back = "select count(*) from sys.dm_exec_requests where percent_complete > 0";
