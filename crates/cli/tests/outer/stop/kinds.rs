@@ -211,6 +211,7 @@ fn strings() -> Vec<Kind> {
             format!(
                 "select count(*) from {BILLION} where replace(cast(a.id + b.id + c.id as varchar(12)) + replicate('b', 1000), 'b', 'cc') = 'x'"
             ),
+        ),
     ]
 }
 
@@ -319,7 +320,6 @@ fn administration() -> Vec<Kind> {
         plain(
             "waiting for others to leave",
             "alter database crowded set single_user with rollback after 600 seconds",
-        ),
         ),
     ]
 }
