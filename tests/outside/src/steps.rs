@@ -102,7 +102,7 @@ pub const SUBJECTS: [Subject; 20] = [
         name: "rename database",
         prepare: &[MADE],
         statement: "alter database made modify name = renamed",
-        done: &[5011, 911],
+        done: &[5011, 911, 5069],
         shows: DATABASES,
     },
     Subject {
