@@ -10,15 +10,8 @@
 //!
 //! Whoever needs the memory parks the frames, so that what is lent is free when [`BufferPool::lend`] returns. Only where every
 //! frame is fixed, or pages cannot be written, is it behind; the next call tries again.
-//!
-//! What comes back from the workspace was freed, but the allocator keeps freed memory for whoever asks next: tens of megabytes for
-//! each of its arenas. The frames would take the same memory a second time, so the allocator gives it to the system as often as
-//! [`TRIMMED_AT_ONCE_FRAMES`] have come back. Short statements never get there.
 
-#![allow(
-    unsafe_code,
-    reason = "frames claimed here give their memory back, and so does the allocator"
-)]
+#![allow(unsafe_code, reason = "frames claimed here give their memory back")]
 
 use super::pool::{BufferPool, FRAMES_MIN};
 use crate::page::PAGE_BYTES;
@@ -27,8 +20,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Frames parked together, so that neighbours go back to the system with one call.
 const PARKED_AT_ONCE_MAX: usize = 256;
-/// Frames' worth of freed memory that goes to the system with one call: 32 MB.
-const TRIMMED_AT_ONCE_FRAMES: usize = (32 << 20) / PAGE_BYTES;
 /// The part of the target that is never lent: one in so many.
 const KEPT_DIVISOR: usize = 4;
 
@@ -39,8 +30,6 @@ pub(super) struct Sizing {
     parked: Mutex<Vec<u32>>,
     /// Length of `parked`, to be read without its mutex.
     parked_count: AtomicUsize,
-    /// Frames' worth of memory that came back since the allocator gave some to the system.
-    freed: AtomicUsize,
 }
 
 impl Sizing {
@@ -50,7 +39,6 @@ impl Sizing {
             lent: AtomicUsize::new(0),
             parked: Mutex::default(),
             parked_count: AtomicUsize::new(0),
-            freed: AtomicUsize::new(0),
         }
     }
 
@@ -100,10 +88,6 @@ impl BufferPool {
     /// Memory that was lent is free again.
     pub fn take_back(&self, frames: usize) {
         self.sizing.lent.fetch_sub(frames, Ordering::AcqRel);
-        let freed = self.sizing.freed.fetch_add(frames, Ordering::AcqRel) + frames;
-        if freed >= TRIMMED_AT_ONCE_FRAMES && self.sizing.freed.swap(0, Ordering::AcqRel) > 0 {
-            give_freed_memory_to_the_system();
-        }
     }
 
     /// Parks what is in use beyond the limit, as far as it gives way.
@@ -141,15 +125,6 @@ impl BufferPool {
         let index = parked.pop();
         self.sizing.parked_count.store(parked.len(), Ordering::Release);
         index.map(|index| index as usize)
-    }
-}
-
-/// Other allocators than glibc's give freed memory back by themselves.
-fn give_freed_memory_to_the_system() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the call takes no pointer, locks what it looks at, and touches only memory that nobody has.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }
 
