@@ -3,6 +3,7 @@
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::fold::{possible_arguments, possible_branches, settled};
 use super::{Binder, implicit};
 use crate::ast::{Case, ComparisonOperator, Expression};
 use crate::messages;
@@ -12,7 +13,7 @@ use crate::scalar::data_type::common_type;
 /// The type that several values meet in; NULL takes any.
 pub(super) fn meeting_type<'e>(values: impl Iterator<Item = &'e Expr>) -> SqlType {
     let types = values
-        .filter(|value| !value.is_null_constant())
+        .filter(|value| !value.is_null_literal())
         .map(|value| value.sql_type);
     types.reduce(common_type).unwrap_or(SqlType::Int)
 }
@@ -25,7 +26,7 @@ impl<'a> Binder<'a> {
                 Some(operand) => {
                     let left = self.expression(operand)?;
                     let right = self.expression(&branch.when)?;
-                    super::condition::comparison(ComparisonOperator::Equal, left, right)?
+                    settled(self.comparison(ComparisonOperator::Equal, left, right)?)
                 }
                 None => self.condition(&branch.when)?,
             };
@@ -71,17 +72,16 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires_range("coalesce", 2, 254));
         }
         let bound = self.expressions(arguments)?;
+        if bound.iter().all(Expr::is_null_literal) {
+            return Err(messages::coalesce_of_nulls());
+        }
         let target = meeting_type(bound.iter());
         let nullable = bound.iter().all(|argument| argument.nullable);
         let bound = bound
             .into_iter()
             .map(|argument| implicit(argument, target))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Expr {
-            kind: ExprKind::Coalesce(bound),
-            sql_type: target,
-            nullable,
-        })
+        Ok(first_of(bound, target, nullable))
     }
 
     /// ISNULL has the type of its first argument, where COALESCE takes the highest.
@@ -91,18 +91,14 @@ impl<'a> Binder<'a> {
         };
         let value = self.expression(value)?;
         let replacement = self.expression(replacement)?;
-        let target = if value.is_null_constant() {
+        let target = if value.is_null_literal() {
             replacement.sql_type
         } else {
             value.sql_type
         };
         let nullable = value.nullable && replacement.nullable;
         let parts = vec![implicit(value, target)?, implicit(replacement, target)?];
-        Ok(Expr {
-            kind: ExprKind::Coalesce(parts),
-            sql_type: target,
-            nullable,
-        })
+        Ok(first_of(parts, target, nullable))
     }
 
     pub(super) fn nullif(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
@@ -110,9 +106,12 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires("nullif", 2));
         };
         let value = self.expression(left)?;
+        if value.is_null_literal() {
+            return Err(messages::nullif_of_null());
+        }
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let sql_type = value.sql_type;
-        let equal = super::condition::comparison(ComparisonOperator::Equal, left, right)?;
+        let equal = self.comparison(ComparisonOperator::Equal, left, right)?;
         let branches = vec![(equal, Expr::constant(Value::Null, sql_type))];
         Ok(Expr::new(
             ExprKind::Case {
@@ -124,7 +123,28 @@ impl<'a> Binder<'a> {
     }
 }
 
+/// The first argument that is not NULL; all have been converted to the type.
+fn first_of(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Expr {
+    let mut arguments = possible_arguments(arguments);
+    match arguments.pop() {
+        Some(only) if arguments.is_empty() => only,
+        Some(last) => {
+            arguments.push(last);
+            Expr {
+                kind: ExprKind::Coalesce(arguments),
+                sql_type,
+                nullable,
+            }
+        }
+        None => Expr::constant(Value::Null, sql_type),
+    }
+}
+
 fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+    let mut values = branches.iter().map(|(_, value)| value).chain(&otherwise);
+    if values.all(Expr::is_null_literal) {
+        return Err(messages::case_of_nulls());
+    }
     let target = meeting_type(branches.iter().map(|(_, value)| value).chain(&otherwise));
     let nullable =
         otherwise.as_ref().is_none_or(|value| value.nullable) || branches.iter().any(|(_, value)| value.nullable);
@@ -133,9 +153,14 @@ fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Res
         .map(|(condition, value)| Ok((condition, implicit(value, target)?)));
     let branches = branches.collect::<Result<Vec<_>>>()?;
     let otherwise = match otherwise {
-        Some(otherwise) => Some(Box::new(implicit(otherwise, target)?)),
+        Some(otherwise) => Some(implicit(otherwise, target)?),
         None => None,
     };
+    let (branches, otherwise) = possible_branches(branches, otherwise);
+    if branches.is_empty() {
+        return Ok(otherwise.unwrap_or_else(|| Expr::constant(Value::Null, target)));
+    }
+    let otherwise = otherwise.map(Box::new);
     Ok(Expr {
         kind: ExprKind::Case { branches, otherwise },
         sql_type: target,

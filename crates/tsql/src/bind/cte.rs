@@ -26,6 +26,8 @@ impl<'a> Binder<'a> {
         {
             return self.recursive(position, (first, anchors), step, exposed, from);
         }
+        let names = (exposed.as_str(), definition.name.text.as_str());
+        self.ask_inside(names, &definition.columns, &definition.query.body, false, from)?;
         // The expression sees those before it, and no columns around it.
         let hidden = self.ctes.split_off(sees);
         let bound = self.within(Level::Opaque, |binder| binder.nested_query(&definition.query));

@@ -32,7 +32,7 @@ impl<'a> Binder<'a> {
                 let left = self.expression(left)?;
                 let right = self.expression(right)?;
                 self.line = expression.line;
-                binary(*operator, left, right)
+                self.binary(*operator, left, right)
             }
             ExpressionKind::Case(case) => self.case(case),
             ExpressionKind::Cast(cast) => self.cast(cast),
@@ -45,6 +45,16 @@ impl<'a> Binder<'a> {
             ExpressionKind::NextValueFor(_) => Err(not_supported("NEXT VALUE FOR")),
             _ => Err(messages::incorrect_syntax_near_keyword("condition")),
         }
+    }
+
+    /// `left operator right`, as the options of the session have it.
+    pub(super) fn binary(&self, operator: BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
+        let bound = binary(operator, left, right)?;
+        let joins_text = operator == BinaryOperator::Add && bound.sql_type.is_character();
+        if joins_text && !self.session.options().concat_null_yields_null {
+            return Ok(with_empty_nulls(bound));
+        }
+        Ok(bound)
     }
 
     pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
@@ -75,7 +85,7 @@ impl<'a> Binder<'a> {
         let is_number = sql_type.is_numeric() && sql_type != SqlType::Bit;
         match operator {
             UnaryOperator::Plus => Ok(bound),
-            UnaryOperator::Minus if is_number || bound.is_null_constant() => {
+            UnaryOperator::Minus if is_number || bound.is_null_literal() => {
                 // tinyint has no negative numbers.
                 let target = if sql_type == SqlType::TinyInt {
                     SqlType::SmallInt
@@ -158,7 +168,7 @@ impl<'a> Binder<'a> {
 /// `left operator right`, both sides converted to what the operator works on.
 pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
     // NULL takes the other side's type.
-    let (left_type, right_type) = match (left.is_null_constant(), right.is_null_constant()) {
+    let (left_type, right_type) = match (left.is_null_literal(), right.is_null_literal()) {
         (true, false) => (right.sql_type, right.sql_type),
         (false, true) => (left.sql_type, left.sql_type),
         _ => (left.sql_type, right.sql_type),
@@ -183,6 +193,25 @@ pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Resul
     })
 }
 
+/// CONCAT_NULL_YIELDS_NULL OFF: "concatenating a null value with a string yields the string itself (the null value is treated as
+/// an empty string)" (sql-docs, "SET CONCAT_NULL_YIELDS_NULL").
+fn with_empty_nulls(mut joined: Expr) -> Expr {
+    if let ExprKind::Arithmetic { left, right, .. } = &mut joined.kind {
+        for side in [left, right] {
+            let sql_type = side.sql_type;
+            let empty = Expr::constant(Value::from(""), SqlType::VarChar(Length::Limited(1)));
+            let own = std::mem::replace(&mut **side, empty.clone());
+            **side = Expr {
+                kind: ExprKind::Coalesce(vec![own, empty]),
+                sql_type,
+                nullable: false,
+            };
+        }
+    }
+    joined.nullable = false;
+    joined
+}
+
 /// A whole number written beside a decimal has just the digits it is written with: `7.0 / 2` is numeric(7,6).
 fn literal_type(expression: &Expr, own: SqlType, other: SqlType) -> SqlType {
     match (&expression.kind, other) {
@@ -199,7 +228,7 @@ fn literal_type(expression: &Expr, own: SqlType, other: SqlType) -> SqlType {
 
 /// CAST and CONVERT.
 fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool) -> Result<Expr> {
-    if !operand.is_null_constant() {
+    if !operand.is_null_literal() {
         check_conversion(operand.sql_type, target, true)?;
     }
     let nullable = operand.nullable || or_null;

@@ -12,6 +12,7 @@ mod condition;
 mod constant;
 mod cte;
 mod expression;
+mod fold;
 mod from;
 mod function;
 mod grouping;
@@ -24,6 +25,7 @@ mod seek;
 mod select;
 mod source;
 mod target;
+mod updatable;
 mod variables;
 mod window;
 
@@ -92,6 +94,10 @@ pub struct Binder<'a> {
     reads_tables: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
+    /// What the SELECT bound next is asked for.
+    request: Option<updatable::Request>,
+    /// What it answered.
+    inside: Option<updatable::Inside>,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -119,6 +125,8 @@ impl<'a> Binder<'a> {
             links: 0,
             reads_tables: false,
             inherited_hints: Vec::new(),
+            request: None,
+            inside: None,
         }
     }
 
@@ -200,7 +208,7 @@ impl<'a> Binder<'a> {
         let sql_type = target.sql_type;
         let value = self.expression(value)?;
         let value = match operator {
-            Some(operator) => expression::binary(operator, target, value)?,
+            Some(operator) => self.binary(operator, target, value)?,
             None => value,
         };
         implicit(value, sql_type)
@@ -220,7 +228,7 @@ impl<'a> Binder<'a> {
 /// # Errors
 /// 206, 257 when it does.
 pub fn implicit(expression: Expr, sql_type: SqlType) -> Result<Expr> {
-    if !expression.is_null_constant() {
+    if !expression.is_null_literal() {
         crate::scalar::data_type::check_conversion(expression.sql_type, sql_type, false)?;
     }
     Ok(expression.converted(sql_type))

@@ -11,7 +11,7 @@ use engine::types::SqlType;
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
-use super::{Binder, ScopeColumn, implicit};
+use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
 use crate::messages;
 use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
@@ -58,7 +58,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").
-    fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outer = self.inherited_hints.len();
         self.inherited_hints.extend_from_slice(&reference.hints);
         let result = work(self);
@@ -155,7 +155,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+    pub(super) fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
         if self.view_depth >= 32 {
             return Err(messages::nesting_level_exceeded());
         }
@@ -166,12 +166,19 @@ impl<'a> Binder<'a> {
             _ => None,
         });
         let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
+        let names = (exposed.as_str(), view.name.object());
+        self.ask_inside(names, &view.columns, &view.query.body, false, from)?;
+        if view.check_option && self.request.as_ref().is_some_and(updatable::Request::is_update) {
+            return Err(super::not_supported("UPDATE of a view WITH CHECK OPTION"));
+        }
         let mut binder = Binder::new(self.session, self.variables);
+        binder.request = self.request.take();
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
         std::mem::swap(&mut binder.size, &mut self.size);
         let plan = binder.nested_query(&view.query);
         std::mem::swap(&mut binder.size, &mut self.size);
+        self.inside = binder.inside.take();
         let plan = plan?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }
@@ -186,6 +193,7 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let Some(visible) = captured else {
+            self.ask_inside((&alias.text, &alias.text), columns, &query.body, true, from)?;
             let plan = self.nested_query(query)?;
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };
@@ -210,12 +218,14 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        if !names.is_empty() && names.len() != plan.columns.len() {
+        let inside = self.inside.take();
+        let shown = plan.columns.len() - inside.as_ref().map_or(0, updatable::Inside::hidden_count);
+        if !names.is_empty() && names.len() != shown {
             return Err(messages::column_list_mismatch(own_name));
         }
         let offset = from.take(plan.columns.len());
-        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(plan.columns.len());
-        for (index, column) in plan.columns.iter().enumerate() {
+        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(shown);
+        for (index, column) in plan.columns.iter().take(shown).enumerate() {
             let name = names.get(index).map_or(column.name.as_str(), |name| name.text.as_str());
             if name.is_empty() {
                 return Err(messages::column_without_name(index + 1, own_name));
@@ -233,6 +243,11 @@ impl<'a> Binder<'a> {
                 identity: column.identity,
                 from_table: column.from_table,
             });
+        }
+        if let Some(inside) = inside {
+            let names = columns.iter().map(|column| column.name.clone()).collect();
+            let source = self.stored_below(inside, &exposed, names, offset);
+            from.stored.get_or_insert_default().push(source);
         }
         let node = Node::Derived {
             plan: Arc::new(plan),

@@ -15,6 +15,7 @@ mod string_search;
 mod system;
 mod variable;
 
+pub(crate) use date::check_part;
 pub(crate) use metadata::{id_of_schema, type_code};
 pub use variable::global_variable;
 
@@ -86,6 +87,8 @@ pub enum Parameter {
     Number,
     /// A date or time that keeps its type; text and numbers become datetime.
     Moment,
+    /// A date or time that keeps its type; text becomes datetimeoffset, which holds all that a text may say, numbers datetime.
+    LongMoment,
     /// `nvarchar`
     Name,
 }
@@ -222,12 +225,12 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
         Parameter::Float => SqlType::Float,
         Parameter::Number if own.is_numeric() => own,
         Parameter::Number => SqlType::Float,
-        Parameter::Moment if own.is_temporal() => own,
-        Parameter::Moment if own.is_character() && argument.is_null_constant() => SqlType::DateTime,
-        Parameter::Moment => SqlType::DateTime,
+        Parameter::Moment | Parameter::LongMoment if own.is_temporal() => own,
+        Parameter::LongMoment if own.is_character() => SqlType::DateTimeOffset { scale: 7 },
+        Parameter::Moment | Parameter::LongMoment => SqlType::DateTime,
         Parameter::Name => SqlType::NVarChar(Length::Limited(4000)),
     };
-    if argument.is_null_constant() {
+    if argument.is_null_literal() {
         return Ok(argument.converted(target));
     }
     if matches!(

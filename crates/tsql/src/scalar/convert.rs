@@ -455,13 +455,7 @@ fn to_decimal(value: &Value, from: SqlType, to: SqlType, precision: u8, scale: u
             }
         })?,
         Value::Real(_) | Value::Float(_) => {
-            let number = as_float(value).unwrap_or(0.0);
-            if number.abs() >= 1e38 {
-                return Err(overflow());
-            }
-            // Digits beyond what a float holds are noise; 17 significant ones keep all it knows.
-            let text = format!("{number:.*}", usize::from(scale).min(30));
-            number::parse_decimal(&text).map_err(|_| overflow())?
+            number::float_to_decimal(as_float(value).unwrap_or(0.0)).ok_or_else(overflow)?
         }
         Value::Binary(_) => Decimal::new(binary_number(value), 38, 0),
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {

@@ -7,12 +7,13 @@ mod cache;
 mod call;
 mod hasher;
 mod options;
+mod random;
 mod request;
 mod sink;
 mod state;
 
 pub(crate) use hasher::OwnKeys;
-pub use options::SetOptions;
+pub use options::{PlanOptions, SetOptions};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 pub use state::SessionState;
 pub(crate) use state::parse_name;

@@ -46,6 +46,13 @@ pub struct SetOptions {
     pub statistics: bool,
 }
 
+/// The options that decide what a plan does: a plan bound under others is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    ansi_nulls: bool,
+    concat_null_yields_null: bool,
+}
+
 impl Default for SetOptions {
     fn default() -> SetOptions {
         SetOptions {
@@ -113,6 +120,14 @@ impl SetOptions {
         };
         *option = on;
         true
+    }
+
+    /// The options that plans depend on.
+    pub fn of_plans(&self) -> PlanOptions {
+        PlanOptions {
+            ansi_nulls: self.ansi_nulls,
+            concat_null_yields_null: self.concat_null_yields_null,
+        }
     }
 
     /// `@@OPTIONS` (SQL Server docs, "user options").

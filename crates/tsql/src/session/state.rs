@@ -18,6 +18,7 @@ use engine::seams::DateTimeTicks;
 use super::cache::{BATCH_BYTES_MAX, KEPT_BYTES_MAX};
 use super::hasher::OwnKeys;
 use super::options::SetOptions;
+use super::random::RandomNumbers;
 use super::{Login, Message};
 use crate::ast::{Identifier, Name};
 use crate::messages;
@@ -62,7 +63,8 @@ pub struct SessionState {
     scope_identity: Cell<Option<i64>>,
     fetch_status: Cell<i32>,
     nest_level: Cell<u32>,
-    random: Cell<u64>,
+    /// RAND and NEWID.
+    pub random: RandomNumbers,
     now_unix_micros: Cell<u64>,
     caught: RefCell<Vec<Message>>,
     /// Savepoints of the transaction with their names, oldest first.
@@ -111,7 +113,7 @@ impl SessionState {
             scope_identity: Cell::new(None),
             fetch_status: Cell::new(0),
             nest_level: Cell::new(0),
-            random: Cell::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
+            random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             savepoints: RefCell::default(),
@@ -418,6 +420,7 @@ impl SessionState {
     /// Fixes the time that GETDATE and its kin answer until the next statement.
     pub fn take_time(&self) {
         self.now_unix_micros.set(self.instance.env.clock.unix_micros());
+        self.random.begin_statement();
     }
 
     /// The statement's time.
@@ -431,21 +434,6 @@ impl SessionState {
     /// The statement's time in ticks of 1/300 second.
     pub fn now_ticks(&self) -> DateTimeTicks {
         DateTimeTicks::from_unix_micros(self.now_unix_micros.get())
-    }
-
-    /// The next random number, from 0 up to 1; a seed starts a sequence of its own.
-    pub fn random(&self, seed: Option<i64>) -> f64 {
-        let mut state = match seed {
-            Some(seed) => (seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x2545_F491_4F6C_DD1D,
-            None => self.random.get(),
-        };
-        // Marsaglia's xorshift64*; its state must not be zero.
-        state = if state == 0 { 1 } else { state };
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.random.set(state);
-        (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Rolls back what is under way.

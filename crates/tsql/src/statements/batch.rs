@@ -14,7 +14,7 @@ use crate::ast::Statement;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
-use crate::session::{OwnKeys, SessionState};
+use crate::session::{OwnKeys, PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
 const PLAN_BYTES: u64 = 512;
@@ -33,6 +33,7 @@ pub(super) enum Bound {
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    options: PlanOptions,
     versions: Vec<(Arc<Database>, u64)>,
 }
 
@@ -103,7 +104,9 @@ impl CompiledBatch {
                     .is_some_and(|open| Arc::ptr_eq(&open, database));
             is_open && database.catalog.version() == *version
         };
-        let is_valid = kept.database == session.database_id() && kept.versions.iter().all(is_current);
+        let is_valid = kept.database == session.database_id()
+            && kept.options == session.options().of_plans()
+            && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
     }
 
@@ -126,6 +129,7 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            options: session.options().of_plans(),
             versions,
         };
         self.plans.borrow_mut().insert(key, kept);
