@@ -499,7 +499,7 @@ impl<'a> Binder<'a> {
             ast::Target::Table(name) => {
                 let (database, object) = self
                     .session
-                    .find_object(name)?
+                    .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
                     ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),

@@ -46,12 +46,12 @@ impl<'a> Binder<'a> {
         if let Some(view) = views::find(&reference.name) {
             return self.system_view(view, &reference.name, Vec::new(), exposed, from);
         }
-        let found = self.session.find_object(&reference.name)?;
+        let found = self.session.find_in_module(&reference.name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.with_hints(reference, |binder| binder.user_view(&module.text, exposed, from))
+                self.with_hints(reference, |binder| binder.user_view((&module.schema, &module.text), exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
@@ -155,7 +155,10 @@ impl<'a> Binder<'a> {
         })
     }
 
-    pub(super) fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+    pub(super) fn user_view(
+        &mut self,
+        (schema, text): (&str, &str),
+        exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
         if self.view_depth >= 32 {
             return Err(messages::nesting_level_exceeded());
         }
@@ -176,7 +179,9 @@ impl<'a> Binder<'a> {
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
         std::mem::swap(&mut binder.size, &mut self.size);
+        self.session.enter_module(Some(schema));
         let plan = binder.nested_query(&view.query);
+        self.session.leave_module();
         std::mem::swap(&mut binder.size, &mut self.size);
         self.inside = binder.inside.take();
         let plan = plan?;

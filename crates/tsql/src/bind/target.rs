@@ -162,7 +162,7 @@ impl<'a> Binder<'a> {
         if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) {
             return Ok(true);
         }
-        let found = self.session.find_object(name)?;
+        let found = self.session.find_in_module(name)?;
         Ok(found.is_some_and(|(_, object)| matches!(&object.definition, ObjectDefinition::Module(_))))
     }
 
@@ -214,13 +214,13 @@ impl<'a> Binder<'a> {
             reference.hints = hints.to_vec();
             return self.with_hints(&reference, |binder| binder.cte(position, exposed, builder));
         }
-        let found = self.session.find_object(name)?;
+        let found = self.session.find_in_module(name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, &reference, exposed, builder),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
                 reference.hints = hints.to_vec();
-                self.with_hints(&reference, |binder| binder.user_view(&module.text, exposed, builder))
+                self.with_hints(&reference, |binder| binder.user_view((&module.schema, &module.text), exposed, builder))
             }
             _ => Err(messages::invalid_object_name(&name.to_string())),
         }

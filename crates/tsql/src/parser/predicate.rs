@@ -178,6 +178,7 @@ impl Parser<'_> {
             (b'<', b'=') | (b'!', b'>') => ComparisonOperator::LessOrEqual,
             (b'>', 0) => ComparisonOperator::Greater,
             (b'>', b'=') | (b'!', b'<') => ComparisonOperator::GreaterOrEqual,
+            (b'!', 0) => return Err(self.unexpected()),
             _ => return Ok(None),
         };
         self.advance()?;

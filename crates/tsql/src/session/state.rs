@@ -79,6 +79,8 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// The schemas of the modules under way, the innermost last.
+    module_schemas: RefCell<Vec<Option<String>>>,
     /// Procedures and parametrised texts.
     callables: RefCell<Callables>,
     /// Cursors by name in lower case.
@@ -122,6 +124,7 @@ impl SessionState {
             insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
+            module_schemas: RefCell::default(),
             callables: RefCell::default(),
             cursors: RefCell::default(),
         }
@@ -219,6 +222,36 @@ impl SessionState {
             .push((database.clone(), database.catalog.version()));
         let found = database.catalog.find(schema, &stored, self.id);
         Ok(found.map(|object| (database, object)))
+    }
+
+    /// An object by the name that a statement of a module uses: a name without schema is looked for in the module's own first
+    /// (sql-docs, "CREATE PROCEDURE": names that are not schema-qualified "default to the schema of the stored procedure").
+    ///
+    /// # Errors
+    /// As [`SessionState::find_object`].
+    pub fn find_in_module(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let schema = self.module_schemas.borrow().last().cloned().flatten();
+        if let ([object], Some(schema)) = (name.parts.as_slice(), schema)
+            && !object.text.starts_with('#')
+        {
+            let parts = vec![Identifier::new(&schema), object.clone()];
+            let found = self.find_object(&Name { parts })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        self.find_object(name)
+    }
+
+    /// Enters a module, or with `None` a text that is none; whoever enters leaves.
+    pub fn enter_module(&self, schema: Option<&str>) {
+        let schema = schema.filter(|schema| !schema.eq_ignore_ascii_case("dbo"));
+        self.module_schemas.borrow_mut().push(schema.map(str::to_owned));
+    }
+
+    /// Leaves the module entered last.
+    pub fn leave_module(&self) {
+        self.module_schemas.borrow_mut().pop();
     }
 
     /// What binding has depended on since this was last asked.

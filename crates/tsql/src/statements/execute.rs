@@ -150,8 +150,10 @@ impl Executor<'_> {
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
         let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
-        self.nested(Rc::new(batch), String::new(), false, Vec::new())
-            .map(|(flow, _)| flow)
+        self.session.enter_module(None);
+        let result = self.nested(Rc::new(batch), String::new(), false, Vec::new());
+        self.session.leave_module();
+        result.map(|(flow, _)| flow)
     }
 
     /// Runs a batch inside this one; `values` are those of its first variables.
@@ -206,14 +208,17 @@ impl Executor<'_> {
         }
         let found = self
             .session
-            .find_object(name)
+            .find_in_module(name)
             .map_err(|error| self.failure(error, line))?;
         if let Some((_, object)) = &found
             && let ObjectDefinition::Module(module) = &object.definition
             && module.kind == ModuleKind::Procedure
         {
             let module = module.clone();
-            return self.call_user_procedure(&module.text, &module.name, given, line);
+            self.session.enter_module(Some(&module.schema));
+            let called = self.call_user_procedure(&module.text, &module.name, given, line);
+            self.session.leave_module();
+            return called;
         }
         match crate::system::procedures::find(&own_name) {
             Some(procedure) => self.call_system_procedure(procedure, name, given, line),
@@ -391,7 +396,10 @@ impl Executor<'_> {
         };
         let values = self.argument_values(&callable, "sp_executesql", given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        self.run_callable(&callable, "", values)
+        self.session.enter_module(None);
+        let called = self.run_callable(&callable, "", values);
+        self.session.leave_module();
+        called
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
