@@ -1,9 +1,10 @@
-//! A cache that forgets by age: what was used since the hand last came by stays, what was not goes.
+//! A cache that forgets by age: what was used since it was last passed over stays, what was not goes.
 //!
 //! ```text
-//!            hand
-//!             v
-//!   [ used ][ - ][ used ][ - ][ used ]      the hand takes the mark of who has one and goes on; who has none is forgotten
+//! oldest                                       newest
+//! [ - ][ used ][ - ][ used ][ - ]                          room is wanted: who has no mark is forgotten,
+//!   |     \_____________________________ goes behind, without its mark        who has one is passed over once
+//!   forgotten
 //! ```
 //! A newcomer has no mark: a text that is sent once goes before those that are sent again and again. What is kept may grow (plans
 //! come to a text), so its size is asked again whenever it is found.
@@ -11,8 +12,8 @@
 //! Invariant: `bytes` is the sum of the sizes last asked, and the charge covers it.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 
 use engine::memory::Charge;
@@ -34,9 +35,11 @@ struct Slot<K, V> {
 
 /// See the module.
 pub(crate) struct AgingCache<K, V, S = RandomState> {
-    slots: Vec<Slot<K, V>>,
-    places: HashMap<K, usize, S>,
-    hand: usize,
+    /// Oldest first; `None` where a key was kept anew.
+    slots: VecDeque<Option<Slot<K, V>>>,
+    /// The number of each key's slot. The oldest slot has the number `first`.
+    places: HashMap<K, u64, S>,
+    first: u64,
     bytes: u64,
     bytes_max: u64,
     charge: Charge,
@@ -46,9 +49,9 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
     /// An empty cache that keeps so many bytes at most.
     pub(crate) fn new(bytes_max: u64) -> AgingCache<K, V, S> {
         AgingCache {
-            slots: Vec::new(),
+            slots: VecDeque::new(),
             places: HashMap::default(),
-            hand: 0,
+            first: 0,
             bytes: 0,
             bytes_max,
             charge: Charge::default(),
@@ -61,8 +64,8 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let place = *self.places.get(key)?;
-        let slot = self.slots.get_mut(place)?;
+        let place = usize::try_from(self.places.get(key)? - self.first).ok()?;
+        let slot = self.slots.get_mut(place)?.as_mut()?;
         slot.used = true;
         let bytes = slot.value.bytes() + slot.key_bytes;
         self.bytes = self.bytes - slot.bytes + bytes;
@@ -76,9 +79,7 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         // The key stands in the slot and in the table of places.
         let key_bytes = 2 * key_bytes;
         let bytes = value.bytes() + key_bytes;
-        if let Some(&place) = self.places.get(&key) {
-            self.forget(place);
-        }
+        self.forget(&key);
         if bytes > self.bytes_max {
             return;
         }
@@ -90,9 +91,8 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
                 return;
             }
         }
-        self.places.insert(key.clone(), self.slots.len());
         self.bytes += bytes;
-        self.slots.push(Slot {
+        self.append(Slot {
             key,
             value,
             bytes,
@@ -101,29 +101,35 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         });
     }
 
+    fn append(&mut self, slot: Slot<K, V>) {
+        self.places
+            .insert(slot.key.clone(), self.first + self.slots.len() as u64);
+        self.slots.push_back(Some(slot));
+    }
+
     /// Forgets the oldest until no more than so many bytes are kept.
     fn shrink_to(&mut self, bytes: u64) {
-        while self.bytes > bytes && !self.slots.is_empty() {
-            if self.hand >= self.slots.len() {
-                self.hand = 0;
-            }
-            match self.slots.get_mut(self.hand) {
-                Some(slot) if slot.used => {
-                    slot.used = false;
-                    self.hand += 1;
+        while self.bytes > bytes
+            && let Some(oldest) = self.slots.pop_front()
+        {
+            self.first += 1;
+            match oldest {
+                Some(slot) if slot.used => self.append(Slot { used: false, ..slot }),
+                Some(slot) => {
+                    self.places.remove(&slot.key);
+                    self.bytes -= slot.bytes;
                 }
-                _ => self.forget(self.hand),
+                None => {}
             }
         }
     }
 
-    /// Forgets what is at a place; the last takes its place.
-    fn forget(&mut self, place: usize) {
-        let slot = self.slots.swap_remove(place);
-        self.places.remove(&slot.key);
-        self.bytes -= slot.bytes;
-        if let Some(moved) = self.slots.get(place) {
-            self.places.insert(moved.key.clone(), place);
+    /// Forgets what is kept under a key.
+    fn forget(&mut self, key: &K) {
+        let place = self.places.remove(key).map(|number| number - self.first);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        if let Some(slot) = place.and_then(|place| self.slots.get_mut(place)?.take()) {
+            self.bytes -= slot.bytes;
         }
     }
 
