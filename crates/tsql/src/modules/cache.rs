@@ -35,7 +35,7 @@ pub(crate) struct ModuleCache {
 impl ModuleCache {
     /// The cache of an instance, the same one for all of its sessions.
     pub(crate) fn of(instance: &Instance) -> Arc<ModuleCache> {
-        let share = instance.options.max_server_memory_bytes as u64 / MEMORY_SHARE;
+        let share = instance.options.max_server_memory_bytes / MEMORY_SHARE;
         instance.kept_above(|| ModuleCache {
             kept: Mutex::new(AgingCache::new(share.min(BYTES_MAX))),
         })
