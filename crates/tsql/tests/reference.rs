@@ -5,7 +5,8 @@
 //! ```text
 //! == title, and the address of the page
 //! -- the fact, in the words of the page or short of them
-//! > a batch, over as many lines as it takes
+//! > a batch
+//! | its further lines
 //! : the types of the columns, where they matter
 //! = a row, its cells joined by " | "
 //! ! the number of an error
@@ -88,9 +89,9 @@ fn answered(file: &str) -> String {
         };
         let mut batch = first.trim_start().to_owned();
         writeln!(written, "{line}").unwrap();
-        while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
+        while let Some(line) = lines.next_if(|line| line.starts_with('|')) {
             batch.push('\n');
-            batch.push_str(line.trim_start_matches('>').trim_start());
+            batch.push_str(line.trim_start_matches('|').trim_start());
             writeln!(written, "{line}").unwrap();
         }
         let mut has_types = false;
@@ -124,13 +125,29 @@ fn the_product_answers_as_the_reference_says() {
             std::fs::write(&path, &found).unwrap();
         }
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let differing = expected.lines().zip(found.lines()).position(|(left, right)| left != right);
+        let differing = expected
+            .lines()
+            .zip(found.lines())
+            .position(|(left, right)| left != right);
         if let Some(line) = differing {
-            let shown = |text: &str| text.lines().skip(line.saturating_sub(3)).take(6).collect::<Vec<_>>().join("\n");
+            let shown = |text: &str| {
+                text.lines()
+                    .skip(line.saturating_sub(3))
+                    .take(6)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            };
             let (expected, found) = (shown(&expected), shown(&found));
-            wrong.push(format!("{name}, line {}:\n--- expected\n{expected}\n--- found\n{found}", line + 1));
+            wrong.push(format!(
+                "{name}, line {}:\n--- expected\n{expected}\n--- found\n{found}",
+                line + 1
+            ));
         } else if expected != found {
-            wrong.push(format!("{name}: {} lines, found {}", expected.lines().count(), found.lines().count()));
+            wrong.push(format!(
+                "{name}: {} lines, found {}",
+                expected.lines().count(),
+                found.lines().count()
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

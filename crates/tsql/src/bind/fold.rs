@@ -68,7 +68,9 @@ pub(super) fn settled(condition: Condition) -> Condition {
         },
         Condition::And(parts) if parts.iter().any(|part| is(part, Some(false))) => Some(false),
         Condition::Or(parts) if parts.iter().any(|part| is(part, Some(true))) => Some(true),
-        Condition::And(parts) | Condition::Or(parts) if !parts.is_empty() && parts.iter().all(|part| is(part, None)) => {
+        Condition::And(parts) | Condition::Or(parts)
+            if !parts.is_empty() && parts.iter().all(|part| is(part, None)) =>
+        {
             None
         }
         _ => return condition,

@@ -285,7 +285,10 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&update.query_hints)?;
-        let set = update.assignments.iter().filter_map(|assignment| assignment.column.as_ref());
+        let set = update
+            .assignments
+            .iter()
+            .filter_map(|assignment| assignment.column.as_ref());
         let set = set.map(|column| column.object().to_owned()).collect();
         let mut found = self.find_target(&update.target, &update.hints, &update.from, Some(set))?;
         let top = match &update.top {
@@ -417,7 +420,9 @@ impl<'a> Binder<'a> {
             Some(shown) => {
                 let mut columns = shown.iter().filter(|(shown, _)| shown.to_lowercase() == wanted);
                 let column = columns.next().map(|(_, column)| *column);
-                column.map(|column| column.ok_or_else(|| found.derived_column())).transpose()?
+                column
+                    .map(|column| column.ok_or_else(|| found.derived_column()))
+                    .transpose()?
             }
         };
         let position = position.ok_or_else(|| messages::invalid_column_name(name.object()))?;
@@ -723,7 +728,10 @@ fn has_subquery(condition: &Condition) -> bool {
 }
 
 fn contains_subquery(expression: &Expr) -> bool {
-    let mut found = matches!(expression.kind, crate::plan::ExprKind::Subquery(_));
+    let mut found = matches!(
+        expression.kind,
+        crate::plan::ExprKind::Subquery(_) | crate::plan::ExprKind::Module { .. }
+    );
     expression.for_each_child(&mut |child| found = found || contains_subquery(child));
     found
 }

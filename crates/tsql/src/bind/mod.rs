@@ -19,6 +19,7 @@ mod grouping;
 mod hints;
 mod join;
 mod manipulation;
+mod module;
 mod query;
 mod scope;
 mod seek;
@@ -26,7 +27,6 @@ mod select;
 mod source;
 mod target;
 mod updatable;
-mod variables;
 mod window;
 
 pub use manipulation::{
@@ -35,8 +35,6 @@ pub use manipulation::{
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
-pub(crate) use variables::TABLE_COLUMNS_MAX;
-pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -45,6 +43,8 @@ use engine::types::SqlType;
 
 use crate::ast;
 use crate::messages;
+pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
+pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
 use crate::session::SessionState;
 use aggregate::aggregate_of;
@@ -92,6 +92,8 @@ pub struct Binder<'a> {
     links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Whether variables are the parameters of an inline function, which its plan captures.
+    parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
     /// What the SELECT bound next is asked for.
@@ -124,6 +126,7 @@ impl<'a> Binder<'a> {
             size: PlanSize::default(),
             links: 0,
             reads_tables: false,
+            parameters_are_captured: false,
             inherited_hints: Vec::new(),
             request: None,
             inside: None,

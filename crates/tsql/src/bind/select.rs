@@ -190,9 +190,7 @@ impl<'a> Binder<'a> {
                 let value = self.expression(value)?;
                 let value = match operator {
                     ast::AssignmentOperator::Assign => value,
-                    ast::AssignmentOperator::Compound(operator) => {
-                        self.binary(*operator, target.clone(), value)?
-                    }
+                    ast::AssignmentOperator::Compound(operator) => self.binary(*operator, target.clone(), value)?,
                 };
                 let value = implicit(value, target.sql_type)?;
                 items.push((value, ResultColumn::new("", target.sql_type)));

@@ -12,8 +12,9 @@ use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit, updatable};
-use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
+use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
+use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
 use crate::views::{self, SystemView};
 
@@ -51,14 +52,18 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.with_hints(reference, |binder| binder.user_view((&module.schema, &module.text), exposed, from))
+                self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
     }
 
     /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").
-    pub(super) fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn with_hints<T>(
+        &mut self,
+        reference: &TableReference,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let outer = self.inherited_hints.len();
         self.inherited_hints.extend_from_slice(&reference.hints);
         let result = work(self);
@@ -157,35 +162,55 @@ impl<'a> Binder<'a> {
 
     pub(super) fn user_view(
         &mut self,
-        (schema, text): (&str, &str),
-        exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
-        if self.view_depth >= 32 {
-            return Err(messages::nesting_level_exceeded());
-        }
-        let statements = crate::parser::parse_batch(text)
-            .map_err(|error| engine::error::Error::new(error.number, error.severity, error.state, error.message))?;
-        let view = statements.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateView(view) => Some(view),
-            _ => None,
-        });
-        let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let module = self.session.module(object)?;
+        let ModuleBody::View(view) = &module.body else {
+            return Err(messages::invalid_object_name(&exposed));
+        };
         let names = (exposed.as_str(), view.name.object());
         self.ask_inside(names, &view.columns, &view.query.body, false, from)?;
         if view.check_option && self.request.as_ref().is_some_and(updatable::Request::is_update) {
             return Err(super::not_supported("UPDATE of a view WITH CHECK OPTION"));
         }
-        let mut binder = Binder::new(self.session, self.variables);
-        binder.request = self.request.take();
+        let scope = VariableScope::default();
+        let schema = object.definition.qualified_name().map(|(schema, _)| schema);
+        let session = self.session;
+        let plan = session.within_schema(schema, || {
+            self.within_module(database, &scope, |binder| binder.nested_query(&view.query))
+        })?;
+        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+    }
+
+    /// Binds a piece of a module, which sees its own database and variables and nothing that is around here; what it takes counts
+    /// for the statement.
+    ///
+    /// # Errors
+    /// 217 beyond 32 modules in one another; those of `work`.
+    pub(super) fn within_module<'m, T>(
+        &mut self,
+        database: &Arc<Database>,
+        variables: &'m VariableScope,
+        work: impl FnOnce(&mut Binder<'m>) -> Result<T>,
+    ) -> Result<T>
+    where
+        'a: 'm,
+    {
+        if self.view_depth >= 32 {
+            return Err(messages::nesting_level_exceeded());
+        }
+        let mut binder = Binder::new(self.session, variables);
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
+        binder.request = self.request.take();
         std::mem::swap(&mut binder.size, &mut self.size);
-        self.session.enter_module(Some(schema));
-        let plan = binder.nested_query(&view.query);
-        self.session.leave_module();
+        let result = self.session.within_database(database, || work(&mut binder));
         std::mem::swap(&mut binder.size, &mut self.size);
         self.inside = binder.inside.take();
-        let plan = plan?;
-        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+        result
     }
 
     /// A query in FROM; `captured` lets it use columns of the sources before it (APPLY).
@@ -359,9 +384,11 @@ impl<'a> Binder<'a> {
         visible: Vec<ScopeColumn>,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        let view =
-            views::find_function(&call.name).ok_or_else(|| messages::invalid_object_name(&call.name.to_string()))?;
         let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
+        let Some(view) = views::find_function(&call.name) else {
+            let found = self.user_table_function(call, exposed, names, visible, from)?;
+            return found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string()));
+        };
         let level = Level::Select(SelectLevel {
             columns: visible,
             ..SelectLevel::default()

@@ -158,7 +158,9 @@ impl<'a> Binder<'a> {
 
     /// Whether a target is a common table expression or a view.
     fn is_query(&self, target: &ast::Target) -> Result<bool> {
-        let ast::Target::Table(name) = target else { return Ok(false) };
+        let ast::Target::Table(name) = target else {
+            return Ok(false);
+        };
         if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) {
             return Ok(true);
         }
@@ -220,7 +222,9 @@ impl<'a> Binder<'a> {
             ObjectDefinition::Table(_) => self.base_table(database, &object, &reference, exposed, builder),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
                 reference.hints = hints.to_vec();
-                self.with_hints(&reference, |binder| binder.user_view((&module.schema, &module.text), exposed, builder))
+                self.with_hints(&reference, |binder| {
+                    binder.user_view(&database, &object, exposed, builder)
+                })
             }
             _ => Err(messages::invalid_object_name(&name.to_string())),
         }

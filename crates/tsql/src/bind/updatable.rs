@@ -65,7 +65,9 @@ impl StoredSource {
     /// The table's column at a place of the wide row.
     fn column_at(&self, index: usize) -> Option<usize> {
         match &self.below {
-            None => (self.offset..self.locator).contains(&index).then(|| index - self.offset),
+            None => (self.offset..self.locator)
+                .contains(&index)
+                .then(|| index - self.offset),
             Some(below) => index
                 .checked_sub(below.offset)
                 .and_then(|position| below.shown.get(position)?.1),
@@ -95,7 +97,9 @@ impl Binder<'_> {
         from: &FromBuilder,
     ) -> Result<()> {
         let Some(wanted) = &from.wanted else { return Ok(()) };
-        let is_it = [exposed, own_name].iter().any(|name| name.eq_ignore_ascii_case(&wanted.name));
+        let is_it = [exposed, own_name]
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&wanted.name));
         if !is_it {
             return Ok(());
         }
@@ -129,7 +133,9 @@ impl Binder<'_> {
         builder.wanted = name.map(|name| Wanted {
             name,
             columns: request.wanted.columns.as_ref().map(|columns| {
-                let inner = columns.iter().filter_map(|column| inner_name(column, &request.names, select));
+                let inner = columns
+                    .iter()
+                    .filter_map(|column| inner_name(column, &request.names, select));
                 inner.collect()
             }),
         });
@@ -176,7 +182,13 @@ impl Binder<'_> {
     }
 
     /// Gives a source of FROM the table below it; `offset` is where its shown columns begin.
-    pub(super) fn stored_below(&self, inside: Inside, exposed: &str, names: Vec<String>, offset: usize) -> StoredSource {
+    pub(super) fn stored_below(
+        &self,
+        inside: Inside,
+        exposed: &str,
+        names: Vec<String>,
+        offset: usize,
+    ) -> StoredSource {
         let first = offset + names.len();
         StoredSource {
             stored: inside.source.stored,
@@ -274,7 +286,9 @@ impl Request {
 
     fn position_of(&self, column: &str, items: &[(Expr, ResultColumn)]) -> Option<usize> {
         if self.names.is_empty() {
-            return items.iter().position(|(_, item)| item.name.eq_ignore_ascii_case(column));
+            return items
+                .iter()
+                .position(|(_, item)| item.name.eq_ignore_ascii_case(column));
         }
         self.names.iter().position(|name| name.eq_ignore_ascii_case(column))
     }

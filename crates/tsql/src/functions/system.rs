@@ -130,7 +130,11 @@ fn is_rolemember(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let is_public = role.trim_end().eq_ignore_ascii_case("public");
-    let user = if call.values.len() == 1 { Some("dbo") } else { call.text(1) };
+    let user = if call.values.len() == 1 {
+        Some("dbo")
+    } else {
+        call.text(1)
+    };
     Ok(match user.map(str::to_ascii_lowercase).as_deref() {
         Some("dbo") => Value::Int(i32::from(is_public || role.trim_end().eq_ignore_ascii_case("db_owner"))),
         Some("guest") => Value::Int(i32::from(is_public)),

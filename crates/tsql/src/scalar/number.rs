@@ -86,7 +86,8 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
 fn is_currency_sign(character: char) -> bool {
     matches!(
         character,
-        '$' | '\\' | '¢' | '£' | '¤' | '¥' | '৲' | '৳' | '฿' | '៛' | '₠'..='₱' | '﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦'
+        '$' | '\\' | '¢' | '£' | '¤' | '¥' | '৲' | '৳' | '฿' | '៛' | '₠'
+            ..='₱' | '﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦'
     )
 }
 
@@ -94,7 +95,9 @@ fn is_currency_sign(character: char) -> bool {
 /// (sql-docs, "ISNUMERIC"). That makes a sign, a point, a comma or a currency sign alone a number, and a tab.
 pub fn is_numeric_text(text: &str) -> bool {
     let text = text.trim_end_matches(' ');
-    let rest = text.trim_start_matches(|character: char| character == '\u{A0}' || character.is_ascii_whitespace() || character == '\u{B}');
+    let rest = text.trim_start_matches(|character: char| {
+        character == '\u{A0}' || character.is_ascii_whitespace() || character == '\u{B}'
+    });
     if rest.is_empty() {
         return !text.trim_start_matches(' ').is_empty();
     }
@@ -209,10 +212,14 @@ mod tests {
     /// numbers, such as plus (+), minus (-), and valid currency symbols such as the dollar sign ($)" too.
     #[test]
     fn what_isnumeric_takes() {
-        for text in ["1", "-1.5", "1e5", "1d5", "$", "+", "-", ".", ",", "\\", "€1", "1,2,3", "$-1", " 1 ", "\t", "1.e5", "-$1"] {
+        for text in [
+            "1", "-1.5", "1e5", "1d5", "$", "+", "-", ".", ",", "\\", "€1", "1,2,3", "$-1", " 1 ", "\t", "1.e5", "-$1",
+        ] {
             assert!(is_numeric_text(text), "{text:?}");
         }
-        for text in ["", " ", "a", "0x1", "1 2", "e5", "1e", "--1", "(1)", "1.2.3", "inf", "nan"] {
+        for text in [
+            "", " ", "a", "0x1", "1 2", "e5", "1e", "--1", "(1)", "1.2.3", "inf", "nan",
+        ] {
             assert!(!is_numeric_text(text), "{text:?}");
         }
     }

@@ -129,7 +129,13 @@ mod tests {
         assert_eq!(product.without_digits(38).signed(false), Some(NINES as i128 - 1));
         assert_eq!(product.signed(false), None);
         assert_eq!(product.remainder(Wide::product(NINES, 1)), Wide::ZERO);
-        assert_eq!(product.plus(Wide { high: 0, low: 7 }).remainder(Wide::product(NINES, 1)).signed(true), Some(-7));
+        assert_eq!(
+            product
+                .plus(Wide { high: 0, low: 7 })
+                .remainder(Wide::product(NINES, 1))
+                .signed(true),
+            Some(-7)
+        );
     }
 
     #[test]

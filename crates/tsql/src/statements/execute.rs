@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::catalog::{ModuleKind, ObjectDefinition};
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition};
+use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
@@ -13,7 +14,7 @@ use super::batch::{CompiledBatch, compile};
 use super::callable::Callable;
 use super::database::{BatchHost, type_of};
 use super::error::{Failure, Reach};
-use super::executor::{Executor, Flow, Outcome};
+use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
 use crate::exec::grant::KeptRows;
@@ -150,10 +151,9 @@ impl Executor<'_> {
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
         let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
-        self.session.enter_module(None);
-        let result = self.nested(Rc::new(batch), String::new(), false, Vec::new());
-        self.session.leave_module();
-        result.map(|(flow, _)| flow)
+        let session = self.session;
+        let nested = || self.nested(Rc::new(batch), String::new(), Returns::Nothing, Vec::new());
+        session.within_schema(None, nested).map(|(flow, _)| flow)
     }
 
     /// Runs a batch inside this one; `values` are those of its first variables.
@@ -161,7 +161,7 @@ impl Executor<'_> {
         &mut self,
         batch: Rc<CompiledBatch>,
         procedure: String,
-        is_procedure: bool,
+        returns: Returns,
         values: Vec<Value>,
     ) -> Outcome<(Flow, Vec<Value>)> {
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
@@ -170,7 +170,7 @@ impl Executor<'_> {
         let (count, name) = (self.session.transaction_count(), procedure.clone());
         let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
         inner.procedure = procedure;
-        inner.is_procedure = is_procedure;
+        inner.returns = returns;
         inner.try_depth = self.try_depth;
         let result = inner.run();
         let values = inner.variables.values.take();
@@ -203,6 +203,9 @@ impl Executor<'_> {
     /// Calls a procedure by its name.
     pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
         let own_name = name.object().to_lowercase();
+        if self.session.is_in_function() {
+            return Err(self.failure(messages::only_functions_in_function(), line));
+        }
         if own_name == "sp_executesql" {
             return self.execute_sql(given, line);
         }
@@ -210,15 +213,14 @@ impl Executor<'_> {
             .session
             .find_in_module(name)
             .map_err(|error| self.failure(error, line))?;
-        if let Some((_, object)) = &found
-            && let ObjectDefinition::Module(module) = &object.definition
-            && module.kind == ModuleKind::Procedure
+        if let Some((database, object)) = found
+            && let ObjectDefinition::Module(definition) = &object.definition
+            && definition.kind == ModuleKind::Procedure
         {
-            let module = module.clone();
-            self.session.enter_module(Some(&module.schema));
-            let called = self.call_user_procedure(&module.text, &module.name, given, line);
-            self.session.leave_module();
-            return called;
+            let (session, schema) = (self.session, definition.schema.as_str());
+            return session.within_schema(Some(schema), || {
+                self.call_user_procedure(&database, &object, &definition.name, given, line)
+            });
         }
         match crate::system::procedures::find(&own_name) {
             Some(procedure) => self.call_system_procedure(procedure, name, given, line),
@@ -226,25 +228,25 @@ impl Executor<'_> {
         }
     }
 
+    /// A procedure runs in its own database, whatever the current one is.
     fn call_user_procedure(
         &mut self,
-        text: &str,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
         name: &str,
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let kept = self.session.callable("", text);
-        let callable = match kept {
-            Some(callable) => callable,
-            None => {
-                let callable = Callable::procedure(text).map_err(|error| self.failure(error, line))?;
-                self.session.keep_callable("", text, callable)
-            }
-        };
+        let callable = self
+            .session
+            .module(object)
+            .and_then(|module| self.session.callable(&module));
+        let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        self.run_callable(&callable, name, values)
+        let session = self.session;
+        session.within_database(database, || self.run_callable(&callable, name, values))
     }
 
     /// The parameters' values in order: what was given, else their defaults.
@@ -259,7 +261,7 @@ impl Executor<'_> {
         let places = places_of(given, &parameter, name)?;
         let mut values = Vec::with_capacity(callable.batch.scope.types().len());
         for (position, parameter) in callable.parameters.iter().enumerate() {
-            let sql_type = callable.parameter_type(position);
+            let sql_type = parameter.sql_type;
             let argument = places
                 .iter()
                 .position(|&place| place == position)
@@ -280,14 +282,14 @@ impl Executor<'_> {
 
     /// Runs a procedure or text with its arguments in place.
     fn run_callable(&mut self, callable: &Callable, name: &str, values: Vec<Value>) -> Outcome<CallResult> {
-        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), true, values)?;
+        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), Returns::Status, values)?;
         let outputs = callable.parameters.iter().zip(finals).enumerate();
         let outputs = outputs
             .filter(|(_, (parameter, _))| parameter.output)
             .map(|(position, (parameter, value))| OutputValue {
                 position,
                 name: parameter.name.clone(),
-                sql_type: callable.parameter_type(position),
+                sql_type: parameter.sql_type,
                 value,
             });
         let outputs = outputs.collect();
@@ -379,15 +381,7 @@ impl Executor<'_> {
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let kept = self.session.callable(declarations, statement);
-        let callable = match kept {
-            Some(callable) => callable,
-            None => {
-                let quoted_identifier = self.session.options().quoted_identifier;
-                let callable = Callable::text(statement, declarations, quoted_identifier).map_err(only_statement)?;
-                self.session.keep_callable(declarations, statement, callable)
-            }
-        };
+        let callable = self.session.text(declarations, statement).map_err(only_statement)?;
         let missing = |parameter: &str| {
             let text = format!(
                 "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."
@@ -396,10 +390,8 @@ impl Executor<'_> {
         };
         let values = self.argument_values(&callable, "sp_executesql", given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        self.session.enter_module(None);
-        let called = self.run_callable(&callable, "", values);
-        self.session.leave_module();
-        called
+        let session = self.session;
+        session.within_schema(None, || self.run_callable(&callable, "", values))
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
