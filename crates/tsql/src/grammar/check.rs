@@ -113,16 +113,24 @@ fn check_nesting(line: u32, kind: &StatementKind) -> Parsed<()> {
         }
         StatementKind::CreateFunction(function) => {
             check_words(&FUNCTION_OPTIONS, line, &function.options)?;
-            match &function.body {
-                FunctionBody::Scalar { statements, .. } => statements.iter().try_for_each(check_statement),
-                FunctionBody::InlineTable(_) => Ok(()),
+            // Statements with an effect are refused where the function is created, by 443: variables alone are left.
+            let statements = match &function.body {
+                FunctionBody::Scalar { statements, .. } => statements.as_slice(),
+                FunctionBody::InlineTable(_) => &[],
                 FunctionBody::Table {
                     elements, statements, ..
                 } => {
                     check_elements(elements)?;
-                    statements.iter().try_for_each(check_statement)
+                    statements.as_slice()
                 }
-            }
+            };
+            let mut checked = Ok(());
+            walk(statements, &mut |inner| {
+                if let (Ok(()), StatementKind::Declare(_) | StatementKind::DeclareCursor(_)) = (&checked, &inner.kind) {
+                    checked = check_statement(inner);
+                }
+            });
+            checked
         }
         StatementKind::CreateView(view) => {
             check_words(&VIEW_OPTIONS, line, &view.options)?;
@@ -142,7 +150,10 @@ fn check_words(place: &Place, line: u32, options: &[String]) -> Parsed<()> {
             place.admit(line, option, None)?;
         } else {
             let (name, value) = option.rsplit_once(' ').unwrap_or((option, ""));
-            let name = if name == "EXEC AS" { "EXECUTE AS" } else { name };
+            let name = match name.trim_end_matches(" =") {
+                "EXEC AS" => "EXECUTE AS",
+                name => name,
+            };
             place.admit(line, name, Some(value))?;
         }
     }

@@ -656,8 +656,8 @@ pub const FUNCTION_OPTIONS: Place = Place {
         "EXECUTE AS" => Only(&["CALLER"]),
         "INLINE" => Advice,
         "NATIVE_COMPILATION" => Refused,
-        "RETURNS NULL ON NULL INPUT" => Refused,
-        "SCHEMABINDING" => Refused,
+        "RETURNS NULL ON NULL INPUT" => Obeyed,
+        "SCHEMABINDING" => Obeyed,
     },
 };
 
@@ -668,7 +668,7 @@ pub const VIEW_OPTIONS: Place = Place {
     joint: " ",
     words: words! {
         "ENCRYPTION" => Refused,
-        "SCHEMABINDING" => Refused,
+        "SCHEMABINDING" => Obeyed,
         "VIEW_METADATA" => Refused,
     },
 };
