@@ -11,6 +11,7 @@ use engine::types::SqlType;
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
+use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
@@ -172,7 +173,7 @@ impl<'a> Binder<'a> {
             return Err(messages::invalid_object_name(&exposed));
         };
         let names = (exposed.as_str(), view.name.object());
-        self.ask_inside(names, &view.columns, &view.query.body, false, from)?;
+        self.ask_inside(names, &view.columns, &view.query.body, QueryKind::View, from)?;
         if view.check_option && self.request.as_ref().is_some_and(updatable::Request::is_update) {
             return Err(super::not_supported("UPDATE of a view WITH CHECK OPTION"));
         }
@@ -223,7 +224,7 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let Some(visible) = captured else {
-            self.ask_inside((&alias.text, &alias.text), columns, &query.body, true, from)?;
+            self.ask_inside((&alias.text, &alias.text), columns, &query.body, QueryKind::Derived, from)?;
             let plan = self.nested_query(query)?;
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };

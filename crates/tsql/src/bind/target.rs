@@ -81,8 +81,11 @@ impl<'a> Binder<'a> {
     ) -> Result<Found> {
         let mut builder = FromBuilder::with_locators();
         if let ast::Target::Table(name) = target {
-            let name = name.object().to_owned();
-            builder.wanted = Some(Wanted { name, columns: set });
+            builder.wanted = Some(Wanted {
+                name: name.object().to_owned(),
+                is_qualified: name.parts.len() > 1,
+                columns: set,
+            });
         }
         let links = from.iter().map(super::select::links_of).sum();
         let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;

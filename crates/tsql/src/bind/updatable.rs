@@ -26,8 +26,18 @@ use crate::session::ResultColumn;
 pub(super) struct Wanted {
     /// What the statement calls it.
     pub(super) name: String,
+    /// Whether it names a schema as well: then it is a view, and no alias.
+    pub(super) is_qualified: bool,
     /// The columns that UPDATE sets; `None` for DELETE.
     pub(super) columns: Option<Vec<String>>,
+}
+
+/// What kind of query a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueryKind {
+    Derived,
+    CommonTable,
+    View,
 }
 
 /// Asks the SELECT that is bound next for the rows of a table below it.
@@ -93,7 +103,7 @@ impl Binder<'_> {
         (exposed, own_name): (&str, &str),
         names: &[Identifier],
         body: &QueryBody,
-        is_derived: bool,
+        kind: QueryKind,
         from: &FromBuilder,
     ) -> Result<()> {
         let Some(wanted) = &from.wanted else { return Ok(()) };
@@ -132,6 +142,7 @@ impl Binder<'_> {
         };
         builder.wanted = name.map(|name| Wanted {
             name,
+            is_qualified: false,
             columns: request.wanted.columns.as_ref().map(|columns| {
                 let inner = columns
                     .iter()

