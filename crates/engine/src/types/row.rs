@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::key::push_stored_int;
-use super::{Decimal, KeyDirection, SqlType, Value, cp1252, encode_key_part};
+use super::{Decimal, KeyDirection, SqlType, Value, Variant, cp1252, encode_key_part};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
@@ -296,6 +296,7 @@ pub(super) fn push_variable(value: &Value, sql_type: SqlType, row: &mut Vec<u8>)
         Value::Text(text) if sql_type.is_unicode() => row.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
         Value::Text(text) => cp1252::encode_into(text, row),
         Value::Binary(bytes) => row.extend_from_slice(bytes),
+        Value::Variant(variant) => row.extend_from_slice(&variant.to_bytes()),
         _ => {}
     }
 }
@@ -343,6 +344,8 @@ pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Re
         Value::Text(text) => put_text(slot, sql_type, text),
         Value::Binary(bytes) => put(slot, bytes),
         Value::UniqueIdentifier(bytes) => put(slot, bytes),
+        // Variants have no fixed length.
+        Value::Variant(_) => return Err(Error::assertion("a sql_variant in a column of fixed length")),
     }
     Ok(())
 }
@@ -406,7 +409,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Turns the stored bytes of a column into its value.
-fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
+pub(super) fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
     Ok(match sql_type {
         SqlType::Bit => Value::Bit(array::<1>(bytes)? != [0]),
         SqlType::TinyInt => Value::TinyInt(u8::from_le_bytes(array(bytes)?)),
@@ -454,6 +457,7 @@ fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Binary(_) | SqlType::VarBinary(_) => Value::Binary(bytes.into()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
+        SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),
     })
 }
 

@@ -143,8 +143,13 @@ impl<'a> Binder<'a> {
     }
 
     fn like(&mut self, like: &'a Like) -> Result<Condition> {
-        let operand = as_text(self.expression(&like.operand)?);
-        let pattern = as_text(self.expression(&like.pattern)?);
+        let (operand, pattern) = (self.expression(&like.operand)?, self.expression(&like.pattern)?);
+        for (position, side) in [&operand, &pattern].into_iter().enumerate() {
+            if side.sql_type == SqlType::SqlVariant {
+                return Err(messages::invalid_argument_type("sql_variant", position + 1, "like"));
+            }
+        }
+        let (operand, pattern) = (as_text(operand), as_text(pattern));
         let escape = match &like.escape {
             Some(escape) => Some(as_text(self.expression(escape)?)),
             None => None,

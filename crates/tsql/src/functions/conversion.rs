@@ -22,6 +22,10 @@ fn isnumeric(call: &Call<'_>) -> Result<Value> {
     let numeric = match call.value(0) {
         Value::Text(text) => is_numeric_text(text),
         Value::Null => false,
+        Value::Variant(variant) => match &variant.value {
+            Value::Text(text) => is_numeric_text(text),
+            _ => variant.sql_type.is_numeric(),
+        },
         _ => call.argument_type(0).is_numeric(),
     };
     Ok(Value::Int(i32::from(numeric)))

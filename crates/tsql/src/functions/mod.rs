@@ -5,6 +5,7 @@
 
 mod conversion;
 mod date;
+mod date_parts;
 mod format;
 mod math;
 mod metadata;
@@ -165,11 +166,12 @@ const fn variadic(
 /// The function of that name.
 pub fn find(name: &str) -> Option<&'static Signature> {
     let name = name.to_ascii_lowercase();
-    let tables: [&'static [Signature]; 9] = [
+    let tables: [&'static [Signature]; 10] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         math::FUNCTIONS,
         date::FUNCTIONS,
+        date_parts::FUNCTIONS,
         conversion::FUNCTIONS,
         metadata::FUNCTIONS,
         property::FUNCTIONS,
@@ -185,8 +187,10 @@ impl Signature {
     /// # Errors
     /// 174 or 189 for a wrong number of arguments, 8116 for a type the function does not take.
     pub fn resolve(&self, arguments: Vec<Expr>) -> Result<Expr> {
-        let (minimum, maximum) = (self.minimum, self.parameters.len());
-        if arguments.len() < minimum || arguments.len() > maximum && !self.variadic {
+        // Functions of any number of arguments take 254 (sql-docs, "CONCAT").
+        let maximum = if self.variadic { 254 } else { self.parameters.len() };
+        let minimum = self.minimum;
+        if arguments.len() < minimum || arguments.len() > maximum {
             return Err(if minimum == maximum {
                 messages::function_requires(self.name, minimum)
             } else {

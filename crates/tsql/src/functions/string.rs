@@ -189,6 +189,7 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
         Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
         Value::Text(text) => text_length(text, false),
         Value::Binary(bytes) => bytes.len(),
+        Value::Variant(variant) => variant.payload().len(),
         _ => sql_type.fixed_bytes().unwrap_or(0),
     };
     Ok(Value::Int(i32::try_from(length).unwrap_or(i32::MAX)))

@@ -54,6 +54,13 @@ pub fn operator_name(operator: BinaryOperator) -> &'static str {
 pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Result<Operation> {
     use BinaryOperator as B;
     let name = operator_name(operator);
+    match (left, right) {
+        (SqlType::SqlVariant, SqlType::SqlVariant) => return Err(messages::invalid_operand_type(left.name(), name)),
+        (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
+            return Err(messages::incompatible_operands(left.name(), right.name(), name));
+        }
+        _ => {}
+    }
     if left.is_character() && right.is_character() {
         return match operator {
             B::Add => Ok(concatenation(left, right)),

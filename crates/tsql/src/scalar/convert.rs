@@ -3,9 +3,11 @@
 //! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
 //! does: a string that would lose more than blanks is an error.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Bytes, Decimal, Length, SqlType, Text, Value, cp1252, string_room};
+use engine::types::{Bytes, Decimal, Length, SqlType, Text, Value, Variant, cp1252, string_room};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
@@ -22,7 +24,17 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     if value.is_null() {
         return Ok(Value::Null);
     }
+    if let Value::Variant(variant) = value {
+        return match to {
+            SqlType::SqlVariant => Ok(value.clone()),
+            _ => convert(&variant.value, variant.sql_type, to, style),
+        };
+    }
     match to {
+        SqlType::SqlVariant => Ok(Value::Variant(Arc::new(Variant {
+            sql_type: from,
+            value: value.clone(),
+        }))),
         _ if to.is_character() => to_text(value, from, to, style),
         _ if to.is_binary() => to_binary(value, from, to, style.unwrap_or(0)),
         _ if to.is_temporal() => to_temporal(value, from, to, style),

@@ -65,6 +65,7 @@ fn every_type() -> Vec<TypeRow> {
         SqlType::Money,
         SqlType::DateTime,
         SqlType::Float,
+        SqlType::SqlVariant,
         SqlType::Bit,
         SqlType::Decimal {
             precision: 38,
