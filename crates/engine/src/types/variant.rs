@@ -127,13 +127,11 @@ fn moment(value: &Value) -> (i32, u64) {
     match *value {
         Value::Date(days) => (days, 0),
         Value::Time(ticks) => (calendar::DAY_OF_1900, ticks),
-        Value::DateTime { days, ticks } => (
-            days + calendar::DAY_OF_1900,
-            (u64::from(ticks) * 10 + 1) / 3 * 10_000,
+        Value::DateTime { days, ticks } => (days + calendar::DAY_OF_1900, (u64::from(ticks) * 10 + 1) / 3 * 10_000),
+        Value::SmallDateTime { days, minutes } => (
+            i32::from(days) + calendar::DAY_OF_1900,
+            u64::from(minutes) * 600_000_000,
         ),
-        Value::SmallDateTime { days, minutes } => {
-            (i32::from(days) + calendar::DAY_OF_1900, u64::from(minutes) * 600_000_000)
-        }
         Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => (days, ticks),
         _ => (0, 0),
     }

@@ -28,7 +28,13 @@ impl<'a> Binder<'a> {
             return self.recursive(position, (first, anchors), step, exposed, from);
         }
         let names = (exposed.as_str(), definition.name.text.as_str());
-        self.ask_inside(names, &definition.columns, &definition.query.body, QueryKind::CommonTable, from)?;
+        self.ask_inside(
+            names,
+            &definition.columns,
+            &definition.query.body,
+            QueryKind::CommonTable,
+            from,
+        )?;
         // The expression sees those before it, and no columns around it.
         let hidden = self.ctes.split_off(sees);
         let bound = self.within(Level::Opaque, |binder| binder.nested_query(&definition.query));

@@ -224,7 +224,13 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let Some(visible) = captured else {
-            self.ask_inside((&alias.text, &alias.text), columns, &query.body, QueryKind::Derived, from)?;
+            self.ask_inside(
+                (&alias.text, &alias.text),
+                columns,
+                &query.body,
+                QueryKind::Derived,
+                from,
+            )?;
             let plan = self.nested_query(query)?;
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };

@@ -107,12 +107,14 @@ impl Binder<'_> {
         from: &FromBuilder,
     ) -> Result<()> {
         let Some(wanted) = &from.wanted else { return Ok(()) };
-        let is_it = [exposed, own_name]
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&wanted.name));
+        let is_it = match wanted.is_qualified {
+            true => kind == QueryKind::View && own_name.eq_ignore_ascii_case(&wanted.name),
+            false => [exposed, own_name].iter().any(|name| name.eq_ignore_ascii_case(&wanted.name)),
+        };
         if !is_it {
             return Ok(());
         }
+        let is_derived = kind == QueryKind::Derived;
         if let QueryBody::SetOperations { others, .. } = body {
             let is_union_all = others.iter().all(|(operator, _)| *operator == SetOperator::UnionAll);
             return Err(match (is_derived, is_union_all) {

@@ -15,7 +15,13 @@ const TICKS_PER_SECOND: i64 = 10_000_000;
 const OFFSET_MINUTES_MAX: i64 = 14 * 60;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
-    signature("datetime2fromparts", 8, &[Int; 8], Computed(datetime2_type), datetime2fromparts),
+    signature(
+        "datetime2fromparts",
+        8,
+        &[Int; 8],
+        Computed(datetime2_type),
+        datetime2fromparts,
+    ),
     signature(
         "datetimeoffsetfromparts",
         10,
@@ -32,7 +38,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     ),
     signature("switchoffset", 2, &[LongMoment, Any], Computed(zoned), switchoffset),
     signature("timefromparts", 5, &[Int; 5], Computed(time_type), timefromparts),
-    signature("todatetimeoffset", 2, &[LongMoment, Any], Computed(zoned), todatetimeoffset),
+    signature(
+        "todatetimeoffset",
+        2,
+        &[LongMoment, Any],
+        Computed(zoned),
+        todatetimeoffset,
+    ),
 ];
 
 /// The last argument says the scale of the result, so it must be a constant.
@@ -202,7 +214,13 @@ fn switchoffset(call: &Call<'_>) -> Result<Value> {
     let local = moment
         .in_utc()
         .plus_ticks(i128::from(offset_minutes) * 60 * i128::from(TICKS_PER_SECOND));
-    built(local.map(|local| Moment { offset_minutes, ..local }), call)
+    built(
+        local.map(|local| Moment {
+            offset_minutes,
+            ..local
+        }),
+        call,
+    )
 }
 
 /// TODATETIMEOFFSET: the same date and time, said to be of a time zone.
@@ -212,5 +230,11 @@ fn todatetimeoffset(call: &Call<'_>) -> Result<Value> {
     else {
         return Ok(Value::Null);
     };
-    built(Some(Moment { offset_minutes, ..moment }), call)
+    built(
+        Some(Moment {
+            offset_minutes,
+            ..moment
+        }),
+        call,
+    )
 }

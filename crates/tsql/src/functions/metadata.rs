@@ -363,14 +363,21 @@ fn sql_variant_property(call: &Call<'_>) -> Result<Value> {
         Value::Variant(variant) => (variant.sql_type, variant.to_bytes().len()),
         value => {
             let sql_type = call.argument_type(0);
-            let variant = engine::types::Variant { sql_type, value: value.clone() };
+            let variant = engine::types::Variant {
+                sql_type,
+                value: value.clone(),
+            };
             (sql_type, variant.to_bytes().len())
         }
     };
     let number = |number: i32| (Value::Int(number), SqlType::Int);
     let name = |name: &str| (Value::from(name), SqlType::SYSNAME);
     // A length of char and binary is one of bytes; max_length already is.
-    let (value, own) = match call.text(1).map(|property| property.trim_end().to_ascii_lowercase()).as_deref() {
+    let (value, own) = match call
+        .text(1)
+        .map(|property| property.trim_end().to_ascii_lowercase())
+        .as_deref()
+    {
         Some("basetype") => name(sql_type.name()),
         Some("precision") => number(i32::from(sql_type.precision())),
         Some("scale") => number(i32::from(sql_type.scale())),

@@ -17,7 +17,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("charindex", 2, &[Text, Text, Int], INT, charindex),
     signature("patindex", 2, &[Text, Text], INT, patindex),
     signature("difference", 2, &[Text, Text], INT, difference),
-    signature("soundex", 1, &[Text], Fixed(SqlType::VarChar(Length::Limited(5))), soundex),
+    signature(
+        "soundex",
+        1,
+        &[Text],
+        Fixed(SqlType::VarChar(Length::Limited(5))),
+        soundex,
+    ),
     signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace),
     signature(
         "translate",
@@ -132,7 +138,11 @@ fn difference(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let (left, right) = (sound_of(left), sound_of(right));
-    let same = left.bytes().zip(right.bytes()).filter(|(left, right)| left == right).count();
+    let same = left
+        .bytes()
+        .zip(right.bytes())
+        .filter(|(left, right)| left == right)
+        .count();
     Ok(Value::Int(same as i32))
 }
 
