@@ -256,7 +256,7 @@ impl Connection {
     }
 
     /// Appends the next packet's payload to `message`; true when it was the last one.
-    fn receive(&mut self, message: &mut BytesMut, watch: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+    fn receive(&mut self, message: &mut BytesMut, watch: &mut Watch<'_>) -> Result<bool, ClientError> {
         let mut header_bytes: &[u8] = self.fill(HEADER_BYTES, watch)?;
         let header = PacketHeader::decode(&mut header_bytes).map_err(garbled)?;
         let length = usize::from(header.length).max(HEADER_BYTES);
@@ -267,8 +267,8 @@ impl Connection {
     }
 
     /// Reads until `count` bytes are there.
-    fn fill(&mut self, count: usize, watch: &mut dyn FnMut() -> bool) -> Result<&[u8], ClientError> {
-        let mut asked = Instant::now();
+    fn fill(&mut self, count: usize, watch: &mut Watch<'_>) -> Result<&[u8], ClientError> {
+        watch.look()?;
         while self.unread.len() < count {
             let mut chunk = [0_u8; READ_BYTES];
             match self.stream.read(&mut chunk) {
@@ -277,12 +277,7 @@ impl Connection {
                 Err(error) if is_wait(error.kind()) => {}
                 Err(error) => return Err(lost(&error.to_string())),
             }
-            if asked.elapsed() >= WATCH_INTERVAL {
-                asked = Instant::now();
-                if !watch() {
-                    return Err(ClientError::Interrupted);
-                }
-            }
+            watch.look()?;
         }
         Ok(self.unread.get(..count).unwrap_or_default())
     }
@@ -296,8 +291,12 @@ impl Connection {
     ) -> Result<bool, ClientError> {
         let mut pending = BytesMut::new();
         let mut reader = TokenReader::default();
+        let mut watch = Watch {
+            goes_on: watch,
+            asked: Instant::now(),
+        };
         loop {
-            let last = self.receive(&mut pending, watch)?;
+            let last = self.receive(&mut pending, &mut watch)?;
             let bytes = pending.split().freeze();
             let read = reader.read(&bytes, last, on_event)?;
             if last {
@@ -309,6 +308,24 @@ impl Connection {
             self.packet_bytes = bytes.clamp(512, 32_767);
         }
         Ok(reader.acknowledged)
+    }
+}
+
+/// Asks a caller whether to go on, a few times a second, be it that nothing comes or that it never ends.
+struct Watch<'a> {
+    goes_on: &'a mut dyn FnMut() -> bool,
+    asked: Instant,
+}
+
+impl Watch<'_> {
+    fn look(&mut self) -> Result<(), ClientError> {
+        if self.asked.elapsed() >= WATCH_INTERVAL {
+            self.asked = Instant::now();
+            if !(self.goes_on)() {
+                return Err(ClientError::Interrupted);
+            }
+        }
+        Ok(())
     }
 }
 
