@@ -96,7 +96,8 @@ impl Connection {
         let request = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
         self.send(PacketType::PreLogin, &request.encode())?;
         let mut answer = BytesMut::new();
-        while !self.receive(&mut answer, patience)? {}
+        let mut watch = Watch::new(patience);
+        while !self.receive(&mut answer, &mut watch)? {}
         let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
         if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
             return Err(lost(ENCRYPTION_REQUIRED));
@@ -291,10 +292,7 @@ impl Connection {
     ) -> Result<bool, ClientError> {
         let mut pending = BytesMut::new();
         let mut reader = TokenReader::default();
-        let mut watch = Watch {
-            goes_on: watch,
-            asked: Instant::now(),
-        };
+        let mut watch = Watch::new(watch);
         loop {
             let last = self.receive(&mut pending, &mut watch)?;
             let bytes = pending.split().freeze();
@@ -317,7 +315,14 @@ struct Watch<'a> {
     asked: Instant,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    fn new(goes_on: &'a mut dyn FnMut() -> bool) -> Watch<'a> {
+        Watch {
+            goes_on,
+            asked: Instant::now(),
+        }
+    }
+
     fn look(&mut self) -> Result<(), ClientError> {
         if self.asked.elapsed() >= WATCH_INTERVAL {
             self.asked = Instant::now();
