@@ -109,7 +109,9 @@ impl Binder<'_> {
         let Some(wanted) = &from.wanted else { return Ok(()) };
         let is_it = match wanted.is_qualified {
             true => kind == QueryKind::View && own_name.eq_ignore_ascii_case(&wanted.name),
-            false => [exposed, own_name].iter().any(|name| name.eq_ignore_ascii_case(&wanted.name)),
+            false => [exposed, own_name]
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(&wanted.name)),
         };
         if !is_it {
             return Ok(());
