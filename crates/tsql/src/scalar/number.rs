@@ -81,6 +81,9 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
     if plain.is_empty() || plain == "." {
         return Ok(0);
     }
+    if plain.starts_with(['+', '-']) {
+        return Err(false);
+    }
     let number = parse_decimal(&plain)?.rescaled(38, 4).ok_or(true)?.coefficient();
     Ok(if negative { -number } else { number })
 }
