@@ -135,7 +135,7 @@ fn main() -> ExitCode {
                     points_max: options.points,
                 },
                 "summary" => {
-                    print!("{}", Tally::open(&options.folder.join("tally.json"))?.summary());
+                    print!("{}", Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary());
                     return Ok(true);
                 }
                 "--help" | "-h" | "help" => {
@@ -212,7 +212,7 @@ struct Run<'a> {
     work: Work,
     options: Options,
     build: String,
-    tally: Mutex<Tally>,
+    tally: Mutex<Tally<Counts>>,
     ends: AtomicU64,
     found: AtomicU64,
     stop: AtomicBool,
