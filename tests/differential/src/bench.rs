@@ -54,7 +54,11 @@ impl Bench {
                         .iter()
                         .filter_map(|question| question.scripts[party].clone())
                         .collect();
-                    scope.spawn(move || judge.ask(&scripts).map_err(|error| format!("{}: {error}", judge.name())))
+                    scope.spawn(move || {
+                        judge
+                            .ask(&scripts)
+                            .map_err(|error| format!("{}: {error}", judge.name()))
+                    })
                 })
                 .collect();
             let lost = |_| Err("a thread ended".to_owned());
@@ -111,8 +115,7 @@ impl Bench {
 
     /// A statement for all who can say it.
     pub fn question(&self, schema: &Schema, statement: &Statement) -> Question {
-        let write =
-            |dialect: Dialect| is_sayable(statement, dialect).then(|| script(schema, dialect, statement));
+        let write = |dialect: Dialect| is_sayable(statement, dialect).then(|| script(schema, dialect, statement));
         Question {
             scripts: self.dialects().into_iter().map(write).collect(),
             shape: Shape::of(schema, statement),
@@ -134,13 +137,13 @@ impl Bench {
         }
     }
 
-    /// All of a table.
-    pub fn read(&self, schema: &Schema, table: usize) -> Question {
+    /// All of a table, after a statement.
+    pub fn read(&self, schema: &Schema, table: usize, after: &Statement) -> Question {
         let read = |dialect| Some(vec![schema.tables[table].read(dialect)]);
         Question {
             scripts: self.dialects().into_iter().map(read).collect(),
             shape: Shape::of_table(schema, table),
-            statement: None,
+            statement: Some(after.clone()),
         }
     }
 

@@ -129,6 +129,8 @@ struct History<'a> {
     rows: Vec<Vec<Row>>,
     random: Random,
     counts: Counts,
+    /// Whether an intended difference may have left different rows.
+    is_apart: bool,
 }
 
 /// Runs the history of `seed`.
@@ -151,13 +153,14 @@ pub fn run(
         schema,
         random,
         counts: Counts::default(),
+        is_apart: false,
     };
     history.refill()?;
     while history.counts.statements < statements_max {
         if let Some(difference) = history.segment()? {
             return Ok((history.counts, Some(difference)));
         }
-        if history.is_out_of_bounds() || history.random.percent(30) {
+        if history.is_apart || history.is_out_of_bounds() || history.random.percent(30) {
             history.refill()?;
         }
     }
@@ -166,6 +169,7 @@ pub fn run(
 
 impl History<'_> {
     fn refill(&mut self) -> Result<(), String> {
+        self.is_apart = false;
         let mut tape = Tape::fresh(self.random.draw());
         self.rows = self
             .schema
@@ -221,13 +225,18 @@ impl History<'_> {
             questions.insert(place_undone, undone);
         }
         for table in 0..self.schema.tables.len() {
-            questions.push(self.bench.read(&self.schema, table));
+            let change = &asked[asked.len() - 1].statement;
+            questions.push(self.bench.read(&self.schema, table, change));
         }
         let mut verdicts = self.bench.judge(&questions)?;
         if is_undone_first {
             verdicts.remove(place_undone);
         }
         let tables = verdicts.split_off(asked.len());
+        self.is_apart = tables
+            .iter()
+            .chain(verdicts.last())
+            .any(|verdict| !verdict.known.is_empty());
         for (one, verdict) in asked.iter().zip(&verdicts) {
             self.count(one, verdict);
             if let Some(difference) = self.difference(one, &verdict.differences, "") {
@@ -241,7 +250,13 @@ impl History<'_> {
         let counts = &mut self.counts;
         let own = verdict.own();
         let mut judged = 0;
-        for (party, _) in verdict.answers.iter().enumerate().skip(1).filter(|(_, answer)| answer.is_some()) {
+        for (party, _) in verdict
+            .answers
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, answer)| answer.is_some())
+        {
             let name = self.bench.parties[party].name().to_owned();
             *counts.by_judge.entry(name).or_default() += 1;
             judged += 1;
@@ -320,7 +335,7 @@ pub fn try_case(bench: &mut Bench, case: &Case) -> Result<(Option<Trial>, Vec<u6
     bench.fill(&case.schema, &case.rows)?;
     let mut questions = vec![bench.question(&case.schema, &made)];
     for table in 0..case.schema.tables.len() {
-        questions.push(bench.read(&case.schema, table));
+        questions.push(bench.read(&case.schema, table, &made));
     }
     let verdicts = bench.judge(&questions)?;
     let mut signature = Vec::new();

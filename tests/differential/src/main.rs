@@ -109,7 +109,10 @@ fn main() -> ExitCode {
         .and_then(|options| match command {
             "run" => run(&options),
             "summary" => {
-                print!("{}", Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary());
+                print!(
+                    "{}",
+                    Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary()
+                );
                 Ok(ExitCode::SUCCESS)
             }
             "--help" | "-h" | "help" => {
@@ -147,19 +150,20 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::from(UNAVAILABLE));
     }
     std::fs::create_dir_all(&options.folder)?;
-    let instance = options.folder.join(format!("run-{}", std::process::id()));
-    std::fs::create_dir_all(&instance)?;
     let server = options.server.canonicalize()?;
-    let mut parties: Vec<Box<dyn Judge>> = vec![Box::new(Vlflab::start(&server, &instance)?)];
-    parties.extend(judges);
     let mut run = Run {
         build: build_of(&server)?,
-        bench: Bench { parties },
+        bench: Bench { parties: judges },
+        server,
+        starts: 0,
         options,
         former: None,
         differences: 0,
     };
+    let own = run.start()?;
+    run.bench.parties.insert(0, own);
     let outcome = run.go();
+    let instance = run.instance();
     drop(run);
     std::fs::remove_dir_all(instance)?;
     Ok(if outcome? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -167,6 +171,10 @@ fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 
 struct Run<'a> {
     build: String,
+    /// The program.
+    server: PathBuf,
+    /// How often it was started: each time on a new folder.
+    starts: u32,
     bench: Bench,
     options: &'a Options,
     /// The tables of the history before.
@@ -175,6 +183,32 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The folder of the running server.
+    fn instance(&self) -> PathBuf {
+        let name = format!("run-{}-{}", std::process::id(), self.starts);
+        self.options.folder.join(name)
+    }
+
+    fn start(&mut self) -> Result<Box<dyn Judge>, Box<dyn Error>> {
+        self.starts += 1;
+        let instance = self.instance();
+        std::fs::create_dir_all(&instance)?;
+        Ok(Box::new(Vlflab::start(&self.server, &instance)?))
+    }
+
+    /// A history that ended because somebody answers no more: a finding, and a new server.
+    fn lost(&mut self, tally: &mut Tally<Counts>, seed: u64, error: String) -> Result<(), Box<dyn Error>> {
+        if !error.starts_with("vlflab") {
+            return Err(error.into());
+        }
+        self.differences += 1;
+        println!("LOST, seed {seed}: {error}\nevidence: {}", self.instance().display());
+        let finding = Finding { seed, what: error };
+        tally.add("statements", &self.build, &Counts::default(), Some(finding))?;
+        self.bench.parties[0] = self.start()?;
+        Ok(())
+    }
+
     /// True when nobody differed.
     fn go(&mut self) -> Result<bool, Box<dyn Error>> {
         if let Some(seed) = self.options.repeat {
@@ -191,7 +225,17 @@ impl Run<'_> {
             let row = tally.row("statements", &self.build, self.options.seed);
             let seed = row.seed_next;
             row.seed_next += 1;
-            let (counts, difference) = history::run(&mut self.bench, &mut self.former, seed, self.options.history)?;
+            let outcome = history::run(&mut self.bench, &mut self.former, seed, self.options.history);
+            let (counts, difference) = match outcome {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    self.lost(&mut tally, seed, error)?;
+                    if self.options.goes_on {
+                        continue;
+                    }
+                    break;
+                }
+            };
             asked += counts.statements;
             let finding = difference.as_ref().map(|difference| Finding {
                 seed,

@@ -137,7 +137,11 @@ impl Table {
             .map(|_| {
                 let first = tape.below(count) as usize;
                 let second = tape.below(count) as usize;
-                if first == second { vec![first] } else { vec![first, second] }
+                if first == second {
+                    vec![first]
+                } else {
+                    vec![first, second]
+                }
             })
             .collect();
         let integers: Vec<usize> = (1..columns.len())
@@ -242,7 +246,9 @@ impl Table {
             Dialect::Postgres => {
                 for place in (0..self.columns.len()).filter(|&place| self.is_unique(place)) {
                     let column = &self.columns[place].name;
-                    parts.push(format!("unique nulls not distinct ({column}) deferrable initially immediate"));
+                    parts.push(format!(
+                        "unique nulls not distinct ({column}) deferrable initially immediate"
+                    ));
                 }
             }
             Dialect::Sqlite => {
@@ -275,7 +281,11 @@ impl Table {
             };
             let rows: Vec<String> = rows.iter().map(row_text).collect();
             let columns: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-            all.push(format!("insert into {name} ({}) values {}", columns.join(", "), rows.join(", ")));
+            all.push(format!(
+                "insert into {name} ({}) values {}",
+                columns.join(", "),
+                rows.join(", ")
+            ));
         }
         all
     }

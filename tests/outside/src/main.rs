@@ -135,7 +135,10 @@ fn main() -> ExitCode {
                     points_max: options.points,
                 },
                 "summary" => {
-                    print!("{}", Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary());
+                    print!(
+                        "{}",
+                        Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary()
+                    );
                     return Ok(true);
                 }
                 "--help" | "-h" | "help" => {

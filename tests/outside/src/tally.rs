@@ -137,7 +137,7 @@ mod tests {
             ..Counts::default()
         };
         for run in 0..2 {
-            let mut tally = Tally::open(&path).unwrap();
+            let mut tally = Tally::<Counts>::open(&path).unwrap();
             assert_eq!(tally.row("cuts", "b", 7).seed_next, 7 + run);
             tally.row("cuts", "b", 7).seed_next += 1;
             let finding = (run == 1).then(|| Finding {
@@ -146,7 +146,7 @@ mod tests {
             });
             tally.add("cuts", "b", &counts, finding).unwrap();
         }
-        let mut tally = Tally::open(&path).unwrap();
+        let mut tally = Tally::<Counts>::open(&path).unwrap();
         let row = tally.row("cuts", "b", 7).clone();
         assert_eq!((row.histories, row.counts.ends, row.findings.len()), (2, 6, 1));
         assert!(

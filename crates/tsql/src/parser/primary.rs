@@ -58,6 +58,13 @@ impl Parser<'_> {
             } else {
                 parser.expression()?
             };
+            let inner = match inner.kind {
+                ExpressionKind::Subquery(first) if parser.at_set_operator() => Expression {
+                    line,
+                    kind: ExpressionKind::Subquery(Box::new(parser.subquery_after(*first)?)),
+                },
+                _ => inner,
+            };
             parser.expect(b')')?;
             Ok(inner)
         })

@@ -116,13 +116,9 @@ impl Expr {
         }
     }
 
-    /// Whether this is the word NULL, which takes any type.
+    /// Whether this is the word NULL, which takes any type. A NULL that CAST gave a type has that one.
     pub fn is_null_constant(&self) -> bool {
-        match &self.kind {
-            ExprKind::Constant(Value::Null) => true,
-            ExprKind::Convert { operand, .. } => operand.is_null_constant(),
-            _ => false,
-        }
+        matches!(self.kind, ExprKind::Constant(Value::Null))
     }
 
     /// Whether all rows of a query get the same value, as far as can be told without running it.

@@ -184,7 +184,10 @@ impl Generator<'_> {
         let with = self.common_tables();
         let parts = self.from(&[], 2, 1);
         let table = found.target.table;
-        if parts.iter().any(|part| part.tables.iter().any(|other| other.0 == table)) {
+        if parts
+            .iter()
+            .any(|part| part.tables.iter().any(|other| other.0 == table))
+        {
             // The name would mean that one.
             self.known.clear();
             return found;
@@ -264,7 +267,11 @@ impl Generator<'_> {
         };
         let key = right.columns[0].expression.clone();
         let value = self.expression(&scope, Kind::Integer, 1).expression;
-        let (value, key) = if self.tape.percent(50) { (key, value) } else { (value, key) };
+        let (value, key) = if self.tape.percent(50) {
+            (key, value)
+        } else {
+            (value, key)
+        };
         let equal = Condition::Compare(Comparison::Equal, value, key);
         let join = self.tape.choose(&[Join::Inner, Join::Left]);
         let mut columns = left.columns;
@@ -286,6 +293,82 @@ impl Generator<'_> {
             columns,
             rows: left.rows,
             tables,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::SOURCES_MAX;
+    use crate::ast::{Change, Source, Statement, Target};
+    use crate::generate::{Wanted, statement};
+    use crate::schema::Schema;
+    use crate::tape::Tape;
+    use std::collections::BTreeSet;
+
+    /// The names that sources go by, from left to right.
+    fn names(schema: &Schema, source: &Source, found: &mut Vec<String>) {
+        match source {
+            Source::Table { table, alias, .. } => {
+                let name = &schema.tables[*table].name;
+                found.push(alias.as_ref().unwrap_or(name).clone());
+            }
+            Source::Derived(_, alias) | Source::Named(_, alias) => found.push(alias.clone()),
+            Source::Join(_, left, right, _) => {
+                names(schema, left, found);
+                names(schema, right, found);
+            }
+            Source::Apply { left, alias, .. } => {
+                names(schema, left, found);
+                found.push(alias.clone());
+            }
+        }
+    }
+
+    /// Whether it is an UPDATE, how many sources there are, which of them is the target, what it is called by.
+    fn form(schema: &Schema, target: &Target, from: &[Source], is_update: bool) -> (bool, usize, usize, &'static str) {
+        let mut found = Vec::new();
+        for source in from {
+            names(schema, source, &mut found);
+        }
+        let how = match (target.exposed.starts_with('s'), target.name == target.exposed) {
+            (true, true) => "alias",
+            (true, false) => "table's name beside an alias",
+            (false, _) => "table's name",
+        };
+        let place = found.iter().position(|name| *name == target.exposed).unwrap();
+        (is_update, found.len(), place, how)
+    }
+
+    #[test]
+    fn the_target_stands_at_every_place_under_every_name() {
+        let mut forms = BTreeSet::new();
+        for seed in 0..30_000 {
+            let schema = Schema::draw(&mut Tape::fresh(seed));
+            let (made, _) = statement(&schema, Wanted::Change, Tape::fresh(seed));
+            let Statement::Change(change, _) = made else {
+                panic!("a query")
+            };
+            match &change {
+                Change::Update { target, from, .. } if target.in_from => {
+                    forms.insert(form(&schema, target, from, true));
+                }
+                Change::Delete { target, from, .. } if target.in_from => {
+                    forms.insert(form(&schema, target, from, false));
+                }
+                _ => {}
+            }
+        }
+        for is_update in [false, true] {
+            for count in 1..=SOURCES_MAX {
+                for place in 0..count {
+                    for how in ["alias", "table's name beside an alias", "table's name"] {
+                        let form = (is_update, count, place, how);
+                        assert!(forms.contains(&form), "{form:?}");
+                    }
+                }
+            }
         }
     }
 }

@@ -139,7 +139,11 @@ impl Generator<'_> {
             which @ (5 | 6) => {
                 let left = self.expression(scope, kind, depth);
                 let divisor = Box::new(integer(self.tape.choose(&[2, 3, -2, 7])));
-                let operator = if which == 5 { Operator::Divide } else { Operator::Remainder };
+                let operator = if which == 5 {
+                    Operator::Divide
+                } else {
+                    Operator::Remainder
+                };
                 (
                     Expression::Binary(operator, Box::new(left.expression), divisor),
                     left.bound,
@@ -431,7 +435,11 @@ impl Generator<'_> {
         all: &[Typed],
     ) -> (Vec<(Expression, bool)>, Option<&'static str>) {
         let descending = self.tape.percent(30);
-        let total = || all.iter().map(|column| (column.expression.clone(), descending)).collect();
+        let total = || {
+            all.iter()
+                .map(|column| (column.expression.clone(), descending))
+                .collect()
+        };
         let takes_frame = matches!(
             function,
             WindowFunction::Aggregate(_) | WindowFunction::FirstValue(_) | WindowFunction::LastValue(_)

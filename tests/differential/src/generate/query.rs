@@ -102,7 +102,11 @@ impl Generator<'_> {
             })
             .collect();
         let limit = (!is_top || self.tape.percent(50)).then(|| {
-            let offset = if self.tape.percent(30) { 1 + self.tape.below(3) } else { 0 };
+            let offset = if self.tape.percent(30) {
+                1 + self.tape.below(3)
+            } else {
+                0
+            };
             Limit {
                 offset,
                 count: 1 + self.tape.below(5),
@@ -161,8 +165,8 @@ impl Generator<'_> {
         // A window function where any kind will do; its ties are decided by all columns of few tables.
         let is_small = parts.iter().map(|part| part.columns.len()).sum::<usize>() <= 8;
         if kinds.is_none() && is_small && depth > 0 && self.tape.percent(20) {
-            let extra = self.list(1, 2, 30, |this| this.window(scope, &scope.own, rows));
-            items.extend(extra);
+            // One: rows that are equal in all columns may be in another order in another window.
+            items.push(self.window(scope, &scope.own, rows));
         }
         let is_distinct = self.tape.percent(12);
         select.distinct = is_distinct;

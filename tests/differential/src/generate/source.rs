@@ -174,7 +174,11 @@ impl Generator<'_> {
             self.tape.choose(&hints)
         });
         Made {
-            source: Source::Table { table, alias: alias.clone(), hint },
+            source: Source::Table {
+                table,
+                alias: alias.clone(),
+                hint,
+            },
             columns: self.columns_of_table(table, &exposed),
             rows: ROWS_MAX / 2,
             tables: vec![(table, exposed, alias.is_some())],

@@ -172,9 +172,7 @@ impl Wire {
         loop {
             let (kind, body) = self.message()?;
             match kind {
-                b'D' => answer
-                    .rows
-                    .push(row(&body).ok_or("PostgreSQL: a row that is none")?),
+                b'D' => answer.rows.push(row(&body).ok_or("PostgreSQL: a row that is none")?),
                 b'C' => {
                     let tag = String::from_utf8_lossy(&body);
                     let count = tag.trim_end_matches('\0').rsplit(' ').next();

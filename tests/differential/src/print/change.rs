@@ -80,7 +80,9 @@ impl Printer<'_> {
         if output.is_empty() || !self.is(Dialect::TransactSql) {
             return String::new();
         }
-        let columns = joined(output, ", ", |&column| format!("{side}.{}", self.column_of(table, column)));
+        let columns = joined(output, ", ", |&column| {
+            format!("{side}.{}", self.column_of(table, column))
+        });
         format!(" output {columns}")
     }
 
@@ -111,7 +113,9 @@ impl Printer<'_> {
     }
 
     fn where_clause(&self, selection: Option<&Condition>) -> String {
-        selection.map_or(String::new(), |selection| format!(" where {}", self.condition(selection)))
+        selection.map_or(String::new(), |selection| {
+            format!(" where {}", self.condition(selection))
+        })
     }
 
     fn own_update(&self, target: &Target, update: &Update<'_>, output: &[usize]) -> String {

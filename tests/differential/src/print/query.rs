@@ -83,7 +83,10 @@ impl Printer<'_> {
             text += &format!(" where {}", self.condition(selection));
         }
         if !select.group_by.is_empty() {
-            text += &format!(" group by {}", joined(&select.group_by, ", ", |key| self.expression(key)));
+            text += &format!(
+                " group by {}",
+                joined(&select.group_by, ", ", |key| self.expression(key))
+            );
         }
         if let Some(having) = &select.having {
             text += &format!(" having {}", self.condition(having));
@@ -98,7 +101,10 @@ impl Printer<'_> {
         }
         // A comma binds like a join in SQLite.
         if self.is(Dialect::Sqlite) {
-            return format!(" from {}", joined(sources, " cross join ", |source| self.side_of_join(source)));
+            return format!(
+                " from {}",
+                joined(sources, " cross join ", |source| self.side_of_join(source))
+            );
         }
         format!(" from {}", joined(sources, ", ", |source| self.source(source)))
     }
