@@ -12,7 +12,7 @@ use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, ManualClock};
 use engine::session::{Session, Table};
 use engine::store::{Placement, ReadMode};
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 use engine::waits::WaitStatistics;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,6 +68,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
     ColumnDefinition {
         name: name.into(),
         sql_type,
+        collation: Collation::default(),
         alias_type: None,
         nullable: false,
         identity: None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::memory::Charge;
-use engine::types::Value;
+use engine::types::{Collation, Value};
 
 use super::grant::{Account, Grant};
 use super::subquery::CachedResult;
@@ -127,11 +127,12 @@ impl<'s> Context<'s> {
         self.variables.values.borrow().get(slot).cloned().unwrap_or(Value::Null)
     }
 
-    /// Sets a variable.
+    /// Sets a variable. Variables have the collation of the database they are read in: what they keep has the default one.
     ///
     /// # Errors
     /// 701 when there is no memory for its string.
     pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
+        let value = value.collated(Collation::default());
         if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
             let (before, after) = (text_bytes(place), text_bytes(&value));
             if before != after {

@@ -16,7 +16,7 @@ use crate::messages;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, recollated};
 use crate::scalar::like::Pattern;
 
 /// Shorter texts fit the types of all functions that make strings of a length nobody knew before.
@@ -163,6 +163,10 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             row,
             context,
         )?),
+        ExprKind::Collate(operand) => {
+            let value = evaluate(operand, row, context)?.into_owned();
+            Cow::Owned(recollated(value, operand.sql_type, expression.label.collation()))
+        }
         ExprKind::Case { branches, otherwise } => {
             for (condition, value) in branches {
                 if test(condition, row, context)? == Some(true) {
@@ -320,8 +324,8 @@ fn test_like<S: Surroundings>(
             }
         }
     };
-    Ok(match (text.as_str(), pattern.as_str()) {
-        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)?),
+    Ok(match (&*text, pattern.as_str()) {
+        (Value::Text(text), Some(pattern)) => Some(Pattern::new(pattern, escape, text.collation()).matches(text)?),
         _ => None,
     })
 }

@@ -186,8 +186,10 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
     let sql_type = call.argument_type(0);
     let length = match call.value(0) {
         Value::Null => return Ok(Value::Null),
-        Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
-        Value::Text(text) => text_length(text, false),
+        Value::Text(text) => {
+            let units = Units::of(sql_type, text.collation());
+            units.count(text) * if units == Units::Utf16 { 2 } else { 1 }
+        }
         Value::Binary(bytes) => bytes.len(),
         _ => sql_type.fixed_bytes().unwrap_or(0),
     };
