@@ -107,6 +107,7 @@ fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Result<Arc
         name: "vlf".into(),
         data: vec![],
         log: vec![log],
+        ..CreateDatabase::default()
     };
     let database = instance.create_database(&statement)?;
     println!("created in {:?}", started.elapsed());

@@ -61,6 +61,7 @@ pub fn statement(name: &str, log_bytes: u64, log_max: u64) -> CreateDatabase {
         name: name.into(),
         data: vec![data],
         log: vec![log],
+        ..CreateDatabase::default()
     }
 }
 

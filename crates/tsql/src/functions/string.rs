@@ -9,7 +9,7 @@ use super::Parameter::{Any, BigInt, Float, Int, Text};
 use super::{Call, INT, NAME, Signature, signature, variadic};
 use crate::messages;
 use crate::plan::Expr;
-use crate::scalar::convert::text_length;
+use crate::scalar::convert::{Units, text_length};
 use crate::scalar::data_type::{byte_length, string_type, text_units};
 
 pub(super) const FUNCTIONS: &[Signature] = &[

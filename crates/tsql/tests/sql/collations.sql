@@ -120,3 +120,39 @@ create view cv as select cs, ai from c
 go
 select cs from cv where cs = 'A' or ai = 'A' order by cs
 go
+-- the database's default
+create database cs collate Latin1_General_CS_AS
+go
+use cs
+create table t (a varchar(10), b nvarchar(10) collate SQL_Latin1_General_CP1_CI_AS)
+insert t values ('a', 'x'), ('A', 'y')
+select case when 'a' = 'A' then 1 else 0 end constants, databasepropertyex('cs', 'Collation') c
+select a from t where a = 'a'
+select a, b from t where b = 'X'
+declare @v varchar(10) = 'A', @w varchar(10) = 'a'
+select a, case when @v = @w then 1 else 0 end variables from t where a = @v
+select name, collation_name from sys.columns where object_id = object_id('t') order by column_id
+select name from sys.tables where name = 'T'
+select upper('a') u, case when upper('a') = 'a' then 1 else 0 end functions, replace('aA', 'a', 'x') r
+select name, collation_name from sys.databases where name = 'CS'
+declare @t table (a varchar(5) primary key)
+insert @t values ('a'), ('A')
+create table #t (a varchar(5))
+insert #t select a from @t
+select t.a from #t t join @t v on t.a = v.a collate database_default
+go
+select t.a from #t t join t u on t.a = u.a
+go
+alter database cs collate Latin1_General_BIN2
+create table u (a varchar(10))
+select object_name(object_id) t, collation_name from sys.columns where name = 'a' and object_id in (object_id('t'), object_id('u')) order by 1
+go
+alter database cs collate Klingon_CI_AS
+go
+alter database master collate Latin1_General_BIN2
+go
+create database bad collate Klingon_CI_AS
+go
+use master
+drop database cs
+go
