@@ -18,13 +18,13 @@ mod grouping;
 mod hints;
 mod join;
 mod manipulation;
+mod module;
 mod query;
 mod scope;
 mod seek;
 mod select;
 mod source;
 mod target;
-mod variables;
 mod window;
 
 pub use manipulation::{
@@ -33,8 +33,6 @@ pub use manipulation::{
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
-pub(crate) use variables::TABLE_COLUMNS_MAX;
-pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -43,6 +41,8 @@ use engine::types::{Collation, SqlType};
 
 use crate::ast;
 use crate::messages;
+pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
+pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
 use crate::session::{ResultColumn, SessionState};
 use aggregate::aggregate_of;
@@ -92,6 +92,8 @@ pub struct Binder<'a> {
     links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Whether variables are the parameters of an inline function, which its plan captures.
+    parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
 }
@@ -121,6 +123,7 @@ impl<'a> Binder<'a> {
             size: PlanSize::default(),
             links: 0,
             reads_tables: false,
+            parameters_are_captured: false,
             inherited_hints: Vec::new(),
         }
     }

@@ -70,11 +70,16 @@ impl Variables {
     /// Variables of a batch that begins.
     pub(crate) fn new(values: Vec<Value>, tables: Vec<TableVariable>) -> Variables {
         Variables {
-            values: RefCell::new(values),
+            values: RefCell::new(values.into_iter().map(of_variable).collect()),
             tables: RefCell::new(tables),
             texts: RefCell::default(),
         }
     }
+}
+
+/// A value as variables keep it: of the default collation. It gets that of the database in which the variable is read.
+fn of_variable(value: Value) -> Value {
+    value.collated(Collation::default())
 }
 
 /// What a variable's string takes without a charge of its own.
@@ -127,12 +132,12 @@ impl<'s> Context<'s> {
         self.variables.values.borrow().get(slot).cloned().unwrap_or(Value::Null)
     }
 
-    /// Sets a variable. Variables have the collation of the database they are read in: what they keep has the default one.
+    /// Sets a variable.
     ///
     /// # Errors
     /// 701 when there is no memory for its string.
     pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
-        let value = value.collated(Collation::default());
+        let value = of_variable(value);
         if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
             let (before, after) = (text_bytes(place), text_bytes(&value));
             if before != after {
