@@ -137,11 +137,11 @@ select upper('a') u, case when upper('a') = 'a' then 1 else 0 end functions, rep
 select name, collation_name from sys.databases where name = 'CS'
 declare @t table (a varchar(5) primary key)
 insert @t values ('a'), ('A')
-create table #t (a varchar(5))
-insert #t select a from @t
-select t.a from #t t join @t v on t.a = v.a collate database_default
+create table #u (a varchar(5))
+insert #u select a from @t
+select t.a from #u t join @t v on t.a = v.a collate database_default
 go
-select t.a from #t t join t u on t.a = u.a
+select t.a from #u t join t u on t.a = u.a
 go
 alter database cs collate Latin1_General_BIN2
 create table u (a varchar(10))
