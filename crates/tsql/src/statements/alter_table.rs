@@ -61,7 +61,24 @@ impl Executor<'_> {
             AlterTableAction::Rebuild(_) => {
                 self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
             }
-            AlterTableAction::CheckConstraint { .. } | AlterTableAction::Set(_) => Ok(()),
+            AlterTableAction::CheckConstraint {
+                check_existing, names, ..
+            } => {
+                // Every constraint is enabled; what is left to do is to look at the rows once more.
+                let is_there = |name: &crate::ast::Identifier| {
+                    definition.checks.iter().any(|check| name.is(&check.name))
+                        || definition.foreign_keys.iter().any(|key| name.is(&key.name))
+                };
+                if let Some(name) = names.iter().find(|name| !is_there(name)) {
+                    return Err(messages::no_such_constraint(&name.text));
+                }
+                if *check_existing == Some(true) {
+                    self.check_existing_rows(&alter.name)?;
+                }
+                Ok(())
+            }
+            // What the grammar admits says what is so here anyway.
+            AlterTableAction::Set(_) => Ok(()),
         }
     }
 
