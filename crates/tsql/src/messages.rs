@@ -50,6 +50,8 @@ messages! {
     incorrect_syntax_near_keyword(word: &str) = 156, 15, 1, "Incorrect syntax near the keyword '{word}'.";
     /// 174: a wrong number of arguments for a function that takes exactly so many.
     function_requires(name: &str, count: usize) = 174, 15, 1, "The {name} function requires {count} argument(s).";
+    /// 154: USE where the database is given.
+    use_in_module() = 154, 15, 1, "a USE database statement is not allowed in a procedure, function or trigger.";
     /// 178: RETURN with a value outside of a procedure.
     return_with_value() = 178, 15, 1, "A RETURN statement with a return value cannot be used in this context.";
     /// 189: a wrong number of arguments for a function that takes a range.
@@ -112,8 +114,26 @@ messages! {
     maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
+    /// 445: COLLATE of what has one already.
+    collate_twice() = 445, 16, 1, "COLLATE clause cannot be used on expressions containing a COLLATE clause.";
+    /// 446: a comparison of what came out of an operator without a collation.
+    collation_conflict_below(left: &str, right: &str, operator: &str, operation: &str) = 446, 16, 9, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator for {operation} operation.";
+    /// 447: COLLATE of what is no string.
+    not_collatable(type_name: &str) = 447, 16, 0, "Expression type {type_name} is invalid for COLLATE clause.";
+    /// 448: no such collation.
+    invalid_collation(name: &str) = 448, 16, 1, "Invalid collation '{name}'.";
+    /// 451: a result, a group or a sort key without a collation.
+    collation_conflict_in_list(left: &str, right: &str, operator: &str, clause: &str, place: usize) = 451, 16, 1, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in {clause} statement column {place}.";
+    /// 452: COLLATE of a column of an alias type.
+    collate_of_alias_type() = 452, 16, 1, "COLLATE clause cannot be used on user-defined data types.";
+    /// 457: a value without a collation is stored.
+    collation_unresolved(type_name: &str, left: &str, right: &str, operator: &str) = 457, 16, 1, "Implicit conversion of {type_name} value to {type_name} cannot be performed because the collation of the value is unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator.";
+    /// 468: two collations meet.
+    collation_conflict(left: &str, right: &str, operation: &str) = 468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     /// 506: an escape of more than one character.
     invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
+    /// 507: a ROWCOUNT that is no count.
+    invalid_row_count() = 507, 16, 2, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.";
     /// 512: a scalar subquery with several rows.
     subquery_returned_many() = 512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
     /// 515: NULL for a column that has none.
@@ -160,6 +180,14 @@ messages! {
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 2601: a duplicate in a unique index.
     duplicate_key_in_index(table: &str, index: &str, key: &str) = 2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.";
+    /// 2740: no language of that name.
+    no_such_language(name: &str) = 2740, 16, 1, "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server.";
+    /// 2741: no order of a date's parts.
+    invalid_date_format(order: &str) = 2741, 16, 1, "SET DATEFORMAT date order '{order}' is invalid.";
+    /// 2742: no day of the week.
+    date_first_out_of_range(day: i64) = 2742, 16, 1, "SET DATEFIRST {day} is out of range.";
+    /// 2755: no priority.
+    invalid_deadlock_priority() = 2755, 16, 1, "SET DEADLOCK_PRIORITY option is invalid. Valid options are {{HIGH | NORMAL | LOW | [-10 ... 10] of type integer}}.";
     /// 2520: DBCC of a database that does not exist.
     dbcc_database_not_found(name: &str) = 2520, 16, 5, "Could not find database '{name}'. The database either does not exist, or was dropped before a statement tried to use it. Verify if the database exists by querying the sys.databases catalog view.";
     /// 2526: no such DBCC command.
@@ -252,6 +280,24 @@ messages! {
     not_grouped(column: &str) = 8120, 16, 1, "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.";
     /// 8134: division by zero.
     divide_by_zero() = 8134, 16, 1, "Divide by zero error encountered.";
+    /// 557: a module that is no function, called inside of one.
+    only_functions_in_function() = 557, 16, 2, "Only functions and some extended stored procedures can be executed from within a function.";
+    /// 1074: CREATE FUNCTION #name.
+    temporary_function() = 1074, 15, 1, "Creation of temporary functions is not allowed.";
+    /// 1075: RETURN alone in a scalar function.
+    return_without_value() = 1075, 15, 1, "RETURN statements in scalar valued functions must include an argument.";
+    /// 2010: ALTER of an object of another kind.
+    incompatible_object_type(name: &str) = 2010, 16, 1, "Cannot perform alter on '{name}' because it is an incompatible object type.";
+    /// 2772: a temporary table in a function.
+    temporary_table_in_function() = 2772, 16, 1, "Cannot access temporary tables from within a function.";
+    /// 3729: an object that others refer to.
+    referenced_by_object(statement: &str, object: &str, by: &str) = 3729, 16, 1, "Cannot {statement} '{object}' because it is being referenced by object '{by}'.";
+    /// 4121: no such function.
+    function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
+    /// 455: a function that does not end with RETURN.
+    last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4511: an unnamed column of an inline function or a view.
+    module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
     /// 8144: more arguments than parameters.
     too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
     /// 8145: an argument for a parameter that does not exist.
@@ -294,6 +340,14 @@ messages! {
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.
     too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
+    /// 7999: ALTER INDEX of an index that there is not.
+    no_such_index(name: &str) = 7999, 16, 9, "Cannot find index '{name}'.";
+    /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that there is not.
+    no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
+    /// 16911: FETCH of another row than the next one.
+    forward_only_cursor(direction: &str) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// 2583: a DBCC with arguments missing.
+    dbcc_argument_count() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
     /// 8003: a call with more than 2100 parameters.
     too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     /// 1056: more than 4096 columns of a result.
@@ -302,6 +356,30 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 2743: a SET with a value of the wrong kind. Each option has a state of its own.
+pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
+    let text = format!("SET {option} option requires {kind} parameter.");
+    Error::new(2743, 16, state, text)
+}
+
+/// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.
+pub fn insufficient_arguments(function: &str, state: u8) -> Error {
+    let text = format!("An insufficient number of arguments were supplied for the procedure or function {function}.");
+    Error::new(313, 16, state, text)
+}
+
+/// 443: what has an effect outside of the function it stands in.
+pub fn side_effecting_operator(operator: &str, state: u8) -> Error {
+    let text = format!("Invalid use of a side-effecting operator '{operator}' within a function.");
+    Error::new(443, 16, state, text)
+}
+
+/// 444: rows for the client from within a function.
+pub fn rows_from_function(state: u8) -> Error {
+    let text = "Select statements included within a function cannot return data to a client.";
+    Error::new(444, 16, state, text)
 }
 
 /// 6401: no savepoint, and no transaction, of that name. The state tells an empty name apart.

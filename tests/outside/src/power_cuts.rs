@@ -75,6 +75,9 @@ pub struct Counts {
     pub acknowledged: u64,
     /// Times everything was compared with the ledger.
     pub checks: u64,
+    /// Hostile clients that were borne.
+    #[serde(default)]
+    pub attacks: u64,
 }
 
 impl Counted for Counts {
@@ -85,6 +88,7 @@ impl Counted for Counts {
         self.stops += other.stops;
         self.acknowledged += other.acknowledged;
         self.checks += other.checks;
+        self.attacks += other.attacks;
     }
 
     fn words(&self) -> String {
@@ -95,11 +99,15 @@ impl Counted for Counts {
             stops,
             acknowledged,
             checks,
+            attacks,
         } = self;
-        format!(
-            "{ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a clean stop), {stops} clean stops, \
-             {acknowledged} acknowledgements, {checks} comparisons"
-        )
+        let what = match attacks {
+            0 => format!(
+                "{ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a clean stop), {stops} clean stops, "
+            ),
+            _ => format!("{attacks} hostile clients, "),
+        };
+        format!("{what}{acknowledged} acknowledgements, {checks} comparisons")
     }
 }
 

@@ -18,13 +18,13 @@ mod grouping;
 mod hints;
 mod join;
 mod manipulation;
+mod module;
 mod query;
 mod scope;
 mod seek;
 mod select;
 mod source;
 mod target;
-mod variables;
 mod window;
 
 pub use manipulation::{
@@ -33,18 +33,18 @@ pub use manipulation::{
 };
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
-pub(crate) use variables::TABLE_COLUMNS_MAX;
-pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use crate::ast;
 use crate::messages;
+pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
+pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
-use crate::session::SessionState;
+use crate::session::{ResultColumn, SessionState};
 use aggregate::aggregate_of;
 use scope::Level;
 
@@ -64,13 +64,15 @@ struct VisibleCte<'a> {
     /// How many others it can see itself: those before it.
     sees: usize,
     /// While its own recursive part is bound: the number of its rounds, and its columns.
-    round: Option<(usize, Vec<(String, SqlType)>)>,
+    round: Option<(usize, Vec<ResultColumn>)>,
 }
 
 /// Binds the statements of a batch.
 pub struct Binder<'a> {
     session: &'a SessionState,
     variables: &'a VariableScope,
+    /// That of the current database.
+    collation: Collation,
     levels: Vec<Level>,
     ctes: Vec<VisibleCte<'a>>,
     /// Views being expanded, to end those that contain themselves.
@@ -90,6 +92,8 @@ pub struct Binder<'a> {
     links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Whether variables are the parameters of an inline function, which its plan captures.
+    parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
 }
@@ -108,6 +112,7 @@ impl<'a> Binder<'a> {
         Binder {
             session,
             variables,
+            collation: session.database_collation(),
             levels: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
@@ -118,6 +123,7 @@ impl<'a> Binder<'a> {
             size: PlanSize::default(),
             links: 0,
             reads_tables: false,
+            parameters_are_captured: false,
             inherited_hints: Vec::new(),
         }
     }
@@ -203,7 +209,7 @@ impl<'a> Binder<'a> {
             Some(operator) => expression::binary(operator, target, value)?,
             None => value,
         };
-        implicit(value, sql_type)
+        implicit(value.assignable()?, sql_type)
     }
 
     /// Binds a condition that sees no columns.

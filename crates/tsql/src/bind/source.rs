@@ -6,15 +6,16 @@ use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefiniti
 use engine::database::Database;
 use engine::error::Result;
 use engine::session::Table;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit};
-use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
+use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
-use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
+use crate::modules::{ModuleBody, VariableScope};
+use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -51,7 +52,7 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.with_hints(reference, |binder| binder.user_view(&module.text, exposed, from))
+                self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
@@ -126,6 +127,11 @@ impl<'a> Binder<'a> {
         let arguments = arguments
             .map(|(argument, sql_type)| implicit(argument, *sql_type))
             .collect::<Result<Vec<_>>>()?;
+        // What a function makes of its arguments takes the collation of whatever it is compared with.
+        let label = match view.is_function {
+            true => Label::default(),
+            false => Label::Implicit(Collation::default()),
+        };
         let offset = from.take(view.columns.len());
         let columns = view
             .columns
@@ -136,6 +142,7 @@ impl<'a> Binder<'a> {
                 path: None,
                 name: name.to_owned(),
                 sql_type,
+                label,
                 nullable: true,
                 index: offset + index,
                 identity: false,
@@ -155,25 +162,47 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+    fn user_view(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let module = self.session.module(object)?;
+        let ModuleBody::View(view) = &module.body else {
+            return Err(messages::invalid_object_name(&exposed));
+        };
+        let scope = VariableScope::default();
+        let plan = self.within_module(database, &scope, |binder| binder.nested_query(&view.query))?;
+        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+    }
+
+    /// Binds a piece of a module, which sees its own database and variables and nothing that is around here; what it takes counts
+    /// for the statement.
+    ///
+    /// # Errors
+    /// 217 beyond 32 modules in one another; those of `work`.
+    pub(super) fn within_module<'m, T>(
+        &mut self,
+        database: &Arc<Database>,
+        variables: &'m VariableScope,
+        work: impl FnOnce(&mut Binder<'m>) -> Result<T>,
+    ) -> Result<T>
+    where
+        'a: 'm,
+    {
         if self.view_depth >= 32 {
             return Err(messages::nesting_level_exceeded());
         }
-        let statements = crate::parser::parse_batch(text)
-            .map_err(|error| engine::error::Error::new(error.number, error.severity, error.state, error.message))?;
-        let view = statements.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateView(view) => Some(view),
-            _ => None,
-        });
-        let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
-        let mut binder = Binder::new(self.session, self.variables);
+        let mut binder = Binder::new(self.session, variables);
+        binder.collation = database.collation();
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
         std::mem::swap(&mut binder.size, &mut self.size);
-        let plan = binder.nested_query(&view.query);
+        let result = self.session.within_database(database, || work(&mut binder));
         std::mem::swap(&mut binder.size, &mut self.size);
-        let plan = plan?;
-        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+        result
     }
 
     /// A query in FROM; `captured` lets it use columns of the sources before it (APPLY).
@@ -228,6 +257,7 @@ impl<'a> Binder<'a> {
                 path: None,
                 name: name.to_owned(),
                 sql_type: column.sql_type,
+                label: column.label.of_column(),
                 nullable: column.nullable,
                 index: offset + index,
                 identity: column.identity,
@@ -264,28 +294,36 @@ impl<'a> Binder<'a> {
         let types: Vec<SqlType> = (0..width)
             .map(|column| super::case::meeting_type(bound.iter().map(|row| &row[column])))
             .collect();
+        let labels = (0..width).map(|column| {
+            let values = bound.iter().map(|row| &row[column]);
+            label_of(values, "VALUES")?.for_operation("VALUES")
+        });
+        let labels = labels.collect::<Result<Vec<_>>>()?;
         let convert = |row: Vec<crate::plan::Expr>| {
+            let columns = types.iter().zip(&labels);
             row.into_iter()
-                .zip(&types)
-                .map(|(value, sql_type)| implicit(value, *sql_type))
+                .zip(columns)
+                .map(|(value, (sql_type, label))| Ok(implicit(value, *sql_type)?.collated(*label)))
                 .collect::<Result<Vec<_>>>()
         };
         let rows = bound.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
         let offset = from.take(width);
-        let columns = columns
-            .iter()
-            .zip(&types)
-            .enumerate()
-            .map(|(index, (name, &sql_type))| ScopeColumn {
-                qualifier: alias.text.clone(),
-                path: None,
-                name: name.text.clone(),
-                sql_type,
-                nullable: true,
-                index: offset + index,
-                identity: false,
-                from_table: false,
-            });
+        let columns =
+            columns
+                .iter()
+                .zip(types.iter().zip(&labels))
+                .enumerate()
+                .map(|(index, (name, (&sql_type, label)))| ScopeColumn {
+                    qualifier: alias.text.clone(),
+                    path: None,
+                    name: name.text.clone(),
+                    sql_type,
+                    label: label.of_column(),
+                    nullable: true,
+                    index: offset + index,
+                    identity: false,
+                    from_table: false,
+                });
         let columns = columns.collect();
         Ok(BoundSource {
             node: Node::Values { rows, offset },
@@ -311,6 +349,7 @@ impl<'a> Binder<'a> {
             path: None,
             name: column.name.clone(),
             sql_type: column.sql_type,
+            label: Label::Implicit(column.collation.unwrap_or(self.collation)),
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),
@@ -339,9 +378,11 @@ impl<'a> Binder<'a> {
         visible: Vec<ScopeColumn>,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        let view =
-            views::find_function(&call.name).ok_or_else(|| messages::invalid_object_name(&call.name.to_string()))?;
         let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
+        let Some(view) = views::find_function(&call.name) else {
+            let found = self.user_table_function(call, exposed, names, visible, from)?;
+            return found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string()));
+        };
         let level = Level::Select(SelectLevel {
             columns: visible,
             ..SelectLevel::default()
@@ -381,6 +422,7 @@ pub(super) fn table_columns(
             path: path.clone(),
             name: column.name.clone(),
             sql_type: column.sql_type,
+            label: Label::Implicit(column.collation),
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),

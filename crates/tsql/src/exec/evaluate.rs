@@ -13,10 +13,11 @@ use super::{Context, subquery};
 use crate::ast::ComparisonOperator;
 use crate::functions::{Call, Implementation};
 use crate::messages;
+use crate::modules::ModuleCall;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, recollated};
 use crate::scalar::like::Pattern;
 
 /// Shorter texts fit the types of all functions that make strings of a length nobody knew before.
@@ -36,6 +37,12 @@ pub trait Surroundings {
     /// Those of the function.
     fn call(&self, implementation: Implementation, arguments: &[Expr], result: SqlType, row: &[Value])
     -> Result<Value>;
+
+    /// Calls a scalar function of the user with the values of its arguments.
+    ///
+    /// # Errors
+    /// Those of its statements.
+    fn call_module(&self, call: &ModuleCall, arguments: &[Expr], row: &[Value]) -> Result<Value>;
 
     /// The value of a subquery.
     ///
@@ -78,6 +85,14 @@ impl Surroundings for Context<'_> {
             result,
         })?;
         cut_to_type(value, result)
+    }
+
+    fn call_module(&self, call: &ModuleCall, arguments: &[Expr], row: &[Value]) -> Result<Value> {
+        let values = arguments
+            .iter()
+            .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        self.session.module_caller().scalar(self.session, call, values)
     }
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
@@ -163,6 +178,10 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             row,
             context,
         )?),
+        ExprKind::Collate(operand) => {
+            let value = evaluate(operand, row, context)?.into_owned();
+            Cow::Owned(recollated(value, operand.sql_type, expression.label.collation()))
+        }
         ExprKind::Case { branches, otherwise } => {
             for (condition, value) in branches {
                 if test(condition, row, context)? == Some(true) {
@@ -187,6 +206,10 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             implementation,
             arguments,
         } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
+        ExprKind::Module { call, arguments } => {
+            let value = context.call_module(call, arguments, row)?;
+            Cow::Owned(value.collated(expression.label.collation()))
+        }
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
@@ -320,8 +343,8 @@ fn test_like<S: Surroundings>(
             }
         }
     };
-    Ok(match (text.as_str(), pattern.as_str()) {
-        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)?),
+    Ok(match (&*text, pattern.as_str()) {
+        (Value::Text(text), Some(pattern)) => Some(Pattern::new(pattern, escape, text.collation()).matches(text)?),
         _ => None,
     })
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr, Locking};
+use super::{Condition, Expr, Label, Locking};
+use crate::modules::ModuleCall;
 use crate::session::ResultColumn;
 use crate::views::SystemView;
 
@@ -150,6 +151,27 @@ pub enum AggregateFunction {
     Checksum,
 }
 
+impl AggregateCall {
+    /// The label of its result: that of its argument where both are strings.
+    pub fn label(&self) -> Label {
+        let argument = self.argument.as_ref();
+        argument.map_or_else(Label::default, |argument| argument.label_in(self.sql_type))
+    }
+}
+
+impl WindowCall {
+    /// The label of its result.
+    pub fn label(&self) -> Label {
+        match &self.function {
+            WindowFunction::First(value) | WindowFunction::Last(value) | WindowFunction::Neighbour { value, .. } => {
+                value.label
+            }
+            WindowFunction::Aggregate(aggregate) => aggregate.label(),
+            _ => Label::default(),
+        }
+    }
+}
+
 /// One aggregate of a SELECT.
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
@@ -256,6 +278,15 @@ pub enum Node {
         /// The database it is asked in.
         database_id: u16,
         /// Its arguments.
+        arguments: Vec<Expr>,
+        /// Where its columns begin.
+        offset: usize,
+    },
+    /// A multi-statement table-valued function of the user.
+    Module {
+        /// It.
+        call: ModuleCall,
+        /// Its arguments, in the types of its parameters.
         arguments: Vec<Expr>,
         /// Where its columns begin.
         offset: usize,

@@ -12,7 +12,7 @@ mod sink;
 mod state;
 
 pub(crate) use hasher::OwnKeys;
-pub use options::SetOptions;
+pub use options::{Execution, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 pub use state::SessionState;
 pub(crate) use state::parse_name;
@@ -26,9 +26,7 @@ use engine::error::{Error, Result};
 use engine::instance::Instance;
 use engine::memory;
 
-use crate::bind::VariableScope;
-use crate::statements::{CompiledBatch, Executor, Failure, Reach, compile, transaction};
-use cache::BatchCache;
+use crate::statements::{CompiledBatch, Executor, Failure, Flow, Reach, transaction};
 use call::PreparedStatements;
 
 /// Who logs in, from where, to which database.
@@ -47,7 +45,6 @@ pub struct Login {
 /// A session. One thread at a time uses it.
 pub struct Session {
     state: Box<SessionState>,
-    batches: BatchCache,
     prepared: PreparedStatements,
     /// An empty batch, from which calls by the client are made.
     empty: Option<Rc<CompiledBatch>>,
@@ -87,7 +84,6 @@ impl Session {
         });
         Ok(Session {
             state,
-            batches: BatchCache::default(),
             prepared: PreparedStatements::default(),
             empty: None,
             ended,
@@ -146,28 +142,18 @@ impl Session {
             }
         };
         self.describe_command(&batch.statements);
-        if self.state.options().parseonly || self.state.options().noexec {
-            return self.turned_off(&batch, sink);
+        if let Some(switch) = batch.parseonly {
+            self.state.change_options(|options| options.parseonly = switch.at_end);
+            if switch.was_on {
+                return self.end_request(sink, Ok(Flow::Next));
+            }
         }
         let outcome = Executor::new(&self.state, sink, batch).run();
         self.end_request(sink, outcome)
     }
 
-    /// Under NOEXEC and PARSEONLY only SET is executed.
-    fn turned_off(&mut self, batch: &Rc<CompiledBatch>, sink: &mut dyn ResultSink) -> BatchOutcome {
-        let mut executor = Executor::new(&self.state, sink, batch.clone());
-        let outcome = executor.run_options_only();
-        self.end_request(sink, outcome)
-    }
-
     fn compiled(&mut self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
-        let quoted_identifier = self.state.options().quoted_identifier;
-        if let Some(batch) = self.batches.find(text, quoted_identifier) {
-            return Ok(batch);
-        }
-        let batch = Rc::new(compile(text, quoted_identifier, VariableScope::default())?);
-        self.batches.keep(text, quoted_identifier, batch.clone());
-        Ok(batch)
+        Ok(self.state.text("", text)?.batch.clone())
     }
 
     fn transaction_request(

@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,29 +11,17 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::LockOwner;
-use engine::memory::Charge;
 use engine::seams::DateTimeTicks;
+use engine::types::Collation;
 
-use super::cache::{BATCH_BYTES_MAX, KEPT_BYTES_MAX};
-use super::hasher::OwnKeys;
+use super::cache::StatementCache;
 use super::options::SetOptions;
 use super::{Login, Message};
 use crate::ast::{Identifier, Name};
 use crate::messages;
+use crate::modules::{Module, ModuleCache, ModuleCaller};
 use crate::scalar::moment::Moment;
-use crate::statements::{Callable, Cursor};
-
-/// Procedures and parametrised texts that a session keeps; beyond that all are forgotten at once.
-const CALLABLES_MAX: usize = 256;
-
-/// Procedures and parametrised texts by their text; those of one text with their declarations.
-#[derive(Default)]
-struct Callables {
-    by_text: HashMap<String, Vec<(String, Rc<Callable>)>, OwnKeys>,
-    count: usize,
-    bytes: u64,
-    charge: Charge,
-}
+use crate::statements::{Cursor, FunctionRunner};
 
 /// A session's memory.
 pub struct SessionState {
@@ -77,8 +64,13 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
-    /// Procedures and parametrised texts.
-    callables: RefCell<Callables>,
+    /// The texts it has sent and the modules it has called, with their plans.
+    pub(crate) statements: RefCell<StatementCache>,
+    /// The instance's modules.
+    modules: Arc<ModuleCache>,
+    caller: &'static dyn ModuleCaller,
+    function_depth: Cell<u32>,
+    in_unit: Cell<bool>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
 }
@@ -92,6 +84,7 @@ impl SessionState {
         database: Arc<Database>,
     ) -> SessionState {
         let clock = instance.env.clock.clone();
+        let modules = ModuleCache::of(&instance);
         SessionState {
             id: engine.id,
             description: instance.session_description(engine.id),
@@ -120,7 +113,11 @@ impl SessionState {
             insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
-            callables: RefCell::default(),
+            statements: RefCell::default(),
+            modules,
+            caller: &FunctionRunner,
+            function_depth: Cell::new(0),
+            in_unit: Cell::new(false),
             cursors: RefCell::default(),
         }
     }
@@ -133,6 +130,23 @@ impl SessionState {
     /// The current database's id.
     pub(crate) fn database_id(&self) -> u16 {
         self.database.borrow().id
+    }
+
+    /// The collation of constants, variables and new columns in the current database.
+    pub(crate) fn database_collation(&self) -> Collation {
+        self.database.borrow().collation()
+    }
+
+    /// The collation of a name written after COLLATE.
+    ///
+    /// # Errors
+    /// 448 when there is none of that name.
+    pub(crate) fn collation(&self, name: &str) -> Result<Collation> {
+        match name.to_ascii_lowercase().as_str() {
+            "database_default" => Ok(self.database_collation()),
+            "catalog_default" => Ok(Collation::default()),
+            _ => Collation::from_name(name).ok_or_else(|| messages::invalid_collation(name)),
+        }
     }
 
     /// Whether a database is the current one.
@@ -224,32 +238,49 @@ impl SessionState {
         self.dependencies.take()
     }
 
-    /// A procedure or parametrised text that was called before.
-    pub fn callable(&self, declarations: &str, text: &str) -> Option<Rc<Callable>> {
-        let callables = self.callables.borrow();
-        let mut found = callables.by_text.get(text)?.iter();
-        found
-            .find(|(declared, _)| declared == declarations)
-            .map(|(_, callable)| callable.clone())
+    /// A module of the catalog, parsed for all sessions.
+    ///
+    /// # Errors
+    /// Those of a text that does not parse; 701 when there is no memory for its tree.
+    pub fn module(&self, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
+        self.modules.module(object)
     }
 
-    /// Keeps a procedure or parametrised text.
-    pub fn keep_callable(&self, declarations: &str, text: &str, callable: Callable) -> Rc<Callable> {
-        let callable = Rc::new(callable);
-        let mut callables = self.callables.borrow_mut();
-        let bytes = (2 * text.len() + declarations.len()) as u64 + callable.batch.bytes();
-        if text.len() > BATCH_BYTES_MAX || bytes > KEPT_BYTES_MAX {
-            return callable;
+    /// Who runs functions for the plans that call them.
+    pub(crate) fn module_caller(&self) -> &'static dyn ModuleCaller {
+        self.caller
+    }
+
+    /// Works in a database: names without one are looked up there.
+    pub(crate) fn within_database<T>(&self, database: &Arc<Database>, work: impl FnOnce() -> T) -> T {
+        if self.is_in(database) {
+            return work();
         }
-        let wanted = callables.bytes + bytes;
-        if callables.count >= CALLABLES_MAX || wanted > KEPT_BYTES_MAX || callables.charge.grow_to(wanted).is_err() {
-            *callables = Callables::default();
-        }
-        callables.count += 1;
-        callables.bytes += bytes;
-        let of_text = callables.by_text.entry(text.to_owned()).or_default();
-        of_text.push((declarations.to_owned(), callable.clone()));
-        callable
+        let outer = self.database.replace(database.clone());
+        let result = work();
+        self.database.replace(outer);
+        result
+    }
+
+    /// Whether a function of the user runs.
+    pub(crate) fn is_in_function(&self) -> bool {
+        self.function_depth.get() > 0
+    }
+
+    /// Enters a function, or leaves it.
+    pub(crate) fn change_function_depth(&self, change: i32) {
+        self.function_depth
+            .set(self.function_depth.get().saturating_add_signed(change));
+    }
+
+    /// Notes whether a statement that is one unit of work is under way; answers what was so before.
+    pub(crate) fn replace_in_unit(&self, in_unit: bool) -> bool {
+        self.in_unit.replace(in_unit)
+    }
+
+    /// Whether a statement that is one unit of work is under way.
+    pub(crate) fn is_in_unit(&self) -> bool {
+        self.in_unit.get()
     }
 
     /// An object by its name as a string, such as `N'dbo.charge'`.
@@ -272,6 +303,24 @@ impl SessionState {
     /// Changes the SET options.
     pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
         change(&mut self.options.borrow_mut());
+    }
+
+    /// Puts the SET options back to what they were when a module or a text began: none of its own outlives it (SQL Server docs,
+    /// "SET statements"). CONTEXT_INFO is no option of the module but a value of the session, and stays.
+    pub fn restore_options(&self, former: SetOptions) {
+        self.locks.set_timeout_ms(i64::from(former.lock_timeout_ms));
+        self.locks.set_priority(former.deadlock_priority);
+        self.engine.borrow_mut().set_isolation(former.isolation);
+        let mut options = self.options.borrow_mut();
+        let context_info = options.context_info.take();
+        *options = SetOptions { context_info, ..former };
+    }
+
+    /// CURSOR_CLOSE_ON_COMMIT: the end of a transaction closes every cursor.
+    pub(crate) fn close_cursors_at_end(&self) {
+        if self.options().cursor_close_on_commit {
+            self.cursors.borrow_mut().values_mut().for_each(Cursor::close);
+        }
     }
 
     /// `@@ROWCOUNT`
@@ -369,9 +418,29 @@ impl SessionState {
         self.fetch_status.set(status);
     }
 
+    /// What a cursor of the module or batch that runs is kept under: no name has a zero in it.
+    pub(crate) fn local_cursor(&self, name: &str) -> String {
+        format!("{name}\0{}", self.nest_level.get())
+    }
+
+    /// Drops the cursors of the module or batch that ends.
+    pub(crate) fn drop_local_cursors(&self) {
+        let suffix = self.local_cursor("");
+        let mut cursors = self.cursors.borrow_mut();
+        if !cursors.is_empty() {
+            cursors.retain(|name, _| !name.ends_with(&suffix));
+        }
+    }
+
     /// `CURSOR_STATUS`: 1 open, -1 closed, -3 no such cursor.
-    pub fn cursor_status(&self, name: &str) -> i16 {
-        match self.cursors.borrow().get(&name.to_lowercase()) {
+    pub fn cursor_status(&self, scope: &str, name: &str) -> i16 {
+        let name = name.to_lowercase();
+        let key = if scope.eq_ignore_ascii_case("global") {
+            name
+        } else {
+            self.local_cursor(&name)
+        };
+        match self.cursors.borrow().get(&key) {
             Some(cursor) if cursor.is_open() => 1,
             Some(_) => -1,
             None => -3,
@@ -417,6 +486,10 @@ impl SessionState {
 
     /// Fixes the time that GETDATE and its kin answer until the next statement.
     pub fn take_time(&self) {
+        // A function is part of the statement that calls it.
+        if self.is_in_function() {
+            return;
+        }
         self.now_unix_micros.set(self.instance.env.clock.unix_micros());
     }
 
@@ -466,10 +539,8 @@ impl SessionState {
         self.reset_transaction()?;
         crate::statements::Executor::drop_temporary_tables(self)?;
         self.cursors.borrow_mut().clear();
-        *self.options.borrow_mut() = SetOptions::default();
-        self.engine
-            .borrow_mut()
-            .set_isolation(engine::session::Isolation::ReadCommitted);
+        self.change_options(|options| options.context_info = None);
+        self.restore_options(SetOptions::default());
         self.identity.set(None);
         self.scope_identity.set(None);
         self.use_database(self.login.database.as_deref().unwrap_or("master"))

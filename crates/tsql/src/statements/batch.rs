@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,8 +11,10 @@ use engine::error::Error;
 use engine::memory::Charge;
 
 use super::error::Failure;
-use crate::ast::Statement;
+use super::unexecuted::{ParseOnly, parseonly_of};
+use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
 use crate::session::{OwnKeys, SessionState};
@@ -33,20 +36,30 @@ pub(super) enum Bound {
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
+    identity_insert: Option<(u16, u32)>,
     versions: Vec<(Arc<Database>, u64)>,
 }
 
-/// A parsed batch or procedure body.
+/// A parsed batch or procedure body with this session's plans.
 pub struct CompiledBatch {
-    /// Its statements.
-    pub statements: Vec<Statement>,
-    /// Its variables.
-    pub scope: VariableScope,
-    plans: RefCell<HashMap<usize, Kept, OwnKeys>>,
+    /// Its statements and variables, which others may share.
+    code: Arc<Code>,
+    /// What its SET PARSEONLY statements say, if it has any.
+    pub(crate) parseonly: Option<ParseOnly>,
+    plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
     size: RefCell<Size>,
 }
 
-/// What a batch takes: its tree and the plans kept with it.
+impl Deref for CompiledBatch {
+    type Target = Code;
+
+    fn deref(&self) -> &Code {
+        &self.code
+    }
+}
+
+/// What a batch takes: its plans, and its tree if it is its own.
 #[derive(Default)]
 struct Size {
     bytes: u64,
@@ -58,15 +71,19 @@ struct Size {
 /// # Errors
 /// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
 pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(|error| {
-        let line = error.line;
-        Failure::new(
-            Error::new(error.number, error.severity, error.state, error.message),
-            line,
-            "",
-        )
-    })?;
+    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(failed)?;
+    crate::grammar::check(&parsed.statements).map_err(failed)?;
     CompiledBatch::new(parsed, scope)
+}
+
+/// The failure of a batch that is not run at all.
+fn failed(error: crate::error::ParseError) -> Failure {
+    let line = error.line;
+    let error = Error::new(error.number, error.severity, error.state, error.message);
+    Failure {
+        reach: super::error::Reach::Batch,
+        ..Failure::new(error, line, "")
+    }
 }
 
 impl CompiledBatch {
@@ -74,25 +91,33 @@ impl CompiledBatch {
     ///
     /// # Errors
     /// Those of its declarations.
-    pub(crate) fn new(parsed: ParsedBatch, mut scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-        let ParsedBatch {
-            statements,
-            bytes,
-            charge,
-        } = parsed;
-        scope
-            .collect(&statements)
-            .map_err(|(line, error)| Failure::new(error, line, ""))?;
+    pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+        let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
+        let bytes = code.bytes();
         Ok(CompiledBatch {
-            statements,
-            scope,
+            parseonly: parseonly_of(&code.statements),
+            code: Arc::new(code),
             plans: RefCell::default(),
-            size: RefCell::new(Size { bytes, charge }),
+            size: RefCell::new(Size {
+                bytes,
+                charge: Charge::default(),
+            }),
         })
     }
 
+    /// This session's side of code that others share.
+    pub(crate) fn of(code: Arc<Code>) -> CompiledBatch {
+        CompiledBatch {
+            code,
+            // Modules do not say how they are parsed.
+            parseonly: None,
+            plans: RefCell::default(),
+            size: RefCell::default(),
+        }
+    }
+
     /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were.
-    pub(super) fn plan(&self, key: usize, session: &SessionState) -> Option<Rc<Bound>> {
+    pub(super) fn plan(&self, key: NodeNumber, session: &SessionState) -> Option<Rc<Bound>> {
         let plans = self.plans.borrow();
         let kept = plans.get(&key)?;
         let is_current = |(database, version): &(Arc<Database>, u64)| {
@@ -103,17 +128,19 @@ impl CompiledBatch {
                     .is_some_and(|open| Arc::ptr_eq(&open, database));
             is_open && database.catalog.version() == *version
         };
-        let is_valid = kept.database == session.database_id() && kept.versions.iter().all(is_current);
+        let is_valid = kept.database == session.database_id()
+            && kept.identity_insert == session.options().identity_insert
+            && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
     }
 
-    /// What the tree and the plans take, in bytes, estimated.
+    /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
     pub fn bytes(&self) -> u64 {
         self.size.borrow().bytes
     }
 
     /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(super) fn keep(&self, key: usize, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
+    pub(super) fn keep(&self, key: NodeNumber, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
         let versions = session.take_dependencies();
         {
             let mut size = self.size.borrow_mut();
@@ -126,6 +153,7 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            identity_insert: session.options().identity_insert,
             versions,
         };
         self.plans.borrow_mut().insert(key, kept);

@@ -4,14 +4,15 @@ use std::rc::Rc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
-use engine::types::Value;
+use engine::types::{SqlType, Value};
 
 use super::batch::{Bound, CompiledBatch};
 use super::error::{Failure, Reach};
-use crate::ast::{Statement, StatementKind};
+use super::unexecuted::is_executed;
+use crate::ast::{Numbered, Statement, StatementKind};
 use crate::bind::Binder;
 use crate::exec::{Context, TableVariable, Variables};
-use crate::session::{DoneKind, Message, ResultSink, SessionState, SinkClosed};
+use crate::session::{DoneKind, Execution, Message, ResultSink, SessionState, SinkClosed};
 
 /// Where execution goes after a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,8 +48,30 @@ pub struct Executor<'s> {
     pub procedure: String,
     /// How many TRY blocks are around the current statement, those of callers included.
     pub try_depth: usize,
-    /// Whether this runs for a client's call or EXEC, where RETURN may have a value.
-    pub is_procedure: bool,
+    /// What RETURN may say.
+    pub(super) returns: Returns,
+    /// What RETURN of a function has said.
+    pub(super) returned: Value,
+}
+
+/// What the code that runs answers to who has called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Returns {
+    /// Nothing: a batch.
+    Nothing,
+    /// A status: a procedure, or a text that is called like one.
+    Status,
+    /// A value of this type: a scalar function.
+    Value(SqlType),
+    /// Rows: a table-valued function.
+    Rows,
+}
+
+impl Returns {
+    /// Whether a function runs: an error ends it, and is the error of the statement that called it.
+    pub(super) fn is_function(self) -> bool {
+        matches!(self, Returns::Value(_) | Returns::Rows)
+    }
 }
 
 impl<'s> Executor<'s> {
@@ -74,7 +97,8 @@ impl<'s> Executor<'s> {
             variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
-            is_procedure: false,
+            returns: Returns::Nothing,
+            returned: Value::Null,
         }
     }
 
@@ -113,6 +137,10 @@ impl<'s> Executor<'s> {
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
         let may_run = cancel::look().and_then(|()| crate::stack::require());
         may_run.map_err(|error| self.failure(error, statement.line))?;
+        let execution = self.session.options().execution();
+        if execution != Execution::Whole && !is_executed(&statement.kind, execution) {
+            return self.pass_over(statement, execution);
+        }
         if is_flow(&statement.kind) {
             return self.flow(statement);
         }
@@ -128,22 +156,11 @@ impl<'s> Executor<'s> {
         }
     }
 
-    /// Runs the SET statements of a batch alone (NOEXEC, PARSEONLY).
-    ///
-    /// # Errors
-    /// As [`Executor::run`].
-    pub fn run_options_only(&mut self) -> Outcome<Flow> {
-        let batch = self.batch.clone();
-        for statement in &batch.statements {
-            if matches!(statement.kind, StatementKind::SetOption(_)) {
-                self.statement(statement)?;
-            }
-        }
-        Ok(Flow::Next)
-    }
-
     /// Decides about a failure: hands it to the TRY block around, or tells the client and perhaps goes on.
     pub(super) fn handle(&mut self, failure: Box<Failure>) -> Outcome<()> {
+        if self.returns.is_function() {
+            return Err(failure);
+        }
         self.session.set_error_number(failure.message.number);
         if failure.silent {
             return Err(failure);
@@ -204,6 +221,7 @@ impl<'s> Executor<'s> {
             | StatementKind::FetchCursor(_)
             | StatementKind::CloseCursor(_)
             | StatementKind::DeallocateCursor(_) => self.cursor(&statement.kind),
+            StatementKind::CreateFunction(function) => return self.create_function(function, line),
             StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
             other => match self.system_statement(statement) {
                 Some(outcome) => return outcome,
@@ -253,21 +271,23 @@ impl<'s> Executor<'s> {
     }
 
     /// The plan of a piece of syntax: the kept one, or one bound now.
-    pub(super) fn plan<K>(
+    pub(super) fn plan<K: Numbered>(
         &self,
         key: &K,
         bind: impl for<'b> FnOnce(&mut Binder<'b>, &'b K) -> Result<Bound>,
     ) -> Result<Rc<Bound>> {
         self.session.check_intact()?;
-        let address = std::ptr::from_ref(key) as usize;
-        if let Some(kept) = self.batch.plan(address, self.session) {
+        let number = key.number();
+        if let Some(kept) = self.batch.plan(number, self.session) {
             return Ok(kept);
         }
         self.session.take_dependencies();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         let bound = Rc::new(bind(&mut binder, key)?);
         let (bytes, _charge) = binder.take_size();
-        self.batch.keep(address, bound.clone(), bytes, self.session);
+        if number.is_given() {
+            self.batch.keep(number, bound.clone(), bytes, self.session);
+        }
         Ok(bound)
     }
 

@@ -12,6 +12,7 @@
 //! ```
 
 mod alias_type;
+mod alter_index;
 mod alter_table;
 mod batch;
 mod bulk;
@@ -24,21 +25,25 @@ mod error;
 mod execute;
 mod executor;
 mod flow;
+mod function;
 mod insert;
 mod message_format;
+mod module;
 mod option;
 mod raise;
 mod select;
 mod table;
 mod table_definition;
 pub(crate) mod transaction;
+mod unexecuted;
 mod update;
 mod variable;
 
 pub use batch::{CompiledBatch, compile};
-pub use callable::{Callable, CallableParameter};
+pub use callable::Callable;
 pub use cursor::Cursor;
 pub use error::{Failure, Reach};
 pub(crate) use execute::{CallResult, given_by_client};
 pub use executor::{Executor, Flow};
+pub(crate) use function::FunctionRunner;
 pub(crate) use message_format::format_message;

@@ -2,7 +2,7 @@
 
 use engine::error::Result;
 use engine::session::Mark;
-use engine::types::{Value, collation};
+use engine::types::{Collation, Value};
 
 use super::executor::Executor;
 use crate::ast::{StatementKind, TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
@@ -29,6 +29,7 @@ pub(crate) fn commit(session: &SessionState) -> Result<Option<TransactionEvent>>
         1 => {
             let result = session.engine.borrow_mut().commit();
             session.set_transaction_count(0);
+            session.close_cursors_at_end();
             result?;
             Ok(Some(TransactionEvent::Committed(session.last_descriptor())))
         }
@@ -46,6 +47,7 @@ pub(crate) fn roll_back(session: &SessionState) -> Result<Option<TransactionEven
     }
     let result = session.engine.borrow_mut().roll_back();
     session.set_transaction_count(0);
+    session.close_cursors_at_end();
     result?;
     Ok(Some(TransactionEvent::RolledBack(session.last_descriptor())))
 }
@@ -86,7 +88,9 @@ pub(crate) fn roll_back_named(session: &SessionState, name: &str) -> Result<Opti
     let name = name.trim_end_matches(' ');
     let position = {
         let savepoints = session.savepoints.borrow();
-        savepoints.iter().rposition(|(other, _)| collation::equal(other, name))
+        savepoints
+            .iter()
+            .rposition(|(other, _)| Collation::default().equal(other, name))
     };
     match position {
         Some(position) if !name.is_empty() => roll_back_to(session, position).map(|()| None),
@@ -150,7 +154,9 @@ impl Executor<'_> {
     }
 
     fn begin_implicit(&self) -> Option<TransactionEvent> {
-        let is_due = self.session.options().implicit_transactions && self.session.transaction_count() == 0;
+        let is_due = self.session.options().implicit_transactions
+            && self.session.transaction_count() == 0
+            && !self.session.is_in_function();
         if is_due { begin(self.session, "") } else { None }
     }
 
@@ -241,6 +247,25 @@ impl Executor<'_> {
 
     /// As [`Executor::atomically`], for a statement that begins no implicit transaction.
     pub(super) fn as_unit<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.session.is_in_function() {
+            return self.within_unit(work);
+        }
+        let outer = self.session.replace_in_unit(true);
+        let result = self.as_own_unit(writes, work);
+        self.session.replace_in_unit(outer);
+        result
+    }
+
+    /// A statement of a function is part of the unit that has called the function: it ends only the locks it took itself.
+    fn within_unit<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = self.session.statement_locks.take();
+        let result = work(self);
+        self.end_statement_locks();
+        self.session.statement_locks.replace(outer);
+        result
+    }
+
+    fn as_own_unit<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.session.transaction_count() > 0 {
             let mark = if writes {
                 Some(self.session.engine.borrow().mark())
