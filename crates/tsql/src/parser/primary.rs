@@ -56,10 +56,10 @@ impl Parser<'_> {
                 parser.expression()?
             };
             let inner = match inner.kind {
-                ExpressionKind::Subquery(first) if parser.at_set_operator() => Expression {
-                    line,
-                    kind: ExpressionKind::Subquery(Box::new(parser.subquery_after(*first)?)),
-                },
+                ExpressionKind::Subquery(first) if parser.at_set_operator() => {
+                    let query = Box::new(parser.subquery_after(*first)?);
+                    Expression::new(line, ExpressionKind::Subquery(query))
+                }
                 _ => inner,
             };
             parser.expect(b')')?;
