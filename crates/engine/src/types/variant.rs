@@ -7,14 +7,14 @@
 //!          strings and binary strings: max_length in bytes, u16; other types: nothing
 //! ...      the value as a column of its type holds it
 //! ```
-//! These are the parts that SQL Server's own form has, without the collation.
+//! These are the parts that SQL Server's own form has, without the collation: strings come back under the default one.
 //!
 //! Values order by the family of their type first, then within it (sql-docs, "sql_variant"): dates and times above approximate
 //! numbers above exact numbers above strings above binary strings above unique identifiers.
 
 use super::key::encode_key_part;
-use super::row::{push_variable, put_fixed};
-use super::{Decimal, KeyDirection, POWERS_OF_TEN, SqlType, Value, calendar};
+use super::row::{Encoding, push_variable, put_fixed};
+use super::{Collation, Decimal, KeyDirection, POWERS_OF_TEN, SqlType, Value, calendar};
 use crate::error::{Error, Result};
 
 /// Longest value with its properties, in bytes: `max_length` of the type.
@@ -44,11 +44,13 @@ impl Variant {
 
     /// The bytes of the value alone.
     pub fn payload(&self) -> Vec<u8> {
+        let encoding = Encoding::of(self.sql_type, Collation::default());
         let mut payload = vec![0; self.sql_type.fixed_bytes().unwrap_or(0)];
         if self.sql_type.fixed_bytes().is_none() {
-            push_variable(&self.value, self.sql_type, &mut payload);
+            push_variable(&self.value, encoding, &mut payload);
         } else {
-            put_fixed(&mut payload, self.sql_type, &self.value).expect("a variant's value belongs to its type");
+            put_fixed(&mut payload, self.sql_type, encoding, &self.value)
+                .expect("a variant's value belongs to its type");
         }
         payload
     }
@@ -79,7 +81,7 @@ impl Variant {
             (_, payload) => (0, 0, 0, payload),
         };
         let sql_type = SqlType::from_catalog(type_id, max_length, precision, scale).ok_or_else(damaged)?;
-        let value = super::row::decode(payload, sql_type)?;
+        let value = super::row::decode(payload, sql_type, Collation::default())?;
         Ok(Variant { sql_type, value })
     }
 

@@ -7,13 +7,13 @@ use super::fold::{possible_arguments, possible_branches, settled};
 use super::{Binder, implicit};
 use crate::ast::{Case, ComparisonOperator, Expression};
 use crate::messages;
-use crate::plan::{Condition, Expr, ExprKind};
+use crate::plan::{Condition, Expr, ExprKind, label_of};
 use crate::scalar::data_type::common_type;
 
 /// The type that several values meet in; NULL takes any.
 pub(super) fn meeting_type<'e>(values: impl Iterator<Item = &'e Expr>) -> SqlType {
     let types = values
-        .filter(|value| !value.is_null_literal())
+        .filter(|value| !value.is_null_constant())
         .map(|value| value.sql_type);
     types.reduce(common_type).unwrap_or(SqlType::Int)
 }
@@ -72,7 +72,7 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires_range("coalesce", 2, 254));
         }
         let bound = self.expressions(arguments)?;
-        if bound.iter().all(Expr::is_null_literal) {
+        if bound.iter().all(Expr::is_null_constant) {
             return Err(messages::coalesce_of_nulls());
         }
         let target = meeting_type(bound.iter());
@@ -81,7 +81,7 @@ impl<'a> Binder<'a> {
             .into_iter()
             .map(|argument| implicit(argument, target))
             .collect::<Result<Vec<_>>>()?;
-        Ok(first_of(bound, target, nullable))
+        coalesced(bound, target, nullable)
     }
 
     /// ISNULL has the type of its first argument, where COALESCE takes the highest.
@@ -91,14 +91,14 @@ impl<'a> Binder<'a> {
         };
         let value = self.expression(value)?;
         let replacement = self.expression(replacement)?;
-        let target = if value.is_null_literal() {
+        let target = if value.is_null_constant() {
             replacement.sql_type
         } else {
             value.sql_type
         };
         let nullable = value.nullable && replacement.nullable;
         let parts = vec![implicit(value, target)?, implicit(replacement, target)?];
-        Ok(first_of(parts, target, nullable))
+        coalesced(parts, target, nullable)
     }
 
     pub(super) fn nullif(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
@@ -106,11 +106,11 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires("nullif", 2));
         };
         let value = self.expression(left)?;
-        if value.is_null_literal() {
+        if value.is_null_constant() {
             return Err(messages::nullif_of_null());
         }
         let (left, right) = (self.expression(left)?, self.expression(right)?);
-        let sql_type = value.sql_type;
+        let (sql_type, label) = (value.sql_type, value.label);
         let equal = self.comparison(ComparisonOperator::Equal, left, right)?;
         let branches = vec![(equal, Expr::constant(Value::Null, sql_type))];
         Ok(Expr::new(
@@ -119,30 +119,30 @@ impl<'a> Binder<'a> {
                 otherwise: Some(Box::new(value)),
             },
             sql_type,
-        ))
+        )
+        .labelled(label))
     }
 }
 
-/// The first argument that is not NULL; all have been converted to the type.
-fn first_of(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Expr {
+/// The first of these that is not NULL; all have been converted to the type.
+fn coalesced(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Result<Expr> {
+    let label = label_of(&arguments, "CASE")?;
+    let arguments = arguments.into_iter().map(|argument| argument.collated(label)).collect();
     let mut arguments = possible_arguments(arguments);
-    match arguments.pop() {
-        Some(only) if arguments.is_empty() => only,
-        Some(last) => {
-            arguments.push(last);
-            Expr {
-                kind: ExprKind::Coalesce(arguments),
-                sql_type,
-                nullable,
-            }
-        }
-        None => Expr::constant(Value::Null, sql_type),
+    if arguments.len() == 1 {
+        return Ok(arguments.remove(0));
     }
+    Ok(Expr {
+        kind: ExprKind::Coalesce(arguments),
+        sql_type,
+        nullable,
+        label,
+    })
 }
 
 fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
     let mut values = branches.iter().map(|(_, value)| value).chain(&otherwise);
-    if values.all(Expr::is_null_literal) {
+    if values.all(Expr::is_null_constant) {
         return Err(messages::case_of_nulls());
     }
     let target = meeting_type(branches.iter().map(|(_, value)| value).chain(&otherwise));
@@ -156,14 +156,21 @@ fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Res
         Some(otherwise) => Some(implicit(otherwise, target)?),
         None => None,
     };
-    let (branches, otherwise) = possible_branches(branches, otherwise);
+    let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_ref());
+    let label = label_of(values, "CASE")?;
+    let collated = |(condition, value): (Condition, Expr)| (condition, value.collated(label));
+    let branches = branches.into_iter().map(collated).collect();
+    let (branches, otherwise) = possible_branches(branches, otherwise.map(|value| value.collated(label)));
     if branches.is_empty() {
         return Ok(otherwise.unwrap_or_else(|| Expr::constant(Value::Null, target)));
     }
-    let otherwise = otherwise.map(Box::new);
     Ok(Expr {
-        kind: ExprKind::Case { branches, otherwise },
+        kind: ExprKind::Case {
+            branches,
+            otherwise: otherwise.map(Box::new),
+        },
         sql_type: target,
         nullable,
+        label,
     })
 }

@@ -43,7 +43,9 @@ fn value_of(expression: &Expr) -> Option<Value> {
 pub(super) fn is_written_null(expression: &Expr) -> bool {
     match &expression.kind {
         ExprKind::Constant(value) => value.is_null(),
-        ExprKind::Convert { operand, .. } | ExprKind::Negate(operand) => is_written_null(operand),
+        ExprKind::Convert { operand, .. } | ExprKind::Negate(operand) | ExprKind::Collate(operand) => {
+            is_written_null(operand)
+        }
         _ => false,
     }
 }

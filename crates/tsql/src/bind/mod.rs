@@ -39,14 +39,14 @@ pub use scope::ScopeColumn;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use crate::ast;
 use crate::messages;
 pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
 pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
-use crate::session::SessionState;
+use crate::session::{ResultColumn, SessionState};
 use aggregate::aggregate_of;
 use scope::Level;
 
@@ -66,13 +66,15 @@ struct VisibleCte<'a> {
     /// How many others it can see itself: those before it.
     sees: usize,
     /// While its own recursive part is bound: the number of its rounds, and its columns.
-    round: Option<(usize, Vec<(String, SqlType)>)>,
+    round: Option<(usize, Vec<ResultColumn>)>,
 }
 
 /// Binds the statements of a batch.
 pub struct Binder<'a> {
     session: &'a SessionState,
     variables: &'a VariableScope,
+    /// That of the current database.
+    collation: Collation,
     levels: Vec<Level>,
     ctes: Vec<VisibleCte<'a>>,
     /// Views being expanded, to end those that contain themselves.
@@ -116,6 +118,7 @@ impl<'a> Binder<'a> {
         Binder {
             session,
             variables,
+            collation: session.database_collation(),
             levels: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
@@ -214,7 +217,7 @@ impl<'a> Binder<'a> {
             Some(operator) => self.binary(operator, target, value)?,
             None => value,
         };
-        implicit(value, sql_type)
+        implicit(value.assignable()?, sql_type)
     }
 
     /// Binds a condition that sees no columns.
@@ -231,7 +234,7 @@ impl<'a> Binder<'a> {
 /// # Errors
 /// 206, 257 when it does.
 pub fn implicit(expression: Expr, sql_type: SqlType) -> Result<Expr> {
-    if !expression.is_null_literal() {
+    if !expression.is_null_constant() {
         crate::scalar::data_type::check_conversion(expression.sql_type, sql_type, false)?;
     }
     Ok(expression.converted(sql_type))

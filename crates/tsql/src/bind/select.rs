@@ -153,7 +153,9 @@ impl<'a> Binder<'a> {
                 self.wildcard(qualifier.as_ref(), items)
             }
             SelectItem::Expression { expression, alias } => {
-                let bound = self.expression(expression)?;
+                let bound = self
+                    .expression(expression)?
+                    .with_collation_for("SELECT", items.len() + 1)?;
                 let own = match &expression.kind {
                     ExpressionKind::Column(name) => Some(name.object()),
                     ExpressionKind::PseudoColumn(name) => Some(name.as_str()),
@@ -174,6 +176,7 @@ impl<'a> Binder<'a> {
                 let column = ResultColumn {
                     name: shown.to_owned(),
                     sql_type: bound.sql_type,
+                    label: bound.label,
                     nullable: bound.nullable,
                     identity: source.is_some_and(|source| source.identity),
                     from_table: source.is_some_and(|source| source.from_table),
@@ -192,7 +195,7 @@ impl<'a> Binder<'a> {
                     ast::AssignmentOperator::Assign => value,
                     ast::AssignmentOperator::Compound(operator) => self.binary(*operator, target.clone(), value)?,
                 };
-                let value = implicit(value, target.sql_type)?;
+                let value = implicit(value.assignable()?, target.sql_type)?;
                 items.push((value, ResultColumn::new("", target.sql_type)));
                 Ok(())
             }
@@ -219,10 +222,11 @@ impl<'a> Binder<'a> {
             return Err(engine::error::Error::new(107, 15, 1, text));
         }
         for column in columns {
-            let expression = Expr::column(column.index, column.sql_type, column.nullable);
+            let expression = column.expression();
             let result = ResultColumn {
                 name: column.name,
                 sql_type: column.sql_type,
+                label: column.label,
                 nullable: column.nullable,
                 identity: column.identity,
                 from_table: column.from_table,
@@ -243,7 +247,7 @@ impl<'a> Binder<'a> {
         {
             return Ok(OrderKey::Item(position));
         }
-        let bound = self.expression(&item.expression)?;
+        let bound = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
         match items.iter().position(|(item, _)| item.same_as(&bound)) {
             Some(position) => Ok(OrderKey::Item(position)),
             None => Ok(OrderKey::Expression(bound)),
@@ -255,7 +259,7 @@ impl<'a> Binder<'a> {
         let target = if top.percent { SqlType::Float } else { SqlType::BigInt };
         let count = self.expression(&top.count)?;
         let is_number = count.sql_type.is_integer() || top.percent && count.sql_type.is_numeric();
-        if !is_number && !count.is_null_literal() {
+        if !is_number && !count.is_null_constant() {
             return Err(messages::row_count_not_integer());
         }
         let ties = top.with_ties.then(Vec::new);

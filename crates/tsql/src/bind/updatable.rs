@@ -18,7 +18,7 @@ use super::from::{FromBuilder, FromClause, StoredSource};
 use super::manipulation::Target;
 use crate::ast::{ExpressionKind, Identifier, QueryBody, Select, SelectItem, SetOperator, TableSource};
 use crate::messages;
-use crate::plan::Expr;
+use crate::plan::{Expr, Label};
 use crate::session::ResultColumn;
 
 /// The source of FROM that is to be changed, if it is no table itself.
@@ -232,6 +232,7 @@ fn hidden(index: usize, sql_type: SqlType, nullable: bool) -> (Expr, ResultColum
         name: String::new(),
         sql_type,
         nullable,
+        label: Label::default(),
         identity: false,
         from_table: false,
     };

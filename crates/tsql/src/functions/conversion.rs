@@ -58,7 +58,7 @@ fn checksum(call: &Call<'_>) -> Result<Value> {
 fn extreme_type(arguments: &[crate::plan::Expr]) -> Result<SqlType> {
     let types = arguments
         .iter()
-        .filter(|argument| !argument.is_null_literal())
+        .filter(|argument| !argument.is_null_constant())
         .map(|argument| argument.sql_type);
     Ok(types
         .reduce(crate::scalar::data_type::common_type)
