@@ -9,6 +9,7 @@ pub mod functions;
 pub mod keywords;
 pub mod lexer;
 pub mod messages;
+pub mod modify;
 pub mod parser;
 pub mod plan;
 pub mod scalar;

@@ -19,6 +19,7 @@ mod hints;
 mod join;
 mod manipulation;
 mod query;
+mod reference;
 mod scope;
 mod seek;
 mod select;
@@ -27,10 +28,7 @@ mod target;
 mod variables;
 mod window;
 
-pub use manipulation::{
-    Assignment, BoundDelete, BoundInsert, BoundOutput, BoundUpdate, InsertRows, OutputTarget, Target, TargetColumn,
-    TargetColumns,
-};
+pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 pub(crate) use variables::TABLE_COLUMNS_MAX;

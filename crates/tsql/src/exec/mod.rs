@@ -32,8 +32,8 @@ mod window_frame;
 
 pub use context::{Context, TableVariable, Variables};
 pub use evaluate::{Surroundings, evaluate, holds, test};
-pub(crate) use scan::check_isolation;
 pub use scan::locator_of;
+pub(crate) use scan::{after_prefix, check_isolation};
 
 use engine::error::Result;
 use engine::lock::LockOwner;

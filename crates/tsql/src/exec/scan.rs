@@ -206,7 +206,7 @@ fn push_key_part(
 }
 
 /// The first key after all that begin with these bytes; `None` when there is none.
-fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = key.pop() {
         if last < u8::MAX {
             key.push(last + 1);

@@ -11,6 +11,7 @@ mod condition;
 mod expression;
 mod locking;
 mod node;
+mod target;
 
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
@@ -19,3 +20,4 @@ pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
+pub use target::{Assignment, BoundOutput, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns};

@@ -10,12 +10,12 @@ use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::ReadMode;
 
-use super::data::Verb;
 use super::executor::Executor;
-use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, Name, TableConstraint, TableElement};
-use crate::bind::Target;
+use super::foreign_key::bound;
+use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, Identifier, Name, TableConstraint, TableElement};
 use crate::messages;
-use crate::plan::BoundTable;
+use crate::modify::check;
+use crate::plan::Target;
 
 impl Executor<'_> {
     /// ALTER TABLE.
@@ -45,6 +45,7 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
+                self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let column = &mut definition.columns[ordinal];
@@ -59,8 +60,42 @@ impl Executor<'_> {
             AlterTableAction::Rebuild(_) => {
                 self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
             }
-            AlterTableAction::CheckConstraint { .. } | AlterTableAction::Set(_) => Ok(()),
+            AlterTableAction::CheckConstraint {
+                check_existing,
+                enable,
+                names,
+            } => self.atomically(true, |executor| {
+                let how = (*enable, check_existing.unwrap_or(false));
+                executor.switch_constraints(&database, &object, how, names)
+            }),
+            AlterTableAction::Set(_) => Ok(()),
         }
+    }
+
+    /// CHECK and NOCHECK CONSTRAINT.
+    fn switch_constraints(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        how: (bool, bool),
+        names: &[Identifier],
+    ) -> Result<()> {
+        let ObjectDefinition::Table(table) = &object.definition else {
+            return Err(Error::assertion("only tables have constraints"));
+        };
+        for name in names {
+            let is_check = table.checks.iter().any(|check| name.is(&check.name));
+            if !is_check && !table.foreign_keys.iter().any(|key| name.is(&key.name)) {
+                return Err(messages::constraint_not_found(&name.text));
+            }
+            if is_check {
+                return Err(crate::bind::not_supported("CHECK and NOCHECK of a CHECK constraint"));
+            }
+        }
+        if names.is_empty() && !table.checks.is_empty() {
+            return Err(crate::bind::not_supported("CHECK and NOCHECK of a CHECK constraint"));
+        }
+        self.switch_foreign_keys(database, object, how, names)
     }
 
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
@@ -139,7 +174,29 @@ impl Executor<'_> {
                 }
                 self.add_index(&database, &object, &definition, index)
             }
-            _ => {
+            ConstraintKind::ForeignKey(_) => {
+                if definition.name.starts_with('#') {
+                    let skipped = messages::foreign_key_skipped(name.object());
+                    return self.inform(skipped.number, skipped.severity, 0, skipped.message);
+                }
+                let mut extended = self.definition_with(&definition, constraint)?;
+                let Some(key) = extended.foreign_keys.last_mut() else {
+                    return Err(Error::assertion("a foreign key that was not added"));
+                };
+                key.is_not_trusted = !check;
+                if key.referenced_object == 0 {
+                    key.referenced_object = definition.object_id;
+                }
+                let key = key.clone();
+                self.lock_referenced(&database, std::slice::from_ref(&key))?;
+                self.replace_definition(&database, &object, extended)?;
+                if !check {
+                    return Ok(());
+                }
+                let (database, object, _) = self.find_table(name)?;
+                self.check_references(&bound(Table::open(&database, &object)?), &[key])
+            }
+            ConstraintKind::Check { .. } => {
                 let extended = self.definition_with(&definition, constraint)?;
                 self.replace_definition(&database, &object, extended)?;
                 if check { self.check_existing_rows(name) } else { Ok(()) }
@@ -150,17 +207,11 @@ impl Executor<'_> {
     /// 547 when a row that is there already violates a constraint.
     fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
         let (database, object, _) = self.find_table(name)?;
-        let table = Table::open(&database, &object)?;
-        let full_name = format!(
-            "{}.{}.{}",
-            database.name(),
-            table.definition().schema,
-            table.definition().name
-        );
-        let target = Target::Table(Arc::new(BoundTable { table, full_name }));
+        let target = Target::Table(bound(Table::open(&database, &object)?));
         let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
         let Target::Table(table) = &target else { return Ok(()) };
         let locks = self.session.locks.clone();
+        let context = self.context();
         let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
         let mut row = Vec::new();
         while scan.next_batch()? {
@@ -170,7 +221,7 @@ impl Executor<'_> {
                     .table
                     .layout()
                     .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
-                self.check_row(&columns, &row, Verb::AlterTable)?;
+                check::row(&columns, &row, "ALTER TABLE", &context)?;
             }
         }
         Ok(())
@@ -198,18 +249,23 @@ impl Executor<'_> {
             .filter(|other| *other != ordinal)
             .map(Some)
             .collect();
+        self.check_column_is_free(&database, &definition, ordinal)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
             index.keys.iter_mut().for_each(|(key, _)| shift(key));
             index.included.iter_mut().for_each(shift);
         }
-        definition
-            .foreign_keys
-            .iter_mut()
-            .for_each(|key| key.columns.iter_mut().for_each(shift));
+        let own_id = definition.object_id;
+        for key in &mut definition.foreign_keys {
+            key.columns.iter_mut().for_each(shift);
+            if key.referenced_object == own_id {
+                key.referenced_columns.iter_mut().for_each(shift);
+            }
+        }
         self.atomically(true, |executor| {
-            executor.rebuild(&database, &object, definition, Some(&moved))
+            executor.rebuild(&database, &object, definition, Some(&moved))?;
+            executor.shift_referenced_columns(&database, own_id, &shift)
         })
     }
 
@@ -217,6 +273,10 @@ impl Executor<'_> {
         let (database, object, mut definition) = self.find_table(name)?;
         let same = |other: &str| other.eq_ignore_ascii_case(constraint);
         if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
+            let index = &definition.indexes[place];
+            if let Some((table, key)) = self.key_that_needs(&database, &definition, index) {
+                return Err(messages::key_is_referenced(&index.name, &table, &key));
+            }
             return self.remove_index(&database, &object, &mut definition, place);
         }
         let before = (definition.checks.len(), definition.foreign_keys.len());
@@ -261,8 +321,10 @@ impl Executor<'_> {
         old.lock(&locks, Mode::SchM)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
-        self.session.engine.borrow_mut().drop_object(database, object)?;
-        let created = self.session.engine.borrow_mut().create_table(database, definition)?;
+        let created = {
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_storage(database, object, definition)?
+        };
         let new = Table::open(database, &created)?;
         let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
         let (mut values, mut row) = (Vec::new(), Vec::new());

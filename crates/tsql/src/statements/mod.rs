@@ -24,6 +24,7 @@ mod error;
 mod execute;
 mod executor;
 mod flow;
+mod foreign_key;
 mod insert;
 mod message_format;
 mod option;
