@@ -2,6 +2,7 @@
 //!
 //! This file parses the command line, hands over to the subcommand and turns its outcome into the exit code.
 
+mod allocator;
 mod arguments;
 mod compare;
 mod exit;

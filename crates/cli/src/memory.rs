@@ -4,8 +4,9 @@
 //! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
 //! tried first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
 //!
-//! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that allocates (up to eight per
-//! processor) would leave none for the threads' stacks: [`spare_addresses`] ends it.
+//! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that asks it for memory (up to
+//! eight per processor) would leave none for the threads' stacks: [`spare_addresses`] ends it. The program's own memory comes from
+//! elsewhere ([`crate::allocator`]); threads and zstd still ask the C library.
 
 use crate::exit::Failure;
 use rustix::process::{Resource, getrlimit};

@@ -8,7 +8,7 @@
 //! would to another page: by the clock, a dirty page written first. Then it is *parked*: pinned by nobody in particular, in no
 //! table, its memory with the system. Where the limit allows, parked frames are used again before those never used.
 //!
-//! Whoever needs the memory parks the frames, so that what is lent is free when [`BufferPool::lend`] returns. Only where every
+//! Whoever needs the memory parks the frames, so that what is lent is free when [`BufferPool::give_way`] returns. Only where every
 //! frame is fixed, or pages cannot be written, is it behind; the next call tries again.
 
 #![allow(unsafe_code, reason = "frames claimed here give their memory back")]
@@ -79,19 +79,13 @@ impl BufferPool {
         self.give_way();
     }
 
-    /// The memory of so many frames is wanted elsewhere.
-    pub fn lend(&self, frames: usize) {
-        self.sizing.lent.fetch_add(frames, Ordering::AcqRel);
-        self.give_way();
-    }
-
-    /// Memory that was lent is free again.
-    pub fn take_back(&self, frames: usize) {
-        self.sizing.lent.fetch_sub(frames, Ordering::AcqRel);
+    /// The memory of so many frames in all is wanted elsewhere. Who raises it calls [`BufferPool::give_way`] afterwards.
+    pub fn set_lent(&self, frames: usize) {
+        self.sizing.lent.store(frames, Ordering::Release);
     }
 
     /// Parks what is in use beyond the limit, as far as it gives way.
-    fn give_way(&self) {
+    pub fn give_way(&self) {
         loop {
             let surplus = self.frames_in_use().saturating_sub(self.frame_limit());
             if surplus == 0 || !self.park(surplus.min(PARKED_AT_ONCE_MAX)) {

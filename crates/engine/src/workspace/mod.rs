@@ -17,7 +17,7 @@
 //!
 //! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
 //! there before it could be refused is noted beyond the limit, and counts against the next who asks.
-//! Invariant: at least what is taken is lent.
+//! Invariant: at least what is taken is lent, at every moment: both change under one lock.
 //! Invariant: spill files lie in one folder beside tempdb, and none outlives the instance: start-up empties the folder.
 
 mod spill;
@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::memory::Accountant;
 use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,15 +47,21 @@ const RESERVE_BYTES_MAX: u64 = 32 << 20;
 /// The same as a part of the workspace: one in so many.
 const RESERVE_DIVISOR: u64 = 16;
 
+/// What queries have, and what the pool lends for it.
+#[derive(Default)]
+struct Amounts {
+    used_bytes: u64,
+    /// Whole steps.
+    lent_bytes: u64,
+}
+
 /// Query memory of an instance.
 pub struct Workspace {
     env: Environment,
     folder: PathBuf,
     pool: Arc<BufferPool>,
     limit_bytes: AtomicU64,
-    used_bytes: AtomicU64,
-    /// Lent by the pool: whole steps.
-    lent_bytes: AtomicU64,
+    amounts: Mutex<Amounts>,
     files_made: AtomicU64,
     spilled_bytes: AtomicU64,
 }
@@ -69,8 +76,7 @@ impl Workspace {
             folder,
             pool,
             limit_bytes: AtomicU64::new(limit_of(server_memory_bytes)),
-            used_bytes: AtomicU64::new(0),
-            lent_bytes: AtomicU64::new(0),
+            amounts: Mutex::default(),
             files_made: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
         }
@@ -93,7 +99,7 @@ impl Workspace {
 
     /// Bytes taken now.
     pub fn used_bytes(&self) -> u64 {
-        self.used_bytes.load(Ordering::Relaxed)
+        self.amounts.lock().used_bytes
     }
 
     /// Bytes written to spill files since the start.
@@ -104,15 +110,7 @@ impl Workspace {
     /// Takes memory; false when there is not so much left.
     pub fn take(&self, bytes: u64) -> bool {
         let limit = self.limit_bytes();
-        let grown = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= limit);
-        let taken = self
-            .used_bytes
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, grown)
-            .is_ok();
-        if taken {
-            self.settle();
-        }
-        taken
+        self.change(|used| used.checked_add(bytes).filter(|&sum| sum <= limit))
     }
 
     /// Takes memory for an operator that can go on in a file: what may be needed by who cannot is left.
@@ -128,36 +126,37 @@ impl Workspace {
 
     /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::AcqRel);
-        self.settle();
-    }
-
-    /// Borrows from the pool what is taken and not lent yet, or returns what is lent beyond the reserve. Whoever changes what
-    /// is taken calls this afterwards, and goes on until what is lent fits what is taken by then.
-    fn settle(&self) {
-        let reserve = RESERVE_BYTES_MAX.min(self.limit_bytes() / RESERVE_DIVISOR);
-        let frames = |bytes: u64| (bytes / PAGE_BYTES as u64) as usize;
-        loop {
-            let lent = self.lent_bytes.load(Ordering::Acquire);
-            let wanted = lent_for(self.used_bytes.load(Ordering::Acquire), lent, reserve);
-            if wanted == lent {
-                return;
-            }
-            let exchange = self
-                .lent_bytes
-                .compare_exchange(lent, wanted, Ordering::AcqRel, Ordering::Acquire);
-            match wanted.checked_sub(lent) {
-                _ if exchange.is_err() => {}
-                Some(more) => self.pool.lend(frames(more)),
-                None => self.pool.take_back(frames(lent - wanted)),
-            }
-        }
+        self.change(|used| {
+            debug_assert!(used >= bytes, "{bytes} bytes come back of {used}");
+            Some(used.saturating_sub(bytes))
+        });
     }
 
     /// Notes memory that is in use already.
     pub fn take_beyond(&self, bytes: u64) {
-        self.used_bytes.fetch_add(bytes, Ordering::AcqRel);
-        self.settle();
+        self.change(|used| Some(used.saturating_add(bytes)));
+    }
+
+    /// Changes what is taken, unless `to` refuses, and with it what is lent: the pool lends what is missing, and has back what
+    /// is lent beyond the reserve. Its pages give way outside the lock.
+    fn change(&self, to: impl FnOnce(u64) -> Option<u64>) -> bool {
+        let reserve = RESERVE_BYTES_MAX.min(self.limit_bytes() / RESERVE_DIVISOR);
+        let mut amounts = self.amounts.lock();
+        let Some(used) = to(amounts.used_bytes) else {
+            return false;
+        };
+        amounts.used_bytes = used;
+        let lent = lent_for(used, amounts.lent_bytes, reserve);
+        let lends_more = lent > amounts.lent_bytes;
+        if lent != amounts.lent_bytes {
+            amounts.lent_bytes = lent;
+            self.pool.set_lent((lent / PAGE_BYTES as u64) as usize);
+        }
+        drop(amounts);
+        if lends_more {
+            self.pool.give_way();
+        }
+        true
     }
 
     /// A new, empty spill file, deleted when it is dropped.
@@ -303,8 +302,10 @@ mod tests {
                     for step in 0..2_000 {
                         let bytes = ((step * thread * 7_919) % 40 + 1) << 20;
                         if workspace.take(bytes) {
-                            let lent = workspace.lent_bytes.load(Ordering::Acquire);
-                            assert!(lent >= bytes, "{lent} lent, {bytes} used here alone");
+                            let amounts = workspace.amounts.lock();
+                            assert!(amounts.used_bytes >= bytes);
+                            assert!(amounts.lent_bytes >= amounts.used_bytes);
+                            drop(amounts);
                             workspace.give_back(bytes);
                         }
                     }
@@ -312,7 +313,7 @@ mod tests {
             }
         });
         assert_eq!(workspace.used_bytes(), 0);
-        let reserve = workspace.lent_bytes.load(Ordering::Acquire);
+        let reserve = workspace.amounts.lock().lent_bytes;
         assert!(reserve <= 256 << 20 >> 4, "{reserve}");
         let frames = ((256 << 20) - reserve) / PAGE_BYTES as u64;
         assert_eq!(workspace.pool.frame_limit(), frames as usize);

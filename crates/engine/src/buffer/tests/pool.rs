@@ -5,6 +5,12 @@ use crate::waits::WaitType;
 use disk::sim::OperationKind;
 use std::collections::HashMap;
 
+/// Lends so many frames in all, and waits until pages gave way.
+fn lend(bench: &Bench, frames: usize) {
+    bench.pool.set_lent(frames);
+    bench.pool.give_way();
+}
+
 fn page(number: u32) -> PageId {
     PageId::new(if number.is_multiple_of(2) { 1 } else { 3 }, 1 + number / 2)
 }
@@ -220,7 +226,7 @@ fn a_full_pool_gives_way_to_queries_and_loses_nothing() {
         bench.pool.counters().pages_dirty > 0,
         "some must be written to give way"
     );
-    bench.pool.lend(40);
+    lend(&bench, 40);
     let counters = bench.pool.counters();
     assert_eq!((counters.frames, counters.frames_used), (24, 24));
     assert_eq!(bench.pool.memory_bytes(), 24 * PAGE_BYTES as u64);
@@ -228,9 +234,9 @@ fn a_full_pool_gives_way_to_queries_and_loses_nothing() {
         assert_eq!(bench.fill_of(page(number)).unwrap(), number as u8);
     }
     assert_eq!(bench.pool.memory_bytes(), 24 * PAGE_BYTES as u64);
-    bench.pool.lend(1_000);
+    lend(&bench, 1_040);
     assert_eq!(bench.pool.counters().frames_used, 16, "a quarter stays");
-    bench.pool.take_back(1_040);
+    bench.pool.set_lent(0);
     for number in 0..100 {
         assert_eq!(bench.fill_of(page(number)).unwrap(), number as u8);
     }
@@ -243,7 +249,7 @@ fn a_pool_that_is_not_full_gives_up_room_it_never_used() {
     for number in 0..10 {
         bench.create(page(number), 1);
     }
-    bench.pool.lend(40);
+    lend(&bench, 40);
     assert_eq!(bench.pool.counters().frames_used, 10, "nobody had to give way");
     for number in 10..60 {
         bench.create(page(number), 1);
@@ -276,13 +282,13 @@ fn a_pool_whose_pages_are_fixed_gives_way_later() {
     let fixed: Vec<_> = (0..30)
         .map(|number| bench.pool.read(DATABASE, page(number)).unwrap())
         .collect();
-    bench.pool.lend(16);
+    lend(&bench, 16);
     assert_eq!(
         bench.pool.counters().frames_used,
         30,
         "two gave way, the others are fixed"
     );
     drop(fixed);
-    bench.pool.lend(1);
+    lend(&bench, 17);
     assert_eq!(bench.pool.counters().frames_used, 15);
 }

@@ -64,9 +64,10 @@ fn no_change_is_lost_under_threads_eviction_checkpoints_and_lending() {
         let borrower = scope.spawn(|| {
             let mut frames_least = usize::MAX;
             while !over.load(Ordering::Relaxed) {
-                bench.pool.lend(12);
+                bench.pool.set_lent(12);
+                bench.pool.give_way();
                 frames_least = frames_least.min(bench.pool.counters().frames_used);
-                bench.pool.take_back(12);
+                bench.pool.set_lent(0);
             }
             frames_least
         });
