@@ -228,7 +228,7 @@ fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
 }
 
 /// A row's locator as a value of the wide row: a heap's as one number, a tree's as its key.
-fn locator_value(locator: &RowLocator) -> Value {
+pub(crate) fn locator_value(locator: &RowLocator) -> Value {
     match locator {
         RowLocator::Rid(rid) => {
             let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);

@@ -40,11 +40,14 @@ mod tests;
 use std::fmt;
 
 use engine::error::{Error, Result};
+use engine::lock::Mode;
 use engine::types::{SqlType, Value};
 
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, locator_of};
+use crate::messages;
 use crate::plan::{Assignment, BoundOutput, RowAction, Target, TargetColumns};
+use crate::session::SessionState;
 use reference::References;
 pub(crate) use reference::check_stored_references;
 pub(crate) use write::Fill;
@@ -109,6 +112,24 @@ pub(crate) struct Changed {
     pub(crate) output: KeptRows,
 }
 
+/// Makes sure that a target, whose lock is held, and the tables of its foreign keys are what the statement was bound to, and that they stay
+/// it. Else the statement would write past a new index, or past a foreign key.
+///
+/// # Errors
+/// 2801 when one is not: the statement is to be bound again. Those of waiting for a lock.
+pub(crate) fn require_current(session: &SessionState, target: &Target, columns: &TargetColumns) -> Result<()> {
+    let Target::Table(target) = target else { return Ok(()) };
+    let others = columns.references.iter().chain(&columns.referenced_by);
+    for other in others.clone() {
+        other.table.table.lock(&session.locks, Mode::IS)?;
+    }
+    let mut tables = std::iter::once(target).chain(others.map(|other| &other.table));
+    match tables.find(|bound| !bound.table.is_current(session.id)) {
+        Some(bound) => Err(messages::definition_changed(&bound.full_name)),
+        None => Ok(()),
+    }
+}
+
 /// The stations of one statement's rows.
 pub struct Pipeline<'p> {
     context: &'p Context<'p>,
@@ -127,14 +148,18 @@ pub struct Pipeline<'p> {
 
 impl<'p> Pipeline<'p> {
     /// Stations for a statement that writes to a target. The caller holds the target's lock.
+    ///
+    /// # Errors
+    /// Those of [`require_current`].
     pub fn new(
         context: &'p Context<'p>,
         target: &'p Target,
         columns: &'p TargetColumns,
         statement: &'static str,
         output: Option<&'p BoundOutput>,
-    ) -> Pipeline<'p> {
-        Pipeline {
+    ) -> Result<Pipeline<'p>> {
+        require_current(context.session, target, columns)?;
+        Ok(Pipeline {
             context,
             target,
             columns,
@@ -146,7 +171,7 @@ impl<'p> Pipeline<'p> {
             kept: KeptRows::default(),
             count: 0,
             has_computed: columns.columns.iter().any(|column| column.computed.is_some()),
-        }
+        })
     }
 
     /// Lets the pipeline fill pages, if the target can be filled: the table is locked exclusively when that begins.

@@ -15,6 +15,11 @@ use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::session::DoneKind;
 
+/// Number of the error of a statement that is to be bound again.
+const DEFINITION_CHANGED: i32 = 2801;
+/// Times a statement is bound before it gives up to those who redefine its tables.
+const BINDINGS_MAX: usize = 16;
+
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
 pub(super) struct SeenRows(HashSet<RowLocator>);
@@ -31,6 +36,17 @@ impl SeenRows {
 }
 
 impl Executor<'_> {
+    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
+    pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        for _ in 1..BINDINGS_MAX {
+            match run(self) {
+                Err(error) if error.number == DEFINITION_CHANGED => {}
+                outcome => return outcome,
+            }
+        }
+        run(self)
+    }
+
     /// Locks a table for writing new rows.
     pub(super) fn lock_for_insert(&self, target: &Target, mode: Mode) -> Result<()> {
         let Target::Table(table) = target else { return Ok(()) };
@@ -57,7 +73,7 @@ impl Executor<'_> {
         let target = Target::Table(Arc::new(BoundTable { table, full_name }));
         let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
         let context = Context::new(self.session, &self.variables);
-        let mut pipeline = Pipeline::new(&context, &target, &columns, "SELECT INTO", None);
+        let mut pipeline = Pipeline::new(&context, &target, &columns, "SELECT INTO", None)?;
         pipeline.fill(Fill {
             after_rows: 0,
             has_table_lock: true,
@@ -82,7 +98,7 @@ impl Executor<'_> {
             OutputTarget::Into(target, columns, assignments) => {
                 self.lock_for_insert(target, Mode::IX)?;
                 let context = Context::new(self.session, &self.variables);
-                let mut pipeline = Pipeline::new(&context, target, columns, "INSERT", None);
+                let mut pipeline = Pipeline::new(&context, target, columns, "INSERT", None)?;
                 for row in rows.rows {
                     let given = |position: usize| {
                         let sql_type = output

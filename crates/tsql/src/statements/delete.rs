@@ -32,8 +32,8 @@ impl Executor<'_> {
     fn delete_rows(&self, bound: &BoundDelete) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
-        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "DELETE", bound.output.as_ref());
         let mut operator = open(&bound.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "DELETE", bound.output.as_ref())?;
         let mut row = vec![Value::Null; bound.width];
         if bound.streams {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {

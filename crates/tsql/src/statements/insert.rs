@@ -14,7 +14,7 @@ use crate::ast::{Insert, InsertSource};
 use crate::bind::{BoundInsert, InsertRows};
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, evaluate, open};
-use crate::modify::{Changed, Fill, Pipeline};
+use crate::modify::{Changed, Fill, Pipeline, require_current};
 use crate::plan::{Assignment, Node, QueryPlan, Target};
 use crate::session::DoneKind;
 
@@ -58,7 +58,7 @@ impl Executor<'_> {
     fn insert_values(&self, bound: &BoundInsert, rows: &[Vec<Option<crate::plan::Expr>>]) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
-        let mut pipeline = pipeline_of(bound, &context);
+        let mut pipeline = pipeline_of(bound, &context)?;
         for expressions in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             let mut values = Vec::with_capacity(expressions.len());
             for expression in expressions {
@@ -76,7 +76,7 @@ impl Executor<'_> {
     fn insert_query(&self, bound: &BoundInsert, plan: &QueryPlan) -> Result<Changed> {
         let context = Context::new(self.session, &self.variables);
         let limit = self.top_limit(bound.top.as_ref())?;
-        let mut pipeline = pipeline_of(bound, &context);
+        let mut pipeline = pipeline_of(bound, &context)?;
         pipeline.fill(fill_of(bound));
         let reads_itself = reads_what_it_fills(bound, plan);
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
@@ -117,6 +117,8 @@ impl Executor<'_> {
         let InsertSource::Execute(execute) = &insert.source else {
             return Err(Error::assertion("an INSERT of another source"));
         };
+        // What is executed would be executed twice if this were found out later.
+        require_current(self.session, &bound.target, &bound.columns)?;
         let (columns, rows) = self.collect_execute(execute, line)?;
         let listed = bound
             .assignments
@@ -124,7 +126,7 @@ impl Executor<'_> {
             .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
         let context = Context::new(self.session, &self.variables);
-        let mut pipeline = pipeline_of(bound, &context);
+        let mut pipeline = pipeline_of(bound, &context)?;
         for values in &rows.rows {
             if values.len() != listed {
                 return Err(crate::messages::column_count_mismatch());
@@ -139,7 +141,7 @@ impl Executor<'_> {
     }
 }
 
-fn pipeline_of<'p>(bound: &'p BoundInsert, context: &'p Context<'p>) -> Pipeline<'p> {
+fn pipeline_of<'p>(bound: &'p BoundInsert, context: &'p Context<'p>) -> Result<Pipeline<'p>> {
     Pipeline::new(context, &bound.target, &bound.columns, "INSERT", bound.output.as_ref())
 }
 

@@ -36,8 +36,8 @@ impl Executor<'_> {
     fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
-        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "UPDATE", bound.output.as_ref());
         let mut operator = open(&bound.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "UPDATE", bound.output.as_ref())?;
         let mut row = vec![Value::Null; bound.width];
         if bound.streams {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
