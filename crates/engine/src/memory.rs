@@ -135,6 +135,18 @@ impl Charge {
         }
         Ok(())
     }
+
+    /// Gives back what [`Charge::grow_to`] took beyond so many bytes, by whole steps.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let wanted = bytes.saturating_sub(FREE_BYTES).next_multiple_of(STEP_BYTES);
+        if wanted >= self.bytes {
+            return;
+        }
+        if let Some(accountant) = &self.of {
+            accountant.give_back(self.bytes - wanted);
+        }
+        self.bytes = wanted;
+    }
 }
 
 impl Drop for Charge {
@@ -206,6 +218,11 @@ mod tests {
         assert_eq!((used(), growing.bytes()), (2 << 20, 2 << 20));
         assert_eq!(growing.grow_to(5 << 20).unwrap_err().number, 701);
         assert_eq!(used(), 2 << 20, "a refusal changes nothing");
+        growing.shrink_to((1 << 20) + FREE_BYTES);
+        assert_eq!((used(), growing.bytes()), (1 << 20, 1 << 20));
+        growing.shrink_to(FREE_BYTES);
+        assert_eq!((used(), growing.bytes()), (0, 0));
+        growing.grow_to(2 << 20).unwrap();
         drop(working);
         // The charge goes back to whom it was taken from, whomever the thread works for by then.
         drop(growing);

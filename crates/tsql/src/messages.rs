@@ -50,6 +50,8 @@ messages! {
     incorrect_syntax_near_keyword(word: &str) = 156, 15, 1, "Incorrect syntax near the keyword '{word}'.";
     /// 174: a wrong number of arguments for a function that takes exactly so many.
     function_requires(name: &str, count: usize) = 174, 15, 1, "The {name} function requires {count} argument(s).";
+    /// 154: USE where the database is given.
+    use_in_module() = 154, 15, 1, "a USE database statement is not allowed in a procedure, function or trigger.";
     /// 178: RETURN with a value outside of a procedure.
     return_with_value() = 178, 15, 1, "A RETURN statement with a return value cannot be used in this context.";
     /// 189: a wrong number of arguments for a function that takes a range.
@@ -252,6 +254,24 @@ messages! {
     not_grouped(column: &str) = 8120, 16, 1, "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.";
     /// 8134: division by zero.
     divide_by_zero() = 8134, 16, 1, "Divide by zero error encountered.";
+    /// 557: a module that is no function, called inside of one.
+    only_functions_in_function() = 557, 16, 2, "Only functions and some extended stored procedures can be executed from within a function.";
+    /// 1074: CREATE FUNCTION #name.
+    temporary_function() = 1074, 15, 1, "Creation of temporary functions is not allowed.";
+    /// 1075: RETURN alone in a scalar function.
+    return_without_value() = 1075, 15, 1, "RETURN statements in scalar valued functions must include an argument.";
+    /// 2010: ALTER of an object of another kind.
+    incompatible_object_type(name: &str) = 2010, 16, 1, "Cannot perform alter on '{name}' because it is an incompatible object type.";
+    /// 2772: a temporary table in a function.
+    temporary_table_in_function() = 2772, 16, 1, "Cannot access temporary tables from within a function.";
+    /// 3729: an object that others refer to.
+    referenced_by_object(statement: &str, object: &str, by: &str) = 3729, 16, 1, "Cannot {statement} '{object}' because it is being referenced by object '{by}'.";
+    /// 4121: no such function.
+    function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
+    /// 455: a function that does not end with RETURN.
+    last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4511: an unnamed column of an inline function or a view.
+    module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
     /// 8144: more arguments than parameters.
     too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
     /// 8145: an argument for a parameter that does not exist.
@@ -338,6 +358,24 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.
+pub fn insufficient_arguments(function: &str, state: u8) -> Error {
+    let text = format!("An insufficient number of arguments were supplied for the procedure or function {function}.");
+    Error::new(313, 16, state, text)
+}
+
+/// 443: what has an effect outside of the function it stands in.
+pub fn side_effecting_operator(operator: &str, state: u8) -> Error {
+    let text = format!("Invalid use of a side-effecting operator '{operator}' within a function.");
+    Error::new(443, 16, state, text)
+}
+
+/// 444: rows for the client from within a function.
+pub fn rows_from_function(state: u8) -> Error {
+    let text = "Select statements included within a function cannot return data to a client.";
+    Error::new(444, 16, state, text)
 }
 
 /// 6401: no savepoint, and no transaction, of that name. The state tells an empty name apart.

@@ -94,18 +94,30 @@ const IDS: i32 = 24;
 
 /// A random statement, as text, and as what it makes of the model.
 fn statement(random: &mut Random, model: &mut Model) -> String {
-    let (low, width) = (random.below(IDS), 1 + random.below(6));
-    let is_met = move |id: i32| id >= low && id < low + width;
-    let met = format!("where id >= {low} and id < {}", low + width);
     match random.below(13) {
         0 | 1 => insert_parents(random, model),
         2 | 3 => insert_children(random, model),
-        4 => {
+        4..8 => update_keys(random, model),
+        _ => change_rows(random, model),
+    }
+}
+
+/// Rows whose ids lie in a random range: which they are, and how a statement says so.
+fn some_rows(random: &mut Random) -> (impl Fn(i32) -> bool + use<>, String) {
+    let (low, width) = (random.below(IDS), 1 + random.below(6));
+    let is_met = move |id: i32| id >= low && id < low + width;
+    (is_met, format!("where id >= {low} and id < {}", low + width))
+}
+
+fn update_keys(random: &mut Random, model: &mut Model) -> String {
+    let (is_met, met) = some_rows(random);
+    match random.below(4) {
+        0 => {
             let by = random.below(7) - 3;
             model.p.iter_mut().filter(|p| is_met(p.id)).for_each(|p| p.id += by);
             format!("update p set id = id + {by} {met}")
         }
-        5 => {
+        1 => {
             // Two keys change places, the others keep theirs.
             let (a, b) = (random.below(IDS), random.below(IDS));
             for p in &mut model.p {
@@ -113,7 +125,7 @@ fn statement(random: &mut Random, model: &mut Model) -> String {
             }
             format!("update p set id = case id when {a} then {b} when {b} then {a} else id end")
         }
-        6 => {
+        2 => {
             let by = random.below(5) - 2;
             for p in model.p.iter_mut().filter(|p| is_met(p.id)) {
                 p.u = p.u.map(|u| u + by);
@@ -121,29 +133,35 @@ fn statement(random: &mut Random, model: &mut Model) -> String {
             }
             format!("update p set u = u + {by}, n = n - 1 {met}")
         }
-        7 => {
+        _ => {
             let by = random.below(5) - 2;
             for c in model.c.iter_mut().filter(|c| is_met(c.id)) {
                 (c.id, c.boss) = (c.id + by, c.boss.map(|boss| boss + by));
             }
             format!("update c set id = id + {by}, boss = boss + {by} {met}")
         }
-        8 => {
+    }
+}
+
+fn change_rows(random: &mut Random, model: &mut Model) -> String {
+    let (is_met, met) = some_rows(random);
+    match random.below(5) {
+        0 => {
             let (pid, pu) = (random.maybe(IDS), random.maybe(IDS));
             for c in model.c.iter_mut().filter(|c| is_met(c.id)) {
                 (c.pid, c.pu) = (pid, pu);
             }
             format!("update c set pid = {}, pu = {} {met}", shown(pid), shown(pu))
         }
-        9 => {
+        1 => {
             model.p.retain(|p| !is_met(p.id));
             format!("delete p {met}")
         }
-        10 => {
+        2 => {
             model.c.retain(|c| !is_met(c.id));
             format!("delete c {met}")
         }
-        11 => {
+        3 => {
             // Every row of p gets one of c, through a query; joins and TOP are other tests' work.
             let by = 10 + random.below(IDS);
             let new: Vec<Child> = model

@@ -50,10 +50,11 @@ use crate::session::Session;
 use crate::workspace::Workspace;
 use parking_lot::{Mutex, RwLock};
 use registry::Registry;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use vlf::ServerVersion;
 
 /// The setting of `sp_configure` for memory, in MB.
@@ -108,10 +109,19 @@ pub struct Instance {
     claims: paths::Claims,
     /// Intents whose files could not be deleted.
     left_behind: Mutex<BTreeSet<u32>>,
+    /// What the layer above keeps for all sessions.
+    above: OnceLock<Arc<dyn Any + Send + Sync>>,
     _folder_lock: Box<dyn Send + Sync>,
 }
 
 impl Instance {
+    /// What the layer above keeps for all of the instance's sessions, made when it is first asked for. There is one layer above, and
+    /// it keeps one thing.
+    pub fn kept_above<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let kept = self.above.get_or_init(|| Arc::new(make()));
+        kept.clone().downcast().expect("the layer above keeps one thing")
+    }
+
     /// The database of that name, open and usable.
     ///
     /// Errors: 911 when there is none; 926, 927, 942 or 945 when it is not usable.

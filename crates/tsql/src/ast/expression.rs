@@ -1,14 +1,27 @@
 //! Expressions and conditions, and the data types they name.
 
-use super::{Identifier, Name, Query};
+use super::{Identifier, Name, NodeNumber, Query};
 
 /// An expression with its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     /// Line of the expression's first token (of its operator for binary operators), from 1.
     pub line: u32,
+    /// Its number, if it stands where a statement wants an expression.
+    pub number: NodeNumber,
     /// What it is.
     pub kind: ExpressionKind,
+}
+
+impl Expression {
+    /// An expression without a number.
+    pub fn new(line: u32, kind: ExpressionKind) -> Expression {
+        Expression {
+            line,
+            number: NodeNumber::default(),
+            kind,
+        }
+    }
 }
 
 /// All expressions. Those for which [`ExpressionKind::is_condition`] holds yield a truth value and stand only where the

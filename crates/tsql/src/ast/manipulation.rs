@@ -1,8 +1,8 @@
 //! INSERT, UPDATE, DELETE and bulk loads.
 
 use super::{
-    AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier, Name, OptionValue,
-    Query, QueryHint, SelectItem, TableHint, TableSource, Top,
+    AssignmentOperator, ColumnDefinition, CommonTableExpression, Execute, Expression, Identifier, Name, NodeNumber,
+    OptionValue, Query, QueryHint, SelectItem, TableHint, TableSource, Top,
 };
 
 /// What a statement changes.
@@ -28,6 +28,8 @@ pub struct Output {
 /// `INSERT`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
+    /// Its number.
+    pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
     /// `TOP`.
@@ -62,6 +64,8 @@ pub enum InsertSource {
 /// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// Its number.
+    pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
     /// `TOP`.
@@ -102,6 +106,8 @@ pub struct UpdateAssignment {
 /// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// Its number.
+    pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
     /// `TOP`.

@@ -112,6 +112,41 @@ impl fmt::Display for Name {
     }
 }
 
+/// The number of a node among those of its text that may be bound to a plan: the same text has the same numbers wherever it is
+/// parsed, so that a tree may be shared and each session's plans for it found. 0 is the number of nodes that have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NodeNumber(u32);
+
+impl NodeNumber {
+    /// A number.
+    pub fn new(number: u32) -> NodeNumber {
+        NodeNumber(number)
+    }
+
+    /// Whether the node has a number.
+    pub fn is_given(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// A node that may be bound to a plan.
+pub trait Numbered {
+    /// Its number.
+    fn number(&self) -> NodeNumber;
+}
+
+macro_rules! numbered {
+    ($($node:ty),*) => {
+        $(impl Numbered for $node {
+            fn number(&self) -> NodeNumber {
+                self.number
+            }
+        })*
+    };
+}
+
+numbered!(Expression, Query, Insert, Update, Delete);
+
 /// One statement with its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {

@@ -1,12 +1,14 @@
 //! Queries: SELECT with all its clauses.
 
-use super::{AssignmentOperator, Expression, FunctionCall, Identifier, Name, OrderItem};
+use super::{AssignmentOperator, Expression, FunctionCall, Identifier, Name, NodeNumber, OrderItem};
 
 /// A complete query: common table expressions, body, order and hints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// Line of its first token.
     pub line: u32,
+    /// Its number.
+    pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
     /// The SELECT, or several joined by set operators.

@@ -47,13 +47,6 @@ impl<'a> Binder<'a> {
         }
     }
 
-    pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
-        match self.variables.scalar(name) {
-            Some((slot, sql_type)) => Ok(Expr::new(ExprKind::Variable(slot), sql_type)),
-            None => Err(messages::variable_not_declared(name)),
-        }
-    }
-
     /// `$IDENTITY` is the identity column of the one source that has one.
     fn pseudo_column(&mut self, name: &str) -> Result<Expr> {
         let found = self.select_level().and_then(|level| {

@@ -56,16 +56,6 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// A function of the user's own.
-    fn user_function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
-        let text = format!(
-            "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", or the name is ambiguous.",
-            call.name.schema().unwrap_or(""),
-            call.name
-        );
-        Err(engine::error::Error::new(4121, 16, 1, text))
-    }
-
     fn date_part_function(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {
         let signature = functions::find(name).ok_or_else(|| functions::unknown(name))?;
         let Some((first, rest)) = arguments.split_first() else {

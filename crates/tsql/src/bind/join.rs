@@ -194,6 +194,9 @@ pub(super) fn mark_node(node: &Node, used: &mut [bool]) {
         }
         | Node::View {
             arguments: expressions, ..
+        }
+        | Node::Module {
+            arguments: expressions, ..
         } => {
             expressions.iter().for_each(|expression| expression.mark_columns(used));
         }

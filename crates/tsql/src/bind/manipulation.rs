@@ -634,7 +634,10 @@ fn has_subquery(condition: &Condition) -> bool {
 }
 
 fn contains_subquery(expression: &Expr) -> bool {
-    let mut found = matches!(expression.kind, crate::plan::ExprKind::Subquery(_));
+    let mut found = matches!(
+        expression.kind,
+        crate::plan::ExprKind::Subquery(_) | crate::plan::ExprKind::Module { .. }
+    );
     expression.for_each_child(&mut |child| found = found || contains_subquery(child));
     found
 }

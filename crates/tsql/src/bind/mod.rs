@@ -18,6 +18,7 @@ mod grouping;
 mod hints;
 mod join;
 mod manipulation;
+mod module;
 mod query;
 mod reference;
 mod scope;
@@ -25,14 +26,11 @@ mod seek;
 mod select;
 mod source;
 mod target;
-mod variables;
 mod window;
 
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
-pub(crate) use variables::TABLE_COLUMNS_MAX;
-pub use variables::{TableVariableShape, VariableColumn, VariableScope};
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -41,6 +39,8 @@ use engine::types::SqlType;
 
 use crate::ast;
 use crate::messages;
+pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
+pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
 use crate::session::SessionState;
 use aggregate::aggregate_of;
@@ -88,6 +88,8 @@ pub struct Binder<'a> {
     links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Whether variables are the parameters of an inline function, which its plan captures.
+    parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
 }
@@ -116,6 +118,7 @@ impl<'a> Binder<'a> {
             size: PlanSize::default(),
             links: 0,
             reads_tables: false,
+            parameters_are_captured: false,
             inherited_hints: Vec::new(),
         }
     }

@@ -83,7 +83,7 @@ impl Binder<'_> {
     }
 
     /// Hands a column up through the boundaries between its level and the current one.
-    fn captured(&mut self, mut found: Expr, boundaries: &[usize]) -> Expr {
+    pub(super) fn captured(&mut self, mut found: Expr, boundaries: &[usize]) -> Expr {
         for &boundary in boundaries.iter().rev() {
             let Some(Level::Boundary(captures)) = self.levels.get_mut(boundary) else {
                 continue;

@@ -73,7 +73,11 @@ fn bound_of<'c>(place: usize, condition: &'c Condition, scan: &ScanNode) -> Opti
         _ => None,
     };
     let usable = |value: &Expr| {
-        is_free_of_columns(value) && !matches!(value.kind, ExprKind::Subquery(_) | ExprKind::Constant(Value::Null))
+        is_free_of_columns(value)
+            && !matches!(
+                value.kind,
+                ExprKind::Subquery(_) | ExprKind::Module { .. } | ExprKind::Constant(Value::Null)
+            )
     };
     match (column_of(left), column_of(right)) {
         (Some(column), _) if usable(right) => Some(Bound {

@@ -12,8 +12,9 @@ use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
 use super::{Binder, ScopeColumn, implicit};
-use crate::ast::{self, Expression, FunctionCall, Identifier, Name, StatementKind, TableReference};
+use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
+use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
 use crate::views::{self, SystemView};
 
@@ -51,7 +52,7 @@ impl<'a> Binder<'a> {
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.with_hints(reference, |binder| binder.user_view(&module.text, exposed, from))
+                self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
@@ -155,25 +156,46 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn user_view(&mut self, text: &str, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
+    fn user_view(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let module = self.session.module(object)?;
+        let ModuleBody::View(view) = &module.body else {
+            return Err(messages::invalid_object_name(&exposed));
+        };
+        let scope = VariableScope::default();
+        let plan = self.within_module(database, &scope, |binder| binder.nested_query(&view.query))?;
+        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+    }
+
+    /// Binds a piece of a module, which sees its own database and variables and nothing that is around here; what it takes counts
+    /// for the statement.
+    ///
+    /// # Errors
+    /// 217 beyond 32 modules in one another; those of `work`.
+    pub(super) fn within_module<'m, T>(
+        &mut self,
+        database: &Arc<Database>,
+        variables: &'m VariableScope,
+        work: impl FnOnce(&mut Binder<'m>) -> Result<T>,
+    ) -> Result<T>
+    where
+        'a: 'm,
+    {
         if self.view_depth >= 32 {
             return Err(messages::nesting_level_exceeded());
         }
-        let statements = crate::parser::parse_batch(text)
-            .map_err(|error| engine::error::Error::new(error.number, error.severity, error.state, error.message))?;
-        let view = statements.into_iter().find_map(|statement| match statement.kind {
-            StatementKind::CreateView(view) => Some(view),
-            _ => None,
-        });
-        let view = view.ok_or_else(|| messages::invalid_object_name(&exposed))?;
-        let mut binder = Binder::new(self.session, self.variables);
+        let mut binder = Binder::new(self.session, variables);
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
         std::mem::swap(&mut binder.size, &mut self.size);
-        let plan = binder.nested_query(&view.query);
+        let result = self.session.within_database(database, || work(&mut binder));
         std::mem::swap(&mut binder.size, &mut self.size);
-        let plan = plan?;
-        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+        result
     }
 
     /// A query in FROM; `captured` lets it use columns of the sources before it (APPLY).
@@ -339,9 +361,11 @@ impl<'a> Binder<'a> {
         visible: Vec<ScopeColumn>,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        let view =
-            views::find_function(&call.name).ok_or_else(|| messages::invalid_object_name(&call.name.to_string()))?;
         let exposed = alias.map_or_else(|| call.name.object().to_owned(), |alias| alias.text.clone());
+        let Some(view) = views::find_function(&call.name) else {
+            let found = self.user_table_function(call, exposed, names, visible, from)?;
+            return found.ok_or_else(|| messages::invalid_object_name(&call.name.to_string()));
+        };
         let level = Level::Select(SelectLevel {
             columns: visible,
             ..SelectLevel::default()

@@ -13,6 +13,7 @@ use super::{Context, subquery};
 use crate::ast::ComparisonOperator;
 use crate::functions::{Call, Implementation};
 use crate::messages;
+use crate::modules::ModuleCall;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
@@ -36,6 +37,12 @@ pub trait Surroundings {
     /// Those of the function.
     fn call(&self, implementation: Implementation, arguments: &[Expr], result: SqlType, row: &[Value])
     -> Result<Value>;
+
+    /// Calls a scalar function of the user with the values of its arguments.
+    ///
+    /// # Errors
+    /// Those of its statements.
+    fn call_module(&self, call: &ModuleCall, arguments: &[Expr], row: &[Value]) -> Result<Value>;
 
     /// The value of a subquery.
     ///
@@ -78,6 +85,14 @@ impl Surroundings for Context<'_> {
             result,
         })?;
         cut_to_type(value, result)
+    }
+
+    fn call_module(&self, call: &ModuleCall, arguments: &[Expr], row: &[Value]) -> Result<Value> {
+        let values = arguments
+            .iter()
+            .map(|argument| Ok(evaluate(argument, row, self)?.into_owned()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        self.session.module_caller().scalar(self.session, call, values)
     }
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
@@ -187,6 +202,7 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             implementation,
             arguments,
         } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
+        ExprKind::Module { call, arguments } => Cow::Owned(context.call_module(call, arguments, row)?),
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })

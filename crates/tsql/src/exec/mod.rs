@@ -14,6 +14,7 @@ pub(crate) mod grant;
 mod hash_join;
 mod join;
 mod merge_sort;
+mod module_rows;
 mod numbering;
 mod partitions;
 mod rank_stream;
@@ -174,6 +175,11 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             arguments,
             offset,
         } => Box::new(scan::ViewRows::new(view, *database_id, arguments, *offset)),
+        Node::Module {
+            call,
+            arguments,
+            offset,
+        } => Box::new(module_rows::ModuleRows::new(call, arguments, *offset)),
         Node::Values { rows, offset } => Box::new(derived::ValueRows::new(rows, *offset)),
         Node::Variable {
             slot,

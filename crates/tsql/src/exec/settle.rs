@@ -6,6 +6,7 @@ use engine::types::{SqlType, Value};
 
 use super::{Context, Surroundings, evaluate};
 use crate::functions::Implementation;
+use crate::modules::ModuleCall;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 
 /// Nothing beside the row.
@@ -25,6 +26,10 @@ impl Surroundings for RowAlone {
     }
 
     fn call(&self, _: Implementation, _: &[Expr], _: SqlType, _: &[Value]) -> Result<Value> {
+        Err(beyond_the_row())
+    }
+
+    fn call_module(&self, _: &ModuleCall, _: &[Expr], _: &[Value]) -> Result<Value> {
         Err(beyond_the_row())
     }
 

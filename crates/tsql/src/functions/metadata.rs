@@ -113,7 +113,7 @@ pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => "V",
             ModuleKind::Procedure => "P",
-            ModuleKind::Function => "FN",
+            ModuleKind::Function => crate::modules::function_kind(&module.text).codes().0,
         },
         _ => "",
     }
@@ -125,7 +125,7 @@ fn object_id(call: &Call<'_>) -> Result<Value> {
     };
     let matches = call.text(1).is_none_or(|wanted| {
         let code = type_code(&object.definition);
-        wanted.trim().eq_ignore_ascii_case(code) || code == "FN" && matches!(wanted.trim(), "IF" | "TF")
+        wanted.trim().eq_ignore_ascii_case(code)
     });
     Ok(if matches {
         Value::Int(object.definition.object_id() as i32)
@@ -174,6 +174,8 @@ fn objectproperty(call: &Call<'_>) -> Result<Value> {
         "isview" => code == "V",
         "isprocedure" => code == "P",
         "isscalarfunction" => code == "FN",
+        "isinlinefunction" => code == "IF",
+        "istablefunction" => matches!(code, "IF" | "TF"),
         "ismsshipped" => false,
         "tablehasidentity" => table.is_some_and(|table| table.identity().is_some()),
         "tablehasprimarykey" => table.is_some_and(|table| table.indexes.iter().any(|index| index.primary_key)),

@@ -3,7 +3,7 @@
 use engine::cancel;
 
 use super::Parsed;
-use crate::ast::{Identifier, Name};
+use crate::ast::{Expression, Identifier, Name, NodeNumber};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
 use crate::lexer::{Lexer, Token, TokenKind};
@@ -31,6 +31,8 @@ pub struct Parser<'a> {
     tree: Charge,
     /// Height of the tallest tree made since this was last put to 0.
     pub(super) height: u32,
+    /// The last number given.
+    last_number: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -52,7 +54,22 @@ impl<'a> Parser<'a> {
             tree_bytes: 0,
             tree: Charge::default(),
             height: 0,
+            last_number: 0,
         })
+    }
+
+    /// The next number of a node that may have a plan.
+    pub(super) fn next_number(&mut self) -> NodeNumber {
+        self.last_number += 1;
+        NodeNumber::new(self.last_number)
+    }
+
+    /// The expression with a number.
+    pub(super) fn numbered(&mut self, expression: Expression) -> Expression {
+        Expression {
+            number: self.next_number(),
+            ..expression
+        }
     }
 
     /// Runs a step that may come back to itself, one level deeper.

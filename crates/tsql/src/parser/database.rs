@@ -354,7 +354,7 @@ impl Parser<'_> {
             };
             Ok(BackupDevice {
                 kind,
-                path: Expression { line, kind: path },
+                path: Expression::new(line, path),
             })
         })
     }
@@ -453,6 +453,6 @@ impl Parser<'_> {
             TokenKind::Text | TokenKind::NationalText => ExpressionKind::Literal(self.literal()?),
             _ => return Err(self.unexpected()),
         };
-        Ok(Expression { line, kind })
+        Ok(Expression::new(line, kind))
     }
 }

@@ -103,6 +103,6 @@ impl Parser<'_> {
             }
             _ => return self.option_value(),
         };
-        Ok(Expression { line, kind })
+        Ok(self.numbered(Expression::new(line, kind)))
     }
 }

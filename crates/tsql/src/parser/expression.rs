@@ -22,7 +22,7 @@ impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parsed<Expression> {
         let expression = self.operators(false, ADDITIVE)?;
         self.require_scalar(&expression)?;
-        Ok(expression)
+        Ok(self.numbered(expression))
     }
 
     /// Fails at the token after a condition that stands where a scalar is wanted.
@@ -70,7 +70,7 @@ impl Parser<'_> {
                 operator,
                 right: Box::new(right),
             };
-            left = Expression { line, kind };
+            left = Expression::new(line, kind);
         }
         Ok(left)
     }
@@ -112,13 +112,11 @@ impl Parser<'_> {
         let operand = self.nested(|parser| parser.unary(false))?;
         self.require_scalar(&operand)?;
         self.grow()?;
-        Ok(Expression {
-            line,
-            kind: ExpressionKind::Unary {
-                operator,
-                operand: Box::new(operand),
-            },
-        })
+        let kind = ExpressionKind::Unary {
+            operator,
+            operand: Box::new(operand),
+        };
+        Ok(Expression::new(line, kind))
     }
 
     /// A primary with COLLATE and AT TIME ZONE after it.
@@ -147,7 +145,7 @@ impl Parser<'_> {
                 return Ok(operand);
             };
             self.grow()?;
-            operand = Expression { line, kind };
+            operand = Expression::new(line, kind);
         }
     }
 

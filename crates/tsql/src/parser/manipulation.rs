@@ -16,10 +16,7 @@ impl Parser<'_> {
     pub(super) fn value_or_default(&mut self) -> Parsed<Expression> {
         let line = self.line();
         if self.eat_word("DEFAULT")? {
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Literal(Literal::Default),
-            });
+            return Ok(Expression::new(line, ExpressionKind::Literal(Literal::Default)));
         }
         self.expression()
     }
@@ -60,6 +57,7 @@ impl Parser<'_> {
         let query_hints = self.optional_query_hints()?;
         let common_table_expressions = ctes;
         let insert = Insert {
+            number: self.next_number(),
             common_table_expressions,
             top,
             target,
@@ -135,6 +133,7 @@ impl Parser<'_> {
         let query_hints = self.optional_query_hints()?;
         let common_table_expressions = ctes;
         let update = Update {
+            number: self.next_number(),
             common_table_expressions,
             top,
             target,
@@ -206,6 +205,7 @@ impl Parser<'_> {
         let query_hints = self.optional_query_hints()?;
         let common_table_expressions = ctes;
         let delete = Delete {
+            number: self.next_number(),
             common_table_expressions,
             top,
             target,

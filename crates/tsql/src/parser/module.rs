@@ -48,6 +48,10 @@ impl Parser<'_> {
                     parser.any_word()?
                 });
             }
+            if words == "INLINE" {
+                parser.expect(b'=')?;
+                words.push_str(if parser.on_or_off()? { " = ON" } else { " = OFF" });
+            }
             let returns_null = words == "RETURNS" || words == "CALLED";
             while returns_null && parser.token.kind == TokenKind::Word && !parser.at_word("AS") {
                 words.push(' ');

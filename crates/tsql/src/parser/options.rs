@@ -84,10 +84,7 @@ impl Parser<'_> {
             TokenKind::Variable => ExpressionKind::Variable(self.variable()?),
             TokenKind::Symbol(b'-', 0) => {
                 self.advance()?;
-                let operand = Expression {
-                    line,
-                    kind: ExpressionKind::Literal(self.literal()?),
-                };
+                let operand = Expression::new(line, ExpressionKind::Literal(self.literal()?));
                 ExpressionKind::Unary {
                     operator: UnaryOperator::Minus,
                     operand: Box::new(operand),
@@ -95,7 +92,7 @@ impl Parser<'_> {
             }
             _ => ExpressionKind::Literal(self.literal()?),
         };
-        Ok(Expression { line, kind })
+        Ok(self.numbered(Expression::new(line, kind)))
     }
 
     /// `ON` or `OFF`; true for ON.

@@ -13,7 +13,7 @@ impl Parser<'_> {
     pub(super) fn condition(&mut self) -> Parsed<Expression> {
         let condition = self.condition_or_scalar()?;
         self.require_condition(&condition)?;
-        Ok(condition)
+        Ok(self.numbered(condition))
     }
 
     /// Error 4145 for a scalar where a condition is wanted.
@@ -53,10 +53,7 @@ impl Parser<'_> {
             self.require_condition(&term)?;
             terms.push(term);
         }
-        Ok(Expression {
-            line,
-            kind: ExpressionKind::Or(terms),
-        })
+        Ok(Expression::new(line, ExpressionKind::Or(terms)))
     }
 
     fn conjunction(&mut self) -> Parsed<Expression> {
@@ -72,10 +69,7 @@ impl Parser<'_> {
             self.require_condition(&term)?;
             terms.push(term);
         }
-        Ok(Expression {
-            line,
-            kind: ExpressionKind::And(terms),
-        })
+        Ok(Expression::new(line, ExpressionKind::And(terms)))
     }
 
     fn negation(&mut self) -> Parsed<Expression> {
@@ -86,10 +80,7 @@ impl Parser<'_> {
         let inner = self.nested(Self::negation)?;
         self.require_condition(&inner)?;
         self.grow()?;
-        Ok(Expression {
-            line,
-            kind: ExpressionKind::Not(Box::new(inner)),
-        })
+        Ok(Expression::new(line, ExpressionKind::Not(Box::new(inner))))
     }
 
     fn predicate(&mut self) -> Parsed<Expression> {
@@ -98,10 +89,7 @@ impl Parser<'_> {
             self.expect(b'(')?;
             let query = self.subquery()?;
             self.expect(b')')?;
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Exists(Box::new(query)),
-            });
+            return Ok(Expression::new(line, ExpressionKind::Exists(Box::new(query))));
         }
         if self.at_any(&["CONTAINS", "FREETEXT"]) {
             return Err(ParseError::not_supported(line, &self.any_word()?));
@@ -131,10 +119,7 @@ impl Parser<'_> {
                 low,
                 high,
             };
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Between(Box::new(between)),
-            });
+            return Ok(Expression::new(line, ExpressionKind::Between(Box::new(between))));
         }
         if self.eat_word("IN")? {
             return self.membership(line, left, negated);
@@ -152,10 +137,7 @@ impl Parser<'_> {
                 pattern,
                 escape,
             };
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Like(Box::new(like)),
-            });
+            return Ok(Expression::new(line, ExpressionKind::Like(Box::new(like))));
         }
         if negated { Err(self.unexpected()) } else { Ok(left) }
     }
@@ -184,21 +166,19 @@ impl Parser<'_> {
             self.expect(b'(')?;
             let query = Box::new(self.subquery()?);
             self.expect(b')')?;
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Quantified {
-                    left,
-                    operator,
-                    all,
-                    query,
-                },
-            });
+            let kind = ExpressionKind::Quantified {
+                left,
+                operator,
+                all,
+                query,
+            };
+            return Ok(Expression::new(line, kind));
         }
         let right = Box::new(self.expression()?);
-        Ok(Expression {
+        Ok(Expression::new(
             line,
-            kind: ExpressionKind::Comparison { left, operator, right },
-        })
+            ExpressionKind::Comparison { left, operator, right },
+        ))
     }
 
     fn is_test(&mut self, line: u32, left: Expression) -> Parsed<Expression> {
@@ -206,23 +186,19 @@ impl Parser<'_> {
         if self.eat_word("DISTINCT")? {
             self.expect_word("FROM")?;
             let right = Box::new(self.expression()?);
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::IsDistinct {
-                    left: Box::new(left),
-                    right,
-                    negated,
-                },
-            });
+            let kind = ExpressionKind::IsDistinct {
+                left: Box::new(left),
+                right,
+                negated,
+            };
+            return Ok(Expression::new(line, kind));
         }
         self.expect_word("NULL")?;
-        Ok(Expression {
-            line,
-            kind: ExpressionKind::IsNull {
-                operand: Box::new(left),
-                negated,
-            },
-        })
+        let kind = ExpressionKind::IsNull {
+            operand: Box::new(left),
+            negated,
+        };
+        Ok(Expression::new(line, kind))
     }
 
     fn membership(&mut self, line: u32, left: Expression, negated: bool) -> Parsed<Expression> {
@@ -241,7 +217,7 @@ impl Parser<'_> {
                 ExpressionKind::InList { operand, negated, list }
             };
             parser.expect(b')')?;
-            Ok(Expression { line, kind })
+            Ok(Expression::new(line, kind))
         })
     }
 }

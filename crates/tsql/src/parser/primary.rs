@@ -37,7 +37,7 @@ impl Parser<'_> {
             TokenKind::Bracketed | TokenKind::DoubleQuoted => self.name_or_call()?,
             TokenKind::Symbol(..) | TokenKind::End => return Err(self.unexpected()),
         };
-        Ok(Expression { line, kind })
+        Ok(Expression::new(line, kind))
     }
 
     /// `( ... )`: a subquery, a scalar, or with `open` a condition.
@@ -48,10 +48,7 @@ impl Parser<'_> {
             if parser.at_query()? {
                 let query = parser.subquery()?;
                 parser.expect(b')')?;
-                return Ok(Expression {
-                    line,
-                    kind: ExpressionKind::Subquery(Box::new(query)),
-                });
+                return Ok(Expression::new(line, ExpressionKind::Subquery(Box::new(query))));
             }
             let inner = if open {
                 parser.condition_or_scalar()?
@@ -181,10 +178,7 @@ impl Parser<'_> {
         let trim = single && call.name.object().eq_ignore_ascii_case("TRIM");
         loop {
             let argument = if self.eat_word("DEFAULT")? {
-                Expression {
-                    line: self.previous.line,
-                    kind: ExpressionKind::Literal(Literal::Default),
-                }
+                Expression::new(self.previous.line, ExpressionKind::Literal(Literal::Default))
             } else {
                 self.expression()?
             };

@@ -65,6 +65,7 @@ impl Parser<'_> {
         let for_clause = self.optional_for_clause()?;
         Ok(Query {
             line,
+            number: self.next_number(),
             common_table_expressions,
             body,
             order_by,

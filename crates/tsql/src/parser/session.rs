@@ -113,10 +113,7 @@ impl Parser<'_> {
                 self.identifier()?
             }
             .text;
-            return Ok(Expression {
-                line,
-                kind: ExpressionKind::Literal(Literal::Text(text)),
-            });
+            return Ok(Expression::new(line, ExpressionKind::Literal(Literal::Text(text))));
         }
         self.option_value()
     }

@@ -7,6 +7,7 @@ use engine::types::{SqlType, Value};
 use super::{Condition, QueryPlan};
 use crate::ast::BinaryOperator;
 use crate::functions::Implementation;
+use crate::modules::ModuleCall;
 use crate::scalar::arithmetic::negate;
 use crate::scalar::convert::convert;
 
@@ -76,6 +77,13 @@ pub enum ExprKind {
     Function {
         /// Its code.
         implementation: Implementation,
+        /// Its arguments.
+        arguments: Vec<Expr>,
+    },
+    /// A scalar function of the user; the arguments have the types of its parameters.
+    Module {
+        /// It.
+        call: ModuleCall,
         /// Its arguments.
         arguments: Vec<Expr>,
     },
@@ -195,7 +203,9 @@ impl Expr {
                 }
                 otherwise.iter().for_each(|otherwise| visit(otherwise));
             }
-            ExprKind::Coalesce(arguments) | ExprKind::Function { arguments, .. } => arguments.iter().for_each(visit),
+            ExprKind::Coalesce(arguments)
+            | ExprKind::Function { arguments, .. }
+            | ExprKind::Module { arguments, .. } => arguments.iter().for_each(visit),
             ExprKind::Subquery(subquery) => subquery.captures.iter().for_each(visit),
             ExprKind::Constant(_)
             | ExprKind::Column(_)
@@ -228,7 +238,9 @@ impl Expr {
                 }
                 otherwise.iter_mut().try_for_each(|otherwise| change(otherwise))?;
             }
-            ExprKind::Coalesce(arguments) | ExprKind::Function { arguments, .. } => {
+            ExprKind::Coalesce(arguments)
+            | ExprKind::Function { arguments, .. }
+            | ExprKind::Module { arguments, .. } => {
                 arguments.iter_mut().try_for_each(change)?;
             }
             ExprKind::Subquery(subquery) => subquery.captures.iter_mut().try_for_each(change)?,
@@ -297,6 +309,13 @@ impl Expr {
                     arguments: other_arguments,
                 },
             ) => std::ptr::fn_addr_eq(*implementation, *other_implementation) && same_lists(arguments, other_arguments),
+            (
+                ExprKind::Module { call, arguments },
+                ExprKind::Module {
+                    call: other,
+                    arguments: other_arguments,
+                },
+            ) => call.is_same(other) && same_lists(arguments, other_arguments),
             (ExprKind::Coalesce(left), ExprKind::Coalesce(right)) => same_lists(left, right),
             (ExprKind::Case { .. }, ExprKind::Case { .. }) => format!("{:?}", self.kind) == format!("{:?}", other.kind),
             _ => false,

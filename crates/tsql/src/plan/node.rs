@@ -7,6 +7,7 @@ use engine::session::Table;
 use engine::types::SqlType;
 
 use super::{Condition, Expr, Locking};
+use crate::modules::ModuleCall;
 use crate::session::ResultColumn;
 use crate::views::SystemView;
 
@@ -256,6 +257,15 @@ pub enum Node {
         /// The database it is asked in.
         database_id: u16,
         /// Its arguments.
+        arguments: Vec<Expr>,
+        /// Where its columns begin.
+        offset: usize,
+    },
+    /// A multi-statement table-valued function of the user.
+    Module {
+        /// It.
+        call: ModuleCall,
+        /// Its arguments, in the types of its parameters.
         arguments: Vec<Expr>,
         /// Where its columns begin.
         offset: usize,

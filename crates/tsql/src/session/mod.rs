@@ -26,9 +26,7 @@ use engine::error::{Error, Result};
 use engine::instance::Instance;
 use engine::memory;
 
-use crate::bind::VariableScope;
-use crate::statements::{CompiledBatch, Executor, Failure, Reach, compile, transaction};
-use cache::BatchCache;
+use crate::statements::{CompiledBatch, Executor, Failure, Reach, transaction};
 use call::PreparedStatements;
 
 /// Who logs in, from where, to which database.
@@ -47,7 +45,6 @@ pub struct Login {
 /// A session. One thread at a time uses it.
 pub struct Session {
     state: Box<SessionState>,
-    batches: BatchCache,
     prepared: PreparedStatements,
     /// An empty batch, from which calls by the client are made.
     empty: Option<Rc<CompiledBatch>>,
@@ -87,7 +84,6 @@ impl Session {
         });
         Ok(Session {
             state,
-            batches: BatchCache::default(),
             prepared: PreparedStatements::default(),
             empty: None,
             ended,
@@ -161,13 +157,7 @@ impl Session {
     }
 
     fn compiled(&mut self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
-        let quoted_identifier = self.state.options().quoted_identifier;
-        if let Some(batch) = self.batches.find(text, quoted_identifier) {
-            return Ok(batch);
-        }
-        let batch = Rc::new(compile(text, quoted_identifier, VariableScope::default())?);
-        self.batches.keep(text, quoted_identifier, batch.clone());
-        Ok(batch)
+        Ok(self.state.text("", text)?.batch.clone())
     }
 
     fn transaction_request(

@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,29 +11,16 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::LockOwner;
-use engine::memory::Charge;
 use engine::seams::DateTimeTicks;
 
-use super::cache::{BATCH_BYTES_MAX, KEPT_BYTES_MAX};
-use super::hasher::OwnKeys;
+use super::cache::StatementCache;
 use super::options::SetOptions;
 use super::{Login, Message};
 use crate::ast::{Identifier, Name};
 use crate::messages;
+use crate::modules::{Module, ModuleCache, ModuleCaller};
 use crate::scalar::moment::Moment;
-use crate::statements::{Callable, Cursor};
-
-/// Procedures and parametrised texts that a session keeps; beyond that all are forgotten at once.
-const CALLABLES_MAX: usize = 256;
-
-/// Procedures and parametrised texts by their text; those of one text with their declarations.
-#[derive(Default)]
-struct Callables {
-    by_text: HashMap<String, Vec<(String, Rc<Callable>)>, OwnKeys>,
-    count: usize,
-    bytes: u64,
-    charge: Charge,
-}
+use crate::statements::{Cursor, FunctionRunner};
 
 /// A session's memory.
 pub struct SessionState {
@@ -77,8 +63,13 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
-    /// Procedures and parametrised texts.
-    callables: RefCell<Callables>,
+    /// The texts it has sent and the modules it has called, with their plans.
+    pub(crate) statements: RefCell<StatementCache>,
+    /// The instance's modules.
+    modules: Arc<ModuleCache>,
+    caller: &'static dyn ModuleCaller,
+    function_depth: Cell<u32>,
+    in_unit: Cell<bool>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
 }
@@ -92,6 +83,7 @@ impl SessionState {
         database: Arc<Database>,
     ) -> SessionState {
         let clock = instance.env.clock.clone();
+        let modules = ModuleCache::of(&instance);
         SessionState {
             id: engine.id,
             description: instance.session_description(engine.id),
@@ -120,7 +112,11 @@ impl SessionState {
             insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
-            callables: RefCell::default(),
+            statements: RefCell::default(),
+            modules,
+            caller: &FunctionRunner,
+            function_depth: Cell::new(0),
+            in_unit: Cell::new(false),
             cursors: RefCell::default(),
         }
     }
@@ -224,32 +220,49 @@ impl SessionState {
         self.dependencies.take()
     }
 
-    /// A procedure or parametrised text that was called before.
-    pub fn callable(&self, declarations: &str, text: &str) -> Option<Rc<Callable>> {
-        let callables = self.callables.borrow();
-        let mut found = callables.by_text.get(text)?.iter();
-        found
-            .find(|(declared, _)| declared == declarations)
-            .map(|(_, callable)| callable.clone())
+    /// A module of the catalog, parsed for all sessions.
+    ///
+    /// # Errors
+    /// Those of a text that does not parse; 701 when there is no memory for its tree.
+    pub fn module(&self, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
+        self.modules.module(object)
     }
 
-    /// Keeps a procedure or parametrised text.
-    pub fn keep_callable(&self, declarations: &str, text: &str, callable: Callable) -> Rc<Callable> {
-        let callable = Rc::new(callable);
-        let mut callables = self.callables.borrow_mut();
-        let bytes = (2 * text.len() + declarations.len()) as u64 + callable.batch.bytes();
-        if text.len() > BATCH_BYTES_MAX || bytes > KEPT_BYTES_MAX {
-            return callable;
+    /// Who runs functions for the plans that call them.
+    pub(crate) fn module_caller(&self) -> &'static dyn ModuleCaller {
+        self.caller
+    }
+
+    /// Works in a database: names without one are looked up there.
+    pub(crate) fn within_database<T>(&self, database: &Arc<Database>, work: impl FnOnce() -> T) -> T {
+        if self.is_in(database) {
+            return work();
         }
-        let wanted = callables.bytes + bytes;
-        if callables.count >= CALLABLES_MAX || wanted > KEPT_BYTES_MAX || callables.charge.grow_to(wanted).is_err() {
-            *callables = Callables::default();
-        }
-        callables.count += 1;
-        callables.bytes += bytes;
-        let of_text = callables.by_text.entry(text.to_owned()).or_default();
-        of_text.push((declarations.to_owned(), callable.clone()));
-        callable
+        let outer = self.database.replace(database.clone());
+        let result = work();
+        self.database.replace(outer);
+        result
+    }
+
+    /// Whether a function of the user runs.
+    pub(crate) fn is_in_function(&self) -> bool {
+        self.function_depth.get() > 0
+    }
+
+    /// Enters a function, or leaves it.
+    pub(crate) fn change_function_depth(&self, change: i32) {
+        self.function_depth
+            .set(self.function_depth.get().saturating_add_signed(change));
+    }
+
+    /// Notes whether a statement that is one unit of work is under way; answers what was so before.
+    pub(crate) fn replace_in_unit(&self, in_unit: bool) -> bool {
+        self.in_unit.replace(in_unit)
+    }
+
+    /// Whether a statement that is one unit of work is under way.
+    pub(crate) fn is_in_unit(&self) -> bool {
+        self.in_unit.get()
     }
 
     /// An object by its name as a string, such as `N'dbo.charge'`.
@@ -417,6 +430,10 @@ impl SessionState {
 
     /// Fixes the time that GETDATE and its kin answer until the next statement.
     pub fn take_time(&self) {
+        // A function is part of the statement that calls it.
+        if self.is_in_function() {
+            return;
+        }
         self.now_unix_micros.set(self.instance.env.clock.unix_micros());
     }
 

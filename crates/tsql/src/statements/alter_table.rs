@@ -12,7 +12,9 @@ use engine::store::ReadMode;
 
 use super::executor::Executor;
 use super::foreign_key::bound;
-use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, Identifier, Name, TableConstraint, TableElement};
+use crate::ast::{
+    AlterTable, AlterTableAction, ConstraintKind, Identifier, IndexColumn, Name, TableConstraint, TableElement,
+};
 use crate::messages;
 use crate::modify::check;
 use crate::plan::Target;
@@ -101,8 +103,17 @@ impl Executor<'_> {
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
         for element in elements {
             match element {
-                TableElement::Column(column) => self.add_column(name, column)?,
-                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, check)?,
+                TableElement::Column(column) => {
+                    self.add_column(name, column)?;
+                    let own = [IndexColumn {
+                        name: column.name.clone(),
+                        descending: false,
+                    }];
+                    for constraint in &column.constraints {
+                        self.add_constraint_to(name, constraint, &own, check)?;
+                    }
+                }
+                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, &[], check)?,
                 TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
             }
         }
@@ -137,7 +148,13 @@ impl Executor<'_> {
             .map(|_| ())
     }
 
-    fn add_constraint_to(&mut self, name: &Name, constraint: &TableConstraint, check: bool) -> Result<()> {
+    fn add_constraint_to(
+        &mut self,
+        name: &Name,
+        constraint: &TableConstraint,
+        own: &[IndexColumn],
+        check: bool,
+    ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
         match &constraint.kind {
             ConstraintKind::Default {
@@ -161,7 +178,7 @@ impl Executor<'_> {
                 self.replace_definition(&database, &object, definition)
             }
             ConstraintKind::Key(key) => {
-                let extended = self.definition_with(&definition, constraint)?;
+                let extended = self.definition_with(&definition, constraint, own)?;
                 let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
                 let index = extended.indexes.iter().find(is_new).cloned();
                 let index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
@@ -174,34 +191,43 @@ impl Executor<'_> {
                 }
                 self.add_index(&database, &object, &definition, index)
             }
-            ConstraintKind::ForeignKey(_) => {
-                if definition.name.starts_with('#') {
-                    let skipped = messages::foreign_key_skipped(name.object());
-                    return self.inform(skipped.number, skipped.severity, 0, skipped.message);
-                }
-                let mut extended = self.definition_with(&definition, constraint)?;
-                let Some(key) = extended.foreign_keys.last_mut() else {
-                    return Err(Error::assertion("a foreign key that was not added"));
-                };
-                key.is_not_trusted = !check;
-                if key.referenced_object == 0 {
-                    key.referenced_object = definition.object_id;
-                }
-                let key = key.clone();
-                self.lock_referenced(&database, std::slice::from_ref(&key))?;
-                self.replace_definition(&database, &object, extended)?;
-                if !check {
-                    return Ok(());
-                }
-                let (database, object, _) = self.find_table(name)?;
-                self.check_references(&bound(Table::open(&database, &object)?), &[key])
-            }
+            ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
             ConstraintKind::Check { .. } => {
-                let extended = self.definition_with(&definition, constraint)?;
+                let extended = self.definition_with(&definition, constraint, own)?;
                 self.replace_definition(&database, &object, extended)?;
                 if check { self.check_existing_rows(name) } else { Ok(()) }
             }
         }
+    }
+
+    fn add_foreign_key(
+        &mut self,
+        name: &Name,
+        constraint: &TableConstraint,
+        own: &[IndexColumn],
+        check: bool,
+    ) -> Result<()> {
+        let (database, object, definition) = self.find_table(name)?;
+        if definition.name.starts_with('#') {
+            let skipped = messages::foreign_key_skipped(name.object());
+            return self.inform(skipped.number, skipped.severity, 0, skipped.message);
+        }
+        let mut extended = self.definition_with(&definition, constraint, own)?;
+        let Some(key) = extended.foreign_keys.last_mut() else {
+            return Err(Error::assertion("a foreign key that was not added"));
+        };
+        key.is_not_trusted = !check;
+        if key.referenced_object == 0 {
+            key.referenced_object = definition.object_id;
+        }
+        let key = key.clone();
+        self.lock_referenced(&database, std::slice::from_ref(&key))?;
+        self.replace_definition(&database, &object, extended)?;
+        if !check {
+            return Ok(());
+        }
+        let (database, object, _) = self.find_table(name)?;
+        self.check_references(&bound(Table::open(&database, &object)?), &[key])
     }
 
     /// 547 when a row that is there already violates a constraint.

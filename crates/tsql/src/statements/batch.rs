@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use engine::error::Error;
 use engine::memory::Charge;
 
 use super::error::Failure;
-use crate::ast::Statement;
+use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
 use crate::session::{OwnKeys, SessionState};
@@ -36,17 +38,23 @@ struct Kept {
     versions: Vec<(Arc<Database>, u64)>,
 }
 
-/// A parsed batch or procedure body.
+/// A parsed batch or procedure body with this session's plans.
 pub struct CompiledBatch {
-    /// Its statements.
-    pub statements: Vec<Statement>,
-    /// Its variables.
-    pub scope: VariableScope,
-    plans: RefCell<HashMap<usize, Kept, OwnKeys>>,
+    /// Its statements and variables, which others may share.
+    code: Arc<Code>,
+    plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
     size: RefCell<Size>,
 }
 
-/// What a batch takes: its tree and the plans kept with it.
+impl Deref for CompiledBatch {
+    type Target = Code;
+
+    fn deref(&self) -> &Code {
+        &self.code
+    }
+}
+
+/// What a batch takes: its plans, and its tree if it is its own.
 #[derive(Default)]
 struct Size {
     bytes: u64,
@@ -74,25 +82,30 @@ impl CompiledBatch {
     ///
     /// # Errors
     /// Those of its declarations.
-    pub(crate) fn new(parsed: ParsedBatch, mut scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-        let ParsedBatch {
-            statements,
-            bytes,
-            charge,
-        } = parsed;
-        scope
-            .collect(&statements)
-            .map_err(|(line, error)| Failure::new(error, line, ""))?;
+    pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+        let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
+        let bytes = code.bytes();
         Ok(CompiledBatch {
-            statements,
-            scope,
+            code: Arc::new(code),
             plans: RefCell::default(),
-            size: RefCell::new(Size { bytes, charge }),
+            size: RefCell::new(Size {
+                bytes,
+                charge: Charge::default(),
+            }),
         })
     }
 
+    /// This session's side of code that others share.
+    pub(crate) fn of(code: Arc<Code>) -> CompiledBatch {
+        CompiledBatch {
+            code,
+            plans: RefCell::default(),
+            size: RefCell::default(),
+        }
+    }
+
     /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were.
-    pub(super) fn plan(&self, key: usize, session: &SessionState) -> Option<Rc<Bound>> {
+    pub(super) fn plan(&self, key: NodeNumber, session: &SessionState) -> Option<Rc<Bound>> {
         let plans = self.plans.borrow();
         let kept = plans.get(&key)?;
         let is_current = |(database, version): &(Arc<Database>, u64)| {
@@ -107,13 +120,13 @@ impl CompiledBatch {
         is_valid.then(|| kept.bound.clone())
     }
 
-    /// What the tree and the plans take, in bytes, estimated.
+    /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
     pub fn bytes(&self) -> u64 {
         self.size.borrow().bytes
     }
 
     /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(super) fn keep(&self, key: usize, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
+    pub(super) fn keep(&self, key: NodeNumber, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
         let versions = session.take_dependencies();
         {
             let mut size = self.size.borrow_mut();

@@ -1,71 +1,25 @@
-//! What can be called with arguments: a stored procedure, or a text with declared parameters. Parsed once per session, with
-//! the plans of its statements.
+//! What can be called with arguments: a stored procedure, or a text with declared parameters; with the session's plans of its
+//! statements.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::error::{Error, Result};
-use engine::types::SqlType;
 
 use super::batch::{CompiledBatch, compile};
 use super::error::Failure;
-use crate::ast::{Expression, Parameter, StatementKind};
-use crate::bind::VariableScope;
-use crate::parser::ParsedBatch;
-use crate::scalar::data_type::{TypePlace, resolve};
-
-/// A parameter.
-pub struct CallableParameter {
-    /// Its name, with the `@`.
-    pub name: String,
-    /// Whether its final value is for the caller.
-    pub output: bool,
-    /// Its default.
-    pub default: Option<Expression>,
-}
+use crate::modules::{Module, ModuleParameter, declared};
+use crate::session::SessionState;
 
 /// A procedure or a text, ready to be called. Its parameters are its first variables.
 pub struct Callable {
     /// Its statements.
     pub batch: Rc<CompiledBatch>,
     /// Its parameters in order.
-    pub parameters: Vec<CallableParameter>,
+    pub parameters: Arc<[ModuleParameter]>,
 }
 
 impl Callable {
-    /// The type of a parameter.
-    pub fn parameter_type(&self, position: usize) -> SqlType {
-        self.batch.scope.types().get(position).copied().unwrap_or(SqlType::Int)
-    }
-
-    /// A stored procedure from the text that created it.
-    ///
-    /// # Errors
-    /// Those of a text that is no procedure any more.
-    pub fn procedure(text: &str) -> Result<Callable> {
-        let parsed = crate::parser::parse_to_keep(text, true)
-            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
-        let (bytes, charge) = (parsed.bytes, parsed.charge);
-        let procedure = parsed
-            .statements
-            .into_iter()
-            .find_map(|statement| match statement.kind {
-                StatementKind::CreateProcedure(procedure) => Some(*procedure),
-                _ => None,
-            });
-        let procedure = procedure.ok_or_else(|| Error::assertion("a stored procedure that is none"))?;
-        let (scope, parameters) = declared(procedure.parameters)?;
-        let parsed = ParsedBatch {
-            statements: procedure.body,
-            bytes,
-            charge,
-        };
-        let batch = CompiledBatch::new(parsed, scope).map_err(|failure| failure.error())?;
-        Ok(Callable {
-            batch: Rc::new(batch),
-            parameters,
-        })
-    }
-
     /// A text with the parameters that `declarations` name.
     ///
     /// # Errors
@@ -92,17 +46,32 @@ impl Callable {
     }
 }
 
-fn declared(parameters: Vec<Parameter>) -> Result<(VariableScope, Vec<CallableParameter>)> {
-    let mut scope = VariableScope::default();
-    let mut list = Vec::with_capacity(parameters.len());
-    for (position, parameter) in parameters.into_iter().enumerate() {
-        let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
-        scope.declare(&parameter.name, sql_type)?;
-        list.push(CallableParameter {
-            name: parameter.name,
-            output: parameter.output,
-            default: parameter.default,
-        });
+impl SessionState {
+    /// A text ready to be executed: as it was kept, or compiled now.
+    ///
+    /// # Errors
+    /// Syntax errors.
+    pub(crate) fn text(&self, declarations: &str, text: &str) -> std::result::Result<Rc<Callable>, Box<Failure>> {
+        let quoted_identifier = self.options().quoted_identifier;
+        let kept = self.statements.borrow_mut().text(quoted_identifier, declarations, text);
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let callable = Rc::new(Callable::text(text, declarations, quoted_identifier)?);
+        let mut statements = self.statements.borrow_mut();
+        statements.keep_text(quoted_identifier, declarations, text, callable.clone());
+        Ok(callable)
     }
-    Ok((scope, list))
+
+    /// A module with statements, ready to be called by this session.
+    ///
+    /// # Errors
+    /// When it has no statements.
+    pub(crate) fn callable(&self, module: &Arc<Module>) -> Result<Callable> {
+        let batch = self.statements.borrow_mut().module(module);
+        Ok(Callable {
+            batch: batch.ok_or_else(|| Error::assertion("a module without statements is called"))?,
+            parameters: module.parameters.clone(),
+        })
+    }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::catalog::{ModuleKind, ObjectDefinition};
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition};
+use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
@@ -13,7 +14,7 @@ use super::batch::{CompiledBatch, compile};
 use super::callable::Callable;
 use super::database::{BatchHost, type_of};
 use super::error::{Failure, Reach};
-use super::executor::{Executor, Flow, Outcome};
+use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
 use crate::exec::grant::KeptRows;
@@ -150,7 +151,7 @@ impl Executor<'_> {
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
         let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
-        self.nested(Rc::new(batch), String::new(), false, Vec::new())
+        self.nested(Rc::new(batch), String::new(), Returns::Nothing, Vec::new())
             .map(|(flow, _)| flow)
     }
 
@@ -159,7 +160,7 @@ impl Executor<'_> {
         &mut self,
         batch: Rc<CompiledBatch>,
         procedure: String,
-        is_procedure: bool,
+        returns: Returns,
         values: Vec<Value>,
     ) -> Outcome<(Flow, Vec<Value>)> {
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
@@ -168,7 +169,7 @@ impl Executor<'_> {
         let (count, name) = (self.session.transaction_count(), procedure.clone());
         let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
         inner.procedure = procedure;
-        inner.is_procedure = is_procedure;
+        inner.returns = returns;
         inner.try_depth = self.try_depth;
         let result = inner.run();
         let values = inner.variables.values.take();
@@ -201,6 +202,9 @@ impl Executor<'_> {
     /// Calls a procedure by its name.
     pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
         let own_name = name.object().to_lowercase();
+        if self.session.is_in_function() {
+            return Err(self.failure(messages::only_functions_in_function(), line));
+        }
         if own_name == "sp_executesql" {
             return self.execute_sql(given, line);
         }
@@ -208,12 +212,11 @@ impl Executor<'_> {
             .session
             .find_object(name)
             .map_err(|error| self.failure(error, line))?;
-        if let Some((_, object)) = &found
-            && let ObjectDefinition::Module(module) = &object.definition
-            && module.kind == ModuleKind::Procedure
+        if let Some((database, object)) = found
+            && let ObjectDefinition::Module(definition) = &object.definition
+            && definition.kind == ModuleKind::Procedure
         {
-            let module = module.clone();
-            return self.call_user_procedure(&module.text, &module.name, given, line);
+            return self.call_user_procedure(&database, &object, &definition.name, given, line);
         }
         match crate::system::procedures::find(&own_name) {
             Some(procedure) => self.call_system_procedure(procedure, name, given, line),
@@ -221,25 +224,25 @@ impl Executor<'_> {
         }
     }
 
+    /// A procedure runs in its own database, whatever the current one is.
     fn call_user_procedure(
         &mut self,
-        text: &str,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
         name: &str,
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let kept = self.session.callable("", text);
-        let callable = match kept {
-            Some(callable) => callable,
-            None => {
-                let callable = Callable::procedure(text).map_err(|error| self.failure(error, line))?;
-                self.session.keep_callable("", text, callable)
-            }
-        };
+        let callable = self
+            .session
+            .module(object)
+            .and_then(|module| self.session.callable(&module));
+        let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        self.run_callable(&callable, name, values)
+        let session = self.session;
+        session.within_database(database, || self.run_callable(&callable, name, values))
     }
 
     /// The parameters' values in order: what was given, else their defaults.
@@ -254,7 +257,7 @@ impl Executor<'_> {
         let places = places_of(given, &parameter, name)?;
         let mut values = Vec::with_capacity(callable.batch.scope.types().len());
         for (position, parameter) in callable.parameters.iter().enumerate() {
-            let sql_type = callable.parameter_type(position);
+            let sql_type = parameter.sql_type;
             let argument = places
                 .iter()
                 .position(|&place| place == position)
@@ -275,14 +278,14 @@ impl Executor<'_> {
 
     /// Runs a procedure or text with its arguments in place.
     fn run_callable(&mut self, callable: &Callable, name: &str, values: Vec<Value>) -> Outcome<CallResult> {
-        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), true, values)?;
+        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), Returns::Status, values)?;
         let outputs = callable.parameters.iter().zip(finals).enumerate();
         let outputs = outputs
             .filter(|(_, (parameter, _))| parameter.output)
             .map(|(position, (parameter, value))| OutputValue {
                 position,
                 name: parameter.name.clone(),
-                sql_type: callable.parameter_type(position),
+                sql_type: parameter.sql_type,
                 value,
             });
         let outputs = outputs.collect();
@@ -374,15 +377,7 @@ impl Executor<'_> {
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let kept = self.session.callable(declarations, statement);
-        let callable = match kept {
-            Some(callable) => callable,
-            None => {
-                let quoted_identifier = self.session.options().quoted_identifier;
-                let callable = Callable::text(statement, declarations, quoted_identifier).map_err(only_statement)?;
-                self.session.keep_callable(declarations, statement, callable)
-            }
-        };
+        let callable = self.session.text(declarations, statement).map_err(only_statement)?;
         let missing = |parameter: &str| {
             let text = format!(
                 "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."

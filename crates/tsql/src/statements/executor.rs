@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
-use engine::types::Value;
+use engine::types::{SqlType, Value};
 
 use super::batch::{Bound, CompiledBatch};
 use super::error::{Failure, Reach};
-use crate::ast::{Statement, StatementKind};
+use crate::ast::{Numbered, Statement, StatementKind};
 use crate::bind::Binder;
 use crate::exec::{Context, TableVariable, Variables};
 use crate::session::{DoneKind, Message, ResultSink, SessionState, SinkClosed};
@@ -47,8 +47,30 @@ pub struct Executor<'s> {
     pub procedure: String,
     /// How many TRY blocks are around the current statement, those of callers included.
     pub try_depth: usize,
-    /// Whether this runs for a client's call or EXEC, where RETURN may have a value.
-    pub is_procedure: bool,
+    /// What RETURN may say.
+    pub(super) returns: Returns,
+    /// What RETURN of a function has said.
+    pub(super) returned: Value,
+}
+
+/// What the code that runs answers to who has called it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Returns {
+    /// Nothing: a batch.
+    Nothing,
+    /// A status: a procedure, or a text that is called like one.
+    Status,
+    /// A value of this type: a scalar function.
+    Value(SqlType),
+    /// Rows: a table-valued function.
+    Rows,
+}
+
+impl Returns {
+    /// Whether a function runs: an error ends it, and is the error of the statement that called it.
+    pub(super) fn is_function(self) -> bool {
+        matches!(self, Returns::Value(_) | Returns::Rows)
+    }
 }
 
 impl<'s> Executor<'s> {
@@ -74,7 +96,8 @@ impl<'s> Executor<'s> {
             variables: Variables::new(values, tables),
             procedure: String::new(),
             try_depth: 0,
-            is_procedure: false,
+            returns: Returns::Nothing,
+            returned: Value::Null,
         }
     }
 
@@ -144,6 +167,9 @@ impl<'s> Executor<'s> {
 
     /// Decides about a failure: hands it to the TRY block around, or tells the client and perhaps goes on.
     pub(super) fn handle(&mut self, failure: Box<Failure>) -> Outcome<()> {
+        if self.returns.is_function() {
+            return Err(failure);
+        }
         self.session.set_error_number(failure.message.number);
         if failure.silent {
             return Err(failure);
@@ -204,6 +230,7 @@ impl<'s> Executor<'s> {
             | StatementKind::FetchCursor(_)
             | StatementKind::CloseCursor(_)
             | StatementKind::DeallocateCursor(_) => self.cursor(&statement.kind),
+            StatementKind::CreateFunction(function) => return self.create_function(function, line),
             StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
             other => match self.system_statement(statement) {
                 Some(outcome) => return outcome,
@@ -253,21 +280,23 @@ impl<'s> Executor<'s> {
     }
 
     /// The plan of a piece of syntax: the kept one, or one bound now.
-    pub(super) fn plan<K>(
+    pub(super) fn plan<K: Numbered>(
         &self,
         key: &K,
         bind: impl for<'b> FnOnce(&mut Binder<'b>, &'b K) -> Result<Bound>,
     ) -> Result<Rc<Bound>> {
         self.session.check_intact()?;
-        let address = std::ptr::from_ref(key) as usize;
-        if let Some(kept) = self.batch.plan(address, self.session) {
+        let number = key.number();
+        if let Some(kept) = self.batch.plan(number, self.session) {
             return Ok(kept);
         }
         self.session.take_dependencies();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         let bound = Rc::new(bind(&mut binder, key)?);
         let (bytes, _charge) = binder.take_size();
-        self.batch.keep(address, bound.clone(), bytes, self.session);
+        if number.is_given() {
+            self.batch.keep(number, bound.clone(), bytes, self.session);
+        }
         Ok(bound)
     }
 

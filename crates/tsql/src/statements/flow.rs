@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::batch::Bound;
 use super::error::Reach;
-use super::executor::{Executor, Flow, Outcome};
+use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
 use crate::exec::{Context, evaluate, holds};
 use crate::messages;
@@ -72,8 +72,10 @@ impl Executor<'_> {
 
     fn return_value(&mut self, value: Option<&Expression>, line: u32) -> Outcome<Flow> {
         let Some(value) = value else { return Ok(Flow::Return(0)) };
-        if !self.is_procedure {
-            return Err(self.failure(messages::return_with_value(), line));
+        match self.returns {
+            Returns::Status => {}
+            Returns::Value(sql_type) => return self.function_value(value, sql_type, line),
+            Returns::Nothing | Returns::Rows => return Err(self.failure(messages::return_with_value(), line)),
         }
         let result = self
             .plan(value, |binder, value| {

@@ -189,6 +189,8 @@ fn reads(node: &Node, object_id: u32) -> bool {
         | Node::Sort { input, .. }
         | Node::Top { input, .. }
         | Node::Slice { input, .. } => reads(input, object_id),
+        // It may read whatever it likes.
+        Node::Module { .. } => true,
         Node::Recursive { anchor, step, .. } => reads(&anchor.root, object_id) || reads(step, object_id),
         Node::Round { .. }
         | Node::Single

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{
-    CatalogObject, IndexDefinition, ModuleDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition,
-};
+use engine::catalog::{CatalogObject, IndexDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
@@ -12,7 +10,7 @@ use engine::session::Table;
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
-use crate::ast::{CreateIndex, CreateTable, DefinitionKind, Drop, DropIndex, Name, ObjectKind, StatementKind};
+use crate::ast::{CreateIndex, CreateTable, Drop, DropIndex, Name, ObjectKind, StatementKind};
 use crate::messages;
 use crate::session::DoneKind;
 
@@ -38,14 +36,6 @@ impl Executor<'_> {
                     ModuleKind::Procedure,
                     procedure.definition,
                     &procedure.text,
-                )?;
-            }
-            StatementKind::CreateFunction(function) => {
-                self.create_module(
-                    &function.name,
-                    ModuleKind::Function,
-                    function.definition,
-                    &function.text,
                 )?;
             }
             other => return self.administration(other, line),
@@ -108,7 +98,7 @@ impl Executor<'_> {
         Table::open(&database, &object)
     }
 
-    fn check_schema(&self, database: &Database, schema: &str) -> Result<()> {
+    pub(super) fn check_schema(&self, database: &Database, schema: &str) -> Result<()> {
         if crate::functions::id_of_schema(database, self.session.id, schema).is_some() {
             return Ok(());
         }
@@ -143,13 +133,13 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::Type {
             return self.drop_type(name, drop.if_exists);
         }
-        let (word, wanted) = match drop.kind {
-            ObjectKind::Table => ("table", "U"),
-            ObjectKind::View => ("view", "V"),
-            ObjectKind::Procedure => ("procedure", "P"),
-            ObjectKind::Function => ("function", "FN"),
-            ObjectKind::Schema => ("schema", ""),
-            ObjectKind::Type | ObjectKind::Database => ("type", "-"),
+        let (word, wanted): (_, &[&str]) = match drop.kind {
+            ObjectKind::Table => ("table", &["U"]),
+            ObjectKind::View => ("view", &["V"]),
+            ObjectKind::Procedure => ("procedure", &["P"]),
+            ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
+            ObjectKind::Schema => ("schema", &[""]),
+            ObjectKind::Type | ObjectKind::Database => ("type", &[]),
         };
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();
@@ -161,7 +151,7 @@ impl Executor<'_> {
         } else {
             self.session.find_object(name)?
         };
-        let found = found.filter(|(_, object)| crate::functions::type_code(&object.definition) == wanted);
+        let found = found.filter(|(_, object)| wanted.contains(&crate::functions::type_code(&object.definition)));
         let Some((database, object)) = found else {
             return if drop.if_exists {
                 Ok(())
@@ -170,6 +160,12 @@ impl Executor<'_> {
             };
         };
         self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
+        self.check_not_named(
+            &database,
+            &object,
+            &format!("DROP {}", word.to_uppercase()),
+            &name.to_string(),
+        )?;
         self.atomically(true, |executor| {
             executor.session.engine.borrow_mut().drop_object(&database, &object)
         })?;
@@ -206,44 +202,6 @@ impl Executor<'_> {
                 .create_object(&database, definition)
                 .map(|_| ())
         })
-    }
-
-    fn create_module(&mut self, name: &Name, kind: ModuleKind, how: DefinitionKind, text: &str) -> Result<()> {
-        let database = self.session.database_of(name)?;
-        let former = self.session.find_object(name)?;
-        let created = self.session.now_ticks();
-        let object_id = match &former {
-            Some((_, object)) => object.definition.object_id(),
-            None => database.new_object_id()?,
-        };
-        let definition = ObjectDefinition::Module(ModuleDefinition {
-            object_id,
-            schema: name.schema().unwrap_or("dbo").to_owned(),
-            name: name.object().to_owned(),
-            kind,
-            text: text.to_owned(),
-            created: (created.days, created.ticks),
-        });
-        match (former, how) {
-            (Some(_), DefinitionKind::Create) => Err(messages::object_exists(name.object())),
-            (None, DefinitionKind::Alter) => Err(messages::invalid_object_name(&name.to_string())),
-            (Some((_, object)), _) => self.atomically(true, |executor| {
-                executor
-                    .session
-                    .engine
-                    .borrow_mut()
-                    .replace_object(&database, &object, definition)
-                    .map(|_| ())
-            }),
-            (None, _) => self.atomically(true, |executor| {
-                executor
-                    .session
-                    .engine
-                    .borrow_mut()
-                    .create_object(&database, definition)
-                    .map(|_| ())
-            }),
-        }
     }
 
     /// CREATE INDEX. A clustered one rebuilds the table.

@@ -69,17 +69,18 @@ impl Executor<'_> {
         draft.finish()
     }
 
-    /// A table's definition with one more constraint.
+    /// A table's definition with one more constraint; `own` is the column that it was written at, if it was.
     pub(super) fn definition_with(
         &self,
         table: &TableDefinition,
         constraint: &TableConstraint,
+        own: &[IndexColumn],
     ) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: table.clone(),
             said_nullable: Vec::new(),
         };
-        self.add_constraint(&mut draft, constraint, &[])?;
+        self.add_constraint(&mut draft, constraint, own)?;
         Ok(draft.table)
     }
 

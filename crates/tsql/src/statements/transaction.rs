@@ -150,7 +150,9 @@ impl Executor<'_> {
     }
 
     fn begin_implicit(&self) -> Option<TransactionEvent> {
-        let is_due = self.session.options().implicit_transactions && self.session.transaction_count() == 0;
+        let is_due = self.session.options().implicit_transactions
+            && self.session.transaction_count() == 0
+            && !self.session.is_in_function();
         if is_due { begin(self.session, "") } else { None }
     }
 
@@ -241,6 +243,25 @@ impl Executor<'_> {
 
     /// As [`Executor::atomically`], for a statement that begins no implicit transaction.
     pub(super) fn as_unit<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.session.is_in_function() {
+            return self.within_unit(work);
+        }
+        let outer = self.session.replace_in_unit(true);
+        let result = self.as_own_unit(writes, work);
+        self.session.replace_in_unit(outer);
+        result
+    }
+
+    /// A statement of a function is part of the unit that has called the function: it ends only the locks it took itself.
+    fn within_unit<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = self.session.statement_locks.take();
+        let result = work(self);
+        self.end_statement_locks();
+        self.session.statement_locks.replace(outer);
+        result
+    }
+
+    fn as_own_unit<T>(&mut self, writes: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.session.transaction_count() > 0 {
             let mark = if writes {
                 Some(self.session.engine.borrow().mark())

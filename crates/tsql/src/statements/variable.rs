@@ -38,7 +38,7 @@ impl Executor<'_> {
         Ok((self.first_value(&bound)?, sql_type))
     }
 
-    fn first_value(&self, bound: &std::rc::Rc<Bound>) -> Result<Value> {
+    pub(super) fn first_value(&self, bound: &std::rc::Rc<Bound>) -> Result<Value> {
         let context = Context::new(self.session, &self.variables);
         match expressions_of(bound).first() {
             Some(expression) => Ok(evaluate(expression, &[], &context)?.into_owned()),

@@ -136,3 +136,19 @@ go
 alter table p rebuild
 delete p where id = 2
 drop table c, of_two, late, two, p, heap
+go
+-- constraints written at a column that is added
+create table p (id int not null primary key)
+create table c (a int)
+insert p values (1)
+insert c values (1)
+go
+alter table c add pid int constraint fk_added references p, n int constraint ck_added check (n > 0), u int constraint uq_added unique
+insert c values (2, 5, null, null)
+go
+insert c values (2, 1, 0, null)
+go
+insert c values (2, 1, 1, null)
+go
+select name from sys.foreign_keys
+drop table c, p

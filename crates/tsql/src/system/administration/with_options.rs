@@ -18,7 +18,7 @@ pub(super) fn reference(host: &mut dyn Host, reference: &DatabaseReference) -> R
         DatabaseReference::Name(name) => Ok(name.text.clone()),
         DatabaseReference::Variable(name) => {
             let kind = crate::ast::ExpressionKind::Variable(name.clone());
-            required_text(host, &crate::ast::Expression { line: 1, kind })
+            required_text(host, &crate::ast::Expression::new(1, kind))
         }
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
-            ModuleKind::Function => ("FN", "SQL_SCALAR_FUNCTION"),
+            ModuleKind::Function => crate::modules::function_kind(&module.text).codes(),
         },
         _ => return None,
     })

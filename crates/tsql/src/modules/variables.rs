@@ -187,7 +187,7 @@ fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape>
 
 fn variable_column(column: &ColumnDefinition, ordinal: usize) -> Result<VariableColumn> {
     let Some(data_type) = &column.data_type else {
-        return Err(super::not_supported("computed column of a table variable"));
+        return Err(messages::not_supported("computed column of a table variable"));
     };
     let number = |number: i128| i64::try_from(number).unwrap_or(1);
     Ok(VariableColumn {

@@ -1,0 +1,194 @@
+//! Calls of functions of the user: scalar ones in expressions, table-valued ones in FROM.
+//!
+//! ```text
+//! scalar            an expression that calls the module                       ExprKind::Module
+//! multi-statement   a source that calls the module                            Node::Module
+//! inline            a query over its parameters, bound in place like a view   Node::Derived
+//! ```
+//! The parameters of an inline function are what its query captures: a variable in it is handed down through the boundaries of
+//! its subqueries, as columns of the row around are, and the arguments take the captures' place where the function is called.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition};
+use engine::database::Database;
+use engine::error::Result;
+
+use super::from::FromBuilder;
+use super::scope::{Level, SelectLevel};
+use super::source::BoundSource;
+use super::{Binder, ScopeColumn, implicit};
+use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
+use crate::messages;
+use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
+use crate::plan::{Expr, ExprKind, Node, QueryPlan};
+
+/// State of 313 for a scalar function, and for one in FROM.
+const SCALAR_STATE: u8 = 2;
+const SOURCE_STATE: u8 = 3;
+
+impl<'a> Binder<'a> {
+    /// A scalar function of the user in an expression. Table-valued ones are none there (4121).
+    pub(super) fn user_function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        let not_found = || messages::function_not_found(call.name.schema().unwrap_or(""), &call.name.to_string());
+        let (database, object) = self.user_function_object(call)?.ok_or_else(not_found)?;
+        let module = self.session.module(&object)?;
+        let ModuleBody::Scalar { returns, .. } = &module.body else {
+            return Err(not_found());
+        };
+        if call.over.is_some() || call.distinct || call.star || !call.within_group.is_empty() {
+            return Err(messages::incorrect_syntax_near(call.name.object()));
+        }
+        let sql_type = *returns;
+        let arguments = self.module_arguments(&module, call, SCALAR_STATE)?;
+        self.reads_tables = true;
+        let call = ModuleCall { module, database };
+        Ok(Expr::new(ExprKind::Module { call, arguments }, sql_type))
+    }
+
+    fn user_function_object(&self, call: &FunctionCall) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let found = self.session.find_object(&call.name)?;
+        Ok(found.filter(|(_, object)| {
+            matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function)
+        }))
+    }
+
+    /// The arguments of a call in the types of the parameters. DEFAULT has to be written where a default is wanted (sql-docs,
+    /// CREATE FUNCTION).
+    fn module_arguments(&mut self, module: &Module, call: &'a FunctionCall, state: u8) -> Result<Vec<Expr>> {
+        let (given, wanted) = (call.arguments.len(), module.parameters.len());
+        if given < wanted {
+            return Err(messages::insufficient_arguments(&call.name.to_string(), state));
+        }
+        if given > wanted {
+            return Err(messages::too_many_arguments(&call.name.to_string()));
+        }
+        let pairs = call.arguments.iter().zip(module.parameters.iter());
+        pairs
+            .map(|(argument, parameter)| match argument.kind {
+                ExpressionKind::Literal(Literal::Default) => self.default_of(module, parameter),
+                _ => implicit(self.expression(argument)?, parameter.sql_type),
+            })
+            .collect()
+    }
+
+    fn default_of(&self, module: &Module, parameter: &ModuleParameter) -> Result<Expr> {
+        let missing = || messages::parameter_not_supplied(&module.name, &parameter.name);
+        let default = parameter.default.as_ref().ok_or_else(missing)?;
+        let scope = VariableScope::default();
+        Binder::new(self.session, &scope).scalar_as(default, parameter.sql_type)
+    }
+
+    /// A table-valued function of the user in FROM, with arguments that may use the sources before it; `None` when there is no
+    /// function of that name.
+    ///
+    /// # Errors
+    /// Those of its arguments, and of an inline function's query.
+    pub(super) fn user_table_function(
+        &mut self,
+        call: &'a FunctionCall,
+        exposed: String,
+        names: &[Identifier],
+        visible: Vec<ScopeColumn>,
+        from: &mut FromBuilder,
+    ) -> Result<Option<BoundSource>> {
+        let Some((database, object)) = self.user_function_object(call)? else {
+            return Ok(None);
+        };
+        let module = self.session.module(&object)?;
+        if matches!(module.body, ModuleBody::Scalar { .. }) {
+            return Ok(None);
+        }
+        self.reads_tables = true;
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        let (arguments, _) = self.within(level, |binder| binder.module_arguments(&module, call, SOURCE_STATE))?;
+        match &module.body {
+            ModuleBody::Inline { scope, query } => {
+                let (plan, parameters) = self.within_module(&database, scope, |binder| binder.inline(query))?;
+                let captured = parameters.into_iter().filter_map(|slot| arguments.get(slot).cloned());
+                let mut source = self.derived_columns(plan, names, &module.name, exposed, from)?;
+                if let Node::Derived { captures, .. } = &mut source.node {
+                    *captures = captured.collect();
+                }
+                Ok(Some(source))
+            }
+            ModuleBody::Table { .. } => self
+                .multi_statement(ModuleCall { module, database }, arguments, exposed, names, from)
+                .map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn multi_statement(
+        &mut self,
+        call: ModuleCall,
+        arguments: Vec<Expr>,
+        exposed: String,
+        names: &[Identifier],
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let ModuleBody::Table { shape, .. } = &call.module.body else {
+            return Err(messages::invalid_object_name(&exposed));
+        };
+        if !names.is_empty() && names.len() != shape.columns.len() {
+            return Err(messages::column_list_mismatch(&call.module.name));
+        }
+        let offset = from.take(shape.columns.len());
+        let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
+            qualifier: exposed.clone(),
+            path: None,
+            name: names
+                .get(index)
+                .map_or_else(|| column.name.clone(), |name| name.text.clone()),
+            sql_type: column.sql_type,
+            nullable: column.nullable,
+            index: offset + index,
+            identity: false,
+            from_table: false,
+        });
+        Ok(BoundSource {
+            columns: columns.collect(),
+            node: Node::Module {
+                call,
+                arguments,
+                offset,
+            },
+            name: exposed,
+        })
+    }
+
+    /// The query of an inline function: its plan, and for each capture of the plan the slot of the parameter it is.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(crate) fn inline(&mut self, query: &'a Query) -> Result<(QueryPlan, Vec<usize>)> {
+        self.parameters_are_captured = true;
+        let (plan, level) = self.within(Level::Boundary(Vec::new()), |binder| binder.nested_query(query))?;
+        let Level::Boundary(captures) = level else {
+            return Ok((plan, Vec::new()));
+        };
+        let slots = captures.into_iter().map(|capture| match capture.kind {
+            ExprKind::Variable(slot) => slot,
+            _ => usize::MAX,
+        });
+        Ok((plan, slots.collect()))
+    }
+
+    /// A variable: the value it has when the plan runs, or a parameter of the inline function that is bound.
+    pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
+        let found = self.variables.scalar(name);
+        let (slot, sql_type) = found.ok_or_else(|| messages::variable_not_declared(name))?;
+        let variable = Expr::new(ExprKind::Variable(slot), sql_type);
+        if !self.parameters_are_captured {
+            return Ok(variable);
+        }
+        let boundaries: Vec<usize> = (0..self.levels.len())
+            .rev()
+            .filter(|&position| matches!(self.levels.get(position), Some(Level::Boundary(_))))
+            .collect();
+        Ok(self.captured(variable, &boundaries))
+    }
+}

@@ -1,0 +1,63 @@
+//! A multi-statement table-valued function in FROM: it runs when the first row is wanted, and its rows are kept until the operator is
+//! dropped. Behind a source whose columns are among its arguments the operator is opened anew for every row.
+
+use std::collections::VecDeque;
+
+use engine::cancel;
+use engine::error::Result;
+use engine::types::Value;
+
+use super::derived::place;
+use super::grant::{Grant, kept_bytes};
+use super::subquery::capture;
+use super::{Context, Operator};
+use crate::modules::ModuleCall;
+use crate::plan::Expr;
+
+/// The rows that are left, and their memory.
+type Left = (VecDeque<Vec<Value>>, Grant);
+
+/// See the module.
+pub(super) struct ModuleRows<'p> {
+    call: &'p ModuleCall,
+    arguments: &'p [Expr],
+    offset: usize,
+    left: Option<Left>,
+}
+
+impl<'p> ModuleRows<'p> {
+    pub(super) fn new(call: &'p ModuleCall, arguments: &'p [Expr], offset: usize) -> ModuleRows<'p> {
+        ModuleRows {
+            call,
+            arguments,
+            offset,
+            left: None,
+        }
+    }
+
+    fn run(&self, context: &Context<'_>, row: &[Value]) -> Result<Left> {
+        let values = capture(self.arguments, row, context)?.to_vec();
+        let (mut rows, mut grant) = (VecDeque::new(), Grant::new(context));
+        let session = context.session;
+        session.module_caller().rows(session, self.call, values, &mut |row| {
+            grant.require(kept_bytes(&row))?;
+            rows.push_back(row);
+            Ok(())
+        })?;
+        Ok((rows, grant))
+    }
+}
+
+impl Operator for ModuleRows<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if self.left.is_none() {
+            self.left = Some(self.run(context, row)?);
+        }
+        let Some(values) = self.left.as_mut().and_then(|(rows, _)| rows.pop_front()) else {
+            return Ok(false);
+        };
+        cancel::spend(1)?;
+        place(row, self.offset, values);
+        Ok(true)
+    }
+}

@@ -1,0 +1,43 @@
+//! Compiled modules: procedures, views and functions, parsed once for the instance and shared by its sessions.
+//!
+//! ```text
+//! catalog:   name -> CatalogObject (immutable, with the text)          found anew at every use, so it is the one that counts
+//! instance:  CatalogObject -> Module: tree, parameters, variables      ModuleCache, here; ages by bytes
+//! session:   Module -> plans of its statements, by node number         session::cache; a plan knows what it was bound against
+//! ```
+//! A module is found by the *identity* of its definition in the catalog. ALTER, a rollback, RESTORE and opening a database make
+//! other definitions, so a module is never out of date: what is kept of a former definition is found by nobody, and ages out. The
+//! cache holds the definition, so its address is not given to another one meanwhile.
+//!
+//! Trees are shared, plans are not: a plan depends on what its session sees (uncommitted changes of its own, its temporary tables,
+//! its options), and belongs to the session. Nodes have numbers ([`crate::ast::NodeNumber`]), and plans are found by them.
+//!
+//! Execution calls modules through [`ModuleCaller`], a trait that is declared here and implemented by `statements`: a bound call
+//! holds the module it calls, and the session who calls it. So operators and expressions run functions of the user without
+//! knowing what a statement is.
+//!
+//! ```text
+//! bind   --makes-->  ModuleCall { module, arguments }          in an expression, or as a source of FROM
+//! exec   --calls-->  ModuleCaller::scalar | rows               the trait
+//! statements         runs the module's statements              the implementation
+//! ```
+//! Invariant: this room imports neither binder, operators nor statements.
+
+mod aging;
+mod cache;
+mod call;
+mod compile;
+mod names;
+mod rules;
+mod variables;
+
+pub(crate) use aging::{AgingCache, Footprint};
+pub(crate) use cache::ModuleCache;
+pub use call::ModuleCall;
+pub(crate) use call::ModuleCaller;
+pub(crate) use compile::declared;
+pub use compile::{Code, Module, ModuleBody, ModuleParameter};
+pub(crate) use names::{function_kind, has_word, refers_to};
+pub(crate) use rules::check_function;
+pub(crate) use variables::TABLE_COLUMNS_MAX;
+pub use variables::{TableVariableShape, VariableColumn, VariableScope};

@@ -1,0 +1,275 @@
+//! What may stand in a function of the user, judged when it is created.
+//!
+//! "The statements in a BEGIN...END block cannot have any side effects" (sql-docs, "Create user-defined functions"). Which
+//! statement is refused by which name and state of 443, the order of the checks, and the shapes that 455 takes for a RETURN are
+//! those that the SqlServerSimulator project has probed on SQL Server 2025 (its `FunctionBodyShapeTests`):
+//!
+//! ```text
+//! RETURN without a value in a scalar function          1075, before everything else
+//! RETURN with a value in a table-valued function        178, likewise
+//! a name of a temporary object                         2772
+//! NEWID, NEWSEQUENTIALID, RAND                          443, state 1, by the function's name
+//! rows for the client                                   444: state 2 if the query has a FROM or a set operator, else 3
+//! whatever else has an effect outside                   443: state 14 if it only talks, fails or waits, else 15
+//! the last statement is no RETURN                       455, after everything else; BEGIN ... END is transparent
+//! ```
+//! A statement is refused wherever it stands, also where it is never reached.
+
+use engine::error::{Error, Result};
+
+use super::names::{Forbidden, first_forbidden};
+use crate::ast::{
+    CreateFunction, ExecuteModule, FunctionBody, InsertSource, Output, Query, QueryBody, Select, SelectItem, SetOption,
+    Statement, StatementKind, TableSource, Target,
+};
+use crate::messages;
+
+/// Built-in functions that answer something else each time for the same arguments (sql-docs, "Create user-defined functions").
+const SIDE_EFFECTING: [&str; 3] = ["newid", "newsequentialid", "rand"];
+/// State of 443 for statements that talk, fail or wait.
+const TALKS: u8 = 14;
+/// State of 443 for statements that change something.
+const CHANGES: u8 = 15;
+
+/// An error with its line.
+type Refusal = (u32, Error);
+
+/// Checks a function that is about to be created.
+///
+/// # Errors
+/// See the module; with the line of what is refused. 40517 for options that are not carried out.
+pub(crate) fn check_function(function: &CreateFunction) -> std::result::Result<(), Refusal> {
+    check_options(&function.options).map_err(|error| (1, error))?;
+    if function.name.object().starts_with('#') {
+        return Err((1, messages::temporary_function()));
+    }
+    if function.parameters.iter().any(|parameter| parameter.output) {
+        return Err((1, messages::incorrect_syntax_near("OUTPUT")));
+    }
+    match first_forbidden(&function.text, &SIDE_EFFECTING) {
+        Some(Forbidden::Temporary(line)) => return Err((line, messages::temporary_table_in_function())),
+        Some(Forbidden::Call(name, line)) if !matches!(function.body, FunctionBody::InlineTable(_)) => {
+            return Err((line, messages::side_effecting_operator(name, 1)));
+        }
+        _ => {}
+    }
+    let (statements, is_scalar) = match &function.body {
+        FunctionBody::Scalar { statements, .. } => (statements, true),
+        FunctionBody::Table { statements, .. } => (statements, false),
+        FunctionBody::InlineTable(_) => return Ok(()),
+    };
+    each(statements, &mut |statement| match &statement.kind {
+        StatementKind::Return(None) if is_scalar => Err(messages::return_without_value()),
+        StatementKind::Return(Some(_)) if !is_scalar => Err(messages::return_with_value()),
+        _ => Ok(()),
+    })?;
+    each(statements, &mut check_statement)?;
+    match last(statements) {
+        Some(Statement {
+            kind: StatementKind::Return(_),
+            ..
+        }) => Ok(()),
+        other => Err((
+            other.map_or(1, |last| last.line),
+            messages::last_statement_is_no_return(),
+        )),
+    }
+}
+
+/// Options that mean something here: SCHEMABINDING, what NULL does, EXECUTE AS CALLER, and INLINE, which only says how SQL Server
+/// may carry a call out.
+fn check_options(options: &[String]) -> Result<()> {
+    for option in options {
+        match option.as_str() {
+            "SCHEMABINDING"
+            | "RETURNS NULL ON NULL INPUT"
+            | "CALLED ON NULL INPUT"
+            | "EXECUTE AS CALLER"
+            | "EXEC AS CALLER"
+            | "INLINE = ON"
+            | "INLINE = OFF" => {}
+            other => return Err(messages::not_supported(other)),
+        }
+    }
+    Ok(())
+}
+
+/// Calls `check` for every statement at any depth, in the order of the text.
+fn each(statements: &[Statement], check: &mut dyn FnMut(&Statement) -> Result<()>) -> std::result::Result<(), Refusal> {
+    for statement in statements {
+        check(statement).map_err(|error| (statement.line, error))?;
+        match &statement.kind {
+            StatementKind::Block(inner) => each(inner, check)?,
+            StatementKind::If(branch) => {
+                each(std::slice::from_ref(&branch.then), check)?;
+                if let Some(otherwise) = &branch.otherwise {
+                    each(std::slice::from_ref(otherwise), check)?;
+                }
+            }
+            StatementKind::While(repeated) => each(std::slice::from_ref(&repeated.body), check)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The last statement; that of a block that comes last.
+fn last(statements: &[Statement]) -> Option<&Statement> {
+    let statement = statements.last()?;
+    match &statement.kind {
+        StatementKind::Block(inner) => last(inner),
+        _ => Some(statement),
+    }
+}
+
+fn changes(operator: &str) -> Error {
+    messages::side_effecting_operator(operator, CHANGES)
+}
+
+fn talks(operator: &str) -> Error {
+    messages::side_effecting_operator(operator, TALKS)
+}
+
+fn check_statement(statement: &Statement) -> Result<()> {
+    Err(match &statement.kind {
+        StatementKind::Select(query) => return check_select(query),
+        StatementKind::Insert(insert) => {
+            check_target(&insert.target, &[], "INSERT")?;
+            if matches!(insert.source, InsertSource::Execute(_)) {
+                return Err(changes("INSERT EXEC"));
+            }
+            return check_output(insert.output.as_ref());
+        }
+        StatementKind::Update(update) => {
+            check_target(&update.target, &update.from, "UPDATE")?;
+            return check_output(update.output.as_ref());
+        }
+        StatementKind::Delete(delete) => {
+            check_target(&delete.target, &delete.from, "DELETE")?;
+            return check_output(delete.output.as_ref());
+        }
+        StatementKind::Execute(execute) => match &execute.module {
+            ExecuteModule::Text(_) => talks("EXECUTE STRING"),
+            _ => return Ok(()),
+        },
+        StatementKind::FetchCursor(fetch) if fetch.into.is_empty() => messages::rows_from_function(2),
+        StatementKind::Print(_) => talks("PRINT"),
+        StatementKind::RaiseError(_) => talks("RAISERROR"),
+        StatementKind::Throw(_) => talks("THROW"),
+        StatementKind::WaitFor { .. } => talks("WAITFOR"),
+        StatementKind::TryCatch { .. } => talks("BEGIN TRY"),
+        StatementKind::SetOption(option) => changes(set_operator(option)),
+        StatementKind::Use(_) => messages::use_in_module(),
+        StatementKind::Declare(_)
+        | StatementKind::SetVariable(_)
+        | StatementKind::Block(_)
+        | StatementKind::If(_)
+        | StatementKind::While(_)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Return(_)
+        | StatementKind::Goto(_)
+        | StatementKind::Label(_)
+        | StatementKind::DeclareCursor(_)
+        | StatementKind::SetCursorVariable(_)
+        | StatementKind::OpenCursor(_)
+        | StatementKind::FetchCursor(_)
+        | StatementKind::CloseCursor(_)
+        | StatementKind::DeallocateCursor(_) => return Ok(()),
+        other => changes(other_operator(other)),
+    })
+}
+
+/// What 443 calls a SET.
+fn set_operator(option: &SetOption) -> &'static str {
+    match option {
+        SetOption::Switch { options, on } => {
+            let is_statistics = options.iter().any(|option| option.starts_with("STATISTICS"));
+            match (is_statistics, on) {
+                (true, true) => "SET STATISTICS ON",
+                (true, false) => "SET STATISTICS OFF",
+                (false, true) => "SET OPTION ON",
+                (false, false) => "SET OPTION OFF",
+            }
+        }
+        SetOption::Value { option, .. } if option == "ROWCOUNT" => "SET ROW COUNT",
+        SetOption::Value { option, .. } if option == "TEXTSIZE" => "SET TEXTSIZE",
+        SetOption::IsolationLevel(_) => "SET TRANSACTION ISOLATION LEVEL",
+        SetOption::IdentityInsert { on: true, .. } => "SET IDENTITY_INSERT ON",
+        SetOption::IdentityInsert { on: false, .. } => "SET IDENTITY_INSERT OFF",
+        SetOption::Value { .. } => "SET COMMAND",
+    }
+}
+
+/// What 443 calls a statement that is control of no flow and changes no row.
+fn other_operator(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::BeginTransaction { .. } => "BEGIN TRANSACTION",
+        StatementKind::CommitTransaction { .. } => "COMMIT TRANSACTION",
+        StatementKind::RollbackTransaction { .. } => "ROLLBACK TRANSACTION",
+        StatementKind::SaveTransaction(_) => "SAVEPOINT",
+        StatementKind::TruncateTable(_) => "TRUNCATE TABLE",
+        StatementKind::BulkInsert(_) | StatementKind::InsertBulk(_) => "BULK INSERT",
+        StatementKind::CreateTable(_) => "CREATE TABLE",
+        StatementKind::AlterTable(_) => "ALTER TABLE",
+        StatementKind::CreateIndex(_) => "CREATE INDEX",
+        StatementKind::AlterIndex(_) => "ALTER INDEX",
+        StatementKind::DropIndex(_) => "DROP INDEX",
+        StatementKind::Drop(_) => "DROP OBJECT",
+        StatementKind::Backup(_) => "BACKUP DATABASE",
+        StatementKind::Restore(_) => "RESTORE DATABASE",
+        StatementKind::Dbcc(_) => "DBCC",
+        StatementKind::Checkpoint(_) => "CHECKPOINT",
+        StatementKind::Kill { .. } => "KILL",
+        StatementKind::Shutdown { .. } => "SHUTDOWN",
+        StatementKind::CreateDatabase(_) => "CREATE DATABASE",
+        StatementKind::AlterDatabase(_) => "ALTER DATABASE",
+        StatementKind::Permission(_) => "GRANT",
+        _ => "DDL",
+    }
+}
+
+/// 443 for a table that is no table variable; an alias of FROM may be one's.
+fn check_target(target: &Target, from: &[TableSource], operator: &str) -> Result<()> {
+    let is_variable = match target {
+        Target::Variable(_) => true,
+        Target::Table(name) => name.parts.len() == 1 && from.iter().any(|source| names_variable(source, name.object())),
+    };
+    if is_variable { Ok(()) } else { Err(changes(operator)) }
+}
+
+fn names_variable(source: &TableSource, wanted: &str) -> bool {
+    match source {
+        TableSource::Variable { alias, .. } => alias.as_ref().is_some_and(|alias| alias.is(wanted)),
+        TableSource::Join(join) => names_variable(&join.left, wanted) || names_variable(&join.right, wanted),
+        _ => false,
+    }
+}
+
+fn check_output(output: Option<&Output>) -> Result<()> {
+    match output.map(|output| &output.into) {
+        None | Some(Some(Target::Variable(_))) => Ok(()),
+        Some(Some(Target::Table(_))) => Err(changes("OUTPUT INTO")),
+        Some(None) => Err(messages::rows_from_function(2)),
+    }
+}
+
+/// 444 for rows that would go to the client, 443 for those that would go to a table.
+fn check_select(query: &Query) -> Result<()> {
+    let QueryBody::Select(select) = &query.body else {
+        return Err(messages::rows_from_function(2));
+    };
+    if select.into.is_some() {
+        return Err(changes("SELECT INTO"));
+    }
+    let assigns = |item: &SelectItem| matches!(item, SelectItem::Assignment { .. });
+    if select.items.iter().all(assigns) {
+        return Ok(());
+    }
+    Err(messages::rows_from_function(if reads_rows(select) { 2 } else { 3 }))
+}
+
+/// Whether a SELECT reads rows by itself. What is in its expressions is not searched.
+fn reads_rows(select: &Select) -> bool {
+    !select.from.is_empty()
+}

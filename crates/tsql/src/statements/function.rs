@@ -1,0 +1,149 @@
+//! Functions of the user: running their statements for the plans that call them.
+//!
+//! A function is part of the statement that calls it: it sees that statement's time, leaves `@@ROWCOUNT`, `@@ERROR` and the identity
+//! as they were, begins and ends no transaction, keeps no lock beyond its own statements that the isolation level does not keep,
+//! and its error is that statement's error. "Transact-SQL errors that cause a statement to be canceled and continue with the next
+//! statement in the module are treated differently inside a function. In functions, such errors cause the execution of the
+//! function to stop" (sql-docs, "Create user-defined functions").
+//!
+//! Where no statement has a unit of work under way (SET, IF, PRINT, arguments of EXECUTE), the outermost call has one of its own.
+
+use engine::error::{Error, Result};
+use engine::types::{SqlType, Value};
+
+use super::batch::Bound;
+use super::executor::{Executor, Flow, Outcome, Returns};
+use crate::ast::Expression;
+use crate::exec::Variables;
+use crate::modules::{ModuleBody, ModuleCall, ModuleCaller};
+use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SessionState, SinkClosed};
+
+/// Runs functions.
+pub(crate) struct FunctionRunner;
+
+/// Nobody: a function has no client.
+struct NoClient;
+
+impl ResultSink for NoClient {
+    fn columns(&mut self, _columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, _row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, _message: &Message) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+}
+
+impl ModuleCaller for FunctionRunner {
+    fn scalar(&self, session: &SessionState, call: &ModuleCall, values: Vec<Value>) -> Result<Value> {
+        let ModuleBody::Scalar {
+            returns, null_on_null, ..
+        } = &call.module.body
+        else {
+            return Err(Error::assertion(
+                "a function that is no scalar one is called for a value",
+            ));
+        };
+        if *null_on_null && values.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        Ok(call_function(session, call, Returns::Value(*returns), values)?.0)
+    }
+
+    fn rows(
+        &self,
+        session: &SessionState,
+        call: &ModuleCall,
+        values: Vec<Value>,
+        each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
+    ) -> Result<()> {
+        let (_, variables) = call_function(session, call, Returns::Rows, values)?;
+        let mut tables = variables.tables.take();
+        let returned = tables.first_mut().map(|table| std::mem::take(&mut table.rows));
+        returned.unwrap_or_default().into_iter().flatten().try_for_each(each)
+    }
+}
+
+/// Runs a function; what RETURN said, and the variables as they are at its end.
+fn call_function(
+    session: &SessionState,
+    call: &ModuleCall,
+    returns: Returns,
+    values: Vec<Value>,
+) -> Result<(Value, Variables)> {
+    session.enter_level()?;
+    let result = with_session_kept(session, || {
+        session.within_database(&call.database, || {
+            within_unit(session, || run(session, call, returns, values))
+        })
+    });
+    session.leave_level();
+    result
+}
+
+/// What a function changes of its session is as it was when it is over.
+fn with_session_kept<T>(session: &SessionState, work: impl FnOnce() -> T) -> T {
+    let (row_count, error_number) = (session.row_count(), session.error_number());
+    let scope_identity = session.replace_scope_identity(None);
+    // Cursors of a function are its own.
+    let cursors = session.cursors.take();
+    let fetch_status = session.fetch_status();
+    let result = work();
+    session.set_fetch_status(fetch_status);
+    session.cursors.replace(cursors);
+    session.replace_scope_identity(scope_identity);
+    session.set_error_number(error_number);
+    session.set_row_count(row_count);
+    result
+}
+
+/// Runs a function inside of the unit of the statement that calls it, or inside of one of its own when that has none.
+fn within_unit<T>(session: &SessionState, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let is_own = !session.is_in_unit() && session.transaction_count() == 0;
+    if is_own {
+        session.engine.borrow_mut().begin();
+    }
+    let outer = session.replace_in_unit(true);
+    session.change_function_depth(1);
+    let result = work();
+    session.change_function_depth(-1);
+    session.replace_in_unit(outer);
+    if is_own {
+        let mut engine = session.engine.borrow_mut();
+        match &result {
+            Ok(_) => engine.commit()?,
+            Err(_) => engine.roll_back()?,
+        }
+    }
+    result
+}
+
+fn run(session: &SessionState, call: &ModuleCall, returns: Returns, values: Vec<Value>) -> Result<(Value, Variables)> {
+    let callable = session.callable(&call.module)?;
+    let mut client = NoClient;
+    let mut executor = Executor::with_values(session, &mut client, callable.batch, values);
+    executor.procedure.clone_from(&call.module.name);
+    executor.returns = returns;
+    executor.run().map_err(|failure| failure.error())?;
+    Ok((executor.returned, executor.variables))
+}
+
+impl Executor<'_> {
+    /// RETURN of a scalar function.
+    pub(super) fn function_value(&mut self, value: &Expression, sql_type: SqlType, line: u32) -> Outcome<Flow> {
+        let bound = self.plan(value, |binder, value| {
+            Ok(Bound::Expressions(vec![binder.scalar_as(value, sql_type)?]))
+        });
+        let value = bound.and_then(|bound| self.first_value(&bound));
+        self.returned = value.map_err(|error| self.failure(error, line))?;
+        Ok(Flow::Return(0))
+    }
+}

@@ -1,0 +1,142 @@
+//! CREATE and ALTER of procedures, functions and views; what refers to them.
+
+use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::Result;
+
+use super::error::Failure;
+use super::executor::{Executor, Flow, Outcome};
+use crate::ast::{CreateFunction, DefinitionKind, FunctionBody, Name};
+use crate::bind::Binder;
+use crate::messages;
+use crate::modules::{check_function, declared, refers_to};
+use crate::session::DoneKind;
+
+impl Executor<'_> {
+    /// CREATE and ALTER FUNCTION. What is refused in its text has a line of its own.
+    pub(super) fn create_function(&mut self, function: &CreateFunction, line: u32) -> Outcome<Flow> {
+        let own_name = function.name.object();
+        check_function(function).map_err(|(line, error)| Box::new(Failure::new(error, line, own_name)))?;
+        let created = self
+            .check_inline(function)
+            .and_then(|()| {
+                self.create_module(
+                    &function.name,
+                    ModuleKind::Function,
+                    function.definition,
+                    &function.text,
+                )
+            })
+            .and_then(|()| {
+                self.session.set_row_count(0);
+                self.done(None, DoneKind::Other)
+            });
+        created
+            .map(|()| Flow::Next)
+            .map_err(|error| Box::new(Failure::new(error, line, own_name)))
+    }
+
+    /// An inline function is bound when it is created: the tables it names must be there, and its columns must have names.
+    fn check_inline(&self, function: &CreateFunction) -> Result<()> {
+        let FunctionBody::InlineTable(query) = &function.body else {
+            return Ok(());
+        };
+        let (scope, _) = declared(function.parameters.clone())?;
+        let (plan, _) = Binder::new(self.session, &scope).inline(query)?;
+        match plan.columns.iter().position(|column| column.name.is_empty()) {
+            Some(position) => Err(messages::module_column_without_name(position + 1)),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores a module. ALTER makes no object of another kind out of one.
+    pub(super) fn create_module(
+        &mut self,
+        name: &Name,
+        kind: ModuleKind,
+        how: DefinitionKind,
+        text: &str,
+    ) -> Result<()> {
+        let database = self.session.database_of(name)?;
+        let former = self.session.find_object(name)?;
+        let schema = name.schema().unwrap_or("dbo");
+        self.check_schema(&database, schema)?;
+        let created = self.session.now_ticks();
+        let object_id = match &former {
+            Some((_, object)) => object.definition.object_id(),
+            None => database.new_object_id()?,
+        };
+        let definition = ObjectDefinition::Module(ModuleDefinition {
+            object_id,
+            schema: schema.to_owned(),
+            name: name.object().to_owned(),
+            kind,
+            text: text.to_owned(),
+            created: (created.days, created.ticks),
+        });
+        match (former, how) {
+            (Some(_), DefinitionKind::Create) => Err(messages::object_exists(name.object())),
+            (None, DefinitionKind::Alter) => Err(messages::invalid_object_name(&name.to_string())),
+            (Some((_, object)), _) => {
+                if crate::functions::type_code(&object.definition) != crate::functions::type_code(&definition) {
+                    return Err(messages::incompatible_object_type(&name.to_string()));
+                }
+                self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
+                self.atomically(true, |executor| {
+                    let mut engine = executor.session.engine.borrow_mut();
+                    engine.replace_object(&database, &object, definition).map(|_| ())
+                })
+            }
+            (None, _) => self.atomically(true, |executor| {
+                let mut engine = executor.session.engine.borrow_mut();
+                engine.create_object(&database, definition).map(|_| ())
+            }),
+        }
+    }
+
+    /// 3729 for a function that a CHECK or DEFAULT calls, and for whatever a schema-bound module names.
+    pub(super) fn check_not_named(
+        &self,
+        database: &Database,
+        object: &CatalogObject,
+        statement: &str,
+        written: &str,
+    ) -> Result<()> {
+        let (own_id, Some((schema, name))) = (object.definition.object_id(), object.definition.qualified_name()) else {
+            return Ok(());
+        };
+        let is_function =
+            matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function);
+        for other in database.catalog.objects(self.session.id) {
+            let by = match &other.definition {
+                ObjectDefinition::Table(table) if is_function => constraint_that_calls(table, schema, name),
+                ObjectDefinition::Module(module)
+                    if module.object_id != own_id
+                        && is_schema_bound(&module.text)
+                        && refers_to(&module.text, schema, name) =>
+                {
+                    Some(module.name.as_str())
+                }
+                _ => None,
+            };
+            if let Some(by) = by {
+                return Err(messages::referenced_by_object(statement, written, by));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a table's constraint that calls a function.
+fn constraint_that_calls<'t>(table: &'t TableDefinition, schema: &str, name: &str) -> Option<&'t str> {
+    let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+    defaults
+        .chain(&table.checks)
+        .find(|constraint| refers_to(&constraint.text, schema, name))
+        .map(|constraint| constraint.name.as_str())
+}
+
+/// Whether a module's text says WITH SCHEMABINDING: without it nothing keeps the objects it names.
+fn is_schema_bound(text: &str) -> bool {
+    crate::modules::has_word(text, "SCHEMABINDING")
+}
