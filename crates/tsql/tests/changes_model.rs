@@ -121,7 +121,13 @@ fn update_keys(random: &mut Random, model: &mut Model) -> String {
             // Two keys change places, the others keep theirs.
             let (a, b) = (random.below(IDS), random.below(IDS));
             for p in &mut model.p {
-                p.id = if p.id == a { b } else if p.id == b { a } else { p.id };
+                p.id = if p.id == a {
+                    b
+                } else if p.id == b {
+                    a
+                } else {
+                    p.id
+                };
             }
             format!("update p set id = case id when {a} then {b} when {b} then {a} else id end")
         }
@@ -179,7 +185,12 @@ fn change_rows(random: &mut Random, model: &mut Model) -> String {
             format!("insert c (id, pid, pu) select id + {by}, id, u from p {met}")
         }
         _ => {
-            let ids: Vec<i32> = model.c.iter().filter(|c| c.boss.is_none()).filter_map(|c| c.pid).collect();
+            let ids: Vec<i32> = model
+                .c
+                .iter()
+                .filter(|c| c.boss.is_none())
+                .filter_map(|c| c.pid)
+                .collect();
             for p in model.p.iter_mut().filter(|p| ids.contains(&p.id)) {
                 p.n += 2;
             }
@@ -194,7 +205,7 @@ fn insert_parents(random: &mut Random, model: &mut Model) -> String {
         let (id, u) = (random.below(IDS), random.maybe(IDS));
         let (n, written) = match random.below(6) {
             0 => (7, "default".to_owned()),
-            1 if random.below(4) == 0 => {
+            1 if random.below(2) == 0 => {
                 model.has_null = true;
                 (0, "null".to_owned())
             }
@@ -240,8 +251,11 @@ impl ResultSink for Answer {
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
-        self.rows
-            .push(row.iter().map(|value| value.as_i64().map(|number| number as i32)).collect());
+        self.rows.push(
+            row.iter()
+                .map(|value| value.as_i64().map(|number| number as i32))
+                .collect(),
+        );
         Ok(())
     }
 
@@ -334,7 +348,10 @@ fn random_changes_leave_what_the_model_says_and_fail_as_a_whole() {
             let expected = after.violations();
             let found = answer(&mut session, &text).errors;
             // A violation of a unique index is 2601, one of a constraint 2627.
-            let found: Vec<i32> = found.iter().map(|&error| if error == 2601 { 2627 } else { error }).collect();
+            let found: Vec<i32> = found
+                .iter()
+                .map(|&error| if error == 2601 { 2627 } else { error })
+                .collect();
             let told = format!("shape {number}, step {step}: {text}\n{model:?}");
             match found.as_slice() {
                 [] => {
@@ -358,12 +375,7 @@ fn random_changes_leave_what_the_model_says_and_fail_as_a_whole() {
 }
 
 /// Begins a transaction, or commits or rolls back the one under way.
-fn end_or_begin(
-    session: &mut Session,
-    random: &mut Random,
-    model: &mut Model,
-    before: Option<Model>,
-) -> Option<Model> {
+fn end_or_begin(session: &mut Session, random: &mut Random, model: &mut Model, before: Option<Model>) -> Option<Model> {
     match before {
         None => {
             assert!(answer(session, "begin transaction").errors.is_empty());

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use engine::database::Database;
 use engine::log::{LogPolicy, RecordKind};
-use tsql::session::Session;
 use transcript::Transcript;
+use tsql::session::Session;
 
 const ROWS: usize = 1_000;
 
@@ -58,7 +58,10 @@ fn every_combination_logs_rows_or_pages_as_the_table_says() {
         let instance = transcript::instance();
         let mut session = transcript::session(&instance);
         run(&mut session, "create database d");
-        run(&mut session, "use d create table source (a int not null, b char(100) not null)");
+        run(
+            &mut session,
+            "use d create table source (a int not null primary key, b char(100) not null)",
+        );
         run(
             &mut session,
             "insert source select top (1000) row_number() over (order by x.object_id), 'b' from sys.all_objects x cross join sys.all_objects y",

@@ -25,8 +25,17 @@ fn run(session: &mut Session, batch: &str) -> String {
 fn start_waiting(instance: &Arc<Instance>, watcher: &mut Session, batch: &'static str) -> JoinHandle<String> {
     let other = instance.clone();
     let thread = std::thread::spawn(move || run(&mut session(&other), batch));
-    while !run(watcher, "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'").contains("\n  1\n") {
-        assert!(!thread.is_finished(), "{batch}: it did not wait: {}", thread.join().unwrap());
+    while !run(
+        watcher,
+        "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'",
+    )
+    .contains("\n  1\n")
+    {
+        assert!(
+            !thread.is_finished(),
+            "{batch}: it did not wait: {}",
+            thread.join().unwrap()
+        );
         std::thread::yield_now();
     }
     thread
@@ -38,14 +47,44 @@ fn of_two_sessions_at_one_key_the_second_waits_for_the_first() {
     for shape in ["", "create index i on c (pid)"] {
         for (first, second, end, found) in [
             ("insert c values (1)", "delete p where id = 1", "commit", "Msg 547"),
-            ("insert c values (1)", "delete p where id = 1", "rollback", "(1 rows, Delete)"),
+            (
+                "insert c values (1)",
+                "delete p where id = 1",
+                "rollback",
+                "(1 rows, Delete)",
+            ),
             ("delete p where id = 1", "insert c values (1)", "commit", "Msg 547"),
-            ("delete p where id = 1", "insert c values (1)", "rollback", "(1 rows, Insert)"),
-            ("update p set id = 5 where id = 1", "insert c values (1)", "commit", "Msg 547"),
-            ("update p set id = 5 where id = 1", "insert c values (5)", "rollback", "Msg 547"),
+            (
+                "delete p where id = 1",
+                "insert c values (1)",
+                "rollback",
+                "(1 rows, Insert)",
+            ),
+            (
+                "update p set id = 5 where id = 1",
+                "insert c values (1)",
+                "commit",
+                "Msg 547",
+            ),
+            (
+                "update p set id = 5 where id = 1",
+                "insert c values (5)",
+                "rollback",
+                "Msg 547",
+            ),
             ("delete c where pid = 2", "delete p where id = 2", "rollback", "Msg 547"),
-            ("delete c where pid = 2", "delete p where id = 2", "commit", "(1 rows, Delete)"),
-            ("update c set pid = null where pid = 2", "delete p where id = 2", "rollback", "Msg 547"),
+            (
+                "delete c where pid = 2",
+                "delete p where id = 2",
+                "commit",
+                "(1 rows, Delete)",
+            ),
+            (
+                "update c set pid = null where pid = 2",
+                "delete p where id = 2",
+                "rollback",
+                "Msg 547",
+            ),
         ] {
             let instance = instance();
             let (mut one, mut watcher) = (session(&instance), session(&instance));
@@ -70,20 +109,45 @@ fn of_two_sessions_at_one_key_the_second_waits_for_the_first() {
 #[test]
 fn a_statement_that_waited_for_a_new_definition_obeys_it() {
     for (definition, statement, found) in [
-        ("create unique index i on c (n)", "insert c values (null, 7)", "Msg 2601"),
-        ("create unique index i on c (n)", "update c set n = 7 where pid is null", "Msg 2601"),
-        ("alter table c add constraint k check (n < 100)", "insert c values (2, 100)", "Msg 547"),
-        ("alter table c add constraint f foreign key (pid) references p", "insert c values (9, 9)", "Msg 547"),
-        ("alter table c add constraint f foreign key (pid) references p", "delete p where id = 2", "Msg 547"),
-        ("alter table c alter column n int not null", "insert c values (2, null)", "Msg 515"),
-        ("truncate table c", "insert c select top (1) pid, n from c", "(0 rows, Insert)"),
+        (
+            "create unique index i on c (n)",
+            "insert c values (null, 7)",
+            "Msg 2601",
+        ),
+        (
+            "create unique index i on c (n)",
+            "update c set n = 7 where pid is null",
+            "Msg 2601",
+        ),
+        (
+            "alter table c add constraint k check (n < 100)",
+            "insert c values (2, 100)",
+            "Msg 547",
+        ),
+        (
+            "alter table c add constraint f foreign key (pid) references p",
+            "insert c values (9, 9)",
+            "Msg 547",
+        ),
+        (
+            "alter table c add constraint f foreign key (pid) references p",
+            "delete p where id = 2",
+            "Msg 547",
+        ),
+        (
+            "alter table c alter column n int not null",
+            "insert c values (2, null)",
+            "Msg 515",
+        ),
+        (
+            "truncate table c",
+            "insert c select top (1) pid, n from c",
+            "(0 rows, Insert)",
+        ),
     ] {
         let instance = instance();
         let (mut one, mut watcher) = (session(&instance), session(&instance));
-        run(
-            &mut one,
-            "create database d",
-        );
+        run(&mut one, "create database d");
         run(
             &mut one,
             "use d create table p (id int not null primary key) create table c (pid int, n int) \

@@ -92,19 +92,27 @@ fn target(state: &SessionState, name: &str) -> (Target, TargetColumns) {
     let full_name = format!("master.dbo.{name}");
     let table = Table::open(&database, &object).unwrap();
     let target = Target::Table(Arc::new(BoundTable { table, full_name }));
-    let columns = Binder::new(state, &VariableScope::default()).target_columns(&target).unwrap();
+    let columns = Binder::new(state, &VariableScope::default())
+        .target_columns(&target)
+        .unwrap();
     (target, columns)
 }
 
 /// The rows of a target whose first column has a value, with their locators.
 fn find(state: &SessionState, target: &Target, wanted: &dyn Fn(i64) -> bool) -> Vec<(Value, Vec<Value>)> {
-    let Target::Table(table) = target else { panic!("a table") };
+    let Target::Table(table) = target else {
+        panic!("a table")
+    };
     let mut scan = table.table.scan(&state.locks, ReadMode::Uncommitted).unwrap();
     let mut found = Vec::new();
     while scan.next_batch().unwrap() {
         for place in 0..scan.len() {
             let mut row = Vec::new();
-            table.table.layout().decode_into(scan.row(place).unwrap(), &mut row).unwrap();
+            table
+                .table
+                .layout()
+                .decode_into(scan.row(place).unwrap(), &mut row)
+                .unwrap();
             if wanted(row[0].as_i64().unwrap()) {
                 found.push((locator_value(&scan.locator(place).unwrap()), row));
             }
@@ -154,7 +162,10 @@ fn rows_with_an_action_each_take_keys_from_one_another() {
         "create table t (k int not null unique, u int not null primary key)",
     ] {
         let mut session = session();
-        rows(&mut session, &format!("{shape} insert t values (1, 10), (2, 20), (3, 30)"));
+        rows(
+            &mut session,
+            &format!("{shape} insert t values (1, 10), (2, 20), (3, 30)"),
+        );
         let state = session.state();
         let (target, columns) = target(state, "t");
         let output = BoundOutput {
@@ -217,7 +228,10 @@ fn rows_with_an_action_each_take_keys_from_one_another() {
 #[test]
 fn computed_columns_are_computed_before_they_are_judged() {
     let mut session = session();
-    rows(&mut session, "create table t (a int not null primary key, b int, c int not null check (c < 10))");
+    rows(
+        &mut session,
+        "create table t (a int not null primary key, b int, c int not null check (c < 10))",
+    );
     let state = session.state();
     let (target, mut columns) = target(state, "t");
     columns.columns[2].computed = Some(Expr::column(1, SqlType::Int, true));
@@ -252,7 +266,10 @@ impl Reaction for Trigger {
 #[test]
 fn reactions_see_all_rows_of_a_statement_at_once_and_can_fail_it() {
     let mut session = session();
-    rows(&mut session, "create table t (a int not null primary key, b int) insert t values (1, 1), (2, 2)");
+    rows(
+        &mut session,
+        "create table t (a int not null primary key, b int) insert t values (1, 1), (2, 2)",
+    );
     let state = session.state();
     let (target, mut columns) = target(state, "t");
     let trigger = Arc::new(Trigger::default());
@@ -300,13 +317,25 @@ impl Reaction for Cascade {
 #[test]
 fn a_reaction_changes_rows_of_another_table_within_the_statement() {
     let mut session = session();
-    rows(&mut session, "create table parent (id int not null primary key) insert parent values (1), (2)");
-    rows(&mut session, "create table child (parent int, n int) insert child values (1, 1), (2, 2), (1, 3)");
+    rows(
+        &mut session,
+        "create table parent (id int not null primary key) insert parent values (1), (2)",
+    );
+    rows(
+        &mut session,
+        "create table child (parent int, n int) insert child values (1, 1), (2, 2), (1, 3)",
+    );
     let state = session.state();
     let (target, mut columns) = target(state, "parent");
     columns.reactions.push(Arc::new(Cascade));
     let (locator, old) = one(state, &target, 1);
-    change(state, (&target, &columns), None, vec![RowChange::Delete { locator, old }]).unwrap();
+    change(
+        state,
+        (&target, &columns),
+        None,
+        vec![RowChange::Delete { locator, old }],
+    )
+    .unwrap();
     let left = rows(&mut session, "select id, n from parent join child on parent = id");
     assert_eq!(ints(&left), [[Some(2), Some(2)]]);
     assert_eq!(ints(&rows(&mut session, "select count(*) from child")), [[Some(1)]]);

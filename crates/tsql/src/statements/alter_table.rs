@@ -221,7 +221,7 @@ impl Executor<'_> {
             key.referenced_object = definition.object_id;
         }
         let key = key.clone();
-        self.lock_referenced(&database, std::slice::from_ref(&key))?;
+        self.tell_referenced(&database, definition.object_id, std::slice::from_ref(&key))?;
         self.replace_definition(&database, &object, extended)?;
         if !check {
             return Ok(());

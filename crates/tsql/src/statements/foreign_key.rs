@@ -110,11 +110,19 @@ impl Executor<'_> {
         }
     }
 
-    /// Locks the tables that foreign keys refer to against everybody: whoever changes their rows has to know of the keys.
-    pub(super) fn lock_referenced(&self, database: &Database, keys: &[ForeignKey]) -> Result<()> {
-        for key in keys.iter().filter(|key| key.referenced_object != ITSELF) {
-            let resource = Resource::Object(database.id, key.referenced_object);
-            self.session.locks.lock(resource, Mode::SchM)?;
+    /// Tells the tables that foreign keys refer to, and with them everybody who is about to change rows there: each is locked against all
+    /// others, and its definition stored anew, so that a statement bound before does not take it for the one it knows.
+    pub(super) fn tell_referenced(&self, database: &Arc<Database>, own_id: u32, keys: &[ForeignKey]) -> Result<()> {
+        for key in keys
+            .iter()
+            .filter(|key| ![ITSELF, own_id].contains(&key.referenced_object))
+        {
+            let id = key.referenced_object;
+            self.session.locks.lock(Resource::Object(database.id, id), Mode::SchM)?;
+            let referenced = database.catalog.by_id(id, self.session.id);
+            let referenced = referenced.ok_or_else(|| messages::foreign_key_invalid_table(&key.name, ""))?;
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_object(database, &referenced, referenced.definition.clone())?;
         }
         Ok(())
     }
@@ -253,7 +261,7 @@ impl Executor<'_> {
             return Ok(());
         }
         if enable {
-            self.lock_referenced(database, &switched)?;
+            self.tell_referenced(database, definition.object_id, &switched)?;
         }
         let changed = ObjectDefinition::Table(definition);
         let changed = {

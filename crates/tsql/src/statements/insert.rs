@@ -145,11 +145,12 @@ fn pipeline_of<'p>(bound: &'p BoundInsert, context: &'p Context<'p>) -> Result<P
     Pipeline::new(context, &bound.target, &bound.columns, "INSERT", bound.output.as_ref())
 }
 
-/// Pages are filled behind the first rows.
+/// Pages are filled behind the first rows; from the first on when the table is locked anyway.
 fn fill_of(bound: &BoundInsert) -> Fill {
+    let has_table_lock = bound.locking.whole_table == Some(true);
     Fill {
-        after_rows: ROWS_BEFORE_FILL,
-        has_table_lock: bound.locking.whole_table == Some(true),
+        after_rows: if has_table_lock { 0 } else { ROWS_BEFORE_FILL },
+        has_table_lock,
     }
 }
 

@@ -86,7 +86,7 @@ impl Executor<'_> {
         {
             return Err(messages::object_exists(own_name));
         }
-        self.lock_referenced(&database, &definition.foreign_keys)?;
+        self.tell_referenced(&database, 0, &definition.foreign_keys)?;
         let stored = definition.name.clone();
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
         if is_private {
