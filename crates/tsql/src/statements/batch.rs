@@ -11,6 +11,7 @@ use engine::error::Error;
 use engine::memory::Charge;
 
 use super::error::Failure;
+use super::unexecuted::{ParseOnly, parseonly_of};
 use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::modules::Code;
@@ -35,6 +36,8 @@ pub(super) enum Bound {
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
+    identity_insert: Option<(u16, u32)>,
     versions: Vec<(Arc<Database>, u64)>,
 }
 
@@ -42,6 +45,8 @@ struct Kept {
 pub struct CompiledBatch {
     /// Its statements and variables, which others may share.
     code: Arc<Code>,
+    /// What its SET PARSEONLY statements say, if it has any.
+    pub(crate) parseonly: Option<ParseOnly>,
     plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
     size: RefCell<Size>,
 }
@@ -66,15 +71,19 @@ struct Size {
 /// # Errors
 /// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
 pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(|error| {
-        let line = error.line;
-        Failure::new(
-            Error::new(error.number, error.severity, error.state, error.message),
-            line,
-            "",
-        )
-    })?;
+    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(failed)?;
+    crate::grammar::check(&parsed.statements).map_err(failed)?;
     CompiledBatch::new(parsed, scope)
+}
+
+/// The failure of a batch that is not run at all.
+fn failed(error: crate::error::ParseError) -> Failure {
+    let line = error.line;
+    let error = Error::new(error.number, error.severity, error.state, error.message);
+    Failure {
+        reach: super::error::Reach::Batch,
+        ..Failure::new(error, line, "")
+    }
 }
 
 impl CompiledBatch {
@@ -86,6 +95,7 @@ impl CompiledBatch {
         let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
         let bytes = code.bytes();
         Ok(CompiledBatch {
+            parseonly: parseonly_of(&code.statements),
             code: Arc::new(code),
             plans: RefCell::default(),
             size: RefCell::new(Size {
@@ -99,6 +109,8 @@ impl CompiledBatch {
     pub(crate) fn of(code: Arc<Code>) -> CompiledBatch {
         CompiledBatch {
             code,
+            // Modules do not say how they are parsed.
+            parseonly: None,
             plans: RefCell::default(),
             size: RefCell::default(),
         }
@@ -116,7 +128,9 @@ impl CompiledBatch {
                     .is_some_and(|open| Arc::ptr_eq(&open, database));
             is_open && database.catalog.version() == *version
         };
-        let is_valid = kept.database == session.database_id() && kept.versions.iter().all(is_current);
+        let is_valid = kept.database == session.database_id()
+            && kept.identity_insert == session.options().identity_insert
+            && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
     }
 
@@ -139,6 +153,7 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            identity_insert: session.options().identity_insert,
             versions,
         };
         self.plans.borrow_mut().insert(key, kept);
