@@ -232,7 +232,7 @@ impl<'p> Pipeline<'p> {
         self.judge_new(&mut new)?;
         let is_there = match &mut self.writer {
             Writer::Table(writer) => writer.update(&locator_of(locator)?, old, &new)?,
-            Writer::Variable(writer) => writer.update(locator, &new)?,
+            Writer::Variable(writer) => writer.update(locator, &new),
         };
         if is_there {
             self.tell(RowAction::Update, Some(old), Some(&new))?;
@@ -274,6 +274,7 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// As for [`Pipeline::insert`].
     pub fn change_all(&mut self, mut changes: Vec<RowChange>) -> Result<()> {
+        self.references.look_at_end();
         for change in &mut changes {
             if let RowChange::Insert(new) | RowChange::Update { new, .. } = change {
                 self.judge_new(new)?;

@@ -7,7 +7,7 @@
 //!                 less those of rows that came          of its rows when it has none
 //! ```
 //! Memory is bounded by looking early: after [`KEYS_MAX`] keys, unless what comes later may matter to them. That is so when both ends
-//! are one table, and when an UPDATE can bring back the keys that it takes away.
+//! are one table, and when rows can bring back the keys that others take away.
 
 use std::collections::HashSet;
 
@@ -33,6 +33,7 @@ const STEPS_PER_SEARCH: usize = 8;
 pub(super) struct References<'p> {
     ends: Vec<End<'p>>,
     statement: &'static str,
+    looks_early: bool,
 }
 
 /// One end of a foreign key.
@@ -55,7 +56,13 @@ impl<'p> References<'p> {
         References {
             ends: own.chain(others).collect(),
             statement,
+            looks_early: true,
         }
+    }
+
+    /// Rows that come later may bring back keys: nothing is looked for before the end.
+    pub(super) fn look_at_end(&mut self) {
+        self.looks_early = false;
     }
 
     pub(super) fn has_any(&self) -> bool {
@@ -77,8 +84,8 @@ impl<'p> References<'p> {
                     end.collect(context, new, true)?;
                 }
             }
-            let may_look = !end.reference.is_own && !(end.is_referenced && is_update) && end.back.is_empty();
-            if may_look && end.keys.len() >= KEYS_MAX {
+            let may_look = self.looks_early && !end.reference.is_own && !(end.is_referenced && is_update);
+            if may_look && end.back.is_empty() && end.keys.len() >= KEYS_MAX {
                 end.judge(context, self.statement)?;
             }
         }

@@ -206,14 +206,9 @@ impl<'p> VariableWriter<'p> {
         &self.context.variables.tables
     }
 
-    /// Gives a row other values. Its keys are compared with those of all others.
-    pub(super) fn update(&mut self, locator: &Value, new: &[Value]) -> Result<bool> {
-        if !self.delete(locator) {
-            return Ok(false);
-        }
-        self.require_new_key(new)?;
-        self.replace(locator, Some(new.to_vec()));
-        Ok(true)
+    /// Gives a row other values. A source that sets key columns sends its rows together ([`Writer::leave_keys`]).
+    pub(super) fn update(&mut self, locator: &Value, new: &[Value]) -> bool {
+        self.delete(locator) && self.replace(locator, Some(new.to_vec()))
     }
 
     pub(super) fn delete(&mut self, locator: &Value) -> bool {

@@ -21,7 +21,7 @@ use engine::session::Table;
 use engine::types::SqlType;
 
 use super::executor::Executor;
-use crate::ast::{self, Identifier, IndexColumn, ReferentialAction};
+use crate::ast::{self, Identifier, IndexColumn};
 use crate::messages;
 use crate::plan::{BoundTable, TargetColumns};
 
@@ -32,7 +32,7 @@ impl Executor<'_> {
     /// A foreign key of a table, which may not be stored yet (its id is 0 then).
     ///
     /// # Errors
-    /// 1753, 1763, 1767, 1769, 1770, 1773, 1776, 1778, 8139; 40517 for actions that there are not.
+    /// 1753, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 8139.
     pub(super) fn foreign_key(
         &self,
         table: &TableDefinition,
@@ -40,14 +40,6 @@ impl Executor<'_> {
         own: &[IndexColumn],
         name: String,
     ) -> Result<ForeignKey> {
-        if [foreign.on_delete, foreign.on_update]
-            .iter()
-            .any(|action| *action != ReferentialAction::NoAction)
-        {
-            return Err(crate::bind::not_supported(
-                "FOREIGN KEY with CASCADE, SET NULL or SET DEFAULT",
-            ));
-        }
         let stored = self.referenced_table(table, foreign, &name)?;
         let referenced = match &stored {
             Some(object) => definition_of(object)?,
