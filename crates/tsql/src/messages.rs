@@ -326,6 +326,14 @@ messages! {
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.
     too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
+    /// 7999: ALTER INDEX of an index that there is not.
+    no_such_index(name: &str) = 7999, 16, 9, "Cannot find index '{name}'.";
+    /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that there is not.
+    no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
+    /// 16911: FETCH of another row than the next one.
+    forward_only_cursor(direction: &str) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// 2583: a DBCC with arguments missing.
+    dbcc_argument_count() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
     /// 8003: a call with more than 2100 parameters.
     too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     /// 1056: more than 4096 columns of a result.
@@ -358,8 +366,6 @@ messages! {
     dropped_table_is_referenced(table: &str) = 3726, 16, 1, "Could not drop object '{table}' because it is referenced by a FOREIGN KEY constraint.";
     /// 4712: TRUNCATE of a table that a foreign key refers to.
     truncated_table_is_referenced(table: &str) = 4712, 16, 1, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
-    /// 4917: CHECK or NOCHECK of a constraint that there is not.
-    constraint_not_found(constraint: &str) = 4917, 16, 0, "Constraint '{constraint}' does not exist.";
     /// 5074: a column that something depends on.
     depends_on_column(object: &str, column: &str) = 5074, 16, 1, "The object '{object}' is dependent on column '{column}'.";
     /// 8139: a foreign key lists other numbers of columns.

@@ -152,9 +152,9 @@ pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
     match &alter.action {
         AlterTableAction::Add { check: _, elements } => check_elements(elements),
         // Which constraints can be switched, and the collation, are the executor's to say.
-        AlterTableAction::CheckConstraint { .. }
-        | AlterTableAction::Drop(_)
-        | AlterTableAction::AlterColumn { .. } => Ok(()),
+        AlterTableAction::CheckConstraint { .. } | AlterTableAction::Drop(_) | AlterTableAction::AlterColumn { .. } => {
+            Ok(())
+        }
         AlterTableAction::Rebuild(options) => REBUILD_OPTIONS.admit_all(options),
         AlterTableAction::Set(options) => ALTER_TABLE_SET.admit_all(options),
     }

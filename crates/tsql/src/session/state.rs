@@ -400,9 +400,29 @@ impl SessionState {
         self.fetch_status.set(status);
     }
 
+    /// What a cursor of the module or batch that runs is kept under: no name has a zero in it.
+    pub(crate) fn local_cursor(&self, name: &str) -> String {
+        format!("{name}\0{}", self.nest_level.get())
+    }
+
+    /// Drops the cursors of the module or batch that ends.
+    pub(crate) fn drop_local_cursors(&self) {
+        let suffix = self.local_cursor("");
+        let mut cursors = self.cursors.borrow_mut();
+        if !cursors.is_empty() {
+            cursors.retain(|name, _| !name.ends_with(&suffix));
+        }
+    }
+
     /// `CURSOR_STATUS`: 1 open, -1 closed, -3 no such cursor.
-    pub fn cursor_status(&self, name: &str) -> i16 {
-        match self.cursors.borrow().get(&name.to_lowercase()) {
+    pub fn cursor_status(&self, scope: &str, name: &str) -> i16 {
+        let name = name.to_lowercase();
+        let key = if scope.eq_ignore_ascii_case("global") {
+            name
+        } else {
+            self.local_cursor(&name)
+        };
+        match self.cursors.borrow().get(&key) {
             Some(cursor) if cursor.is_open() => 1,
             Some(_) => -1,
             None => -3,
