@@ -29,6 +29,7 @@ impl Session {
             key.referenced_object = table.object_id;
         }
         database.number_constraints(&mut table)?;
+        database.note_collations(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         let session = self.id;
@@ -104,6 +105,7 @@ impl Session {
     ) -> Result<Arc<CatalogObject>> {
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
+            database.note_collations(table)?;
         }
         self.locks()
             .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;

@@ -18,8 +18,8 @@ use crate::ast::{
 };
 use crate::messages;
 use crate::plan::{
-    Assignment, BoundOutput, Condition, Expr, Locking, Node, OutputTarget, QueryPlan, RowAction, Target, TargetColumn,
-    TargetColumns, TopCount,
+    Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
+    TargetColumn, TargetColumns, TopCount,
 };
 
 /// The rows of an INSERT.
@@ -195,7 +195,7 @@ impl<'a> Binder<'a> {
         if let ExpressionKind::Literal(Literal::Default) = value.kind {
             return Ok(None);
         }
-        let bound = self.expression(value)?;
+        let bound = self.expression(value)?.assignable()?;
         let target = columns
             .columns
             .get(column)
@@ -299,7 +299,8 @@ impl<'a> Binder<'a> {
             let own = match (&assignment.variable, column) {
                 (_, Some(column)) => {
                     let target = &found.columns.columns[column];
-                    Expr::column(found.offset + column, target.sql_type, target.nullable)
+                    let own = Expr::column(found.offset + column, target.sql_type, target.nullable);
+                    own.labelled(Label::Implicit(target.collation))
                 }
                 (Some(variable), None) => self.variable(variable)?,
                 (None, None) => return Err(messages::column_count_mismatch()),
@@ -318,6 +319,7 @@ impl<'a> Binder<'a> {
                 AssignmentOperator::Assign => value,
                 AssignmentOperator::Compound(operator) => super::expression::binary(operator, own.clone(), value)?,
             };
+            let value = value.assignable()?;
             if !value.is_null_constant() {
                 crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
             }
@@ -446,6 +448,7 @@ impl<'a> Binder<'a> {
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
+                        collation: column.collation,
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(default)?,
@@ -470,6 +473,7 @@ impl<'a> Binder<'a> {
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
+                        collation: column.collation.unwrap_or(self.collation),
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
@@ -514,6 +518,7 @@ impl<'a> Binder<'a> {
                     path: None,
                     name: column.name.clone(),
                     sql_type: column.sql_type,
+                    label: Label::Implicit(column.collation),
                     nullable: true,
                     index: visible.len(),
                     identity: column.identity,

@@ -7,7 +7,7 @@ use super::Pipeline;
 use crate::exec::evaluate;
 use crate::messages;
 use crate::plan::{Assignment, Target};
-use crate::scalar::convert::{convert, store};
+use crate::scalar::convert::convert;
 
 impl Pipeline<'_> {
     /// A row from source columns, defaults and the identity.
@@ -24,17 +24,11 @@ impl Pipeline<'_> {
                 Assignment::Default | Assignment::Identity => None,
             };
             let value = match (given, assignment, &column.default) {
-                (Some((value, from)), _, _) => store(&value, from, column.sql_type, &columns.table_name, &column.name)?,
+                (Some((value, from)), _, _) => column.store(value, from, &columns.table_name)?,
                 (None, Assignment::Identity, _) => self.next_identity(column.sql_type)?,
                 (None, _, Some(default)) => {
-                    let value = evaluate(default, &[], self.context)?;
-                    store(
-                        &value,
-                        default.sql_type,
-                        column.sql_type,
-                        &columns.table_name,
-                        &column.name,
-                    )?
+                    let value = evaluate(default, &[], self.context)?.into_owned();
+                    column.store(value, default.sql_type, &columns.table_name)?
                 }
                 (None, _, None) => Value::Null,
             };
@@ -48,14 +42,8 @@ impl Pipeline<'_> {
         let columns = self.columns;
         for (place, column) in columns.columns.iter().enumerate() {
             let Some(expression) = &column.computed else { continue };
-            let value = evaluate(expression, row, self.context)?;
-            let value = store(
-                &value,
-                expression.sql_type,
-                column.sql_type,
-                &columns.table_name,
-                &column.name,
-            )?;
+            let value = evaluate(expression, row, self.context)?.into_owned();
+            let value = column.store(value, expression.sql_type, &columns.table_name)?;
             if let Some(place) = row.get_mut(place) {
                 *place = value;
             }

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::session::Table;
-use engine::types::{KeyDirection, Value, encode_key_part};
+use engine::types::{Collation, KeyDirection, Value, encode_stored_key_part};
 
 use super::check::in_two;
 use crate::exec::grant::Grant;
@@ -41,7 +41,7 @@ struct End<'p> {
     reference: &'p Reference,
     is_referenced: bool,
     /// Columns of the target in the order of the index at the other end, with its directions.
-    key_columns: Vec<(usize, KeyDirection)>,
+    key_columns: Vec<(usize, Collation, KeyDirection)>,
     /// Keys that must be there (or, of rows that went, must not).
     keys: HashSet<Vec<u8>>,
     /// Keys of rows that came while others went.
@@ -102,17 +102,25 @@ impl<'p> References<'p> {
 
 impl<'p> End<'p> {
     fn new(reference: &'p Reference, is_referenced: bool) -> End<'p> {
-        let ascending = |&column: &usize| (column, KeyDirection::Ascending);
+        let collation = |other: usize| reference.table.table.layout().column_collation(other);
         let index = reference
             .index
             .and_then(|place| reference.table.table.definition().indexes.get(place));
         let key_columns = match index {
-            None => reference.columns.iter().map(ascending).collect(),
+            None => {
+                let both = reference.columns.iter().zip(&reference.other_columns);
+                both.map(|(&column, &other)| (column, collation(other), KeyDirection::Ascending))
+                    .collect()
+            }
             Some(index) => {
                 let keys = index.keys.iter().take(reference.columns.len()).enumerate();
                 keys.filter_map(|(position, (other, _))| {
                     let place = reference.other_columns.iter().position(|column| column == other)?;
-                    Some((*reference.columns.get(place)?, index.direction(position)))
+                    Some((
+                        *reference.columns.get(place)?,
+                        collation(*other),
+                        index.direction(position),
+                    ))
                 })
                 .collect()
             }
@@ -130,9 +138,9 @@ impl<'p> End<'p> {
     /// The key of a row of the target; `None` with a NULL in it, which refers to nothing and is referred to by nothing.
     fn key_of(&self, row: &[Value]) -> Option<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
-        for &(column, direction) in &self.key_columns {
+        for &(column, collation, direction) in &self.key_columns {
             let value = row.get(column).filter(|value| !value.is_null())?;
-            encode_key_part(value, direction, &mut key);
+            encode_stored_key_part(value, collation, direction, &mut key);
         }
         Some(key)
     }
@@ -271,7 +279,8 @@ fn key_of_stored(table: &Table, columns: &[usize], row: &[u8]) -> Result<Option<
         if value.is_null() {
             return Ok(None);
         }
-        encode_key_part(&value, KeyDirection::Ascending, &mut key);
+        let collation = table.layout().column_collation(column);
+        encode_stored_key_part(&value, collation, KeyDirection::Ascending, &mut key);
     }
     Ok(Some(key))
 }

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use engine::types::SqlType;
+use engine::error::Result;
+use engine::types::{Collation, SqlType, Value};
 
 use super::{BoundTable, Condition, Expr};
 use crate::bind::TableVariableShape;
 use crate::modify::Reaction;
+use crate::scalar::convert::{recollated, store};
 use crate::session::ResultColumn;
 
 /// What a statement changes.
@@ -28,6 +30,8 @@ pub struct TargetColumn {
     pub name: String,
     /// Its type.
     pub sql_type: SqlType,
+    /// The collation of its strings.
+    pub collation: Collation,
     /// Whether it takes NULL.
     pub nullable: bool,
     /// Whether it is the identity column.
@@ -36,6 +40,21 @@ pub struct TargetColumn {
     pub default: Option<Expr>,
     /// What computes it from the other columns of the row.
     pub computed: Option<Expr>,
+}
+
+impl TargetColumn {
+    /// A value as the column keeps it.
+    ///
+    /// # Errors
+    /// Those of [`store`].
+    pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
+        if !self.sql_type.is_character() {
+            return store(&value, from, self.sql_type, table_name, &self.name);
+        }
+        let value = recollated(value, from, self.collation);
+        let stored = store(&value, from, self.sql_type, table_name, &self.name)?;
+        Ok(stored.collated(self.collation))
+    }
 }
 
 /// One end of a foreign key: columns of the target, and the table at the other end.
@@ -141,7 +160,6 @@ pub struct BoundOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::types::Value;
 
     /// One feature each, with the actions that it keeps on the row path.
     #[test]
@@ -150,6 +168,7 @@ mod tests {
         let column = TargetColumn {
             name: "a".into(),
             sql_type: SqlType::Int,
+            collation: Collation::default(),
             nullable: true,
             identity: false,
             default: None,
@@ -191,7 +210,7 @@ mod tests {
     struct Deaf;
 
     impl Reaction for Deaf {
-        fn after(&self, _: &crate::exec::Context<'_>, _: &crate::modify::ChangedRows) -> engine::error::Result<()> {
+        fn after(&self, _: &crate::exec::Context<'_>, _: &crate::modify::ChangedRows) -> Result<()> {
             Ok(())
         }
     }

@@ -32,7 +32,7 @@ impl Executor<'_> {
     /// A foreign key of a table, which may not be stored yet (its id is 0 then).
     ///
     /// # Errors
-    /// 1753, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 8139.
+    /// 1753, 1757, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 8139.
     pub(super) fn foreign_key(
         &self,
         table: &TableDefinition,
@@ -296,7 +296,7 @@ fn referenced_columns(referenced: &TableDefinition, listed: &[Identifier], name:
     ordinals.collect()
 }
 
-/// Two columns of a foreign key have one type. Strings of one type may differ in length, since that changes nothing of how they compare.
+/// Two columns of a foreign key have one type and collation. Strings of one type may differ in length, since that changes nothing of how they compare.
 fn check_types(
     name: &str,
     (table, column): (&TableDefinition, usize),
@@ -315,6 +315,15 @@ fn check_types(
     }
     if own.sql_type != others.sql_type && !own.sql_type.is_character() {
         return Err(messages::foreign_key_lengths(
+            &referenced.name,
+            &others.name,
+            &table.name,
+            &own.name,
+            name,
+        ));
+    }
+    if own.sql_type.is_character() && own.collation != others.collation {
+        return Err(messages::foreign_key_collations(
             &referenced.name,
             &others.name,
             &table.name,

@@ -14,7 +14,6 @@ use crate::bind::BoundUpdate;
 use crate::exec::grant::{Grant, row_bytes};
 use crate::exec::{Context, evaluate, open};
 use crate::modify::{Changed, Pipeline, RowChange};
-use crate::scalar::convert::store;
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -92,14 +91,8 @@ fn new_row(bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<
         let Some(target) = bound.columns.columns.get(*column) else {
             continue;
         };
-        let value = evaluate(expression, row, context)?;
-        let value = store(
-            &value,
-            expression.sql_type,
-            target.sql_type,
-            &bound.columns.table_name,
-            &target.name,
-        )?;
+        let value = evaluate(expression, row, context)?.into_owned();
+        let value = target.store(value, expression.sql_type, &bound.columns.table_name)?;
         match bound.changes_apart {
             Some(_) => new.push(value),
             None => new[*column] = value,
