@@ -15,7 +15,7 @@ use crate::bind::{BoundInsert, InsertRows};
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, evaluate, open};
 use crate::modify::{Changed, Fill, Pipeline, require_current};
-use crate::plan::{Assignment, Node, QueryPlan, Target};
+use crate::plan::{Assignment, Expr, Node, QueryPlan, Target};
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -55,19 +55,21 @@ impl Executor<'_> {
         }
     }
 
-    fn insert_values(&self, bound: &BoundInsert, rows: &[Vec<Option<crate::plan::Expr>>]) -> Result<Changed> {
+    fn insert_values(&self, bound: &BoundInsert, rows: &[Vec<Option<Expr>>]) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let context = Context::new(self.session, &self.variables);
+        // All of them before the first one goes in: their subqueries may read the target.
+        let given = rows.iter().take(limit).map(|expressions| {
+            let value =
+                |expression: &Expr| Ok((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type));
+            let values = expressions.iter().map(|one| one.as_ref().map(value).transpose());
+            values.collect::<Result<Vec<_>>>()
+        });
+        let given = given.collect::<Result<Vec<_>>>()?;
         let mut pipeline = pipeline_of(bound, &context)?;
-        for expressions in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
-            let mut values = Vec::with_capacity(expressions.len());
-            for expression in expressions {
-                values.push(match expression {
-                    Some(expression) => Some((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type)),
-                    None => None,
-                });
-            }
-            let given = |position| values.get(position).cloned().flatten();
+        for values in given {
+            let given = |position: usize| values.get(position).cloned().flatten();
             pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
         pipeline.finish()
