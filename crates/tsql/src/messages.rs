@@ -116,6 +116,22 @@ messages! {
     maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
+    /// 445: COLLATE of what has one already.
+    collate_twice() = 445, 16, 1, "COLLATE clause cannot be used on expressions containing a COLLATE clause.";
+    /// 446: a comparison of what came out of an operator without a collation.
+    collation_conflict_below(left: &str, right: &str, operator: &str, operation: &str) = 446, 16, 9, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator for {operation} operation.";
+    /// 447: COLLATE of what is no string.
+    not_collatable(type_name: &str) = 447, 16, 0, "Expression type {type_name} is invalid for COLLATE clause.";
+    /// 448: no such collation.
+    invalid_collation(name: &str) = 448, 16, 1, "Invalid collation '{name}'.";
+    /// 451: a result, a group or a sort key without a collation.
+    collation_conflict_in_list(left: &str, right: &str, operator: &str, clause: &str, place: usize) = 451, 16, 1, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in {clause} statement column {place}.";
+    /// 452: COLLATE of a column of an alias type.
+    collate_of_alias_type() = 452, 16, 1, "COLLATE clause cannot be used on user-defined data types.";
+    /// 457: a value without a collation is stored.
+    collation_unresolved(type_name: &str, left: &str, right: &str, operator: &str) = 457, 16, 1, "Implicit conversion of {type_name} value to {type_name} cannot be performed because the collation of the value is unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator.";
+    /// 468: two collations meet.
+    collation_conflict(left: &str, right: &str, operation: &str) = 468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     /// 506: an escape of more than one character.
     invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
     /// 507: a ROWCOUNT that is no count.

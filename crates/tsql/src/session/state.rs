@@ -12,6 +12,7 @@ use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
+use engine::types::Collation;
 
 use super::cache::StatementCache;
 use super::options::SetOptions;
@@ -129,6 +130,23 @@ impl SessionState {
     /// The current database's id.
     pub(crate) fn database_id(&self) -> u16 {
         self.database.borrow().id
+    }
+
+    /// The collation of constants, variables and new columns in the current database.
+    pub(crate) fn database_collation(&self) -> Collation {
+        self.database.borrow().collation()
+    }
+
+    /// The collation of a name written after COLLATE.
+    ///
+    /// # Errors
+    /// 448 when there is none of that name.
+    pub(crate) fn collation(&self, name: &str) -> Result<Collation> {
+        match name.to_ascii_lowercase().as_str() {
+            "database_default" => Ok(self.database_collation()),
+            "catalog_default" => Ok(Collation::default()),
+            _ => Collation::from_name(name).ok_or_else(|| messages::invalid_collation(name)),
+        }
     }
 
     /// Whether a database is the current one.

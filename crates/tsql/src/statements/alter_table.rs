@@ -40,6 +40,7 @@ impl Executor<'_> {
                 name,
                 data_type,
                 nullable,
+                collation,
                 ..
             } => {
                 let ordinal = definition
@@ -47,8 +48,9 @@ impl Executor<'_> {
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
+                let collation = self.declared_collation(collation.as_ref(), &declared, &definition.name)?;
                 let column = &mut definition.columns[ordinal];
-                column.sql_type = declared.sql_type;
+                (column.sql_type, column.collation) = (declared.sql_type, collation);
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
