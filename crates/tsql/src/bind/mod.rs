@@ -21,6 +21,7 @@ mod join;
 mod manipulation;
 mod module;
 mod query;
+mod reference;
 mod scope;
 mod seek;
 mod select;
@@ -29,10 +30,7 @@ mod target;
 mod updatable;
 mod window;
 
-pub use manipulation::{
-    Assignment, BoundDelete, BoundInsert, BoundOutput, BoundUpdate, InsertRows, OutputTarget, Target, TargetColumn,
-    TargetColumns,
-};
+pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 

@@ -20,13 +20,12 @@ use engine::error::Result;
 
 use super::from::{FromBuilder, FromClause, Stored, StoredSource};
 use super::hints::{Place, add_locking};
-use super::manipulation::{Target, TargetColumns};
 use super::source::BoundSource;
 use super::updatable::Wanted;
 use super::{Binder, not_supported};
 use crate::ast::{self, Name, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{Locking, Node};
+use crate::plan::{Locking, Node, Target, TargetColumns};
 
 /// The target of UPDATE or DELETE within its FROM.
 pub(super) struct Found {

@@ -15,10 +15,9 @@ use engine::types::{Length, SqlType};
 
 use super::Binder;
 use super::from::{FromBuilder, FromClause, StoredSource};
-use super::manipulation::Target;
 use crate::ast::{ExpressionKind, Identifier, QueryBody, Select, SelectItem, SetOperator, TableSource};
 use crate::messages;
-use crate::plan::{Expr, Label};
+use crate::plan::{Expr, Label, Target};
 use crate::session::ResultColumn;
 
 /// The source of FROM that is to be changed, if it is no table itself.
