@@ -4,7 +4,7 @@ use engine::error::Result;
 
 use super::scope::{Level, SelectLevel};
 use super::source::BoundSource;
-use super::{Binder, ScopeColumn};
+use super::{Binder, ScopeColumn, Target};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
 use crate::plan::{Condition, JoinKind, Node};
@@ -25,6 +25,16 @@ pub(super) enum Stored {
     Table(u16, u32),
     /// A table variable, by slot.
     Variable(usize),
+}
+
+impl Stored {
+    /// What a target stores its rows in.
+    pub(super) fn of(target: &Target) -> Stored {
+        match target {
+            Target::Table(table) => Stored::Table(table.table.database().id, table.table.definition().object_id),
+            Target::Variable(slot, _) => Stored::Variable(*slot),
+        }
+    }
 }
 
 /// A source of FROM that UPDATE or DELETE could change.
