@@ -4,10 +4,10 @@ use engine::error::Result;
 
 use super::scope::{Level, SelectLevel};
 use super::source::BoundSource;
-use super::{Binder, ScopeColumn, Target};
+use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
-use crate::plan::{Condition, JoinKind, Node};
+use crate::plan::{Condition, JoinKind, Node, Target};
 
 /// Hands out places in the wide row.
 #[derive(Default)]
