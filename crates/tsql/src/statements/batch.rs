@@ -31,11 +31,14 @@ pub(super) enum Bound {
     Expressions(Vec<Expr>),
 }
 
+/// Catalogs with the versions that something was bound against.
+pub(super) type Versions = Vec<(Arc<Database>, u64)>;
+
 /// A plan and what it was bound against.
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
-    versions: Vec<(Arc<Database>, u64)>,
+    versions: Versions,
 }
 
 /// A parsed batch or procedure body with this session's plans.
@@ -43,6 +46,8 @@ pub struct CompiledBatch {
     /// Its statements and variables, which others may share.
     code: Arc<Code>,
     plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
+    /// Whether the tree is this batch's alone.
+    owns_code: bool,
     size: RefCell<Size>,
 }
 
@@ -54,7 +59,7 @@ impl Deref for CompiledBatch {
     }
 }
 
-/// What a batch takes: its plans, and its tree if it is its own.
+/// What the plans of a batch take.
 #[derive(Default)]
 struct Size {
     bytes: u64,
@@ -84,14 +89,9 @@ impl CompiledBatch {
     /// Those of its declarations.
     pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
         let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
-        let bytes = code.bytes();
         Ok(CompiledBatch {
-            code: Arc::new(code),
-            plans: RefCell::default(),
-            size: RefCell::new(Size {
-                bytes,
-                charge: Charge::default(),
-            }),
+            owns_code: true,
+            ..CompiledBatch::of(Arc::new(code))
         })
     }
 
@@ -100,6 +100,7 @@ impl CompiledBatch {
         CompiledBatch {
             code,
             plans: RefCell::default(),
+            owns_code: false,
             size: RefCell::default(),
         }
     }
@@ -122,12 +123,19 @@ impl CompiledBatch {
 
     /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
     pub fn bytes(&self) -> u64 {
-        self.size.borrow().bytes
+        let tree = if self.owns_code { self.code.bytes() } else { 0 };
+        self.size.borrow().bytes + tree
     }
 
     /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(super) fn keep(&self, key: NodeNumber, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
-        let versions = session.take_dependencies();
+    pub(super) fn keep(
+        &self,
+        key: NodeNumber,
+        bound: Rc<Bound>,
+        bytes: u64,
+        versions: Versions,
+        session: &SessionState,
+    ) {
         {
             let mut size = self.size.borrow_mut();
             let wanted = size.bytes + bytes + PLAN_BYTES;

@@ -105,7 +105,8 @@ impl Executor<'_> {
     fn insert_query(&mut self, bound: &BoundInsert, plan: &QueryPlan, output: &mut OutputRows) -> Result<u64> {
         let context = Context::new(self.session, &self.variables);
         let limit = self.top_limit(bound.top.as_ref())?;
-        let reads_itself = reads_what_it_fills(bound, plan);
+        // A function may read the table: all of its calls see the table as it is.
+        let reads_itself = reads_what_it_fills(bound, plan) || plan.root.calls_module();
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
             return self.copy_rows(&copy, bound, &context);
         }
