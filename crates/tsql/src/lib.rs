@@ -6,6 +6,7 @@ pub mod bind;
 pub mod error;
 pub mod exec;
 pub mod functions;
+pub mod grammar;
 pub mod keywords;
 pub mod lexer;
 pub mod messages;

@@ -116,6 +116,8 @@ messages! {
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
     /// 506: an escape of more than one character.
     invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
+    /// 507: a ROWCOUNT that is no count.
+    invalid_row_count() = 507, 16, 2, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.";
     /// 512: a scalar subquery with several rows.
     subquery_returned_many() = 512, 16, 1, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
     /// 515: NULL for a column that has none.
@@ -162,6 +164,14 @@ messages! {
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 2601: a duplicate in a unique index.
     duplicate_key_in_index(table: &str, index: &str, key: &str) = 2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.";
+    /// 2740: no language of that name.
+    no_such_language(name: &str) = 2740, 16, 1, "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server.";
+    /// 2741: no order of a date's parts.
+    invalid_date_format(order: &str) = 2741, 16, 1, "SET DATEFORMAT date order '{order}' is invalid.";
+    /// 2742: no day of the week.
+    date_first_out_of_range(day: i64) = 2742, 16, 1, "SET DATEFIRST {day} is out of range.";
+    /// 2755: no priority.
+    invalid_deadlock_priority() = 2755, 16, 1, "SET DEADLOCK_PRIORITY option is invalid. Valid options are {{HIGH | NORMAL | LOW | [-10 ... 10] of type integer}}.";
     /// 2520: DBCC of a database that does not exist.
     dbcc_database_not_found(name: &str) = 2520, 16, 5, "Could not find database '{name}'. The database either does not exist, or was dropped before a statement tried to use it. Verify if the database exists by querying the sys.databases catalog view.";
     /// 2526: no such DBCC command.
@@ -330,6 +340,12 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// 2743: a SET with a value of the wrong kind. Each option has a state of its own.
+pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
+    let text = format!("SET {option} option requires {kind} parameter.");
+    Error::new(2743, 16, state, text)
 }
 
 /// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.

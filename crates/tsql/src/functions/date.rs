@@ -10,7 +10,7 @@ use super::{Call, INT, NAME, Signature, signature};
 use crate::messages;
 use crate::plan::Expr;
 use crate::scalar::convert::convert;
-use crate::scalar::moment::{DatePart, Moment, add, difference, part_of};
+use crate::scalar::moment::{DatePart, Moment, add, difference, part_of, part_of_week};
 use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
 
 const DATETIME2: super::Answer = Fixed(SqlType::DateTime2 { scale: 7 });
@@ -146,7 +146,13 @@ fn datediff_big(call: &Call<'_>) -> Result<Value> {
 
 fn datepart(call: &Call<'_>) -> Result<Value> {
     check_part(part(call), call.argument_type(1), "datepart")?;
-    Ok(moment(call, 1).map_or(Value::Null, |moment| Value::Int(part_of(part(call), moment))))
+    Ok(moment(call, 1).map_or(Value::Null, |moment| {
+        Value::Int(part_of_week(part(call), moment, date_first(call)))
+    }))
+}
+
+fn date_first(call: &Call<'_>) -> u8 {
+    call.context.session.options().date_first
 }
 
 fn datename(call: &Call<'_>) -> Result<Value> {
@@ -154,7 +160,11 @@ fn datename(call: &Call<'_>) -> Result<Value> {
     let Some(moment) = moment(call, 1) else {
         return Ok(Value::Null);
     };
-    let number = part_of(part(call), moment);
+    // A day has its name whatever day begins the week.
+    let number = match part(call) {
+        DatePart::WeekDay => part_of(DatePart::WeekDay, moment),
+        part => part_of_week(part, moment, date_first(call)),
+    };
     let index = usize::try_from(number - 1).unwrap_or(0);
     Ok(match part(call) {
         DatePart::Month => Value::from(MONTHS.get(index).copied().unwrap_or("")),
@@ -249,7 +259,10 @@ fn datetrunc(call: &Call<'_>) -> Result<Value> {
         DatePart::Year => (start(1), 0),
         DatePart::Quarter => (start((month - 1) / 3 * 3 + 1), 0),
         DatePart::Month => (start(month), 0),
-        DatePart::Week => (moment.days - (moment.days + 1) % 7, 0),
+        DatePart::Week => {
+            let day = part_of_week(DatePart::WeekDay, moment, date_first(call));
+            (moment.days - (day - 1), 0)
+        }
         DatePart::IsoWeek => (moment.days - moment.days % 7, 0),
         DatePart::Hour => (moment.days, moment.ticks / 36_000_000_000 * 36_000_000_000),
         DatePart::Minute => (moment.days, moment.ticks / 600_000_000 * 600_000_000),

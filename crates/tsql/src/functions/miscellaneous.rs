@@ -151,14 +151,13 @@ fn current_transaction_id(call: &Call<'_>) -> Result<Value> {
     Ok(Value::BigInt(call.context.session.transaction_descriptor() as i64))
 }
 
+/// What SET CONTEXT_INFO has said, filled up with zeros to the 128 bytes it has.
 fn context_info(call: &Call<'_>) -> Result<Value> {
-    Ok(call
-        .context
-        .session
-        .options()
-        .context_info
-        .clone()
-        .map_or(Value::Null, Value::binary))
+    let bytes = call.context.session.options().context_info.clone();
+    Ok(bytes.map_or(Value::Null, |mut bytes| {
+        bytes.resize(128, 0);
+        Value::binary(bytes)
+    }))
 }
 
 /// -3: there is no such cursor; cursors in use are looked up by the statement that uses them.

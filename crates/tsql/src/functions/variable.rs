@@ -14,8 +14,8 @@ const VARIABLES: &[Signature] = &[
     signature("@@connections", 0, &[], INT, |_| Ok(Value::Int(0))),
     signature("@@cpu_busy", 0, &[], INT, |_| Ok(Value::Int(0))),
     signature("@@cursor_rows", 0, &[], INT, |_| Ok(Value::Int(0))),
-    signature("@@datefirst", 0, &[], Fixed(SqlType::TinyInt), |_| {
-        Ok(Value::TinyInt(7))
+    signature("@@datefirst", 0, &[], Fixed(SqlType::TinyInt), |call| {
+        Ok(Value::TinyInt(call.context.session.options().date_first))
     }),
     signature("@@dbts", 0, &[], Fixed(SqlType::VarBinary(Length::Limited(8))), |_| {
         Ok(Value::binary(&[0; 8][..]))
@@ -59,7 +59,9 @@ const VARIABLES: &[Signature] = &[
     signature("@@spid", 0, &[], SMALL, |call| {
         Ok(Value::SmallInt(call.context.session.id as i16))
     }),
-    signature("@@textsize", 0, &[], INT, |_| Ok(Value::Int(i32::MAX))),
+    signature("@@textsize", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.options().text_size_bytes))
+    }),
     signature("@@trancount", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.transaction_count() as i32))
     }),

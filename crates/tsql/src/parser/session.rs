@@ -1,52 +1,12 @@
 //! SET: variables and session options.
 
 use super::{Parsed, Parser};
-use crate::ast::{Expression, ExpressionKind, IsolationLevel, Literal, SetOption, StatementKind, VariableAssignment};
+use crate::ast::{
+    Expression, ExpressionKind, IsolationLevel, Literal, SetOption, StatementKind, UnaryOperator, VariableAssignment,
+};
 use crate::error::ParseError;
+use crate::grammar::{Place, SET_OFFSETS, SET_STATISTICS, SET_SWITCHES, SET_VALUES};
 use crate::lexer::TokenKind;
-
-/// Options that are ON or OFF.
-const SWITCHES: &[&str] = &[
-    "ANSI_DEFAULTS",
-    "ANSI_NULLS",
-    "ANSI_NULL_DFLT_OFF",
-    "ANSI_NULL_DFLT_ON",
-    "ANSI_PADDING",
-    "ANSI_WARNINGS",
-    "ARITHABORT",
-    "ARITHIGNORE",
-    "CONCAT_NULL_YIELDS_NULL",
-    "CURSOR_CLOSE_ON_COMMIT",
-    "FMTONLY",
-    "FORCEPLAN",
-    "IMPLICIT_TRANSACTIONS",
-    "NOCOUNT",
-    "NOEXEC",
-    "NUMERIC_ROUNDABORT",
-    "PARSEONLY",
-    "QUOTED_IDENTIFIER",
-    "REMOTE_PROC_TRANSACTIONS",
-    "SHOWPLAN_ALL",
-    "SHOWPLAN_TEXT",
-    "SHOWPLAN_XML",
-    "XACT_ABORT",
-    "NO_BROWSETABLE",
-    "DISABLE_DEF_CNST_CHK",
-];
-
-/// Options that take a value.
-const VALUES: &[&str] = &[
-    "CONTEXT_INFO",
-    "DATEFIRST",
-    "DATEFORMAT",
-    "DEADLOCK_PRIORITY",
-    "LANGUAGE",
-    "LOCK_TIMEOUT",
-    "QUERY_GOVERNOR_COST_LIMIT",
-    "ROWCOUNT",
-    "TEXTSIZE",
-    "FIPS_FLAGGER",
-];
 
 impl Parser<'_> {
     pub(super) fn set(&mut self) -> Parsed<StatementKind> {
@@ -66,32 +26,55 @@ impl Parser<'_> {
             let on = self.on_or_off()?;
             return Ok(StatementKind::SetOption(SetOption::IdentityInsert { table, on }));
         }
-        if self.eat_word("STATISTICS")? {
-            let options = self.list(|parser| {
-                if !parser.at_any(&["IO", "TIME", "XML", "PROFILE"]) {
-                    return Err(parser.unexpected());
-                }
-                Ok(format!("STATISTICS {}", parser.any_word()?))
-            })?;
-            return self.switch(options);
+        for (word, place) in [("STATISTICS", &SET_STATISTICS), ("OFFSETS", &SET_OFFSETS)] {
+            if self.eat_word(word)? {
+                let options = self.list(|parser| {
+                    let what = parser.any_word()?;
+                    match place.word(&what) {
+                        Some(known) => Ok(format!("{word} {}", known.name)),
+                        None => Err(place.unknown(parser.previous.line, &what)),
+                    }
+                })?;
+                return self.switch(options);
+            }
         }
-        if self.at_any(VALUES) {
+        if self.at_word_of(&SET_VALUES) {
             let option = self.any_word()?;
-            let value = self.set_value()?;
+            let value = self.set_value_of(&option)?;
             return Ok(StatementKind::SetOption(SetOption::Value { option, value }));
         }
-        let line = self.line();
         let options = self.list(|parser| {
-            if parser.at_any(SWITCHES) {
+            if parser.at_word_of(&SET_SWITCHES) {
                 return parser.any_word();
             }
-            if !parser.at_identifier() {
-                return Err(parser.unexpected());
-            }
-            let text = format!("'{}' is not a recognized SET option.", parser.current());
-            Err(ParseError::new(195, line, text))
+            Err(parser.unknown_set_option()?)
         })?;
         self.switch(options)
+    }
+
+    fn at_word_of(&self, place: &Place) -> bool {
+        self.token.kind == TokenKind::Word && place.word(&self.current().to_ascii_uppercase()).is_some()
+    }
+
+    /// 195 for a name that is no option; its state tells what follows. With nothing behind it the name is a syntax error.
+    fn unknown_set_option(&self) -> Parsed<ParseError> {
+        if !self.at_identifier() {
+            return Ok(self.unexpected());
+        }
+        let error = SET_SWITCHES.unknown(self.line(), self.current());
+        let next = self.peek(1)?;
+        Ok(match next.kind {
+            TokenKind::End | TokenKind::Symbol(b';', 0) => ParseError::near(self.line(), self.current()),
+            TokenKind::Symbol(b',', 0) => error,
+            TokenKind::Word
+                if ["ON", "OFF"]
+                    .iter()
+                    .any(|word| self.slice(next).eq_ignore_ascii_case(word)) =>
+            {
+                error
+            }
+            _ => ParseError { state: 7, ..error },
+        })
     }
 
     /// `ON` or `OFF`. QUOTED_IDENTIFIER takes effect while the batch is parsed (SQL Server docs, "SET
@@ -100,8 +83,67 @@ impl Parser<'_> {
         if options.iter().any(|option| option == "QUOTED_IDENTIFIER") && self.at_any(&["ON", "OFF"]) {
             self.lexer.quoted_identifier = self.at_word("ON");
         }
+        if !self.at_any(&["ON", "OFF"]) && !self.at_end() {
+            let error = ParseError::near(self.previous.line, self.slice(self.previous));
+            return Err(ParseError { state: 4, ..error });
+        }
         let on = self.on_or_off()?;
         Ok(StatementKind::SetOption(SetOption::Switch { options, on }))
+    }
+
+    /// The value of an option. Some have no place in the grammar for anything but a whole number.
+    fn set_value_of(&mut self, option: &str) -> Parsed<Expression> {
+        let line = self.line();
+        let misplaced = |text: &str| ParseError {
+            state: 3,
+            ..ParseError::near(line, text)
+        };
+        match option {
+            "LOCK_TIMEOUT" | "QUERY_GOVERNOR_COST_LIMIT" => {
+                let value = self.option_value()?;
+                match whole(&value) {
+                    Some(number) if number >= -1 => Ok(value),
+                    _ => Err(misplaced(option)),
+                }
+            }
+            "TEXTSIZE" => {
+                let token = self.token;
+                let value = self.option_value()?;
+                match whole(&value) {
+                    Some(number) if number >= -1 => Ok(value),
+                    _ => Err(ParseError::near(line, &self.plain(token))),
+                }
+            }
+            "ROWCOUNT" => self.row_count(),
+            "FIPS_FLAGGER" => {
+                let token = self.token;
+                let value = self.set_value()?;
+                let text = crate::grammar::value_text(&value);
+                if ["OFF", "ENTRY", "INTERMEDIATE", "FULL"].contains(&text.as_str()) {
+                    Ok(value)
+                } else {
+                    Err(misplaced(&self.plain(token)))
+                }
+            }
+            _ => self.set_value(),
+        }
+    }
+
+    /// ROWCOUNT takes a whole number without sign, or a variable.
+    fn row_count(&mut self) -> Parsed<Expression> {
+        match self.token.kind {
+            TokenKind::Variable => self.option_value(),
+            TokenKind::Number | TokenKind::Float => {
+                let (line, token) = (self.line(), self.token);
+                let value = self.option_value()?;
+                if whole(&value).is_some() {
+                    return Ok(value);
+                }
+                let text = format!("The integer value {} is out of range.", self.slice(token));
+                Err(ParseError::new(1080, line, text))
+            }
+            _ => Err(self.unexpected()),
+        }
     }
 
     fn set_value(&mut self) -> Parsed<Expression> {
@@ -153,5 +195,17 @@ impl Parser<'_> {
         }
         self.expect_word("SERIALIZABLE")?;
         Ok(IsolationLevel::Serializable)
+    }
+}
+
+/// A constant whole number.
+fn whole(value: &Expression) -> Option<i64> {
+    match &value.kind {
+        ExpressionKind::Literal(Literal::Integer(number)) => Some(i64::from(*number)),
+        ExpressionKind::Unary {
+            operator: UnaryOperator::Minus,
+            operand,
+        } => whole(operand).map(|number| -number),
+        _ => None,
     }
 }

@@ -59,7 +59,7 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
 }
 
 /// The start of a text that has at most so many characters (UTF-16 units for double-byte types).
-fn cut(text: &str, units: usize, unicode: bool) -> &str {
+pub(crate) fn cut(text: &str, units: usize, unicode: bool) -> &str {
     if text.len() <= units {
         return text;
     }

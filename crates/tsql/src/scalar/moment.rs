@@ -293,8 +293,22 @@ pub fn difference(part: DatePart, from: Moment, to: Moment) -> i128 {
     }
 }
 
-/// `DATEPART(part, moment)` with DATEFIRST 7: weeks begin on Sunday.
+/// DATEFIRST of us_english: weeks begin on Sunday.
+pub const SUNDAY: u8 = 7;
+
+/// The day of the week, from 0 for the day that begins it: from 1 (Monday) to 7.
+fn day_of_week(days: i32, date_first: u8) -> i32 {
+    // Day 0 is a Monday.
+    (days + 1 - i32::from(date_first)).rem_euclid(7)
+}
+
+/// `DATEPART(part, moment)` where weeks begin on Sunday.
 pub fn part_of(part: DatePart, moment: Moment) -> i32 {
+    part_of_week(part, moment, SUNDAY)
+}
+
+/// `DATEPART(part, moment)` where weeks begin on the day that DATEFIRST says.
+pub fn part_of_week(part: DatePart, moment: Moment, date_first: u8) -> i32 {
     let (year, month, day) = date_from_days(moment.days);
     let first = days_from_date(year, 1, 1).unwrap_or(0);
     let day_of_year = moment.days - first + 1;
@@ -306,8 +320,8 @@ pub fn part_of(part: DatePart, moment: Moment) -> i32 {
         DatePart::Month => month as i32,
         DatePart::DayOfYear => day_of_year,
         DatePart::Day => day as i32,
-        DatePart::Week => (day_of_year - 1 + (first + 1) % 7) / 7 + 1,
-        DatePart::WeekDay => (moment.days + 1) % 7 + 1,
+        DatePart::Week => (day_of_year - 1 + day_of_week(first, date_first)) / 7 + 1,
+        DatePart::WeekDay => day_of_week(moment.days, date_first) + 1,
         DatePart::Hour => (seconds / 3_600) as i32,
         DatePart::Minute => (seconds / 60 % 60) as i32,
         DatePart::Second => (seconds % 60) as i32,

@@ -12,7 +12,7 @@ mod sink;
 mod state;
 
 pub(crate) use hasher::OwnKeys;
-pub use options::SetOptions;
+pub use options::{Execution, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 pub use state::SessionState;
 pub(crate) use state::parse_name;
@@ -26,7 +26,7 @@ use engine::error::{Error, Result};
 use engine::instance::Instance;
 use engine::memory;
 
-use crate::statements::{CompiledBatch, Executor, Failure, Reach, transaction};
+use crate::statements::{CompiledBatch, Executor, Failure, Flow, Reach, transaction};
 use call::PreparedStatements;
 
 /// Who logs in, from where, to which database.
@@ -142,17 +142,13 @@ impl Session {
             }
         };
         self.describe_command(&batch.statements);
-        if self.state.options().parseonly || self.state.options().noexec {
-            return self.turned_off(&batch, sink);
+        if let Some(switch) = batch.parseonly {
+            self.state.change_options(|options| options.parseonly = switch.at_end);
+            if switch.was_on {
+                return self.end_request(sink, Ok(Flow::Next));
+            }
         }
         let outcome = Executor::new(&self.state, sink, batch).run();
-        self.end_request(sink, outcome)
-    }
-
-    /// Under NOEXEC and PARSEONLY only SET is executed.
-    fn turned_off(&mut self, batch: &Rc<CompiledBatch>, sink: &mut dyn ResultSink) -> BatchOutcome {
-        let mut executor = Executor::new(&self.state, sink, batch.clone());
-        let outcome = executor.run_options_only();
         self.end_request(sink, outcome)
     }
 

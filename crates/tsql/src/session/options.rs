@@ -42,8 +42,40 @@ pub struct SetOptions {
     pub identity_insert: Option<(u16, u32)>,
     /// CONTEXT_INFO
     pub context_info: Option<Vec<u8>>,
-    /// DATEFIRST and LANGUAGE are accepted and have their us_english values; TEXTSIZE is 2^31 - 1.
-    pub statistics: bool,
+    /// ANSI_NULL_DFLT_OFF
+    pub ansi_null_default_off: bool,
+    /// ARITHIGNORE
+    pub arithignore: bool,
+    /// CURSOR_CLOSE_ON_COMMIT
+    pub cursor_close_on_commit: bool,
+    /// The SHOWPLAN that is ON.
+    pub showplan: Option<&'static str>,
+    /// DATEFIRST: the day that begins a week, from 1 (Monday) to 7.
+    pub date_first: u8,
+    /// DEADLOCK_PRIORITY, from -10 to 10.
+    pub deadlock_priority: i8,
+    /// TEXTSIZE in bytes: what a result shows of a value of a `max` type.
+    pub text_size_bytes: i32,
+}
+
+/// TEXTSIZE of clients that log in through ODBC, OLE DB and their kin, and the most there is.
+pub const TEXT_SIZE_BYTES_MAX: i32 = i32::MAX;
+/// TEXTSIZE 0 (SQL Server docs, "SET TEXTSIZE").
+pub const TEXT_SIZE_BYTES_DEFAULT: i32 = 4_096;
+
+/// How far statements get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// They are executed.
+    Whole,
+    /// PARSEONLY: they have been parsed.
+    Parsed,
+    /// NOEXEC: they are bound to what they name.
+    Bound,
+    /// FMTONLY: queries tell their columns.
+    Described,
+    /// SHOWPLAN of this kind: they are not executed, and plans are not shown.
+    Shown(&'static str),
 }
 
 impl Default for SetOptions {
@@ -67,14 +99,20 @@ impl Default for SetOptions {
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
             context_info: None,
-            statistics: false,
+            ansi_null_default_off: false,
+            arithignore: false,
+            cursor_close_on_commit: false,
+            showplan: None,
+            date_first: 7,
+            deadlock_priority: 0,
+            text_size_bytes: TEXT_SIZE_BYTES_MAX,
         }
     }
 }
 
 impl SetOptions {
-    /// Sets an option that is on or off; false when there is none of that name.
-    pub fn switch(&mut self, name: &str, on: bool) -> bool {
+    /// Sets an option that is on or off. Those that the grammar's table takes and that are not here change nothing.
+    pub fn switch(&mut self, name: &str, on: bool) {
         let option = match name {
             "NOCOUNT" => &mut self.nocount,
             "XACT_ABORT" => &mut self.xact_abort,
@@ -82,50 +120,79 @@ impl SetOptions {
             "ANSI_NULLS" => &mut self.ansi_nulls,
             "ANSI_PADDING" => &mut self.ansi_padding,
             "ANSI_WARNINGS" => &mut self.ansi_warnings,
-            "ANSI_NULL_DFLT_ON" => &mut self.ansi_null_default_on,
             "ARITHABORT" => &mut self.arithabort,
+            "ARITHIGNORE" => &mut self.arithignore,
             "CONCAT_NULL_YIELDS_NULL" => &mut self.concat_null_yields_null,
+            "CURSOR_CLOSE_ON_COMMIT" => &mut self.cursor_close_on_commit,
             "QUOTED_IDENTIFIER" => &mut self.quoted_identifier,
             "NOEXEC" => &mut self.noexec,
             "PARSEONLY" => &mut self.parseonly,
             "FMTONLY" => &mut self.fmtonly,
-            "STATISTICS IO" | "STATISTICS TIME" | "STATISTICS PROFILE" | "STATISTICS XML" => &mut self.statistics,
-            "ANSI_DEFAULTS" => {
-                self.ansi_nulls = on;
-                self.ansi_padding = on;
-                self.ansi_warnings = on;
-                self.quoted_identifier = on;
-                self.ansi_null_default_on = on;
-                return true;
+            // One of the two at most is ON (SQL Server docs, "SET ANSI_NULL_DFLT_ON").
+            "ANSI_NULL_DFLT_ON" => {
+                self.ansi_null_default_off &= !on;
+                &mut self.ansi_null_default_on
             }
-            // Known, and without a meaning here: there is nothing they could change.
-            "ANSI_NULL_DFLT_OFF"
-            | "ARITHIGNORE"
-            | "CURSOR_CLOSE_ON_COMMIT"
-            | "NUMERIC_ROUNDABORT"
-            | "FORCEPLAN"
-            | "REMOTE_PROC_TRANSACTIONS"
-            | "SHOWPLAN_ALL"
-            | "SHOWPLAN_TEXT"
-            | "SHOWPLAN_XML"
-            | "NO_BROWSETABLE" => return true,
-            _ => return false,
+            "ANSI_NULL_DFLT_OFF" => {
+                self.ansi_null_default_on &= !on;
+                &mut self.ansi_null_default_off
+            }
+            "SHOWPLAN_ALL" | "SHOWPLAN_TEXT" | "SHOWPLAN_XML" => return self.switch_showplan(name, on),
+            "ANSI_DEFAULTS" => return self.switch_defaults(on),
+            _ => return,
         };
         *option = on;
-        true
+    }
+
+    fn switch_showplan(&mut self, name: &str, on: bool) {
+        let kinds = ["SHOWPLAN_ALL", "SHOWPLAN_TEXT", "SHOWPLAN_XML"];
+        let kind = kinds.into_iter().find(|kind| *kind == name);
+        if on {
+            self.showplan = kind;
+        } else if self.showplan == kind {
+            self.showplan = None;
+        }
+    }
+
+    /// What ANSI_DEFAULTS sets together (SQL Server docs, "SET ANSI_DEFAULTS").
+    fn switch_defaults(&mut self, on: bool) {
+        let together = [
+            "ANSI_NULLS",
+            "ANSI_NULL_DFLT_ON",
+            "ANSI_PADDING",
+            "ANSI_WARNINGS",
+            "CURSOR_CLOSE_ON_COMMIT",
+            "IMPLICIT_TRANSACTIONS",
+            "QUOTED_IDENTIFIER",
+        ];
+        together.into_iter().for_each(|name| self.switch(name, on));
+    }
+
+    /// How far statements get.
+    pub fn execution(&self) -> Execution {
+        match self.showplan {
+            Some(kind) => Execution::Shown(kind),
+            None if self.parseonly => Execution::Parsed,
+            None if self.noexec => Execution::Bound,
+            None if self.fmtonly => Execution::Described,
+            None => Execution::Whole,
+        }
     }
 
     /// `@@OPTIONS` (SQL Server docs, "user options").
     pub fn bits(&self) -> i32 {
         let bits = [
             (self.implicit_transactions, 2),
+            (self.cursor_close_on_commit, 4),
             (self.ansi_warnings, 8),
             (self.ansi_padding, 16),
             (self.ansi_nulls, 32),
             (self.arithabort, 64),
+            (self.arithignore, 128),
             (self.quoted_identifier, 256),
             (self.nocount, 512),
             (self.ansi_null_default_on, 1024),
+            (self.ansi_null_default_off, 2048),
             (self.concat_null_yields_null, 4096),
             (self.xact_abort, 16_384),
         ];

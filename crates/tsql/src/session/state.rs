@@ -319,6 +319,24 @@ impl SessionState {
         change(&mut self.options.borrow_mut());
     }
 
+    /// Puts the SET options back to what they were when a module or a text began: none of its own outlives it (SQL Server docs,
+    /// "SET statements"). CONTEXT_INFO is no option of the module but a value of the session, and stays.
+    pub fn restore_options(&self, former: SetOptions) {
+        self.locks.set_timeout_ms(i64::from(former.lock_timeout_ms));
+        self.locks.set_priority(former.deadlock_priority);
+        self.engine.borrow_mut().set_isolation(former.isolation);
+        let mut options = self.options.borrow_mut();
+        let context_info = options.context_info.take();
+        *options = SetOptions { context_info, ..former };
+    }
+
+    /// CURSOR_CLOSE_ON_COMMIT: the end of a transaction closes every cursor.
+    pub(crate) fn close_cursors_at_end(&self) {
+        if self.options().cursor_close_on_commit {
+            self.cursors.borrow_mut().values_mut().for_each(Cursor::close);
+        }
+    }
+
     /// `@@ROWCOUNT`
     pub fn row_count(&self) -> i64 {
         self.row_count.get()
@@ -515,10 +533,8 @@ impl SessionState {
         self.reset_transaction()?;
         crate::statements::Executor::drop_temporary_tables(self)?;
         self.cursors.borrow_mut().clear();
-        *self.options.borrow_mut() = SetOptions::default();
-        self.engine
-            .borrow_mut()
-            .set_isolation(engine::session::Isolation::ReadCommitted);
+        self.change_options(|options| options.context_info = None);
+        self.restore_options(SetOptions::default());
         self.identity.set(None);
         self.scope_identity.set(None);
         self.use_database(self.login.database.as_deref().unwrap_or("master"))

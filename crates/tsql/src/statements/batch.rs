@@ -11,6 +11,7 @@ use engine::error::Error;
 use engine::memory::Charge;
 
 use super::error::Failure;
+use super::unexecuted::{ParseOnly, parseonly_of};
 use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::modules::Code;
@@ -38,13 +39,19 @@ pub(super) type Versions = Vec<(Arc<Database>, u64)>;
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
+    identity_insert: Option<(u16, u32)>,
     versions: Versions,
+    /// What it takes, estimated.
+    bytes: u64,
 }
 
 /// A parsed batch or procedure body with this session's plans.
 pub struct CompiledBatch {
     /// Its statements and variables, which others may share.
     code: Arc<Code>,
+    /// What its SET PARSEONLY statements say, if it has any.
+    pub(crate) parseonly: Option<ParseOnly>,
     plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
     /// Whether the tree is this batch's alone.
     owns_code: bool,
@@ -71,15 +78,19 @@ struct Size {
 /// # Errors
 /// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
 pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(|error| {
-        let line = error.line;
-        Failure::new(
-            Error::new(error.number, error.severity, error.state, error.message),
-            line,
-            "",
-        )
-    })?;
+    let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(failed)?;
+    crate::grammar::check(&parsed.statements).map_err(failed)?;
     CompiledBatch::new(parsed, scope)
+}
+
+/// The failure of a batch that is not run at all.
+fn failed(error: crate::error::ParseError) -> Failure {
+    let line = error.line;
+    let error = Error::new(error.number, error.severity, error.state, error.message);
+    Failure {
+        reach: super::error::Reach::Batch,
+        ..Failure::new(error, line, "")
+    }
 }
 
 impl CompiledBatch {
@@ -90,6 +101,7 @@ impl CompiledBatch {
     pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
         let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
         Ok(CompiledBatch {
+            parseonly: parseonly_of(&code.statements),
             owns_code: true,
             ..CompiledBatch::of(Arc::new(code))
         })
@@ -99,6 +111,8 @@ impl CompiledBatch {
     pub(crate) fn of(code: Arc<Code>) -> CompiledBatch {
         CompiledBatch {
             code,
+            // Modules do not say how they are parsed.
+            parseonly: None,
             plans: RefCell::default(),
             owns_code: false,
             size: RefCell::default(),
@@ -117,7 +131,9 @@ impl CompiledBatch {
                     .is_some_and(|open| Arc::ptr_eq(&open, database));
             is_open && database.catalog.version() == *version
         };
-        let is_valid = kept.database == session.database_id() && kept.versions.iter().all(is_current);
+        let is_valid = kept.database == session.database_id()
+            && kept.identity_insert == session.options().identity_insert
+            && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
     }
 
@@ -136,9 +152,13 @@ impl CompiledBatch {
         versions: Versions,
         session: &SessionState,
     ) {
+        let bytes = bytes + PLAN_BYTES;
+        let mut plans = self.plans.borrow_mut();
         {
+            // The former plan of the node is out of date: its room is the new one's.
             let mut size = self.size.borrow_mut();
-            let wanted = size.bytes + bytes + PLAN_BYTES;
+            size.bytes -= plans.remove(&key).map_or(0, |former| former.bytes);
+            let wanted = size.bytes + bytes;
             if size.charge.grow_to(wanted).is_err() {
                 return;
             }
@@ -147,13 +167,10 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            identity_insert: session.options().identity_insert,
             versions,
+            bytes,
         };
-        self.plans.borrow_mut().insert(key, kept);
-    }
-
-    /// Forgets all plans.
-    pub fn forget_plans(&self) {
-        self.plans.borrow_mut().clear();
+        plans.insert(key, kept);
     }
 }

@@ -25,6 +25,11 @@ impl Cursor {
     pub fn is_open(&self) -> bool {
         self.rows.is_some()
     }
+
+    /// Lets go of its rows.
+    pub(crate) fn close(&mut self) {
+        self.rows = None;
+    }
 }
 
 fn not_found(name: &str) -> Error {
@@ -139,7 +144,8 @@ impl Executor<'_> {
         if fetch.into.is_empty() {
             self.sink.columns(&columns).map_err(closed)?;
             if let Some(row) = &row {
-                super::select::send_row(self.sink, row)?;
+                let cut = super::select::Cut::of(&columns, self.session.options().text_size_bytes);
+                super::select::send_row(self.sink, row, &cut)?;
             }
         } else if let Some(row) = &row {
             self.fetch_into(fetch, &columns, row)?;

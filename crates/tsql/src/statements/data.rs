@@ -267,8 +267,9 @@ impl Executor<'_> {
         match &output.target {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
+                let cut = super::select::Cut::of(&output.columns, self.session.options().text_size_bytes);
                 for row in &rows.rows {
-                    super::select::send_row(self.sink, row)?;
+                    super::select::send_row(self.sink, row, &cut)?;
                 }
                 Ok(())
             }

@@ -110,19 +110,22 @@ impl Host for BatchHost<'_, '_> {
     fn user_options(&self) -> Vec<(String, String)> {
         let options = self.executor.session.options();
         let mut listed = vec![
-            ("textsize".to_owned(), i32::MAX.to_string()),
+            ("textsize".to_owned(), options.text_size_bytes.to_string()),
             ("language".to_owned(), "us_english".to_owned()),
             ("dateformat".to_owned(), "mdy".to_owned()),
-            ("datefirst".to_owned(), "7".to_owned()),
+            ("datefirst".to_owned(), options.date_first.to_string()),
             ("lock_timeout".to_owned(), options.lock_timeout_ms.to_string()),
         ];
         let switches = [
             ("nocount", options.nocount),
             ("quoted_identifier", options.quoted_identifier),
             ("arithabort", options.arithabort),
+            ("arithignore", options.arithignore),
             ("xact_abort", options.xact_abort),
             ("implicit_transactions", options.implicit_transactions),
+            ("cursor_close_on_commit", options.cursor_close_on_commit),
             ("ansi_null_dflt_on", options.ansi_null_default_on),
+            ("ansi_null_dflt_off", options.ansi_null_default_off),
             ("ansi_warnings", options.ansi_warnings),
             ("ansi_padding", options.ansi_padding),
             ("ansi_nulls", options.ansi_nulls),

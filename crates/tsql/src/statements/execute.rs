@@ -21,7 +21,7 @@ use crate::exec::grant::KeptRows;
 use crate::messages;
 use crate::modules::{ModuleBody, ModuleCall};
 use crate::scalar::convert::convert;
-use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::session::{DoneKind, Execution, Message, ResultColumn, ResultSink, SinkClosed};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ impl Executor<'_> {
     ) -> Outcome<(Flow, Vec<Value>)> {
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
         let scope_identity = self.session.replace_scope_identity(None);
-        let (nocount, database) = (self.session.options().nocount, self.session.database());
+        let (options, database) = (self.session.options().clone(), self.session.database());
         let (count, name) = (self.session.transaction_count(), procedure.clone());
         let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
         inner.procedure = procedure;
@@ -181,7 +181,7 @@ impl Executor<'_> {
         let values = inner.variables.values.take();
         self.session.leave_level();
         self.session.replace_scope_identity(scope_identity);
-        self.session.change_options(|options| options.nocount = nocount);
+        self.session.restore_options(options);
         // USE inside of it ends with it.
         if !self.session.is_in(&database) {
             let back = self.session.use_database(&database.name());
@@ -364,6 +364,10 @@ impl Executor<'_> {
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
+        match self.session.options().execution() {
+            Execution::Whole => {}
+            execution => return self.pass_over_call(execution, line),
+        }
         let prepared = (|| {
             let parameter = |place: usize| procedure.parameters.get(place).map(|parameter| parameter.0);
             let places = places_of(given, &parameter, procedure.name)?;

@@ -8,11 +8,12 @@ use engine::types::{SqlType, Value};
 
 use super::batch::{Bound, CompiledBatch};
 use super::error::{Failure, Reach};
+use super::unexecuted::is_executed;
 use crate::ast::{Numbered, Statement, StatementKind};
 use crate::bind::Binder;
 use crate::exec::{Context, TableVariable, Variables};
 use crate::messages;
-use crate::session::{DoneKind, Message, ResultSink, SessionState, SinkClosed};
+use crate::session::{DoneKind, Execution, Message, ResultSink, SessionState, SinkClosed};
 
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
@@ -141,6 +142,10 @@ impl<'s> Executor<'s> {
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
         let may_run = cancel::look().and_then(|()| crate::stack::require());
         may_run.map_err(|error| self.failure(error, statement.line))?;
+        let execution = self.session.options().execution();
+        if execution != Execution::Whole && !is_executed(&statement.kind, execution) {
+            return self.pass_over(statement, execution);
+        }
         if is_flow(&statement.kind) {
             return self.flow(statement);
         }
@@ -154,20 +159,6 @@ impl<'s> Executor<'s> {
             }
             Err(failure) => self.handle(failure).map(|()| Flow::Next),
         }
-    }
-
-    /// Runs the SET statements of a batch alone (NOEXEC, PARSEONLY).
-    ///
-    /// # Errors
-    /// As [`Executor::run`].
-    pub fn run_options_only(&mut self) -> Outcome<Flow> {
-        let batch = self.batch.clone();
-        for statement in &batch.statements {
-            if matches!(statement.kind, StatementKind::SetOption(_)) {
-                self.statement(statement)?;
-            }
-        }
-        Ok(Flow::Next)
     }
 
     /// Decides about a failure: hands it to the TRY block around, or tells the client and perhaps goes on.

@@ -34,6 +34,7 @@ mod select;
 mod table;
 mod table_definition;
 pub(crate) mod transaction;
+mod unexecuted;
 mod update;
 mod variable;
 

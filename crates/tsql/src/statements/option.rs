@@ -6,8 +6,48 @@ use engine::types::{Length, SqlType, Value};
 
 use super::executor::Executor;
 use crate::ast::{Expression, IsolationLevel, Name, SetOption};
+use crate::grammar::SET_VALUES;
 use crate::messages;
-use crate::session::DoneKind;
+use crate::scalar::convert::convert;
+use crate::session::{DoneKind, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+
+/// `sys.syslanguages`: the names of SQL Server's languages and their aliases (SQL Server docs, "sys.syslanguages").
+const LANGUAGES: [(&str, &str); 34] = [
+    ("us_english", "English"),
+    ("Deutsch", "German"),
+    ("Français", "French"),
+    ("日本語", "Japanese"),
+    ("Dansk", "Danish"),
+    ("Español", "Spanish"),
+    ("Italiano", "Italian"),
+    ("Nederlands", "Dutch"),
+    ("Norsk", "Norwegian"),
+    ("Português", "Portuguese"),
+    ("Suomi", "Finnish"),
+    ("Svenska", "Swedish"),
+    ("čeština", "Czech"),
+    ("magyar", "Hungarian"),
+    ("polski", "Polish"),
+    ("română", "Romanian"),
+    ("hrvatski", "Croatian"),
+    ("slovenčina", "Slovak"),
+    ("slovenski", "Slovenian"),
+    ("ελληνικά", "Greek"),
+    ("български", "Bulgarian"),
+    ("русский", "Russian"),
+    ("Türkçe", "Turkish"),
+    ("British", "British English"),
+    ("eesti", "Estonian"),
+    ("latviešu", "Latvian"),
+    ("lietuvių", "Lithuanian"),
+    ("Português (Brasil)", "Brazilian"),
+    ("繁體中文", "Traditional Chinese"),
+    ("한국어", "Korean"),
+    ("简体中文", "Simplified Chinese"),
+    ("Arabic", "Arabic"),
+    ("ไทย", "Thai"),
+    ("norsk (bokmål)", "Bokmål"),
+];
 
 impl Executor<'_> {
     /// SET.
@@ -15,12 +55,7 @@ impl Executor<'_> {
         match option {
             SetOption::Switch { options, on } => {
                 for name in options {
-                    let mut known = true;
-                    self.session.change_options(|options| known = options.switch(name, *on));
-                    if !known {
-                        let text = format!("'{name}' is not a recognized SET option.");
-                        return Err(Error::new(195, 15, 5, text));
-                    }
+                    self.session.change_options(|options| options.switch(name, *on));
                 }
             }
             SetOption::Value { option, value } => self.set_value(option, value)?,
@@ -31,48 +66,127 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
+    /// Options with a value. What the grammar has no place for, the parser has refused.
     fn set_value(&mut self, option: &str, value: &Expression) -> Result<()> {
-        let number =
-            |executor: &Self| Ok::<i64, Error>(executor.value_as(value, SqlType::BigInt)?.as_i64().unwrap_or(0));
         match option {
-            "ROWCOUNT" => {
-                let limit = u64::try_from(number(self)?).unwrap_or(0);
-                self.session.change_options(|options| options.row_count = limit);
-            }
+            "ROWCOUNT" => self.set_row_limit(value),
             "LOCK_TIMEOUT" => {
-                let timeout_ms = i32::try_from(number(self)?).unwrap_or(-1).max(-1);
+                let timeout_ms = self.value(value)?.0.as_i64();
+                let timeout_ms = timeout_ms.and_then(|timeout| i32::try_from(timeout).ok()).unwrap_or(-1);
                 self.session
                     .change_options(|options| options.lock_timeout_ms = timeout_ms);
                 self.session.locks.set_timeout_ms(i64::from(timeout_ms));
+                Ok(())
             }
-            "DEADLOCK_PRIORITY" => {
-                let text = self.value_as(value, SqlType::NVarChar(Length::Limited(20)))?;
-                let priority = match text.as_str().unwrap_or("").to_ascii_uppercase().as_str() {
-                    "LOW" => -5,
-                    "NORMAL" => 0,
-                    "HIGH" => 5,
-                    other => other.parse::<i8>().unwrap_or(0).clamp(-10, 10),
+            "DEADLOCK_PRIORITY" => self.set_deadlock_priority(value),
+            "CONTEXT_INFO" => self.set_context_info(value),
+            "TEXTSIZE" => {
+                let bytes = match self.value(value)?.0.as_i64() {
+                    Some(0) => TEXT_SIZE_BYTES_DEFAULT,
+                    Some(bytes) if bytes > 0 => i32::try_from(bytes).unwrap_or(TEXT_SIZE_BYTES_MAX),
+                    _ => TEXT_SIZE_BYTES_MAX,
                 };
-                self.session.locks.set_priority(priority);
+                self.session.change_options(|options| options.text_size_bytes = bytes);
+                Ok(())
             }
-            "CONTEXT_INFO" => {
-                let bytes = self.value_as(value, SqlType::VarBinary(Length::Limited(128)))?;
-                let bytes = match bytes {
-                    Value::Binary(bytes) => Some(bytes.to_vec()),
-                    _ => None,
-                };
-                self.session.change_options(|options| options.context_info = bytes);
-            }
-            // us_english is the only language, and its settings the only ones.
-            "LANGUAGE" | "DATEFORMAT" | "DATEFIRST" | "TEXTSIZE" | "QUERY_GOVERNOR_COST_LIMIT" => {}
-            _ => {
-                return Err(Error::new(
-                    195,
-                    15,
-                    5,
-                    format!("'{option}' is not a recognized SET option."),
-                ));
-            }
+            "DATEFIRST" => self.set_date_first(value),
+            "DATEFORMAT" => self.set_date_format(value),
+            "LANGUAGE" => self.set_language(value),
+            // QUERY_GOVERNOR_COST_LIMIT, FIPS_FLAGGER.
+            other => self.admit_value(other, &crate::grammar::value_text(value)),
+        }
+    }
+
+    /// 40517 for a value that is known and not done.
+    fn admit_value(&self, option: &str, value: &str) -> Result<()> {
+        let admitted = SET_VALUES.admit(1, option, Some(value.to_uppercase().as_str()));
+        admitted.map_err(|error| Error::new(error.number, error.severity, error.state, error.message))
+    }
+
+    fn set_row_limit(&mut self, value: &Expression) -> Result<()> {
+        let (value, sql_type) = self.value(value)?;
+        let limit = value.as_i64().filter(|_| sql_type.is_integer());
+        let limit = limit.and_then(|limit| u64::try_from(limit).ok());
+        let limit = limit.ok_or_else(messages::invalid_row_count)?;
+        self.session.change_options(|options| options.row_count = limit);
+        Ok(())
+    }
+
+    fn set_deadlock_priority(&mut self, value: &Expression) -> Result<()> {
+        let (value, sql_type) = self.value(value)?;
+        let priority = match &value {
+            Value::Text(text) => match text.to_ascii_uppercase().as_str() {
+                "LOW" => Some(-5),
+                "NORMAL" => Some(0),
+                "HIGH" => Some(5),
+                _ => None,
+            },
+            _ if sql_type.is_integer() => value.as_i64().and_then(|priority| i8::try_from(priority).ok()),
+            _ => None,
+        };
+        let priority = priority.filter(|priority| (-10..=10).contains(priority));
+        let priority = priority.ok_or_else(messages::invalid_deadlock_priority)?;
+        self.session
+            .change_options(|options| options.deadlock_priority = priority);
+        self.session.locks.set_priority(priority);
+        Ok(())
+    }
+
+    /// At most 128 bytes of anything but text; none at all is NULL.
+    fn set_context_info(&mut self, value: &Expression) -> Result<()> {
+        const BYTES_MAX: usize = 128;
+        let (value, sql_type) = self.value(value)?;
+        let wrong = || messages::set_option_requires("CONTEXT_INFO", "varbinary (128) NOT NULL", 1);
+        if value.is_null() || sql_type.is_character() {
+            return Err(wrong());
+        }
+        let bytes = convert(&value, sql_type, SqlType::VarBinary(Length::Max), None)?;
+        let bytes = match bytes {
+            Value::Binary(bytes) if bytes.len() <= BYTES_MAX => bytes.to_vec(),
+            _ => return Err(wrong()),
+        };
+        let bytes = Some(bytes).filter(|bytes| !bytes.is_empty());
+        self.session.change_options(|options| options.context_info = bytes);
+        Ok(())
+    }
+
+    fn set_date_first(&mut self, value: &Expression) -> Result<()> {
+        let (value, sql_type) = self.value(value)?;
+        let day = value.as_i64().filter(|_| sql_type.is_integer());
+        let day = day.ok_or_else(|| messages::set_option_requires("DATEFIRST", "integer", 3))?;
+        let first = u8::try_from(day).ok().filter(|day| (1..=7).contains(day));
+        let first = first.ok_or_else(|| messages::date_first_out_of_range(day))?;
+        self.session.change_options(|options| options.date_first = first);
+        Ok(())
+    }
+
+    /// The order of a date's parts: the one of us_english alone is known to the functions that read dates.
+    fn set_date_format(&mut self, value: &Expression) -> Result<()> {
+        let (value, _) = self.value(value)?;
+        let order = value.as_str();
+        let order = order.ok_or_else(|| messages::set_option_requires("DATEFORMAT", "character string", 2))?;
+        if !["mdy", "dmy", "ymd", "ydm", "myd", "dym"].contains(&order.to_lowercase().as_str()) {
+            return Err(messages::invalid_date_format(order));
+        }
+        self.admit_value("DATEFORMAT", order)
+    }
+
+    fn set_language(&mut self, value: &Expression) -> Result<()> {
+        let (value, _) = self.value(value)?;
+        let language = value.as_str();
+        let language = language.ok_or_else(|| messages::set_option_requires("LANGUAGE", "character string", 2))?;
+        let known = LANGUAGES.iter().any(|(name, alias)| {
+            [name, alias]
+                .into_iter()
+                .any(|known| known.to_lowercase() == language.to_lowercase())
+        });
+        if !known {
+            return Err(messages::no_such_language(language));
+        }
+        self.admit_value("LANGUAGE", language)?;
+        // A module's language ends with it, and nobody is told of it.
+        if self.session.nest_level() == 0 {
+            self.inform(5703, 10, 1, "Changed language setting to us_english.")?;
         }
         Ok(())
     }
@@ -118,8 +232,6 @@ impl Executor<'_> {
         }
         self.session
             .change_options(|options| options.identity_insert = on.then_some(own));
-        // Plans know whether identity columns may be given.
-        self.batch.forget_plans();
         Ok(())
     }
 

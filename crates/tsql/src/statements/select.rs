@@ -2,23 +2,77 @@
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::Value;
+use engine::types::{Length, SqlType, Value};
 
 use super::batch::Bound;
 use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
 use crate::exec::{Context, open};
-use crate::session::{DoneKind, ResultSink};
+use crate::session::{DoneKind, ResultColumn, ResultSink, TEXT_SIZE_BYTES_MAX};
 
 /// What a byte of a string takes while it is sent: two in UTF-16, in a buffer that doubles as it grows.
 const WIRE_BYTES_PER_BYTE: usize = 4;
 
-/// Hands a row to the client. Its long strings are encoded for the wire in memory, which is asked for first.
+/// The columns of `max` types, whose values TEXTSIZE cuts; none when it cuts nothing.
+pub(super) struct Cut {
+    bytes: usize,
+    columns: Vec<(usize, bool)>,
+}
+
+impl Cut {
+    pub(super) fn of(columns: &[ResultColumn], text_size_bytes: i32) -> Cut {
+        let is_long = |sql_type: SqlType| {
+            let long = [
+                SqlType::VarChar(Length::Max),
+                SqlType::NVarChar(Length::Max),
+                SqlType::VarBinary(Length::Max),
+            ];
+            long.contains(&sql_type)
+        };
+        let columns = columns.iter().enumerate();
+        let columns = columns.filter(|(_, column)| text_size_bytes < TEXT_SIZE_BYTES_MAX && is_long(column.sql_type));
+        Cut {
+            bytes: usize::try_from(text_size_bytes).unwrap_or(usize::MAX),
+            columns: columns
+                .map(|(place, column)| (place, column.sql_type.is_unicode()))
+                .collect(),
+        }
+    }
+
+    /// Cuts what a row shows.
+    fn apply(&self, row: &[Value]) -> Vec<Value> {
+        let mut row = row.to_vec();
+        for (place, unicode) in &self.columns {
+            let Some(value) = row.get_mut(*place) else { continue };
+            match value {
+                Value::Text(text) => {
+                    let units = if *unicode { self.bytes / 2 } else { self.bytes };
+                    let kept = crate::scalar::convert::cut(text, units, *unicode);
+                    if kept.len() < text.len() {
+                        *value = Value::from(kept);
+                    }
+                }
+                Value::Binary(bytes) if bytes.len() > self.bytes => *value = Value::binary(&bytes[..self.bytes]),
+                _ => {}
+            }
+        }
+        row
+    }
+}
+
+/// Hands a row to the client, cut to TEXTSIZE. Its long strings are encoded for the wire in memory, which is asked for first.
 ///
 /// # Errors
 /// 701 when there is no memory for it; cancelled when the client is gone.
-pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value]) -> Result<()> {
+pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value], cut: &Cut) -> Result<()> {
+    if !cut.columns.is_empty() {
+        let nothing = Cut {
+            bytes: usize::MAX,
+            columns: Vec::new(),
+        };
+        return send_row(sink, &cut.apply(row), &nothing);
+    }
     let long = |value: &Value| match value {
         Value::Text(text) if text.is_charged() => text.len(),
         Value::Binary(bytes) if bytes.is_charged() => bytes.len(),
@@ -46,6 +100,7 @@ impl Executor<'_> {
     fn select_rows(&mut self, bound: &BoundQuery) -> Result<()> {
         let plan = &bound.plan;
         let limit = self.session.options().row_count;
+        let cut = Cut::of(&plan.columns, self.session.options().text_size_bytes);
         let count = self.reading(bound, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             let sink = &mut *executor.sink;
@@ -57,7 +112,7 @@ impl Executor<'_> {
             let mut count = 0u64;
             while more && (limit == 0 || count < limit) {
                 count += 1;
-                send_row(sink, row.get(..plan.columns.len()).unwrap_or_default())?;
+                send_row(sink, row.get(..plan.columns.len()).unwrap_or_default(), &cut)?;
                 more = operator.next(&context, &mut row)?;
             }
             Ok(count)

@@ -232,7 +232,12 @@ impl Executor<'_> {
             return Err(crate::bind::not_supported("computed column"));
         };
         let declared = self.session.declared_type(data_type, draft.table.columns.len() + 1)?;
-        draft.add_column(column, declared)
+        let options = self.session.options();
+        if !options.ansi_padding && (declared.sql_type.is_character() || declared.sql_type.is_binary()) {
+            // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
+            return Err(crate::bind::not_supported("ANSI_PADDING OFF"));
+        }
+        draft.add_column(column, declared, options.ansi_null_default_on)
     }
 
     /// A column of ALTER TABLE ADD.
@@ -262,7 +267,13 @@ impl Draft {
         })
     }
 
-    fn add_column(&mut self, column: &ast::ColumnDefinition, declared: DeclaredType) -> Result<()> {
+    /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL.
+    fn add_column(
+        &mut self,
+        column: &ast::ColumnDefinition,
+        declared: DeclaredType,
+        unsaid_nullable: bool,
+    ) -> Result<()> {
         let table = &mut self.table;
         let name = &column.name.text;
         if table.column(name).is_some() {
@@ -284,7 +295,8 @@ impl Draft {
             text: default.text.clone(),
             object_id: 0,
         });
-        let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable) && identity.is_none();
+        let of_type = declared.alias.as_ref().map_or(unsaid_nullable, |alias| alias.nullable);
+        let unsaid = of_type && identity.is_none();
         let nullable = column.nullable.unwrap_or(unsaid);
         table.columns.push(ColumnDefinition {
             name: name.clone(),

@@ -29,6 +29,7 @@ pub(crate) fn commit(session: &SessionState) -> Result<Option<TransactionEvent>>
         1 => {
             let result = session.engine.borrow_mut().commit();
             session.set_transaction_count(0);
+            session.close_cursors_at_end();
             result?;
             Ok(Some(TransactionEvent::Committed(session.last_descriptor())))
         }
@@ -46,6 +47,7 @@ pub(crate) fn roll_back(session: &SessionState) -> Result<Option<TransactionEven
     }
     let result = session.engine.borrow_mut().roll_back();
     session.set_transaction_count(0);
+    session.close_cursors_at_end();
     result?;
     Ok(Some(TransactionEvent::RolledBack(session.last_descriptor())))
 }

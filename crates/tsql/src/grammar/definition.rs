@@ -1,0 +1,162 @@
+//! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
+
+use super::{ALTER_TABLE_SET, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
+use crate::ast::{
+    AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
+    ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint, TableElement,
+};
+use crate::error::ParseError;
+
+fn refused(line: u32, what: &str) -> Parsed<()> {
+    Err(ParseError::not_supported(line, what))
+}
+
+/// 1921 unless the filegroup is the only one there is. NULL is where none is written.
+pub(super) fn check_filegroup(line: u32, filegroup: Option<&Identifier>) -> Parsed<()> {
+    match filegroup {
+        Some(name) if !name.is("PRIMARY") && !name.is("default") => Err(ParseError {
+            severity: 16,
+            ..ParseError::new(1921, line, format!("Invalid filegroup '{name}' specified."))
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Columns, constraints and indexes of CREATE TABLE, ALTER TABLE ADD and table variables.
+pub(super) fn check_elements(elements: &[TableElement]) -> Parsed<()> {
+    elements.iter().try_for_each(|element| match element {
+        TableElement::Column(column) => check_column(column),
+        TableElement::Constraint(constraint) => check_constraint(constraint),
+        TableElement::Index(index) => check_inline_index(index),
+    })
+}
+
+fn check_column(column: &ColumnDefinition) -> Parsed<()> {
+    // Types, collations, defaults, identities and computed columns are the executor's.
+    let ColumnDefinition {
+        line,
+        name: _,
+        data_type: _,
+        computed: _,
+        persisted: _,
+        collation: _,
+        nullable: _,
+        // NOT FOR REPLICATION concerns agents of replication alone; there are none.
+        identity: _,
+        row_guid,
+        sparse,
+        default: _,
+        constraints,
+    } = column;
+    if *row_guid {
+        return refused(*line, "ROWGUIDCOL");
+    }
+    if *sparse {
+        return refused(*line, "SPARSE");
+    }
+    constraints.iter().try_for_each(check_constraint)
+}
+
+fn check_constraint(constraint: &TableConstraint) -> Parsed<()> {
+    let line = constraint.line;
+    match &constraint.kind {
+        ConstraintKind::Key(key) => {
+            let KeyConstraint {
+                primary: _,
+                clustered: _,
+                columns: _,
+                options,
+                filegroup,
+            } = key;
+            check_filegroup(line, filegroup.as_ref())?;
+            INDEX_OPTIONS.admit_all(options)
+        }
+        ConstraintKind::ForeignKey(key) => {
+            let ForeignKey {
+                columns: _,
+                table: _,
+                referenced_columns: _,
+                on_delete,
+                on_update,
+                not_for_replication: _,
+            } = key;
+            for (clause, action) in [("ON DELETE", on_delete), ("ON UPDATE", on_update)] {
+                match action {
+                    ReferentialAction::NoAction => {}
+                    ReferentialAction::Cascade => return refused(line, &format!("{clause} CASCADE")),
+                    ReferentialAction::SetNull => return refused(line, &format!("{clause} SET NULL")),
+                    ReferentialAction::SetDefault => return refused(line, &format!("{clause} SET DEFAULT")),
+                }
+            }
+            Ok(())
+        }
+        ConstraintKind::Check { .. } | ConstraintKind::Default { .. } => Ok(()),
+    }
+}
+
+fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
+    let InlineIndex {
+        name: _,
+        unique: _,
+        clustered: _,
+        columns: _,
+        included_columns,
+        filter,
+        options,
+    } = index;
+    let line = filter.as_ref().map_or(1, |filter| filter.line);
+    if !included_columns.is_empty() {
+        return refused(line, "INCLUDE");
+    }
+    if filter.is_some() {
+        return refused(line, "WHERE of an index");
+    }
+    INDEX_OPTIONS.admit_all(options)
+}
+
+/// CREATE INDEX.
+pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
+    let CreateIndex {
+        name: _,
+        unique: _,
+        clustered: _,
+        table: _,
+        columns: _,
+        included_columns,
+        filter,
+        options,
+        filegroup,
+    } = index;
+    if !included_columns.is_empty() {
+        return refused(line, "INCLUDE");
+    }
+    if filter.is_some() {
+        return refused(line, "WHERE of an index");
+    }
+    check_filegroup(line, filegroup.as_ref())?;
+    INDEX_OPTIONS.admit_all(options)
+}
+
+/// ALTER INDEX.
+pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
+    match alter.action {
+        AlterIndexAction::Rebuild => REBUILD_OPTIONS.admit_all(&alter.options),
+        AlterIndexAction::Reorganize => refused(line, "ALTER INDEX REORGANIZE"),
+        AlterIndexAction::Disable => refused(line, "ALTER INDEX DISABLE"),
+        AlterIndexAction::Set => INDEX_OPTIONS.admit_all(&alter.options),
+    }
+}
+
+/// ALTER TABLE.
+pub(super) fn check_alter_table(line: u32, alter: &AlterTable) -> Parsed<()> {
+    match &alter.action {
+        AlterTableAction::Add { check: _, elements } => check_elements(elements),
+        AlterTableAction::CheckConstraint { enable: false, .. } => refused(line, "NOCHECK CONSTRAINT"),
+        AlterTableAction::CheckConstraint { .. }
+        | AlterTableAction::Drop(_)
+        // The collation is the executor's.
+        | AlterTableAction::AlterColumn { .. } => Ok(()),
+        AlterTableAction::Rebuild(options) => REBUILD_OPTIONS.admit_all(options),
+        AlterTableAction::Set(options) => ALTER_TABLE_SET.admit_all(options),
+    }
+}

@@ -1,0 +1,674 @@
+//! Every place of the grammar where options stand, with all words that may stand there (SQL Server docs, the statement's own page).
+
+use super::Fate::{self, Advice, Obeyed, Only, Refused};
+use super::{Place, Unknown, Word};
+
+const ON: Fate = Only(&["ON"]);
+const OFF: Fate = Only(&["OFF"]);
+/// Written without a value.
+const BARE: Fate = Only(&[""]);
+
+macro_rules! words {
+    ($($name:literal => $fate:expr),* $(,)?) => {
+        &[$(Word { name: $name, fate: $fate }),*]
+    };
+}
+
+/// Every place. DATEFORMAT, LANGUAGE and the other SETs with a value are judged when they run: the value may be a variable's.
+pub const PLACES: &[&Place] = &[
+    &SET_SWITCHES,
+    &SET_VALUES,
+    &SET_STATISTICS,
+    &SET_OFFSETS,
+    &QUERY_HINTS,
+    &USE_HINTS,
+    &TABLE_HINTS,
+    &INDEX_OPTIONS,
+    &TABLE_OPTIONS,
+    &ALTER_TABLE_SET,
+    &REBUILD_OPTIONS,
+    &DATABASE_WITH,
+    &DATABASE_SET,
+    &SCOPED_CONFIGURATIONS,
+    &BACKUP_OPTIONS,
+    &RESTORE_OPTIONS,
+    &DBCC_COMMANDS,
+    &DBCC_OPTIONS,
+    &TRACE_FLAGS,
+    &CURSOR_OPTIONS,
+    &PROCEDURE_OPTIONS,
+    &FUNCTION_OPTIONS,
+    &VIEW_OPTIONS,
+];
+
+/// SET options that are ON or OFF.
+pub const SET_SWITCHES: Place = Place {
+    name: "SET",
+    unknown: Unknown::SetOption,
+    joint: " ",
+    words: words! {
+        "ANSI_DEFAULTS" => Obeyed,
+        "ANSI_NULLS" => Obeyed,
+        "ANSI_NULL_DFLT_OFF" => Obeyed,
+        "ANSI_NULL_DFLT_ON" => Obeyed,
+        // OFF concerns new columns alone, and these are refused under it.
+        "ANSI_PADDING" => Obeyed,
+        "ANSI_WARNINGS" => ON,
+        // While ANSI_WARNINGS is ON, an arithmetic error ends the statement whatever these two say.
+        "ARITHABORT" => Advice,
+        "ARITHIGNORE" => Advice,
+        "CONCAT_NULL_YIELDS_NULL" => Obeyed,
+        "CURSOR_CLOSE_ON_COMMIT" => Obeyed,
+        "DISABLE_DEF_CNST_CHK" => OFF,
+        "FMTONLY" => Obeyed,
+        // Joins are taken in the order they are written in.
+        "FORCEPLAN" => Advice,
+        "IMPLICIT_TRANSACTIONS" => Obeyed,
+        "NOCOUNT" => Obeyed,
+        "NOEXEC" => Obeyed,
+        "NO_BROWSETABLE" => OFF,
+        "NUMERIC_ROUNDABORT" => OFF,
+        "PARSEONLY" => Obeyed,
+        "QUOTED_IDENTIFIER" => Obeyed,
+        "REMOTE_PROC_TRANSACTIONS" => OFF,
+        "SHOWPLAN_ALL" => Obeyed,
+        "SHOWPLAN_TEXT" => Obeyed,
+        "SHOWPLAN_XML" => Obeyed,
+        "XACT_ABORT" => Obeyed,
+    },
+};
+
+/// SET options that take a value.
+pub const SET_VALUES: Place = Place {
+    name: "SET with a value",
+    unknown: Unknown::SetOption,
+    joint: " ",
+    words: words! {
+        "CONTEXT_INFO" => Obeyed,
+        "DATEFIRST" => Obeyed,
+        "DATEFORMAT" => Only(&["MDY"]),
+        "DEADLOCK_PRIORITY" => Obeyed,
+        "FIPS_FLAGGER" => OFF,
+        "LANGUAGE" => Only(&["US_ENGLISH", "ENGLISH"]),
+        "LOCK_TIMEOUT" => Obeyed,
+        "QUERY_GOVERNOR_COST_LIMIT" => Only(&["0"]),
+        "ROWCOUNT" => Obeyed,
+        "TEXTSIZE" => Obeyed,
+    },
+};
+
+/// SET STATISTICS.
+pub const SET_STATISTICS: Place = Place {
+    name: "SET STATISTICS",
+    unknown: Unknown::Syntax,
+    joint: " ",
+    words: words! {
+        "IO" => OFF,
+        "PROFILE" => OFF,
+        "TIME" => OFF,
+        "XML" => OFF,
+    },
+};
+
+/// SET OFFSETS: the keywords whose places a client asks for.
+pub const SET_OFFSETS: Place = Place {
+    name: "SET OFFSETS",
+    unknown: Unknown::Syntax,
+    joint: " ",
+    words: words! {
+        "COMPUTE" => OFF,
+        "EXECUTE" => OFF,
+        "FROM" => OFF,
+        "ORDER" => OFF,
+        "PARAM" => OFF,
+        "PROCEDURE" => OFF,
+        "SELECT" => OFF,
+        "STATEMENT" => OFF,
+        "TABLE" => OFF,
+    },
+};
+
+/// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
+pub const QUERY_HINTS: Place = Place {
+    name: "OPTION",
+    unknown: Unknown::Syntax,
+    joint: " ",
+    words: words! {
+        "CONCAT UNION" => Advice,
+        "DISABLE EXTERNALPUSHDOWN" => Refused,
+        "EXPAND VIEWS" => Advice,
+        "FAST" => Advice,
+        "FORCE EXTERNALPUSHDOWN" => Refused,
+        "FORCE ORDER" => Advice,
+        "HASH GROUP" => Advice,
+        "HASH JOIN" => Advice,
+        "HASH UNION" => Advice,
+        "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX" => Advice,
+        "KEEP PLAN" => Advice,
+        "KEEPFIXED PLAN" => Advice,
+        "LOOP JOIN" => Advice,
+        "MAXDOP" => Obeyed,
+        "MAXRECURSION" => Obeyed,
+        "MAX_GRANT_PERCENT" => Refused,
+        "MERGE JOIN" => Advice,
+        "MERGE UNION" => Advice,
+        "MIN_GRANT_PERCENT" => Refused,
+        "NO_PERFORMANCE_SPOOL" => Advice,
+        "OPTIMIZE FOR" => Advice,
+        "OPTIMIZE FOR UNKNOWN" => Advice,
+        "ORDER GROUP" => Advice,
+        "PARAMETERIZATION FORCED" => Refused,
+        "PARAMETERIZATION SIMPLE" => Refused,
+        "QUERYTRACEON" => Refused,
+        "RECOMPILE" => Advice,
+        "ROBUST PLAN" => Advice,
+        "TABLE HINT" => Refused,
+        "USE HINT" => Obeyed,
+        "USE PLAN" => Refused,
+    },
+};
+
+/// The texts of OPTION (USE HINT (...)).
+pub const USE_HINTS: Place = Place {
+    name: "USE HINT",
+    unknown: Unknown::UseHint,
+    joint: " ",
+    words: words! {
+        "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS" => Advice,
+        "ASSUME_MIN_SELECTIVITY_FOR_FILTER_ESTIMATES" => Advice,
+        "DISABLE_BATCH_MODE_ADAPTIVE_JOINS" => Advice,
+        "DISABLE_BATCH_MODE_MEMORY_GRANT_FEEDBACK" => Advice,
+        "DISABLE_DEFERRED_COMPILATION_TV" => Advice,
+        "DISABLE_INTERLEAVED_EXECUTION_TVF" => Advice,
+        "DISABLE_OPTIMIZED_NESTED_LOOP" => Advice,
+        "DISABLE_OPTIMIZER_ROWGOAL" => Advice,
+        "DISABLE_PARAMETER_SNIFFING" => Advice,
+        "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK" => Advice,
+        "DISABLE_TSQL_SCALAR_UDF_INLINING" => Advice,
+        "DISALLOW_BATCH_MODE" => Advice,
+        "ENABLE_HIST_AMENDMENT_FOR_ASC_KEYS" => Advice,
+        "ENABLE_QUERY_OPTIMIZER_HOTFIXES" => Advice,
+        "FORCE_DEFAULT_CARDINALITY_ESTIMATION" => Advice,
+        "FORCE_LEGACY_CARDINALITY_ESTIMATION" => Advice,
+        "QUERY_PLAN_PROFILE" => Refused,
+    },
+};
+
+/// Table hints, at a source and at a target.
+pub const TABLE_HINTS: Place = Place {
+    name: "WITH of a table",
+    unknown: Unknown::TableHint,
+    joint: " ",
+    words: words! {
+        "FORCESCAN" => Obeyed,
+        "FORCESEEK" => Obeyed,
+        "HOLDLOCK" => Obeyed,
+        "IGNORE_CONSTRAINTS" => Obeyed,
+        "IGNORE_TRIGGERS" => Obeyed,
+        "INDEX" => Obeyed,
+        "KEEPDEFAULTS" => Obeyed,
+        "KEEPIDENTITY" => Obeyed,
+        "NOEXPAND" => Obeyed,
+        "NOLOCK" => Obeyed,
+        "NOWAIT" => Obeyed,
+        "PAGLOCK" => Refused,
+        "READCOMMITTED" => Obeyed,
+        "READCOMMITTEDLOCK" => Obeyed,
+        "READPAST" => Obeyed,
+        "READUNCOMMITTED" => Obeyed,
+        "REPEATABLEREAD" => Obeyed,
+        "ROWLOCK" => Obeyed,
+        "SERIALIZABLE" => Obeyed,
+        "SNAPSHOT" => Refused,
+        "SPATIAL_WINDOW_MAX_CELLS" => Refused,
+        "TABLOCK" => Obeyed,
+        "TABLOCKX" => Obeyed,
+        "UPDLOCK" => Obeyed,
+        "XLOCK" => Obeyed,
+    },
+};
+
+/// WITH of CREATE INDEX, and of the index behind a key.
+pub const INDEX_OPTIONS: Place = Place {
+    name: "CREATE INDEX WITH",
+    unknown: Unknown::Option("CREATE INDEX"),
+    joint: " = ",
+    words: words! {
+        "ALLOW_PAGE_LOCKS" => ON,
+        "ALLOW_ROW_LOCKS" => ON,
+        "COMPRESSION_DELAY" => Refused,
+        "DATA_COMPRESSION" => Only(&["NONE"]),
+        "DROP_EXISTING" => OFF,
+        "FILLFACTOR" => Only(&["0", "100"]),
+        "IGNORE_DUP_KEY" => OFF,
+        "MAXDOP" => Advice,
+        "MAX_DURATION" => Refused,
+        "ONLINE" => OFF,
+        "OPTIMIZE_FOR_SEQUENTIAL_KEY" => Advice,
+        "PAD_INDEX" => OFF,
+        "RESUMABLE" => OFF,
+        "SORT_IN_TEMPDB" => Advice,
+        "STATISTICS_INCREMENTAL" => OFF,
+        "STATISTICS_NORECOMPUTE" => Advice,
+        "XML_COMPRESSION" => OFF,
+    },
+};
+
+/// WITH of CREATE TABLE.
+pub const TABLE_OPTIONS: Place = Place {
+    name: "CREATE TABLE WITH",
+    unknown: Unknown::Option("CREATE TABLE"),
+    joint: " = ",
+    words: words! {
+        "DATA_COMPRESSION" => Only(&["NONE"]),
+        "DATA_DELETION" => OFF,
+        "DURABILITY" => Only(&["SCHEMA_AND_DATA"]),
+        "FILETABLE_COLLATE_FILENAME" => Refused,
+        "FILETABLE_DIRECTORY" => Refused,
+        "LEDGER" => OFF,
+        "MEMORY_OPTIMIZED" => OFF,
+        "REMOTE_DATA_ARCHIVE" => OFF,
+        "SYSTEM_VERSIONING" => OFF,
+        "XML_COMPRESSION" => OFF,
+    },
+};
+
+/// SET of ALTER TABLE.
+pub const ALTER_TABLE_SET: Place = Place {
+    name: "ALTER TABLE SET",
+    unknown: Unknown::Option("ALTER TABLE"),
+    joint: " = ",
+    words: words! {
+        "DATA_DELETION" => OFF,
+        "FILESTREAM_ON" => Refused,
+        "FILETABLE_DIRECTORY" => Refused,
+        // AUTO is TABLE where there are no partitions.
+        "LOCK_ESCALATION" => Only(&["TABLE", "AUTO"]),
+        "REMOTE_DATA_ARCHIVE" => OFF,
+        "SYSTEM_VERSIONING" => OFF,
+    },
+};
+
+/// WITH of REBUILD, of a table and of an index.
+pub const REBUILD_OPTIONS: Place = Place {
+    name: "REBUILD WITH",
+    unknown: Unknown::Option("ALTER INDEX REBUILD"),
+    joint: " = ",
+    words: words! {
+        "ALLOW_PAGE_LOCKS" => ON,
+        "ALLOW_ROW_LOCKS" => ON,
+        "DATA_COMPRESSION" => Only(&["NONE"]),
+        "FILLFACTOR" => Only(&["0", "100"]),
+        "IGNORE_DUP_KEY" => OFF,
+        "MAXDOP" => Advice,
+        "MAX_DURATION" => Refused,
+        "ONLINE" => OFF,
+        "PAD_INDEX" => OFF,
+        "RESUMABLE" => OFF,
+        "SORT_IN_TEMPDB" => Advice,
+        "STATISTICS_INCREMENTAL" => OFF,
+        "STATISTICS_NORECOMPUTE" => Advice,
+        "XML_COMPRESSION" => OFF,
+    },
+};
+
+/// WITH of CREATE DATABASE.
+pub const DATABASE_WITH: Place = Place {
+    name: "CREATE DATABASE WITH",
+    unknown: Unknown::Option("CREATE DATABASE"),
+    joint: " = ",
+    words: words! {
+        "CATALOG_COLLATION" => Refused,
+        "DB_CHAINING" => OFF,
+        "DEFAULT_FULLTEXT_LANGUAGE" => Refused,
+        "DEFAULT_LANGUAGE" => Refused,
+        "FILESTREAM" => Only(&["(NON_TRANSACTED_ACCESS = OFF)"]),
+        "LEDGER" => OFF,
+        "NESTED_TRIGGERS" => Refused,
+        "PERSISTENT_LOG_BUFFER" => Refused,
+        "TRANSFORM_NOISE_WORDS" => Refused,
+        "TRUSTWORTHY" => OFF,
+        "TWO_DIGIT_YEAR_CUTOFF" => Refused,
+    },
+};
+
+/// SET of ALTER DATABASE.
+pub const DATABASE_SET: Place = Place {
+    name: "ALTER DATABASE SET",
+    unknown: Unknown::Syntax,
+    joint: " ",
+    words: words! {
+        "ACCELERATED_DATABASE_RECOVERY" => Obeyed,
+        "ALLOW_SNAPSHOT_ISOLATION" => Obeyed,
+        // What a session has not set for itself; every client sets these for itself.
+        "ANSI_NULLS" => OFF,
+        "ANSI_NULL_DEFAULT" => OFF,
+        "ANSI_PADDING" => OFF,
+        "ANSI_WARNINGS" => OFF,
+        "ARITHABORT" => OFF,
+        "AUTOMATIC_TUNING" => Refused,
+        "AUTO_CLOSE" => OFF,
+        "AUTO_CREATE_STATISTICS" => Advice,
+        "AUTO_SHRINK" => OFF,
+        "AUTO_UPDATE_STATISTICS" => Advice,
+        "AUTO_UPDATE_STATISTICS_ASYNC" => Advice,
+        "CHANGE_TRACKING" => OFF,
+        "COMPATIBILITY_LEVEL" => Obeyed,
+        "CONCAT_NULL_YIELDS_NULL" => OFF,
+        "CONTAINMENT" => Only(&["NONE"]),
+        "CURSOR_CLOSE_ON_COMMIT" => OFF,
+        "CURSOR_DEFAULT" => Only(&["GLOBAL"]),
+        "DATE_CORRELATION_OPTIMIZATION" => Advice,
+        "DB_CHAINING" => OFF,
+        "DEFAULT_FULLTEXT_LANGUAGE" => Refused,
+        "DEFAULT_LANGUAGE" => Refused,
+        "DELAYED_DURABILITY" => Only(&["DISABLED"]),
+        "DISABLE_BROKER" => BARE,
+        "EMERGENCY" => Obeyed,
+        "ENABLE_BROKER" => Refused,
+        "ENCRYPTION" => Obeyed,
+        "ERROR_BROKER_CONVERSATIONS" => Refused,
+        "FILESTREAM" => Only(&["(NON_TRANSACTED_ACCESS = OFF)"]),
+        "HADR" => Obeyed,
+        "HONOR_BROKER_PRIORITY" => OFF,
+        "LEDGER" => OFF,
+        "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT" => OFF,
+        "MIXED_PAGE_ALLOCATION" => OFF,
+        "MULTI_USER" => Obeyed,
+        "NESTED_TRIGGERS" => Refused,
+        "NEW_BROKER" => Refused,
+        "NUMERIC_ROUNDABORT" => OFF,
+        "OFFLINE" => Obeyed,
+        "ONLINE" => Obeyed,
+        "PAGE_VERIFY" => Only(&["CHECKSUM"]),
+        "PARAMETERIZATION" => Only(&["SIMPLE"]),
+        "PARTNER" => Refused,
+        "PERSISTENT_LOG_BUFFER" => OFF,
+        "QUERY_STORE" => OFF,
+        "QUOTED_IDENTIFIER" => OFF,
+        "READ_COMMITTED_SNAPSHOT" => Obeyed,
+        "READ_ONLY" => Obeyed,
+        "READ_WRITE" => BARE,
+        "RECOVERY" => Obeyed,
+        "RECURSIVE_TRIGGERS" => OFF,
+        "REMOTE_DATA_ARCHIVE" => OFF,
+        "RESTRICTED_USER" => Obeyed,
+        "SINGLE_USER" => Obeyed,
+        "TARGET_RECOVERY_TIME" => Obeyed,
+        "TEMPORAL_HISTORY_RETENTION" => Only(&["ON"]),
+        "TORN_PAGE_DETECTION" => OFF,
+        "TRANSFORM_NOISE_WORDS" => Refused,
+        "TRUSTWORTHY" => OFF,
+        "TWO_DIGIT_YEAR_CUTOFF" => Refused,
+        "WITNESS" => Refused,
+    },
+};
+
+/// SET of ALTER DATABASE SCOPED CONFIGURATION, and CLEAR.
+pub const SCOPED_CONFIGURATIONS: Place = Place {
+    name: "ALTER DATABASE SCOPED CONFIGURATION",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "ACCELERATED_PLAN_FORCING" => ON,
+        "BATCH_MODE_ADAPTIVE_JOINS" => ON,
+        "BATCH_MODE_MEMORY_GRANT_FEEDBACK" => ON,
+        "BATCH_MODE_ON_ROWSTORE" => ON,
+        "CLEAR PROCEDURE_CACHE" => Advice,
+        "DEFERRED_COMPILATION_TV" => ON,
+        "DOP_FEEDBACK" => OFF,
+        "ELEVATE_ONLINE" => OFF,
+        "ELEVATE_RESUMABLE" => OFF,
+        "GLOBAL_TEMPORARY_TABLE_AUTO_DROP" => ON,
+        "IDENTITY_CACHE" => ON,
+        "INTERLEAVED_EXECUTION_TVF" => ON,
+        "ISOLATE_SECURITY_POLICY_CARDINALITY" => OFF,
+        "LAST_QUERY_PLAN_STATS" => OFF,
+        "LEGACY_CARDINALITY_ESTIMATION" => OFF,
+        "LIGHTWEIGHT_QUERY_PROFILING" => ON,
+        "MAXDOP" => Only(&["0"]),
+        "OPTIMIZE_FOR_AD_HOC_WORKLOADS" => OFF,
+        "PARAMETER_SNIFFING" => ON,
+        "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES" => Refused,
+        "QUERY_OPTIMIZER_HOTFIXES" => OFF,
+        "ROW_MODE_MEMORY_GRANT_FEEDBACK" => ON,
+        "TSQL_SCALAR_UDF_INLINING" => ON,
+        "VERBOSE_TRUNCATION_WARNINGS" => ON,
+        "XTP_PROCEDURE_EXECUTION_STATISTICS" => OFF,
+        "XTP_QUERY_EXECUTION_STATISTICS" => OFF,
+    },
+};
+
+/// WITH of BACKUP.
+pub const BACKUP_OPTIONS: Place = Place {
+    name: "BACKUP WITH",
+    unknown: Unknown::Option("BACKUP"),
+    joint: " = ",
+    words: words! {
+        "BLOCKSIZE" => Advice,
+        "BUFFERCOUNT" => Advice,
+        "CHECKSUM" => Obeyed,
+        "COMPRESSION" => Obeyed,
+        "CONTINUE_AFTER_ERROR" => Refused,
+        "COPY_ONLY" => Obeyed,
+        "CREDENTIAL" => Refused,
+        "DESCRIPTION" => Obeyed,
+        "DIFFERENTIAL" => Refused,
+        "ENCRYPTION" => Refused,
+        "EXPIREDATE" => Refused,
+        "FORMAT" => Obeyed,
+        "INIT" => Obeyed,
+        "MAXTRANSFERSIZE" => Advice,
+        "MEDIADESCRIPTION" => Refused,
+        "MEDIANAME" => Obeyed,
+        "MEDIAPASSWORD" => Refused,
+        "NAME" => Obeyed,
+        "NOFORMAT" => BARE,
+        "NOINIT" => BARE,
+        "NORECOVERY" => Obeyed,
+        "NOREWIND" => BARE,
+        "NORESTART" => BARE,
+        "NOSKIP" => BARE,
+        "NOUNLOAD" => BARE,
+        "NO_CHECKSUM" => BARE,
+        "NO_COMPRESSION" => Obeyed,
+        "NO_TRUNCATE" => Obeyed,
+        "PASSWORD" => Refused,
+        // A backup that was broken off leaves nothing to go on with.
+        "RESTART" => BARE,
+        "RETAINDAYS" => Refused,
+        // Tapes alone are rewound and unloaded.
+        "REWIND" => BARE,
+        "SKIP" => BARE,
+        "STANDBY" => Refused,
+        "STATS" => Obeyed,
+        "STOP_ON_ERROR" => BARE,
+        "UNLOAD" => BARE,
+    },
+};
+
+/// WITH of RESTORE, all kinds.
+pub const RESTORE_OPTIONS: Place = Place {
+    name: "RESTORE WITH",
+    unknown: Unknown::Option("RESTORE"),
+    joint: " = ",
+    words: words! {
+        "BLOCKSIZE" => Advice,
+        "BUFFERCOUNT" => Advice,
+        "CHECKSUM" => Obeyed,
+        "CONTINUE_AFTER_ERROR" => Refused,
+        "CREDENTIAL" => Refused,
+        "ENABLE_BROKER" => Refused,
+        "ERROR_BROKER_CONVERSATIONS" => Refused,
+        "FILE" => Obeyed,
+        "KEEP_CDC" => Refused,
+        "KEEP_REPLICATION" => Refused,
+        "LOADHISTORY" => Refused,
+        "MAXTRANSFERSIZE" => Advice,
+        "MEDIANAME" => Refused,
+        "MEDIAPASSWORD" => Refused,
+        "METADATA_ONLY" => Refused,
+        "NEW_BROKER" => Refused,
+        "NORECOVERY" => Obeyed,
+        "NOREWIND" => BARE,
+        "NOUNLOAD" => BARE,
+        "NO_CHECKSUM" => BARE,
+        "PARTIAL" => Refused,
+        "PASSWORD" => Refused,
+        "RECOVERY" => Obeyed,
+        "REPLACE" => Obeyed,
+        "RESTART" => BARE,
+        "RESTRICTED_USER" => Refused,
+        "REWIND" => BARE,
+        "STANDBY" => Obeyed,
+        "STATS" => Obeyed,
+        "STOPAT" => Obeyed,
+        "STOPATMARK" => Refused,
+        "STOPBEFOREMARK" => Refused,
+        "STOP_ON_ERROR" => BARE,
+        "UNLOAD" => BARE,
+    },
+};
+
+/// DBCC.
+pub const DBCC_COMMANDS: Place = Place {
+    name: "DBCC",
+    unknown: Unknown::Dbcc,
+    joint: " ",
+    words: words! {
+        "CHECKALLOC" => Obeyed,
+        "CHECKCATALOG" => Obeyed,
+        "CHECKCONSTRAINTS" => Refused,
+        "CHECKDB" => Obeyed,
+        "CHECKFILEGROUP" => Refused,
+        "CHECKIDENT" => Obeyed,
+        "CHECKTABLE" => Obeyed,
+        "CLEANTABLE" => Refused,
+        "CLONEDATABASE" => Refused,
+        "DBREINDEX" => Refused,
+        "DROPCLEANBUFFERS" => Obeyed,
+        "FLUSHAUTHCACHE" => Refused,
+        // A plan is made anew whenever what it was made of has changed; forgetting it changes no answer.
+        "FREEPROCCACHE" => Advice,
+        "FREESESSIONCACHE" => Advice,
+        "FREESYSTEMCACHE" => Advice,
+        "HELP" => Refused,
+        "INDEXDEFRAG" => Refused,
+        "INPUTBUFFER" => Obeyed,
+        "LOGINFO" => Obeyed,
+        "OPENTRAN" => Obeyed,
+        "OUTPUTBUFFER" => Refused,
+        "PAGE" => Refused,
+        "PROCCACHE" => Refused,
+        "SHOWCONTIG" => Refused,
+        "SHOW_STATISTICS" => Refused,
+        "SHRINKDATABASE" => Obeyed,
+        "SHRINKFILE" => Obeyed,
+        "SQLPERF" => Obeyed,
+        "TRACEOFF" => Obeyed,
+        "TRACEON" => Obeyed,
+        "TRACESTATUS" => Obeyed,
+        // Counts of pages and rows are kept right as they change.
+        "UPDATEUSAGE" => Advice,
+        "USEROPTIONS" => Obeyed,
+    },
+};
+
+/// WITH of DBCC.
+pub const DBCC_OPTIONS: Place = Place {
+    name: "DBCC WITH",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "ALL_ERRORMSGS" => BARE,
+        "COUNT_ROWS" => Advice,
+        "DATA_PURITY" => Refused,
+        "ESTIMATEONLY" => Refused,
+        "EXTENDED_LOGICAL_CHECKS" => Refused,
+        "MARK_IN_USE_FOR_REMOVAL" => Advice,
+        "MAXDOP" => Advice,
+        "NO_INFOMSGS" => Obeyed,
+        // The whole check is made: it finds what the physical one finds.
+        "PHYSICAL_ONLY" => Advice,
+        "TABLERESULTS" => Obeyed,
+        // Tables are locked either way.
+        "TABLOCK" => Advice,
+    },
+};
+
+/// DBCC TRACEON: the flags that something here obeys (`engine::activity`).
+pub const TRACE_FLAGS: Place = Place {
+    name: "DBCC TRACEON",
+    unknown: Unknown::TraceFlag,
+    joint: " ",
+    words: words! {
+        "3004" => Obeyed,
+        // What DBCC says goes to the client anyway.
+        "3604" => BARE,
+        "3605" => Obeyed,
+    },
+};
+
+/// DECLARE ... CURSOR. Every cursor is static and read-only: the rows are those of the moment it is opened.
+pub const CURSOR_OPTIONS: Place = Place {
+    name: "DECLARE CURSOR",
+    unknown: Unknown::Option("CURSOR"),
+    joint: " ",
+    words: words! {
+        "DYNAMIC" => Refused,
+        "FAST_FORWARD" => Obeyed,
+        "FORWARD_ONLY" => Obeyed,
+        "GLOBAL" => BARE,
+        "INSENSITIVE" => Obeyed,
+        "KEYSET" => Refused,
+        "LOCAL" => Obeyed,
+        "OPTIMISTIC" => Refused,
+        "READ_ONLY" => BARE,
+        "SCROLL" => Obeyed,
+        "SCROLL_LOCKS" => Refused,
+        "STATIC" => Obeyed,
+        "TYPE_WARNING" => Refused,
+    },
+};
+
+/// WITH of CREATE PROCEDURE.
+pub const PROCEDURE_OPTIONS: Place = Place {
+    name: "CREATE PROCEDURE WITH",
+    unknown: Unknown::Option("CREATE PROCEDURE"),
+    joint: " ",
+    words: words! {
+        "ENCRYPTION" => Refused,
+        "EXECUTE AS" => Only(&["CALLER"]),
+        "NATIVE_COMPILATION" => Refused,
+        "RECOMPILE" => Advice,
+        "SCHEMABINDING" => Refused,
+    },
+};
+
+/// WITH of CREATE FUNCTION.
+pub const FUNCTION_OPTIONS: Place = Place {
+    name: "CREATE FUNCTION WITH",
+    unknown: Unknown::Option("CREATE FUNCTION"),
+    joint: " ",
+    words: words! {
+        "CALLED ON NULL INPUT" => BARE,
+        "ENCRYPTION" => Refused,
+        "EXECUTE AS" => Only(&["CALLER"]),
+        "INLINE" => Advice,
+        "NATIVE_COMPILATION" => Refused,
+        "RETURNS NULL ON NULL INPUT" => Obeyed,
+        "SCHEMABINDING" => Obeyed,
+    },
+};
+
+/// WITH of CREATE VIEW.
+pub const VIEW_OPTIONS: Place = Place {
+    name: "CREATE VIEW WITH",
+    unknown: Unknown::Option("CREATE VIEW"),
+    joint: " ",
+    words: words! {
+        "ENCRYPTION" => Refused,
+        "SCHEMABINDING" => Obeyed,
+        "VIEW_METADATA" => Refused,
+    },
+};

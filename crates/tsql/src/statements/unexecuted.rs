@@ -1,0 +1,165 @@
+//! Statements that are not executed: under PARSEONLY, NOEXEC, FMTONLY and SHOWPLAN.
+//!
+//! | option | set | what happens to a statement |
+//! |---|---|---|
+//! | PARSEONLY | while a batch is parsed, wherever it stands | nothing |
+//! | NOEXEC | when it is executed | queries and changes are bound, so that wrong columns are told |
+//! | FMTONLY | when it is executed | queries tell their columns; both sides of IF and the bodies of procedures are looked at |
+//! | SHOWPLAN | when it is executed, alone in its batch | refused by 40517: plans are not shown |
+//!
+//! (SQL Server docs, the pages of these SETs.) The statement that turns one of them off is always executed.
+
+use engine::error::{Error, Result};
+
+use super::batch::Bound;
+use super::error::Reach;
+use super::execute::CallResult;
+use super::executor::{Executor, Flow, Outcome, closed};
+use crate::ast::{Query, SetOption, Statement, StatementKind};
+use crate::session::{DoneKind, Execution};
+
+/// What the SET PARSEONLY statements of a batch say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ParseOnly {
+    /// ON at some place: nothing of the batch is executed.
+    pub(crate) was_on: bool,
+    /// After the last.
+    pub(crate) at_end: bool,
+}
+
+/// Looks for SET PARSEONLY, which control of flow does not reach around.
+pub(super) fn parseonly_of(statements: &[Statement]) -> Option<ParseOnly> {
+    let mut found: Option<ParseOnly> = None;
+    crate::grammar::walk(statements, &mut |statement| {
+        if let StatementKind::SetOption(SetOption::Switch { options, on }) = &statement.kind
+            && options.iter().any(|option| option == "PARSEONLY")
+        {
+            let was_on = *on || found.is_some_and(|switch| switch.was_on);
+            found = Some(ParseOnly { was_on, at_end: *on });
+        }
+    });
+    found
+}
+
+/// Whether a statement is executed all the same.
+pub(super) fn is_executed(kind: &StatementKind, execution: Execution) -> bool {
+    let turns = |wanted: &dyn Fn(&str) -> bool| match kind {
+        StatementKind::SetOption(SetOption::Switch { options, .. }) => options.iter().any(|option| wanted(option)),
+        _ => false,
+    };
+    match execution {
+        Execution::Whole => true,
+        Execution::Parsed => turns(&|option| option == "PARSEONLY"),
+        Execution::Bound => turns(&|option| option == "NOEXEC"),
+        Execution::Described => matches!(
+            kind,
+            StatementKind::SetOption(_)
+                | StatementKind::Execute(_)
+                | StatementKind::Block(_)
+                | StatementKind::TryCatch { .. }
+        ),
+        Execution::Shown(_) => turns(&|option| option.starts_with("SHOWPLAN_")),
+    }
+}
+
+impl Executor<'_> {
+    /// What becomes of a statement that is not executed.
+    pub(super) fn pass_over(&mut self, statement: &Statement, execution: Execution) -> Outcome<Flow> {
+        match (execution, &statement.kind) {
+            (Execution::Shown(kind), _) => {
+                let failure = self.plans_are_not_shown(kind, statement.line);
+                self.handle(failure).map(|()| Flow::Next)
+            }
+            (Execution::Bound, StatementKind::Block(statements)) => self.statements(statements),
+            (Execution::Bound, kind) => {
+                let result = self.bind_only(kind);
+                self.told(result, statement.line)
+            }
+            (Execution::Described, StatementKind::Select(query)) => {
+                let result = self.describe(query);
+                self.told(result, statement.line)
+            }
+            (Execution::Described, StatementKind::If(branch)) => {
+                self.statement(&branch.then)?;
+                if let Some(otherwise) = &branch.otherwise {
+                    self.statement(otherwise)?;
+                }
+                Ok(Flow::Next)
+            }
+            (Execution::Described, StatementKind::While(repeated)) => {
+                self.statement(&repeated.body)?;
+                Ok(Flow::Next)
+            }
+            _ => Ok(Flow::Next),
+        }
+    }
+
+    /// A call of a system procedure that is not executed.
+    pub(super) fn pass_over_call(&mut self, execution: Execution, line: u32) -> Outcome<CallResult> {
+        match execution {
+            Execution::Shown(kind) => Err(self.plans_are_not_shown(kind, line)),
+            _ => Ok(CallResult {
+                flow: Flow::Next,
+                status: 0,
+                value: None,
+                outputs: Vec::new(),
+            }),
+        }
+    }
+
+    /// 40517, which ends the batch: nothing of it may seem to have been done.
+    fn plans_are_not_shown(&self, kind: &str, line: u32) -> Box<super::error::Failure> {
+        let mut failure = self.failure(crate::bind::not_supported(kind), line);
+        failure.reach = Reach::Batch;
+        failure.dooms = false;
+        failure
+    }
+
+    fn told(&mut self, result: Result<()>, line: u32) -> Outcome<Flow> {
+        match result {
+            Ok(()) => Ok(Flow::Next),
+            Err(error) => {
+                let failure = self.failure(error, line);
+                self.handle(failure).map(|()| Flow::Next)
+            }
+        }
+    }
+
+    /// Binds a query or a change. Names of objects are resolved when a statement is executed, so that what is not there yet is no
+    /// error (SQL Server docs, "Deferred name resolution").
+    fn bind_only(&mut self, kind: &StatementKind) -> Result<()> {
+        let bound = match kind {
+            StatementKind::Select(query) => self.plan(&**query, |binder, query| {
+                Ok(Bound::Query(binder.statement_query(query)?))
+            }),
+            StatementKind::Insert(insert) => {
+                self.plan(&**insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))
+            }
+            StatementKind::Update(update) => {
+                self.plan(&**update, |binder, update| Ok(Bound::Update(binder.update(update)?)))
+            }
+            StatementKind::Delete(delete) => {
+                self.plan(&**delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))
+            }
+            _ => return Ok(()),
+        };
+        match bound {
+            Err(error) if error.number != 208 => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// FMTONLY: the columns of a query, without a row. A query that fills variables or a table has none to tell.
+    fn describe(&mut self, query: &Query) -> Result<()> {
+        let bound = self.plan(query, |binder, query| Ok(Bound::Query(binder.statement_query(query)?)))?;
+        let Bound::Query(bound) = &*bound else {
+            return Err(Error::assertion("a SELECT bound to something else"));
+        };
+        if bound.into.is_some() || bound.assignments.is_some() {
+            return Ok(());
+        }
+        self.sink.columns(&bound.plan.columns).map_err(closed)?;
+        self.session.set_row_count(0);
+        self.done(Some(0), DoneKind::Select)
+    }
+}
