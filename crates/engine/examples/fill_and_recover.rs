@@ -15,7 +15,7 @@ use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, SystemClock};
 use engine::session::{Session, Table};
 use engine::store::{Placement, ReadMode};
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 use engine::waits::WaitStatistics;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
     ColumnDefinition {
         name: name.into(),
         sql_type,
+        collation: Collation::default(),
         alias_type: None,
         nullable: false,
         identity: None,
@@ -106,6 +107,7 @@ fn create(instance: &Instance, log_bytes: u64, log_bytes_max: u64) -> Result<Arc
         name: "vlf".into(),
         data: vec![],
         log: vec![log],
+        ..CreateDatabase::default()
     };
     let database = instance.create_database(&statement)?;
     println!("created in {:?}", started.elapsed());

@@ -230,6 +230,7 @@ impl Machine {
             name: "made".into(),
             data: vec![spec(path)],
             log: vec![spec("c:\\made_log")],
+            ..CreateDatabase::default()
         };
         let created = self.instance.create_database(&create);
         let number = created.as_ref().map_or_else(|error| error.number, |_| 0);

@@ -94,6 +94,7 @@ fn column(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<(Column, WireT
     let column = Column {
         name: cursor.b_varchar("column name")?,
         column_type: wire.column,
+        collation: wire.collation,
         nullable: flags & 1 != 0,
         identity: flags & 0x10 != 0,
         user_type,

@@ -444,6 +444,8 @@ pub struct Column {
     pub name: String,
     /// The type.
     pub column_type: ColumnType,
+    /// The collation of its characters; without one, that of the database.
+    pub collation: Option<Collation>,
     /// NULL may occur.
     pub nullable: bool,
     /// It is an identity column.
@@ -458,20 +460,21 @@ impl Column {
         Self {
             name: name.into(),
             column_type,
+            collation: None,
             nullable: true,
             identity: false,
             user_type: 0,
         }
     }
 
-    /// Appends the column's part of COLMETADATA, its type as `version` gets it.
+    /// Appends the column's part of COLMETADATA, its type as `version` gets it; `collation` is the database's.
     pub(crate) fn write(&self, out: &mut Vec<u8>, version: TdsVersion, collation: Collation) {
         // Bits 2-3 "updatable: unknown" (2) is what SQL Server sends for ordinary results.
         let flags = u16::from(self.nullable) | 0x08 | u16::from(self.identity) << 4;
         let wire = self.column_type.for_version(version);
         put_user_type(out, version, self.user_type);
         out.extend_from_slice(&flags.to_le_bytes());
-        wire.write_type_info(out, collation);
+        wire.write_type_info(out, self.collation.unwrap_or(collation));
         if wire.is_large_object() {
             // The table's name: none, as one empty part.
             if version.is_2005_or_later() {

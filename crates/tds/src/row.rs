@@ -21,6 +21,8 @@ use crate::value::Value;
 pub(crate) struct Slot {
     pub(crate) declared: ColumnType,
     pub(crate) wire: ColumnType,
+    /// Whether single-byte characters go out as UTF-8 rather than in code page 1252.
+    pub(crate) is_utf8: bool,
 }
 
 /// Why a row was withdrawn.
@@ -331,7 +333,7 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// Any character type from text: UTF-16 for the national ones, code page 1252 for the others.
+    /// Any character type from text: UTF-16 for the national ones, the code page of the column's collation for the others.
     pub fn text(&mut self, text: &str) {
         let Some(slot) = self.take() else { return };
         self.put_text(slot, text);
@@ -442,7 +444,7 @@ impl<'a> RowWriter<'a> {
                 self.framed(slot.wire, |out| put_utf16(out, text))
             }
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::VarCharMax | ColumnType::Text => {
-                let utf8 = self.collation.is_utf8();
+                let utf8 = slot.is_utf8;
                 self.framed(slot.wire, |out| {
                     if utf8 {
                         out.extend_from_slice(text.as_bytes());

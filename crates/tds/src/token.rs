@@ -274,6 +274,7 @@ impl TokenWriter {
         let slot = Slot {
             declared: column_type,
             wire: without_large_objects(column_type.for_version(version)),
+            is_utf8: collation.is_utf8(),
         };
         let out = self.packets.payload();
         let start = out.len();
@@ -304,6 +305,7 @@ impl TokenWriter {
             self.slots.push(Slot {
                 declared: column.column_type,
                 wire: column.column_type.for_version(version),
+                is_utf8: column.collation.unwrap_or(collation).is_utf8(),
             });
         }
     }

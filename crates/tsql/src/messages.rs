@@ -114,6 +114,22 @@ messages! {
     maxrecursion_out_of_range(value: &str) = 310, 15, 1, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     /// 319 and others are the parser's. 402: types an operator does not take together.
     incompatible_operands(left: &str, right: &str, operator: &str) = 402, 16, 1, "The data types {left} and {right} are incompatible in the {operator} operator.";
+    /// 445: COLLATE of what has one already.
+    collate_twice() = 445, 16, 1, "COLLATE clause cannot be used on expressions containing a COLLATE clause.";
+    /// 446: a comparison of what came out of an operator without a collation.
+    collation_conflict_below(left: &str, right: &str, operator: &str, operation: &str) = 446, 16, 9, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator for {operation} operation.";
+    /// 447: COLLATE of what is no string.
+    not_collatable(type_name: &str) = 447, 16, 0, "Expression type {type_name} is invalid for COLLATE clause.";
+    /// 448: no such collation.
+    invalid_collation(name: &str) = 448, 16, 1, "Invalid collation '{name}'.";
+    /// 451: a result, a group or a sort key without a collation.
+    collation_conflict_in_list(left: &str, right: &str, operator: &str, clause: &str, place: usize) = 451, 16, 1, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in {clause} statement column {place}.";
+    /// 452: COLLATE of a column of an alias type.
+    collate_of_alias_type() = 452, 16, 1, "COLLATE clause cannot be used on user-defined data types.";
+    /// 457: a value without a collation is stored.
+    collation_unresolved(type_name: &str, left: &str, right: &str, operator: &str) = 457, 16, 1, "Implicit conversion of {type_name} value to {type_name} cannot be performed because the collation of the value is unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator.";
+    /// 468: two collations meet.
+    collation_conflict(left: &str, right: &str, operation: &str) = 468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     /// 506: an escape of more than one character.
     invalid_escape(text: &str) = 506, 16, 1, "The invalid escape character \"{text}\" was specified in a LIKE predicate.";
     /// 507: a ROWCOUNT that is no count.
@@ -332,6 +348,14 @@ messages! {
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.
     too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
+    /// 7999: ALTER INDEX of an index that there is not.
+    no_such_index(name: &str) = 7999, 16, 9, "Cannot find index '{name}'.";
+    /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that there is not.
+    no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
+    /// 16911: FETCH of another row than the next one.
+    forward_only_cursor(direction: &str) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
+    /// 2583: a DBCC with arguments missing.
+    dbcc_argument_count() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
     /// 8003: a call with more than 2100 parameters.
     too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     /// 1056: more than 4096 columns of a result.

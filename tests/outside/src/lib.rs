@@ -1,7 +1,7 @@
 //! The shipped binary from outside: on a file system that loses power, killed at any moment, against a ledger it cannot see.
 //!
 //! ```text
-//!   power_cuts, steps       what is done to it, and how often
+//!   power_cuts, steps, hostile    what is done to it, and how often
 //!      |         \
 //!   workload      check     transactions and administration with their ledger; the content against it afterwards
 //!      |         /
@@ -18,6 +18,7 @@ pub mod client;
 pub mod evidence;
 pub mod first_start;
 pub mod fuse;
+pub mod hostile;
 pub mod machine;
 pub mod power_cuts;
 pub mod random;

@@ -1,6 +1,7 @@
 //! The command line of the harness: see [`HELP`].
 
 use outside::evidence;
+use outside::hostile;
 use outside::machine::Site;
 use outside::power_cuts::{Base, Counts, Ends, Failure, Plan, run_history};
 use outside::steps::{Victim, run_subject};
@@ -18,11 +19,12 @@ The shipped server on a file system that loses power, against a ledger outside o
   vlflab-outside power-cuts [OPTIONS]   the power goes again and again under a workload
   vlflab-outside kills [OPTIONS]        the process is killed again and again under it
   vlflab-outside steps [OPTIONS]        every statement that touches files, cut off at each of its changes
+  vlflab-outside hostile [OPTIONS]      clients that mean harm, beside one that does not
   vlflab-outside control [OPTIONS]      power cuts with syncs that do nothing: must find losses
   vlflab-outside summary                what the runs so far add up to
 
   --server FILE    the program (default target/release/vlflab)
-  --count N        how many cuts or kills in this run (default 100)
+  --count N        how many cuts, kills or hostile clients in this run (default 100)
   --cycles N       cycles of one history (default 10)
   --points N       the most changes at which one statement is cut off (default 1000: all)
   --jobs N         histories side by side (default 2)
@@ -134,6 +136,7 @@ fn main() -> ExitCode {
                 "steps" => Work::Steps {
                     points_max: options.points,
                 },
+                "hostile" => Work::Hostile { cycles: options.cycles },
                 "summary" => {
                     print!("{}", Tally::open(&options.folder.join("tally.json"))?.summary());
                     return Ok(true);
@@ -169,6 +172,8 @@ enum Work {
     Histories(Plan),
     /// One statement, cut off at many points.
     Steps { points_max: u64 },
+    /// A history of hostile clients.
+    Hostile { cycles: u64 },
 }
 
 impl Work {
@@ -188,6 +193,7 @@ impl Work {
 enum Ground {
     Histories(Base, Plan),
     Steps(Victim, u64),
+    Hostile(u64),
 }
 
 impl Ground {
@@ -195,6 +201,7 @@ impl Ground {
         Ok(match work {
             Work::Histories(plan) => Ground::Histories(Base::new(site)?, plan.clone()),
             Work::Steps { points_max } => Ground::Steps(Victim::new(site)?, *points_max),
+            Work::Hostile { cycles } => Ground::Hostile(*cycles),
         })
     }
 
@@ -202,6 +209,7 @@ impl Ground {
         match self {
             Ground::Histories(base, plan) => run_history(site, base, plan, seed),
             Ground::Steps(victim, points_max) => run_subject(site, victim, seed, *points_max),
+            Ground::Hostile(cycles) => hostile::run(site, seed, *cycles),
         }
     }
 }
@@ -259,7 +267,7 @@ impl Run<'_> {
         }
         let found = self.found.load(Ordering::Relaxed);
         println!(
-            "{}: {} ends, {found} failed histories",
+            "{}: {}, {found} failed histories",
             self.kind,
             self.ends.load(Ordering::Relaxed)
         );
@@ -298,10 +306,12 @@ impl Run<'_> {
     }
 
     fn report(&self, seed: u64, counts: &Counts, failure: Option<&Failure>) -> Result<(), Box<dyn Error>> {
-        let ends = self.ends.fetch_add(counts.ends, Ordering::Relaxed) + counts.ends;
+        let ends = self.ends.fetch_add(counts.ends + counts.attacks, Ordering::Relaxed) + counts.ends + counts.attacks;
         println!(
-            "{} seed {seed}: {} ends, {} acknowledged, {ends} so far",
-            self.kind, counts.ends, counts.acknowledged
+            "{} seed {seed}: {} of them, {} acknowledged, {ends} so far",
+            self.kind,
+            counts.ends + counts.attacks,
+            counts.acknowledged
         );
         let Some(failure) = failure else { return Ok(()) };
         self.found.fetch_add(1, Ordering::Relaxed);

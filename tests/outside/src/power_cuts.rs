@@ -74,6 +74,9 @@ pub struct Counts {
     pub acknowledged: u64,
     /// Times everything was compared with the ledger.
     pub checks: u64,
+    /// Hostile clients that were borne.
+    #[serde(default)]
+    pub attacks: u64,
 }
 
 impl Counts {
@@ -85,6 +88,7 @@ impl Counts {
         self.stops += other.stops;
         self.acknowledged += other.acknowledged;
         self.checks += other.checks;
+        self.attacks += other.attacks;
     }
 }
 

@@ -118,6 +118,14 @@ impl Server {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// The most memory that was ever resident, MB.
+    pub fn memory_mb_max(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = line.trim().split(' ').next()?.parse().ok()?;
+        Some(kilobytes >> 10)
+    }
+
     /// Sends SIGKILL; the process may wait in the file system until that lets it go.
     pub fn send_kill(&mut self) {
         // Fails only for a process that has ended.

@@ -108,10 +108,16 @@ impl Tally {
                 stops,
                 acknowledged,
                 checks,
+                attacks,
             } = row.counts;
+            let what = match attacks {
+                0 => format!(
+                    "{ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a clean stop), {stops} clean stops, "
+                ),
+                _ => format!("{attacks} hostile clients, "),
+            };
             format!(
-                "{name}: {} histories, seeds {} to {}: {ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a \
-                 clean stop), {stops} clean stops, {acknowledged} acknowledgements, {checks} comparisons, {} failed\n",
+                "{name}: {} histories, seeds {} to {}: {what}{acknowledged} acknowledgements, {checks} comparisons, {} failed\n",
                 row.histories,
                 row.seed_first,
                 row.seed_next.saturating_sub(1),

@@ -91,3 +91,12 @@ fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off(
     };
     assert_nothing_found(&output);
 }
+
+#[test]
+fn clients_that_mean_harm_do_none() {
+    let arguments = ["hostile", "--count", "30", "--cycles", "3", "--jobs", "1"];
+    let Some(output) = harness("hostile", &arguments) else {
+        return;
+    };
+    assert_nothing_found(&output);
+}

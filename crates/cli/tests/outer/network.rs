@@ -1,9 +1,10 @@
 //! Bad input on the port: wrong passwords, garbage, batches of absurd size.
 
 use crate::support::{Folder, PASSWORD, Random, Served, ask, value};
-use lab::client::{ClientError, Connection};
+use lab::client::{ClientError, Connection, Event};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const READ_WAIT_MAX: Duration = Duration::from_secs(20);
@@ -75,6 +76,22 @@ fn garbage_on_the_port_closes_that_connection_only() {
     assert_eq!(value(&mut bystander, "select 42"), "42");
     assert_eq!(value(&mut served.connect(), "select 1"), "1");
     assert!(served.is_up());
+}
+
+/// The client looked whether it was asked to stop only while it waited for bytes, so that nobody could stop an answer that flowed.
+#[test]
+fn an_answer_without_end_is_stopped_while_it_flows() {
+    let served = Served::new("endless");
+    let mut connection = served.connect();
+    let (cancel, mut rows) = (AtomicBool::new(false), 0_u64);
+    let endless = "select a.name from sys.all_columns a cross join sys.all_columns b cross join sys.all_columns c";
+    let outcome = connection.run_cancellable(endless, &cancel, &mut |event| {
+        rows += u64::from(matches!(event, Event::Row(_)));
+        cancel.fetch_or(rows == 1, Ordering::SeqCst);
+    });
+    assert!(matches!(outcome, Err(ClientError::Interrupted)), "{outcome:?}");
+    assert!(rows >= 1);
+    assert_eq!(value(&mut connection, "select 42"), "42");
 }
 
 /// 701 no memory for it, 191 nested too deeply, 8631 out of stack space, 8623 no plan for so large a query, 102 no syntax.

@@ -8,7 +8,7 @@
 //! or, a schema, by dbo; a kind `Principal`; a kind `Statistics` of a table's columns. None of them is written.
 
 use crate::page::PageId;
-use crate::types::{COLLATION_VERSION, KeyDirection, RowLayout, SqlType};
+use crate::types::{Collation, KeyDirection, RowLayout, SqlType};
 use serde::{Deserialize, Serialize};
 
 /// IDENTITY(seed, increment) of a column.
@@ -28,6 +28,8 @@ pub struct ColumnDefinition {
     pub name: String,
     /// As declared; the base type where an alias type was declared.
     pub sql_type: SqlType,
+    /// What its strings compare by and, single-byte ones, are stored in; the default one for columns that are no strings.
+    pub collation: Collation,
     /// `user_type_id` of the alias type it was declared with.
     pub alias_type: Option<u32>,
     /// False for NOT NULL.
@@ -108,7 +110,7 @@ pub struct IndexDefinition {
     /// stands for none.
     #[serde(default)]
     pub constraint_id: u32,
-    /// The version of the collation that its keys are ordered by: [`COLLATION_VERSION`] when it was built.
+    /// The version of the weights that its keys are ordered by: [`crate::types::COLLATION_VERSION`] when it was built.
     #[serde(default = "first_collation_version")]
     pub collation_version: u32,
     /// Its tree.
@@ -169,7 +171,7 @@ impl TableDefinition {
     /// The layout of its rows.
     pub fn layout(&self) -> RowLayout {
         let types: Vec<SqlType> = self.columns.iter().map(|column| column.sql_type).collect();
-        RowLayout::new(&types)
+        RowLayout::new(&types).with_collations(self.columns.iter().map(|column| column.collation).collect())
     }
 
     /// The clustered index.
@@ -188,13 +190,14 @@ impl TableDefinition {
     /// An index whose keys were ordered by a version of the collation that is not known. Searches would miss rows that are there, and
     /// changes would break its order.
     pub fn index_of_unknown_order(&self) -> Option<&IndexDefinition> {
-        let is_character = |(column, _): &(usize, bool)| {
-            let column = self.columns.get(*column);
-            column.is_some_and(|column| column.sql_type.is_character())
+        let is_known = |version: u32, column: usize| {
+            let column = self.columns.get(column);
+            column.is_none_or(|column| !column.sql_type.is_character() || column.collation.has_order_of(version))
         };
-        self.indexes
-            .iter()
-            .find(|index| index.collation_version != COLLATION_VERSION && index.keys.iter().any(is_character))
+        self.indexes.iter().find(|index| {
+            let mut keys = index.keys.iter();
+            !keys.all(|(column, _)| is_known(index.collation_version, *column))
+        })
     }
 
     /// The id of every constraint; 0 where none was chosen yet.
@@ -477,6 +480,9 @@ impl TryFrom<StoredAliasType> for AliasType {
 struct StoredColumn {
     name: String,
     sql_type: StoredType,
+    /// By name; absent for the default one and for what is no string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alias_type: Option<u32>,
     nullable: bool,
@@ -493,6 +499,7 @@ impl From<ColumnDefinition> for StoredColumn {
         StoredColumn {
             name: column.name,
             sql_type: stored_type(column.sql_type),
+            collation: (column.collation != Collation::default()).then(|| column.collation.name().to_owned()),
             alias_type: column.alias_type,
             nullable: column.nullable,
             identity: column.identity,
@@ -506,7 +513,13 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
     type Error = String;
 
     fn try_from(stored: StoredColumn) -> Result<ColumnDefinition, String> {
+        let collation = match stored.collation {
+            None => Collation::default(),
+            Some(name) => Collation::from_name(&name)
+                .ok_or_else(|| format!("column {}: there is no collation '{name}'", stored.name))?,
+        };
         Ok(ColumnDefinition {
+            collation,
             sql_type: type_of(stored.sql_type).map_err(|problem| format!("column {}: {problem}", stored.name))?,
             alias_type: stored.alias_type,
             name: stored.name,
@@ -529,6 +542,7 @@ mod tests {
         let column = |name: &str, sql_type| ColumnDefinition {
             name: name.into(),
             sql_type,
+            collation: Collation::default(),
             alias_type: None,
             nullable: false,
             identity: None,

@@ -26,7 +26,7 @@ pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
-use crate::catalog::{Catalog, DatabaseEntry, StorageRoot};
+use crate::catalog::{Catalog, ColumnDefinition, DatabaseEntry, StorageRoot, TableDefinition};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::LockOwner;
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
@@ -34,6 +34,7 @@ use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::store::{BootPage, ObjectRoot, SpaceMap, StoreContext};
 use crate::txn::TransactionTable;
+use crate::types::Collation;
 pub use identity::FormerIdentity;
 use identity::Identities;
 use ids::Ids;
@@ -130,6 +131,31 @@ impl Database {
         self.boot_page.write(&self.storage.files, &next.encode())?;
         *boot = next;
         Ok(())
+    }
+
+    /// The collation of new columns, and of what has none of its own in a session that is in this database.
+    pub fn collation(&self) -> Collation {
+        Collation::from_number(self.boot.lock().collation).unwrap_or_default()
+    }
+
+    /// Gives new columns a collation. Those there are keep theirs.
+    ///
+    /// Errors: 823 when the boot record cannot be written.
+    pub fn set_collation(&self, collation: Collation) -> Result<()> {
+        self.change_boot(|boot| {
+            boot.collation = collation as u8;
+            boot.has_collations |= collation != Collation::default();
+        })
+    }
+
+    /// Says in the boot record that a table has collations other than the default one, before the catalog does: whoever does not
+    /// know them must not read it.
+    pub(crate) fn note_collations(&self, table: &TableDefinition) -> Result<()> {
+        let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
+        if !table.columns.iter().any(is_other) || self.boot.lock().has_collations {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_collations = true)
     }
 
     /// FULL, BULK_LOGGED or SIMPLE.

@@ -196,6 +196,8 @@ fn restore_set(
     let mut boot = data.boot.clone();
     boot.recovery_model = newest.recovery_model;
     boot.compatibility_level = newest.compatibility_level;
+    boot.collation = newest.collation;
+    boot.has_collations |= newest.has_collations;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {
         (SetKind::Database, _) | (_, None) => redo_start,

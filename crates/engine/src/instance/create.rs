@@ -15,6 +15,7 @@ use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::recovery::RecoveryModel;
 use crate::session::Session;
+use crate::types::Collation;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vlf::ServerVersion;
@@ -59,6 +60,8 @@ pub struct CreateDatabase {
     pub data: Vec<FileSpec>,
     /// LOG ON; empty for the default file.
     pub log: Vec<FileSpec>,
+    /// COLLATE; the instance's without it.
+    pub collation: Collation,
 }
 
 /// What a version gives a database whose statement says nothing.
@@ -113,7 +116,7 @@ impl Instance {
         let slot = self
             .registry
             .insert(DatabaseSlot::new(planned.entry.clone(), DatabaseState::RecoveryPending));
-        let created = self.create_planned(&planned, &intent);
+        let created = self.create_planned(&planned, &intent, statement.collation);
         created
             .inspect(|database| slot.set_state(DatabaseState::Online(database.clone())))
             .map_err(|failed| {
@@ -124,9 +127,17 @@ impl Instance {
             })
     }
 
-    fn create_planned(&self, planned: &Planned, intent: &FileIntent) -> std::result::Result<Arc<Database>, NotStored> {
+    fn create_planned(
+        &self,
+        planned: &Planned,
+        intent: &FileIntent,
+        collation: Collation,
+    ) -> std::result::Result<Arc<Database>, NotStored> {
         self.begin_intent(intent)?;
         let database = self.create_files(planned)?;
+        if collation != Collation::default() {
+            database.set_collation(collation)?;
+        }
         let change = MasterChange {
             end: Some(intent),
             entry: Some(&planned.entry),

@@ -80,6 +80,10 @@ impl Instance {
         });
         let media = self.open_media(path).map_err(one)?;
         let (mut set, description) = media.set(request.file).map_err(one)?;
+        if request.checksum && !description.checksum {
+            let text = "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum information.";
+            return Err(one(Error::new(3187, 16, 1, text)));
+        }
         self.env
             .trace(TRACE_FILE_WORK, || "Restore: Backup set is open".to_string());
         let mut progress = Progress::new(report, request.stats_percent, set.header().set_bytes);

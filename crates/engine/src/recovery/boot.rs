@@ -10,7 +10,8 @@
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
-//! 180 u32 features in use that a reader must know: of those there are none | 184 zero .. 256 room for what is to come
+//! 180 u32 features in use that a reader must know: 1 = collations other than the default one | 184 u8 default collation, by number
+//! 185 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -43,6 +44,9 @@ const AT_IDS: usize = FORMAT_2_BYTES;
 const AT_SERVER_VERSION: usize = 176;
 const AT_LOG_POLICY: usize = 178;
 const AT_FEATURES: usize = 180;
+const AT_COLLATION: usize = 184;
+/// Columns or the database have a collation of their own. Another collation that comes later is another feature.
+const FEATURE_COLLATIONS: u32 = 1;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +133,10 @@ pub struct BootRecord {
     pub server_version: u16,
     /// In master: the log policy that it was last started with; 0 = not said.
     pub log_policy: u16,
+    /// Columns or the database have a collation that is not the default one; stays set once it was.
+    pub has_collations: bool,
+    /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
+    pub collation: u8,
 }
 
 impl BootRecord {
@@ -157,6 +165,8 @@ impl BootRecord {
             ids: IdCounters::FIRST,
             server_version: 0,
             log_policy: 0,
+            has_collations: false,
+            collation: 0,
         }
     }
 
@@ -190,6 +200,9 @@ impl BootRecord {
         put(AT_IDS, &self.ids.to_bytes());
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
+        let features = if self.has_collations { FEATURE_COLLATIONS } else { 0 };
+        put(AT_FEATURES, &features.to_le_bytes());
+        put(AT_COLLATION, &[self.collation]);
         bytes
     }
 
@@ -232,6 +245,8 @@ impl BootRecord {
             ids: IdCounters::from_bytes(&bytes[AT_IDS..]).ok_or_else(damaged)?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
+            has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
+            collation: bytes[AT_COLLATION],
         })
     }
 }
@@ -255,7 +270,7 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) != 0 => {
+        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURE_COLLATIONS != 0 => {
             Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
         }
         whole => Ok(whole),
@@ -327,6 +342,8 @@ mod tests {
             ids: IdCounters { unit: 11, object: 12 },
             server_version: 13,
             log_policy: 14,
+            has_collations: true,
+            collation: 7,
         }
     }
 
@@ -341,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 0..32 {
+        for bit in 1..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -357,6 +374,8 @@ mod tests {
             ids: IdCounters::default(),
             server_version: 0,
             log_policy: 0,
+            has_collations: false,
+            collation: 0,
             ..sample()
         };
         assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap(), expected);

@@ -25,6 +25,7 @@ impl Session {
         }
         table.object_id = database.new_object_id()?;
         database.number_constraints(&mut table)?;
+        database.note_collations(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         let session = self.id;
@@ -100,6 +101,7 @@ impl Session {
     ) -> Result<Arc<CatalogObject>> {
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
+            database.note_collations(table)?;
         }
         self.locks()
             .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;

@@ -17,7 +17,7 @@ use crate::store::{
     Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
-use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_key, encode_key_part};
+use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -304,14 +304,6 @@ impl Table {
         storage.log.check_intact()
     }
 
-    /// Encoded key columns of an index, for seeks: as many as there are values.
-    pub fn seek_key(&self, index: &IndexDefinition, values: &[Value]) -> Vec<u8> {
-        let mut key = Vec::new();
-        let directions = index.directions();
-        encode_key(values, &directions[..values.len().min(directions.len())], &mut key);
-        key
-    }
-
     /// Begins to append many rows. The caller holds the table exclusively. `None` when rows have to go one by one, because
     /// an index follows them.
     pub fn fill(&self) -> Option<TableFill<'_>> {
@@ -344,7 +336,12 @@ impl Table {
     fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(16);
         for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {
-            encode_key_part(&values[column], direction, &mut key);
+            encode_stored_key_part(
+                &values[column],
+                self.layout.column_collation(column),
+                direction,
+                &mut key,
+            );
         }
         if !index.unique {
             key.extend_from_slice(suffix);

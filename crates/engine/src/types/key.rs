@@ -11,9 +11,10 @@
 //!           binary                  0x00 as 0x00 0xFF; ends with 0x00 0x00
 //!           uniqueidentifier        the groups in the order SQL Server compares them, last group first
 //! ```
+//! Strings are ordered by the collation they carry; the keys of an index by that of the column ([`encode_stored_key_part`]).
 //! A descending part has every bit flipped. Values of one column have one type, so parts of different types never meet.
 
-use super::{Decimal, Value, collation};
+use super::{Collation, Decimal, Value};
 
 /// Order of one column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +23,6 @@ pub enum KeyDirection {
     Ascending,
     /// Large values first, NULL after all.
     Descending,
-}
-
-/// Appends the key of several values; `directions` beyond its end counts as ascending.
-pub fn encode_key(values: &[Value], directions: &[KeyDirection], output: &mut Vec<u8>) {
-    for (index, value) in values.iter().enumerate() {
-        let direction = directions.get(index).copied().unwrap_or(KeyDirection::Ascending);
-        encode_key_part(value, direction, output);
-    }
 }
 
 /// Appends the key of one value.
@@ -45,6 +38,16 @@ pub fn encode_key_part(value: &Value, direction: KeyDirection, output: &mut Vec<
         for byte in output.iter_mut().skip(start) {
             *byte = !*byte;
         }
+    }
+}
+
+/// Appends the key of a value of a column: strings are ordered by the column's collation, whatever they carry.
+pub fn encode_stored_key_part(value: &Value, collation: Collation, direction: KeyDirection, output: &mut Vec<u8>) {
+    match value {
+        Value::Text(text) if text.collation() != collation => {
+            encode_key_part(&Value::Text(text.clone().collated(collation)), direction, output);
+        }
+        _ => encode_key_part(value, direction, output),
     }
 }
 
@@ -88,7 +91,7 @@ fn push_payload(value: &Value, output: &mut Vec<u8>) {
             push_signed_32(*days, output);
             output.extend_from_slice(&ticks.to_be_bytes());
         }
-        Value::Text(text) => collation::push_key(text, output),
+        Value::Text(text) => text.collation().push_key(text, output),
         Value::Binary(bytes) => push_binary(bytes, output),
         Value::UniqueIdentifier(bytes) => output.extend(GUID_ORDER.iter().map(|&index| bytes[index])),
     }
@@ -204,8 +207,14 @@ mod tests {
     #[test]
     fn the_first_column_decides_before_the_second() {
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        encode_key(&["a".into(), Value::Int(9)], &[], &mut left);
-        encode_key(&["a b".into(), Value::Int(1)], &[], &mut right);
+        for (key, values) in [
+            (&mut left, ["a".into(), Value::Int(9)]),
+            (&mut right, ["a b".into(), Value::Int(1)]),
+        ] {
+            for value in &values {
+                encode_key_part(value, KeyDirection::Ascending, key);
+            }
+        }
         assert!(left < right);
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! * [`SqlType`] is the declared type with its length, precision and scale; [`Value`] is one value of it.
 //! * [`RowLayout`] turns values into the bytes of a row and reads single columns back without touching the others.
-//! * [`encode_key`] turns values into bytes whose unsigned order is the order of the values.
-//! * [`collation`] holds the one collation of the engine, [`calendar`] the arithmetic of days, [`cp1252`] the code page of
+//! * [`encode_key_part`] turns values into bytes whose unsigned order is the order of the values.
+//! * [`collation`] holds the collations, [`calendar`] the arithmetic of days, [`cp1252`] the code page of
 //!   `char` and `varchar`.
 //!
 //! Invariants: a value that went through [`RowLayout::encode`] comes back equal (character columns of fixed length come
-//! back padded); two values are equal under [`collation::compare`] exactly when their keys are the same bytes.
+//! back padded); two strings are equal under a collation exactly when their keys under it are the same bytes.
 
 pub mod calendar;
 pub mod collation;
@@ -20,9 +20,9 @@ mod sql_type;
 mod transfer;
 mod value;
 
-pub use collation::COLLATION_VERSION;
+pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
-pub use key::{KeyDirection, encode_key, encode_key_part};
+pub use key::{KeyDirection, encode_key_part, encode_stored_key_part};
 pub use row::{ROW_BYTES_MAX, RowLayout};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use sql_type::{Length, SqlType};

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::key::push_stored_int;
-use super::{Decimal, KeyDirection, SqlType, Value, cp1252, encode_key_part};
+use super::{Collation, Decimal, KeyDirection, SqlType, Value, cp1252, encode_key_part};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
@@ -43,6 +43,8 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub struct RowLayout {
     pub(super) columns: Vec<(SqlType, Place)>,
+    /// By column; empty when all are the default one, which nearly all tables have.
+    collations: Vec<Collation>,
     pub(super) fixed_end: usize,
     variable_count: usize,
 }
@@ -70,9 +72,24 @@ impl RowLayout {
         }
         RowLayout {
             columns,
+            collations: Vec::new(),
             fixed_end: offset,
             variable_count,
         }
+    }
+
+    /// The same rows, their columns' collations in order.
+    #[must_use]
+    pub fn with_collations(mut self, collations: Vec<Collation>) -> RowLayout {
+        if collations.iter().any(|collation| *collation != Collation::default()) {
+            self.collations = collations;
+        }
+        self
+    }
+
+    /// The collation of a column, the default one for columns that are no strings.
+    pub fn column_collation(&self, column: usize) -> Collation {
+        self.collations.get(column).copied().unwrap_or_default()
     }
 
     /// Number of columns.
@@ -118,10 +135,13 @@ impl RowLayout {
                     "a value of another type for a {sql_type} column"
                 )));
             }
+            let encoding = Encoding::of(sql_type, self.column_collation(column));
             match place {
-                Place::Fixed { offset, bytes } => put_fixed(&mut row[offset..offset + bytes], sql_type, value)?,
+                Place::Fixed { offset, bytes } => {
+                    put_fixed(&mut row[offset..offset + bytes], sql_type, encoding, value)?;
+                }
                 Place::Variable { index } => {
-                    push_variable(value, sql_type, row);
+                    push_variable(value, encoding, row);
                     if row.len() + STATUS_BYTES > ROW_BYTES_MAX {
                         return Err(self.too_long(values));
                     }
@@ -138,14 +158,11 @@ impl RowLayout {
 
     /// 511 with the size the whole row would have had.
     fn too_long(&self, values: &[Value]) -> Error {
-        let variable: usize = self
-            .columns
-            .iter()
-            .zip(values)
-            .filter(|((_, place), _)| matches!(place, Place::Variable { .. }))
-            .map(|(&(sql_type, _), value)| match value {
-                Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
-                Value::Text(text) => cp1252::encoded_bytes(text),
+        let columns = self.columns.iter().zip(values).enumerate();
+        let variable: usize = columns
+            .filter(|(_, ((_, place), _))| matches!(place, Place::Variable { .. }))
+            .map(|(column, (&(sql_type, _), value))| match value {
+                Value::Text(text) => Encoding::of(sql_type, self.column_collation(column)).byte_count(text),
                 Value::Binary(bytes) => bytes.len(),
                 _ => 0,
             })
@@ -197,8 +214,12 @@ impl RowLayout {
     pub fn column(&self, row: &[u8], column: usize) -> Result<Value> {
         match self.bytes(row, column)? {
             None => Ok(Value::Null),
-            Some(bytes) => decode(bytes, self.columns[column].0),
+            Some(bytes) => self.decode(bytes, column),
         }
+    }
+
+    fn decode(&self, bytes: &[u8], column: usize) -> Result<Value> {
+        decode(bytes, self.columns[column].0, self.column_collation(column))
     }
 
     /// Appends a column's part of a key, as [`encode_key_part`] makes it of the column's value.
@@ -209,7 +230,7 @@ impl RowLayout {
         let is_int = self.column_type(column) == Some(SqlType::Int) && direction == KeyDirection::Ascending;
         match self.bytes(row, column)? {
             Some(&[a, b, c, d]) if is_int => push_stored_int([a, b, c, d], key),
-            Some(bytes) => encode_key_part(&decode(bytes, self.columns[column].0)?, direction, key),
+            Some(bytes) => encode_key_part(&self.decode(bytes, column)?, direction, key),
             None => encode_key_part(&Value::Null, direction, key),
         }
         Ok(())
@@ -228,7 +249,12 @@ impl RowLayout {
         };
         let (slot, sql_type) = slot.ok_or_else(|| Error::assertion("a column that cannot be patched"))?;
         slot.fill(0);
-        put_fixed(slot, sql_type, value)
+        put_fixed(
+            slot,
+            sql_type,
+            Encoding::of(sql_type, self.column_collation(column)),
+            value,
+        )
     }
 
     /// Appends an encoded row with other values in some columns. Fixed columns are overwritten in a copy of the bytes, as long
@@ -290,12 +316,41 @@ pub(super) fn get_u16(row: &[u8], offset: usize) -> Result<usize> {
     }
 }
 
+/// How the characters of a column are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Utf16,
+    Utf8,
+    Cp1252,
+}
+
+impl Encoding {
+    pub(super) fn of(sql_type: SqlType, collation: Collation) -> Encoding {
+        if sql_type.is_unicode() {
+            Encoding::Utf16
+        } else if collation.is_utf8() {
+            Encoding::Utf8
+        } else {
+            Encoding::Cp1252
+        }
+    }
+
+    fn byte_count(self, text: &str) -> usize {
+        match self {
+            Encoding::Utf16 => text.encode_utf16().count() * 2,
+            Encoding::Utf8 => text.len(),
+            Encoding::Cp1252 => cp1252::encoded_bytes(text),
+        }
+    }
+}
+
 /// Appends a variable column's bytes.
-pub(super) fn push_variable(value: &Value, sql_type: SqlType, row: &mut Vec<u8>) {
-    match value {
-        Value::Text(text) if sql_type.is_unicode() => row.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
-        Value::Text(text) => cp1252::encode_into(text, row),
-        Value::Binary(bytes) => row.extend_from_slice(bytes),
+pub(super) fn push_variable(value: &Value, encoding: Encoding, row: &mut Vec<u8>) {
+    match (value, encoding) {
+        (Value::Text(text), Encoding::Utf16) => row.extend(text.encode_utf16().flat_map(u16::to_le_bytes)),
+        (Value::Text(text), Encoding::Utf8) => row.extend_from_slice(text.as_bytes()),
+        (Value::Text(text), Encoding::Cp1252) => cp1252::encode_into(text, row),
+        (Value::Binary(bytes), _) => row.extend_from_slice(bytes),
         _ => {}
     }
 }
@@ -306,7 +361,7 @@ fn ticks_per_unit(scale: u8) -> u64 {
 }
 
 /// Writes a fixed column; the slot has exactly the type's width and is zero.
-pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Result<()> {
+pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, encoding: Encoding, value: &Value) -> Result<()> {
     let put = |slot: &mut [u8], bytes: &[u8]| {
         let count = slot.len().min(bytes.len());
         slot[..count].copy_from_slice(&bytes[..count]);
@@ -340,7 +395,7 @@ pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, value: &Value) -> Re
             put_moment(&mut slot[..offset_at], sql_type.scale(), *days, *ticks);
             put(&mut slot[offset_at..], &offset_minutes.to_le_bytes());
         }
-        Value::Text(text) => put_text(slot, sql_type, text),
+        Value::Text(text) => put_text(slot, encoding, text),
         Value::Binary(bytes) => put(slot, bytes),
         Value::UniqueIdentifier(bytes) => put(slot, bytes),
     }
@@ -366,16 +421,16 @@ fn put_decimal(slot: &mut [u8], sql_type: SqlType, number: Decimal) -> Result<()
     Ok(())
 }
 
-fn put_text(slot: &mut [u8], sql_type: SqlType, text: &str) {
-    if sql_type.is_unicode() {
+fn put_text(slot: &mut [u8], encoding: Encoding, text: &str) {
+    if encoding == Encoding::Utf16 {
         let units = text.encode_utf16().chain(std::iter::repeat(u16::from(b' ')));
         for (pair, unit) in slot.chunks_exact_mut(2).zip(units) {
             pair.copy_from_slice(&unit.to_le_bytes());
         }
         return;
     }
-    if text.is_ascii() {
-        let count = text.len().min(slot.len());
+    if text.is_ascii() || encoding == Encoding::Utf8 {
+        let count = text.floor_char_boundary(slot.len());
         slot[..count].copy_from_slice(&text.as_bytes()[..count]);
         slot[count..].fill(b' ');
         return;
@@ -406,7 +461,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Turns the stored bytes of a column into its value.
-fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
+fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> Result<Value> {
     Ok(match sql_type {
         SqlType::Bit => Value::Bit(array::<1>(bytes)? != [0]),
         SqlType::TinyInt => Value::TinyInt(u8::from_le_bytes(array(bytes)?)),
@@ -444,13 +499,16 @@ fn decode(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
                 offset_minutes: i16::from_le_bytes(array(offset)?),
             }
         }
-        SqlType::Char(_) | SqlType::VarChar(_) => Value::text(decode_single_byte(bytes)),
+        SqlType::Char(_) | SqlType::VarChar(_) if collation.is_utf8() => {
+            Value::from(String::from_utf8_lossy(bytes).into_owned()).collated(collation)
+        }
+        SqlType::Char(_) | SqlType::VarChar(_) => Value::text(decode_single_byte(bytes)).collated(collation),
         SqlType::NChar(_) | SqlType::NVarChar(_) => {
             let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
             let text: String = char::decode_utf16(units)
                 .map(|unit| unit.unwrap_or('\u{FFFD}'))
                 .collect();
-            Value::Text(text.into())
+            Value::from(text).collated(collation)
         }
         SqlType::Binary(_) | SqlType::VarBinary(_) => Value::Binary(bytes.into()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),

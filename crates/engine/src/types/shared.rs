@@ -6,7 +6,11 @@
 //! ```
 //! A row holds at most 8,060 bytes, so what comes from tables is small. What is larger was computed or sent by a client, can be
 //! gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
+//!
+//! Characters carry the collation they compare by, which costs no room and counts neither for equality of contents nor for anything
+//! but comparing as SQL does ([`crate::types::collation`]).
 
+use super::Collation;
 use crate::error::{Error, Result};
 use crate::memory::{self, Charge};
 use std::fmt;
@@ -37,25 +41,44 @@ struct Large<T: ?Sized> {
     _charge: Charge,
 }
 
-enum Kept<T: ?Sized> {
-    Small(Arc<T>),
-    Large(Arc<Large<T>>),
+enum Kept<T: ?Sized + Content> {
+    Small(Arc<T>, T::Label),
+    Large(Arc<Large<T>>, T::Label),
+}
+
+/// What is shared, and what each copy says about it.
+pub trait Content {
+    /// Characters have a collation, bytes have none.
+    type Label: Copy + Default;
+}
+
+impl Content for str {
+    type Label = Collation;
+}
+
+impl Content for [u8] {
+    type Label = ();
 }
 
 /// Characters or bytes, shared.
-pub struct Shared<T: ?Sized>(Kept<T>);
+pub struct Shared<T: ?Sized + Content>(Kept<T>);
 
 /// Characters, shared.
 pub type Text = Shared<str>;
 /// Bytes, shared.
 pub type Bytes = Shared<[u8]>;
 
-impl<T: ?Sized> Shared<T> {
+impl<T: ?Sized + Content> Shared<T> {
+    fn small(content: Arc<T>) -> Shared<T> {
+        Shared(Kept::Small(content, T::Label::default()))
+    }
+
     fn large(content: Box<T>, charge: Charge) -> Shared<T> {
-        Shared(Kept::Large(Arc::new(Large {
+        let large = Large {
             content,
             _charge: charge,
-        })))
+        };
+        Shared(Kept::Large(Arc::new(large), T::Label::default()))
     }
 }
 
@@ -63,14 +86,30 @@ impl Text {
     /// A string whose memory was granted before it was made.
     pub fn charged(text: String, charge: Charge) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(text.into()));
+            return Shared::small(text.into());
         }
         Shared::large(text.into_boxed_str(), charge)
     }
 
     /// Whether its memory is charged by itself.
     pub fn is_charged(&self) -> bool {
-        matches!(self.0, Kept::Large(_))
+        matches!(self.0, Kept::Large(..))
+    }
+
+    /// The collation it compares by: the default one, unless it was given another.
+    pub fn collation(&self) -> Collation {
+        match self.0 {
+            Kept::Small(_, collation) | Kept::Large(_, collation) => collation,
+        }
+    }
+
+    /// The same characters, to be compared by another collation.
+    #[must_use]
+    pub fn collated(mut self, wanted: Collation) -> Text {
+        match &mut self.0 {
+            Kept::Small(_, collation) | Kept::Large(_, collation) => *collation = wanted,
+        }
+        self
     }
 }
 
@@ -78,21 +117,21 @@ impl Bytes {
     /// Bytes whose memory was granted before they were made.
     pub fn charged(bytes: Vec<u8>, charge: Charge) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(bytes.into()));
+            return Shared::small(bytes.into());
         }
         Shared::large(bytes.into_boxed_slice(), charge)
     }
 
     /// Whether its memory is charged by itself.
     pub fn is_charged(&self) -> bool {
-        matches!(self.0, Kept::Large(_))
+        matches!(self.0, Kept::Large(..))
     }
 
     /// The bytes for who keeps them otherwise.
     pub fn to_arc(&self) -> Arc<[u8]> {
         match &self.0 {
-            Kept::Small(bytes) => bytes.clone(),
-            Kept::Large(large) => Arc::from(&*large.content),
+            Kept::Small(bytes, ()) => bytes.clone(),
+            Kept::Large(large, ()) => Arc::from(&*large.content),
         }
     }
 }
@@ -100,45 +139,45 @@ impl Bytes {
 impl From<Arc<[u8]>> for Bytes {
     fn from(bytes: Arc<[u8]>) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(bytes));
+            return Shared::small(bytes);
         }
         Bytes::from(&*bytes)
     }
 }
 
-impl<T: ?Sized> Deref for Shared<T> {
+impl<T: ?Sized + Content> Deref for Shared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         match &self.0 {
-            Kept::Small(content) => content,
-            Kept::Large(large) => &large.content,
+            Kept::Small(content, _) => content,
+            Kept::Large(large, _) => &large.content,
         }
     }
 }
 
-impl<T: ?Sized> AsRef<T> for Shared<T> {
+impl<T: ?Sized + Content> AsRef<T> for Shared<T> {
     fn as_ref(&self) -> &T {
         self
     }
 }
 
-impl<T: ?Sized> Clone for Shared<T> {
+impl<T: ?Sized + Content> Clone for Shared<T> {
     fn clone(&self) -> Self {
         Shared(match &self.0 {
-            Kept::Small(content) => Kept::Small(content.clone()),
-            Kept::Large(large) => Kept::Large(large.clone()),
+            Kept::Small(content, label) => Kept::Small(content.clone(), *label),
+            Kept::Large(large, label) => Kept::Large(large.clone(), *label),
         })
     }
 }
 
-impl<T: ?Sized + PartialEq> PartialEq for Shared<T> {
+impl<T: ?Sized + Content + PartialEq> PartialEq for Shared<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Shared<T> {
+impl<T: ?Sized + Content + fmt::Debug> fmt::Debug for Shared<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(formatter)
     }
@@ -159,7 +198,7 @@ impl fmt::Display for Text {
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(text.into()));
+            return Shared::small(text.into());
         }
         let charge = Charge::of_made(text.len());
         Shared::large(text.into(), charge)
@@ -169,7 +208,7 @@ impl From<&str> for Text {
 impl From<Arc<str>> for Text {
     fn from(text: Arc<str>) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(text));
+            return Shared::small(text);
         }
         Text::from(&*text)
     }
@@ -178,7 +217,7 @@ impl From<Arc<str>> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(text.into()));
+            return Shared::small(text.into());
         }
         let charge = Charge::of_made(text.len());
         Shared::large(text.into_boxed_str(), charge)
@@ -188,7 +227,7 @@ impl From<String> for Text {
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(bytes.into()));
+            return Shared::small(bytes.into());
         }
         let charge = Charge::of_made(bytes.len());
         Shared::large(bytes.into(), charge)
@@ -198,7 +237,7 @@ impl From<&[u8]> for Bytes {
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared(Kept::Small(bytes.into()));
+            return Shared::small(bytes.into());
         }
         let charge = Charge::of_made(bytes.len());
         Shared::large(bytes.into_boxed_slice(), charge)
@@ -226,6 +265,17 @@ mod tests {
             assert_eq!(bytes, Bytes::from(vec![7; length].as_slice()));
             assert_eq!(bytes.is_charged(), length >= LARGE_BYTES_MIN);
         }
-        assert!(size_of::<Text>() <= 24);
+        assert!(size_of::<Text>() <= 24 && size_of::<Bytes>() <= 24);
+    }
+
+    #[test]
+    fn copies_keep_the_collation_and_contents_are_equal_whatever_it_is() {
+        for length in [1, LARGE_BYTES_MIN] {
+            let plain = Text::from("x".repeat(length));
+            let collated = plain.clone().collated(Collation::Bin2);
+            let copies = (plain.collation(), collated.clone().collation());
+            assert_eq!(copies, (Collation::default(), Collation::Bin2));
+            assert_eq!(plain, collated);
+        }
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 //! Invariant: what is appended equals what [`RowLayout::encode`] would make of the same values.
 
-use super::row::{Place, RowLayout, STATUS_BYTES, get_u16, push_variable, put_fixed, put_u16};
+use super::row::{Encoding, Place, RowLayout, STATUS_BYTES, get_u16, push_variable, put_fixed, put_u16};
 use super::{ROW_BYTES_MAX, SqlType, Value};
 use crate::error::{Error, Result};
 
@@ -120,7 +120,8 @@ impl EncodedRows {
 /// What a column of the new row holds.
 #[derive(Clone, Debug)]
 pub enum ColumnSource {
-    /// The bytes of a column of the source row. The types must be the same, but for the length that a variable one may have.
+    /// The bytes of a column of the source row. The types must be the same, but for the length that a variable one may have, and so
+    /// must the code pages of their collations.
     Same(usize),
     /// A value computed for each row: its place among those given.
     Computed(usize),
@@ -303,11 +304,17 @@ impl RowTransfer {
                         "a value of another type for a {sql_type} column"
                     )));
                 }
+                let encoding = Encoding::of(sql_type, self.target.column_collation(column));
                 match place {
                     Place::Fixed { offset, bytes } => {
-                        put_fixed(&mut out[start + offset..start + offset + bytes], sql_type, value)?;
+                        put_fixed(
+                            &mut out[start + offset..start + offset + bytes],
+                            sql_type,
+                            encoding,
+                            value,
+                        )?;
                     }
-                    Place::Variable { .. } => push_variable(value, sql_type, out),
+                    Place::Variable { .. } => push_variable(value, encoding, out),
                 }
                 !value.is_null()
             }

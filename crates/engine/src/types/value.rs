@@ -1,6 +1,6 @@
 //! One value in memory.
 
-use super::{Bytes, Decimal, SqlType, Text};
+use super::{Bytes, Collation, Decimal, SqlType, Text};
 
 /// One value of a [`SqlType`]. Strings are UTF-8; whether they are single-byte or double-byte, of fixed or variable length,
 /// is said by the static type beside them.
@@ -74,6 +74,15 @@ impl Value {
     /// A character string.
     pub fn text(text: impl Into<Text>) -> Value {
         Value::Text(text.into())
+    }
+
+    /// A character string that compares by another collation; all other values as they are.
+    #[must_use]
+    pub fn collated(self, collation: Collation) -> Value {
+        match self {
+            Value::Text(text) => Value::Text(text.collated(collation)),
+            other => other,
+        }
     }
 
     /// A binary string.

@@ -12,7 +12,7 @@ use engine::log::LogPolicy;
 use engine::seams::{Background, Environment, ManualClock};
 use engine::session::{Session, Table};
 use engine::store::{Placement, ReadMode};
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 use engine::waits::WaitStatistics;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,6 +61,7 @@ pub fn statement(name: &str, log_bytes: u64, log_max: u64) -> CreateDatabase {
         name: name.into(),
         data: vec![data],
         log: vec![log],
+        ..CreateDatabase::default()
     }
 }
 
@@ -68,6 +69,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
     ColumnDefinition {
         name: name.into(),
         sql_type,
+        collation: Collation::default(),
         alias_type: None,
         nullable: false,
         identity: None,

@@ -96,7 +96,8 @@ impl Connection {
         let request = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
         self.send(PacketType::PreLogin, &request.encode())?;
         let mut answer = BytesMut::new();
-        while !self.receive(&mut answer, patience)? {}
+        let mut watch = Watch::new(patience);
+        while !self.receive(&mut answer, &mut watch)? {}
         let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
         if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
             return Err(lost(ENCRYPTION_REQUIRED));
@@ -256,7 +257,7 @@ impl Connection {
     }
 
     /// Appends the next packet's payload to `message`; true when it was the last one.
-    fn receive(&mut self, message: &mut BytesMut, watch: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+    fn receive(&mut self, message: &mut BytesMut, watch: &mut Watch<'_>) -> Result<bool, ClientError> {
         let mut header_bytes: &[u8] = self.fill(HEADER_BYTES, watch)?;
         let header = PacketHeader::decode(&mut header_bytes).map_err(garbled)?;
         let length = usize::from(header.length).max(HEADER_BYTES);
@@ -267,8 +268,8 @@ impl Connection {
     }
 
     /// Reads until `count` bytes are there.
-    fn fill(&mut self, count: usize, watch: &mut dyn FnMut() -> bool) -> Result<&[u8], ClientError> {
-        let mut asked = Instant::now();
+    fn fill(&mut self, count: usize, watch: &mut Watch<'_>) -> Result<&[u8], ClientError> {
+        watch.look()?;
         while self.unread.len() < count {
             let mut chunk = [0_u8; READ_BYTES];
             match self.stream.read(&mut chunk) {
@@ -277,12 +278,7 @@ impl Connection {
                 Err(error) if is_wait(error.kind()) => {}
                 Err(error) => return Err(lost(&error.to_string())),
             }
-            if asked.elapsed() >= WATCH_INTERVAL {
-                asked = Instant::now();
-                if !watch() {
-                    return Err(ClientError::Interrupted);
-                }
-            }
+            watch.look()?;
         }
         Ok(self.unread.get(..count).unwrap_or_default())
     }
@@ -296,8 +292,9 @@ impl Connection {
     ) -> Result<bool, ClientError> {
         let mut pending = BytesMut::new();
         let mut reader = TokenReader::default();
+        let mut watch = Watch::new(watch);
         loop {
-            let last = self.receive(&mut pending, watch)?;
+            let last = self.receive(&mut pending, &mut watch)?;
             let bytes = pending.split().freeze();
             let read = reader.read(&bytes, last, on_event)?;
             if last {
@@ -309,6 +306,31 @@ impl Connection {
             self.packet_bytes = bytes.clamp(512, 32_767);
         }
         Ok(reader.acknowledged)
+    }
+}
+
+/// Asks a caller whether to go on, a few times a second, be it that nothing comes or that it never ends.
+struct Watch<'a> {
+    goes_on: &'a mut dyn FnMut() -> bool,
+    asked: Instant,
+}
+
+impl<'a> Watch<'a> {
+    fn new(goes_on: &'a mut dyn FnMut() -> bool) -> Watch<'a> {
+        Watch {
+            goes_on,
+            asked: Instant::now(),
+        }
+    }
+
+    fn look(&mut self) -> Result<(), ClientError> {
+        if self.asked.elapsed() >= WATCH_INTERVAL {
+            self.asked = Instant::now();
+            if !(self.goes_on)() {
+                return Err(ClientError::Interrupted);
+            }
+        }
+        Ok(())
     }
 }
 

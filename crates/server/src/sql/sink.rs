@@ -1,7 +1,7 @@
 //! A T-SQL session's sink that passes everything on to the protocol's.
 
 use engine::types::{SqlType, Value};
-use tds::{Column, RpcParameter};
+use tds::{Collation, Column, RpcParameter};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink as SessionSink, SinkClosed, TransactionEvent};
 
 use super::values;
@@ -31,6 +31,10 @@ impl Announced {
             let wire = |column: &ResultColumn| Column {
                 nullable: column.nullable,
                 identity: column.identity,
+                collation: column
+                    .sql_type
+                    .is_character()
+                    .then(|| Collation(column.label.collation().wire_bytes())),
                 ..Column::new(column.name.as_str(), values::column_type(column.sql_type))
             };
             self.wire = columns.iter().map(wire).collect();

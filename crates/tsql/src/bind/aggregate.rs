@@ -36,6 +36,7 @@ impl<'a> Binder<'a> {
         };
         let aggregate = self.aggregate_call(name, function, call)?;
         let sql_type = aggregate.sql_type;
+        let label = aggregate.label();
         let nullable = !matches!(
             aggregate.function,
             AggregateFunction::Count | AggregateFunction::CountRows
@@ -52,6 +53,7 @@ impl<'a> Binder<'a> {
             kind,
             sql_type,
             nullable,
+            label,
         }))
     }
 

@@ -6,7 +6,7 @@ use engine::types::{SqlType, Value};
 use super::{Binder, implicit};
 use crate::ast::{Case, ComparisonOperator, Expression};
 use crate::messages;
-use crate::plan::{Condition, Expr, ExprKind};
+use crate::plan::{Condition, Expr, ExprKind, label_of};
 use crate::scalar::data_type::common_type;
 
 /// The type that several values meet in; NULL takes any.
@@ -77,11 +77,7 @@ impl<'a> Binder<'a> {
             .into_iter()
             .map(|argument| implicit(argument, target))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Expr {
-            kind: ExprKind::Coalesce(bound),
-            sql_type: target,
-            nullable,
-        })
+        coalesced(bound, target, nullable)
     }
 
     /// ISNULL has the type of its first argument, where COALESCE takes the highest.
@@ -98,11 +94,7 @@ impl<'a> Binder<'a> {
         };
         let nullable = value.nullable && replacement.nullable;
         let parts = vec![implicit(value, target)?, implicit(replacement, target)?];
-        Ok(Expr {
-            kind: ExprKind::Coalesce(parts),
-            sql_type: target,
-            nullable,
-        })
+        coalesced(parts, target, nullable)
     }
 
     pub(super) fn nullif(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
@@ -111,7 +103,7 @@ impl<'a> Binder<'a> {
         };
         let value = self.expression(left)?;
         let (left, right) = (self.expression(left)?, self.expression(right)?);
-        let sql_type = value.sql_type;
+        let (sql_type, label) = (value.sql_type, value.label);
         let equal = super::condition::comparison(ComparisonOperator::Equal, left, right)?;
         let branches = vec![(equal, Expr::constant(Value::Null, sql_type))];
         Ok(Expr::new(
@@ -120,8 +112,21 @@ impl<'a> Binder<'a> {
                 otherwise: Some(Box::new(value)),
             },
             sql_type,
-        ))
+        )
+        .labelled(label))
     }
+}
+
+/// The first of these that is not NULL.
+fn coalesced(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Result<Expr> {
+    let label = label_of(&arguments, "CASE")?;
+    let arguments = arguments.into_iter().map(|argument| argument.collated(label)).collect();
+    Ok(Expr {
+        kind: ExprKind::Coalesce(arguments),
+        sql_type,
+        nullable,
+        label,
+    })
 }
 
 fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
@@ -136,9 +141,16 @@ fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Res
         Some(otherwise) => Some(Box::new(implicit(otherwise, target)?)),
         None => None,
     };
+    let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+    let label = label_of(values, "CASE")?;
+    let collated = |(condition, value): (Condition, Expr)| (condition, value.collated(label));
     Ok(Expr {
-        kind: ExprKind::Case { branches, otherwise },
+        kind: ExprKind::Case {
+            branches: branches.into_iter().map(collated).collect(),
+            otherwise: otherwise.map(|value| Box::new(value.collated(label))),
+        },
         sql_type: target,
         nullable,
+        label,
     })
 }

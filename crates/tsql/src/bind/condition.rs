@@ -1,14 +1,14 @@
 //! Conditions.
 
 use engine::error::Result;
-use engine::types::{Length, SqlType};
+use engine::types::{Length, SqlType, Value};
 
 use super::Binder;
 use super::case::meeting_type;
 use super::implicit;
 use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like, Query};
 use crate::messages;
-use crate::plan::{Condition, Expr, Quantifier};
+use crate::plan::{Condition, Expr, Quantifier, label_of, unified};
 use crate::scalar::arithmetic::comparison_type;
 use crate::scalar::data_type::text_units;
 
@@ -88,7 +88,7 @@ impl<'a> Binder<'a> {
         let list = self.expressions(list)?;
         let all_text = operand.sql_type.is_character() && list.iter().all(|item| item.sql_type.is_character());
         if all_text {
-            return Ok(Condition::In { operand, list });
+            return in_condition(operand, list);
         }
         let target = meeting_type(std::iter::once(&operand).chain(&list));
         let target = comparison_type(target, target, "equal to")?;
@@ -96,10 +96,7 @@ impl<'a> Binder<'a> {
             .into_iter()
             .map(|item| implicit(item, target))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Condition::In {
-            operand: implicit(operand, target)?,
-            list,
-        })
+        in_condition(implicit(operand, target)?, list)
     }
 
     fn quantified(
@@ -117,11 +114,16 @@ impl<'a> Binder<'a> {
         };
         let both_text = operand.sql_type.is_character() && column.sql_type.is_character();
         let target = comparison_type(operand.sql_type, column.sql_type, "equal to")?;
-        if !both_text && column.sql_type != target {
-            let plan = std::sync::Arc::try_unwrap(subquery.plan).map_err(|_| messages::subquery_returned_many())?;
-            subquery.plan = std::sync::Arc::new(super::query::convert_first_column(plan, target));
-        }
+        let target = if both_text { column.sql_type } else { target };
         let operand = if both_text { operand } else { implicit(operand, target)? };
+        let value = column.expression(0).converted(target);
+        let label = label_of([&operand, &value], operator_name(operator))?.for_operation(operator_name(operator))?;
+        let is_collated = !target.is_character() || column.label.collation() == label.collation();
+        if column.sql_type != target || !is_collated {
+            let plan = std::sync::Arc::try_unwrap(subquery.plan).map_err(|_| messages::subquery_returned_many())?;
+            subquery.plan = std::sync::Arc::new(super::query::convert_first_column(plan, target, label));
+        }
+        let operand = operand.collated(label);
         Ok(Condition::Quantified {
             operand,
             operator,
@@ -137,6 +139,8 @@ impl<'a> Binder<'a> {
             Some(escape) => Some(as_text(self.expression(escape)?)),
             None => None,
         };
+        let label = label_of([&operand, &pattern], "like")?.for_operation("like")?;
+        let (operand, pattern) = (operand.collated(label), pattern.collated(label));
         Ok(negate_if(
             like.negated,
             Condition::Like {
@@ -146,6 +150,14 @@ impl<'a> Binder<'a> {
             },
         ))
     }
+}
+
+/// `operand IN (list)`, compared by one collation.
+fn in_condition(operand: Expr, list: Vec<Expr>) -> Result<Condition> {
+    let mut all = unified(std::iter::once(operand).chain(list).collect(), "equal to")?.into_iter();
+    let operand = all.next().unwrap_or_else(|| Expr::constant(Value::Null, SqlType::Int));
+    let list = all.collect();
+    Ok(Condition::In { operand, list })
 }
 
 fn as_text(expression: Expr) -> Expr {
@@ -180,9 +192,10 @@ fn operator_name(operator: ComparisonOperator) -> &'static str {
 }
 
 /// Two expressions in the type they compare in. Strings compare as they are, whatever their lengths.
-fn comparable(left: Expr, right: Expr, operator: &str) -> Result<(Expr, Expr)> {
+fn comparable(left: Expr, right: Expr, operator: &'static str) -> Result<(Expr, Expr)> {
     if left.sql_type.is_character() && right.sql_type.is_character() {
-        return Ok((left, right));
+        let label = label_of([&left, &right], operator)?.for_operation(operator)?;
+        return Ok((left.collated(label), right.collated(label)));
     }
     let (left_type, right_type) = match (left.is_null_constant(), right.is_null_constant()) {
         (true, false) => (right.sql_type, right.sql_type),
@@ -190,7 +203,9 @@ fn comparable(left: Expr, right: Expr, operator: &str) -> Result<(Expr, Expr)> {
         _ => (left.sql_type, right.sql_type),
     };
     let target = comparison_type(left_type, right_type, operator)?;
-    Ok((left.converted(target), right.converted(target)))
+    let (left, right) = (left.converted(target), right.converted(target));
+    let label = label_of([&left, &right], operator)?.for_operation(operator)?;
+    Ok((left.collated(label), right.collated(label)))
 }
 
 /// `left operator right`

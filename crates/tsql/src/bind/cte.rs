@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
-use engine::types::SqlType;
 
 use super::from::FromBuilder;
 use super::scope::Level;
@@ -11,7 +10,8 @@ use super::source::BoundSource;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{CommonTableExpression, Join, QueryBody, SetOperator, TableSource};
 use crate::messages;
-use crate::plan::{Expr, Node, QueryPlan};
+use crate::plan::{Node, QueryPlan};
+use crate::session::ResultColumn;
 
 impl<'a> Binder<'a> {
     /// Binds a reference to a visible common table expression.
@@ -80,13 +80,9 @@ impl<'a> Binder<'a> {
         let anchor = self.set_operations(first, others)?;
         self.recursions += 1;
         let id = self.recursions;
-        let mut columns: Vec<(String, SqlType)> = Vec::with_capacity(anchor.columns.len());
-        for (index, column) in anchor.columns.iter().enumerate() {
-            let name = definition
-                .columns
-                .get(index)
-                .map_or(column.name.as_str(), |name| name.text.as_str());
-            columns.push((name.to_owned(), column.sql_type));
+        let mut columns = anchor.columns.clone();
+        for (column, name) in columns.iter_mut().zip(&definition.columns) {
+            column.name.clone_from(&name.text);
         }
         let sees = self.ctes.len();
         self.ctes.push(super::VisibleCte {
@@ -101,12 +97,18 @@ impl<'a> Binder<'a> {
             return Err(messages::set_operation_lengths());
         }
         let mut expressions = Vec::with_capacity(columns.len());
-        for (index, (column, (name, target))) in step.columns.iter().zip(&columns).enumerate() {
-            let expression = implicit(Expr::column(index, column.sql_type, column.nullable), *target);
-            expressions.push(expression.map_err(|_| {
-                let text = format!("Types don't match between the anchor and the recursive part in column \"{name}\" of recursive query \"{}\".", definition.name);
+        for (index, (column, target)) in step.columns.iter().zip(&columns).enumerate() {
+            let expression = implicit(column.expression(index), target.sql_type).map_err(|_| {
+                let (name, query) = (&target.name, &definition.name);
+                let text = format!("Types don't match between the anchor and the recursive part in column \"{name}\" of recursive query \"{query}\".");
                 Error::new(240, 16, 1, text)
-            })?);
+            })?;
+            let label = target.label.of_column().meet(expression.label, "UNION ALL")?;
+            expressions.push(
+                expression
+                    .collated(label.for_operation("UNION ALL")?)
+                    .collated(target.label),
+            );
         }
         let step = Node::Project {
             input: Box::new(step.node),
@@ -126,13 +128,14 @@ impl<'a> Binder<'a> {
 }
 
 /// The rows of the round before, as a source.
-fn round_source(id: usize, columns: &[(String, SqlType)], exposed: String, from: &mut FromBuilder) -> BoundSource {
+fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut FromBuilder) -> BoundSource {
     let offset = from.take(columns.len());
-    let columns = columns.iter().enumerate().map(|(index, (name, sql_type))| ScopeColumn {
+    let columns = columns.iter().enumerate().map(|(index, column)| ScopeColumn {
         qualifier: exposed.clone(),
         path: None,
-        name: name.clone(),
-        sql_type: *sql_type,
+        name: column.name.clone(),
+        sql_type: column.sql_type,
+        label: column.label.of_column(),
         nullable: true,
         index: offset + index,
         identity: false,

@@ -10,13 +10,23 @@ use super::scope::Level;
 use super::{Binder, implicit, not_supported};
 use crate::ast::{self, BinaryOperator, Cast, Convert, Expression, ExpressionKind, Parse, Query, UnaryOperator};
 use crate::messages;
-use crate::plan::{Expr, ExprKind, Subquery};
+use crate::plan::{Expr, ExprKind, Label, Subquery, label_of};
 use crate::scalar::arithmetic::{operation, operator_name};
 use crate::scalar::data_type::{TypePlace, check_conversion, resolve};
 
 impl<'a> Binder<'a> {
-    /// Binds a scalar expression.
+    /// Binds a scalar expression. What has no collation of its own takes that of the current database.
     pub(super) fn expression(&mut self, expression: &'a Expression) -> Result<Expr> {
+        let bound = self.expression_of_itself(expression)?;
+        match bound.label {
+            Label::CoercibleDefault(own) if own != self.collation && bound.sql_type.is_character() => {
+                Ok(bound.collated(Label::CoercibleDefault(self.collation)))
+            }
+            _ => Ok(bound),
+        }
+    }
+
+    fn expression_of_itself(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.line = expression.line;
         self.deeper(size_of::<Expr>())?;
         match &expression.kind {
@@ -40,7 +50,7 @@ impl<'a> Binder<'a> {
             ExpressionKind::Parse(parse) => self.parse(parse),
             ExpressionKind::Function(call) => self.function(call),
             ExpressionKind::Subquery(query) => self.scalar_subquery(query),
-            ExpressionKind::Collate { operand, .. } => self.expression(operand),
+            ExpressionKind::Collate { operand, collation } => self.collate(operand, collation),
             ExpressionKind::AtTimeZone { .. } => Err(not_supported("AT TIME ZONE")),
             ExpressionKind::NextValueFor(_) => Err(not_supported("NEXT VALUE FOR")),
             _ => Err(messages::incorrect_syntax_near_keyword("condition")),
@@ -51,9 +61,7 @@ impl<'a> Binder<'a> {
     fn pseudo_column(&mut self, name: &str) -> Result<Expr> {
         let found = self.select_level().and_then(|level| {
             let mut identities = level.columns.iter().filter(|column| column.identity);
-            identities
-                .next()
-                .map(|column| Expr::column(column.index, column.sql_type, column.nullable))
+            identities.next().map(super::ScopeColumn::expression)
         });
         match found {
             Some(column) if name.eq_ignore_ascii_case("$IDENTITY") => Ok(column),
@@ -77,20 +85,36 @@ impl<'a> Binder<'a> {
                 };
                 let operand = Box::new(bound.converted(target));
                 Ok(Expr {
-                    kind: ExprKind::Negate(operand),
-                    sql_type: target,
                     nullable,
+                    ..Expr::new(ExprKind::Negate(operand), target)
                 }
                 .folded())
             }
             UnaryOperator::Minus => Err(messages::invalid_operand_type(sql_type.name(), "minus")),
             UnaryOperator::BitNot if sql_type.is_integer() || sql_type == SqlType::Bit => Ok(Expr {
-                kind: ExprKind::BitNot(Box::new(bound)),
-                sql_type,
                 nullable,
+                ..Expr::new(ExprKind::BitNot(Box::new(bound)), sql_type)
             }),
             UnaryOperator::BitNot => Err(messages::invalid_operand_type(sql_type.name(), "'~'")),
         }
+    }
+
+    /// `operand COLLATE collation`
+    fn collate(&mut self, operand: &'a Expression, collation: &ast::Identifier) -> Result<Expr> {
+        let collation = self.session.collation(&collation.text)?;
+        let bound = self.expression(operand)?;
+        if !bound.sql_type.is_character() {
+            let untyped = matches!(bound.kind, ExprKind::Constant(Value::Null));
+            return Err(messages::not_collatable(if untyped {
+                "void"
+            } else {
+                bound.sql_type.name()
+            }));
+        }
+        if matches!(bound.label, Label::Explicit(_)) {
+            return Err(messages::collate_twice());
+        }
+        Ok(bound.collated(Label::Explicit(collation)))
     }
 
     fn cast(&mut self, cast: &'a Cast) -> Result<Expr> {
@@ -125,8 +149,8 @@ impl<'a> Binder<'a> {
             let text = "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.";
             return Err(engine::error::Error::new(116, 16, 1, text));
         };
-        let sql_type = column.sql_type;
-        Ok(Expr::new(ExprKind::Subquery(subquery), sql_type))
+        let (sql_type, label) = (column.sql_type, column.label.of_column());
+        Ok(Expr::new(ExprKind::Subquery(subquery), sql_type).labelled(label))
     }
 
     /// Binds a query whose captures are collected.
@@ -165,14 +189,14 @@ pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Resul
         })?;
     }
     let nullable = left.nullable || right.nullable;
-    let (left, right) = (
-        Box::new(left.converted(types.left)),
-        Box::new(right.converted(types.right)),
-    );
+    let (left, right) = (left.converted(types.left), right.converted(types.right));
+    let label = label_of([&left, &right], operator_name(operator))?;
+    let (left, right) = (Box::new(left.collated(label)), Box::new(right.collated(label)));
     Ok(Expr {
         kind: ExprKind::Arithmetic { operator, left, right },
         sql_type: types.result,
         nullable,
+        label,
     })
 }
 
@@ -196,6 +220,7 @@ fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool
         check_conversion(operand.sql_type, target, true)?;
     }
     let nullable = operand.nullable || or_null;
+    let label = operand.label_in(target);
     let kind = ExprKind::Convert {
         operand: Box::new(operand),
         style: style.map(Box::new),
@@ -205,5 +230,6 @@ fn conversion(operand: Expr, target: SqlType, style: Option<Expr>, or_null: bool
         kind,
         sql_type: target,
         nullable,
+        label,
     })
 }

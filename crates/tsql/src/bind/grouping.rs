@@ -23,9 +23,8 @@ const SET_NUMBER: usize = usize::MAX;
 /// GROUPING() of a key: its bit in the set's number.
 pub(super) fn set_bit(key_count: usize, position: usize) -> Result<Expr> {
     let number = Expr {
-        kind: ExprKind::Aggregate(SET_NUMBER),
-        sql_type: SqlType::BigInt,
         nullable: false,
+        ..Expr::new(ExprKind::Aggregate(SET_NUMBER), SqlType::BigInt)
     };
     let divisor = 1i64 << (key_count - 1 - position).min(62);
     let divided = super::expression::binary(
@@ -70,14 +69,18 @@ impl<'a> Binder<'a> {
     fn item_sets(&mut self, item: &'a GroupItem, keys: &mut Vec<Expr>) -> Result<Vec<Vec<usize>>> {
         Ok(match item {
             GroupItem::Expression(expression) => {
-                let key = self.expression(expression)?;
+                let key = self
+                    .expression(expression)?
+                    .with_collation_for("GROUP BY", keys.len() + 1)?;
                 vec![vec![key_number(keys, key)]]
             }
             GroupItem::Empty => vec![Vec::new()],
             GroupItem::Composite(expressions) => {
                 let mut set = Vec::new();
                 for expression in expressions {
-                    let key = self.expression(expression)?;
+                    let key = self
+                        .expression(expression)?
+                        .with_collation_for("GROUP BY", keys.len() + 1)?;
                     set.push(key_number(keys, key));
                 }
                 vec![set]

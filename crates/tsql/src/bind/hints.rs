@@ -1,46 +1,18 @@
 //! Table hints and query hints: what each comes to. None is taken without effect; what cannot be done is refused by name.
 
 use engine::catalog::TableDefinition;
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Isolation;
 
 use super::{Binder, not_supported};
 use crate::ast::{QueryHint, TableHint};
+use crate::grammar::{QUERY_HINTS, USE_HINTS};
 use crate::messages;
 use crate::plan::{Access, Locking};
 
 /// Highest MAXRECURSION (sql-docs, "Query hints").
 const MAXRECURSION_MAX: u32 = 32_767;
-
-/// Hints of OPTION that ask for a way to the answer: the answer is the same on any. Those with a number or a text in
-/// parentheses are told apart by their names alone.
-const HINTS_ABOUT_THE_WAY: &[&str] = &[
-    "RECOMPILE",
-    "FAST",
-    "FORCE ORDER",
-    "HASH JOIN",
-    "LOOP JOIN",
-    "MERGE JOIN",
-    "HASH GROUP",
-    "ORDER GROUP",
-    "CONCAT UNION",
-    "HASH UNION",
-    "MERGE UNION",
-    "KEEP PLAN",
-    "KEEPFIXED PLAN",
-    "ROBUST PLAN",
-    "OPTIMIZE FOR",
-    "OPTIMIZE FOR UNKNOWN",
-    "EXPAND VIEWS",
-    "NO_PERFORMANCE_SPOOL",
-    "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
-    "QUERYTRACEON",
-    "USE HINT",
-    "LABEL",
-    "MIN_GRANT_PERCENT",
-    "MAX_GRANT_PERCENT",
-];
 
 /// Where hints stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,11 +120,16 @@ fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
     Ok(Access::Index(place))
 }
 
+/// A word's fate as an error of binding.
+fn admitted(fate: std::result::Result<(), crate::error::ParseError>) -> Result<()> {
+    fate.map_err(|error| Error::new(error.number, error.severity, error.state, error.message))
+}
+
 impl Binder<'_> {
     /// Obeys OPTION (...).
     ///
     /// # Errors
-    /// 102 for a hint that there is not, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
+    /// 102 and 10715 for a hint that there is not, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
     pub(super) fn obey_query_hints(&mut self, hints: &[QueryHint]) -> Result<()> {
         for hint in hints {
             let value = hint.value.as_deref().unwrap_or_default().trim();
@@ -161,15 +138,17 @@ impl Binder<'_> {
                     let rounds = value.parse().ok().filter(|rounds| *rounds <= MAXRECURSION_MAX);
                     self.rounds_max = rounds.ok_or_else(|| messages::maxrecursion_out_of_range(value))?;
                 }
-                "MAXDOP" => self.degree_max = value.parse().ok(),
-                name if HINTS_ABOUT_THE_WAY.contains(&name) => {}
-                name @ ("TABLE HINT" | "USE PLAN" | "PARAMETERIZATION SIMPLE" | "PARAMETERIZATION FORCED") => {
-                    return Err(not_supported(&format!("OPTION ({name})")));
+                "MAXDOP" => {
+                    let degree = value.parse().map_err(|_| messages::incorrect_syntax_near("MAXDOP"))?;
+                    self.degree_max = Some(degree);
                 }
-                name => {
-                    let word = name.split(' ').next().unwrap_or(name);
-                    return Err(messages::incorrect_syntax_near(word));
+                "USE HINT" => {
+                    for text in value.split(',') {
+                        let name = text.trim().trim_start_matches(['N', 'n']).trim_matches('\'');
+                        admitted(USE_HINTS.admit(1, &name.to_ascii_uppercase(), None))?;
+                    }
                 }
+                name => admitted(QUERY_HINTS.admit(1, name, None))?,
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::catalog::ObjectDefinition;
 use engine::error::Result;
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
@@ -17,7 +17,8 @@ use crate::ast::{
     Update,
 };
 use crate::messages;
-use crate::plan::{BoundTable, Condition, Expr, Locking, Node, QueryPlan, TopCount};
+use crate::plan::{BoundTable, Condition, Expr, Label, Locking, Node, QueryPlan, TopCount};
+use crate::scalar::convert::{recollated, store};
 use crate::session::ResultColumn;
 
 /// What a statement changes.
@@ -36,12 +37,29 @@ pub struct TargetColumn {
     pub name: String,
     /// Its type.
     pub sql_type: SqlType,
+    /// The collation of its strings.
+    pub collation: Collation,
     /// Whether it takes NULL.
     pub nullable: bool,
     /// Whether it is the identity column.
     pub identity: bool,
     /// Its default.
     pub default: Option<Expr>,
+}
+
+impl TargetColumn {
+    /// A value as the column keeps it.
+    ///
+    /// # Errors
+    /// Those of [`store`].
+    pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
+        if !self.sql_type.is_character() {
+            return store(&value, from, self.sql_type, table_name, &self.name);
+        }
+        let value = recollated(value, from, self.collation);
+        let stored = store(&value, from, self.sql_type, table_name, &self.name)?;
+        Ok(stored.collated(self.collation))
+    }
 }
 
 /// All columns of a target, and what its rows must satisfy.
@@ -254,7 +272,7 @@ impl<'a> Binder<'a> {
         if let ExpressionKind::Literal(Literal::Default) = value.kind {
             return Ok(None);
         }
-        let bound = self.expression(value)?;
+        let bound = self.expression(value)?.assignable()?;
         let target = columns
             .columns
             .get(column)
@@ -360,7 +378,8 @@ impl<'a> Binder<'a> {
             let own = match (&assignment.variable, column) {
                 (_, Some(column)) => {
                     let target = &found.columns.columns[column];
-                    Expr::column(found.offset + column, target.sql_type, target.nullable)
+                    let own = Expr::column(found.offset + column, target.sql_type, target.nullable);
+                    own.labelled(Label::Implicit(target.collation))
                 }
                 (Some(variable), None) => self.variable(variable)?,
                 (None, None) => return Err(messages::column_count_mismatch()),
@@ -379,6 +398,7 @@ impl<'a> Binder<'a> {
                 AssignmentOperator::Assign => value,
                 AssignmentOperator::Compound(operator) => super::expression::binary(operator, own.clone(), value)?,
             };
+            let value = value.assignable()?;
             if !value.is_null_constant() {
                 crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
             }
@@ -512,6 +532,7 @@ impl<'a> Binder<'a> {
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
+                        collation: column.collation,
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(default)?,
@@ -534,6 +555,7 @@ impl<'a> Binder<'a> {
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
+                        collation: column.collation.unwrap_or(self.collation),
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
@@ -577,6 +599,7 @@ impl<'a> Binder<'a> {
                     path: None,
                     name: column.name.clone(),
                     sql_type: column.sql_type,
+                    label: Label::Implicit(column.collation),
                     nullable: true,
                     index: visible.len(),
                     identity: column.identity,

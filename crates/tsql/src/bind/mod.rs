@@ -37,14 +37,14 @@ pub use scope::ScopeColumn;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use crate::ast;
 use crate::messages;
 pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
 pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
-use crate::session::SessionState;
+use crate::session::{ResultColumn, SessionState};
 use aggregate::aggregate_of;
 use scope::Level;
 
@@ -64,13 +64,15 @@ struct VisibleCte<'a> {
     /// How many others it can see itself: those before it.
     sees: usize,
     /// While its own recursive part is bound: the number of its rounds, and its columns.
-    round: Option<(usize, Vec<(String, SqlType)>)>,
+    round: Option<(usize, Vec<ResultColumn>)>,
 }
 
 /// Binds the statements of a batch.
 pub struct Binder<'a> {
     session: &'a SessionState,
     variables: &'a VariableScope,
+    /// That of the current database.
+    collation: Collation,
     levels: Vec<Level>,
     ctes: Vec<VisibleCte<'a>>,
     /// Views being expanded, to end those that contain themselves.
@@ -110,6 +112,7 @@ impl<'a> Binder<'a> {
         Binder {
             session,
             variables,
+            collation: session.database_collation(),
             levels: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
@@ -206,7 +209,7 @@ impl<'a> Binder<'a> {
             Some(operator) => expression::binary(operator, target, value)?,
             None => value,
         };
-        implicit(value, sql_type)
+        implicit(value.assignable()?, sql_type)
     }
 
     /// Binds a condition that sees no columns.

@@ -21,7 +21,7 @@ use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
 use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
-use crate::plan::{Expr, ExprKind, Node, QueryPlan};
+use crate::plan::{Expr, ExprKind, Label, Node, QueryPlan};
 
 /// State of 313 for a scalar function, and for one in FROM.
 const SCALAR_STATE: u8 = 2;
@@ -67,7 +67,11 @@ impl<'a> Binder<'a> {
         pairs
             .map(|(argument, parameter)| match argument.kind {
                 ExpressionKind::Literal(Literal::Default) => self.default_of(module, parameter),
-                _ => implicit(self.expression(argument)?, parameter.sql_type),
+                // Parameters are variables, which have the default collation until they are read.
+                _ => {
+                    Ok(implicit(self.expression(argument)?.assignable()?, parameter.sql_type)?
+                        .collated(Label::default()))
+                }
             })
             .collect()
     }
@@ -137,6 +141,7 @@ impl<'a> Binder<'a> {
             return Err(messages::column_list_mismatch(&call.module.name));
         }
         let offset = from.take(shape.columns.len());
+        let collation = call.database.collation();
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
             path: None,
@@ -144,6 +149,7 @@ impl<'a> Binder<'a> {
                 .get(index)
                 .map_or_else(|| column.name.clone(), |name| name.text.clone()),
             sql_type: column.sql_type,
+            label: Label::Implicit(column.collation.unwrap_or(collation)),
             nullable: column.nullable,
             index: offset + index,
             identity: false,

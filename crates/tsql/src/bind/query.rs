@@ -7,7 +7,7 @@ use super::select::{BoundRows, order_position};
 use super::{Binder, VisibleCte, implicit, not_supported};
 use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, SelectItem, SetOperator};
 use crate::messages;
-use crate::plan::{Expr, ExprKind, Node, QueryPlan, SetKind, SortKey};
+use crate::plan::{Expr, Label, Node, QueryPlan, SetKind, SortKey, label_of};
 use crate::scalar::data_type::common_type;
 use crate::session::ResultColumn;
 
@@ -200,17 +200,33 @@ impl<'a> Binder<'a> {
 }
 
 /// The columns that several queries meet in: names of the first, types that all convert to.
-fn meeting_columns(list: &[BoundRows]) -> Vec<ResultColumn> {
+fn meeting_columns(list: &[BoundRows], operator: &'static str) -> Result<Vec<ResultColumn>> {
     let mut columns = list.first().map(|rows| rows.columns.clone()).unwrap_or_default();
     for (index, column) in columns.iter_mut().enumerate() {
         let typed = list.iter().filter(|rows| !is_null_column(&rows.node, index));
         let types = typed.filter_map(|rows| rows.columns.get(index).map(|column| column.sql_type));
         column.sql_type = types.reduce(common_type).unwrap_or(column.sql_type);
+        column.label = meeting_label(list, index, operator)?;
         column.nullable = list
             .iter()
             .any(|rows| rows.columns.get(index).is_some_and(|column| column.nullable));
     }
-    columns
+    Ok(columns)
+}
+
+/// The label of a column that several queries meet in.
+///
+/// # Errors
+/// 451 when there is no collation for all of them.
+fn meeting_label(list: &[BoundRows], index: usize, operator: &'static str) -> Result<Label> {
+    let columns = list.iter().filter_map(|rows| rows.columns.get(index));
+    let columns: Vec<Expr> = columns.map(|column| column.expression(index)).collect();
+    let label = label_of(&columns, operator)?;
+    let whole = columns.into_iter().find(|column| column.sql_type.is_character());
+    match whole {
+        Some(column) => Ok(column.labelled(label).with_collation_for("SELECT", index + 1)?.label),
+        None => Ok(label),
+    }
 }
 
 /// UNION ALL of a list, or UNION.
@@ -220,7 +236,7 @@ fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
     {
         return Ok(alone);
     }
-    let columns = meeting_columns(&list);
+    let columns = meeting_columns(&list, if is_distinct { "UNION" } else { "UNION ALL" })?;
     let width = columns.len();
     let inputs = list.into_iter().map(|rows| converted(rows, &columns));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
@@ -238,7 +254,11 @@ fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
 /// EXCEPT and INTERSECT.
 fn set_operation(kind: SetKind, left: BoundRows, right: BoundRows) -> Result<BoundRows> {
     let sides = [left, right];
-    let columns = meeting_columns(&sides);
+    let operator = match kind {
+        SetKind::Except => "EXCEPT",
+        SetKind::Intersect => "INTERSECT",
+    };
+    let columns = meeting_columns(&sides, operator)?;
     let width = columns.len();
     let [left, right] = sides.map(|rows| converted(rows, &columns).map(Box::new));
     let node = Node::SetOperation {
@@ -268,18 +288,19 @@ fn converted(rows: BoundRows, columns: &[ResultColumn]) -> Result<Node> {
             .columns
             .iter()
             .zip(columns)
-            .all(|(own, target)| own.sql_type == target.sql_type)
+            .all(|(own, target)| own.is_like(target))
     {
         return Ok(rows.node);
     }
     let mut expressions = Vec::with_capacity(columns.len());
     for (index, (own, target)) in rows.columns.iter().zip(columns).enumerate() {
-        let column = Expr::column(index, own.sql_type, own.nullable);
-        expressions.push(if is_null_column(&rows.node, index) {
+        let column = own.expression(index);
+        let column = if is_null_column(&rows.node, index) {
             column.converted(target.sql_type)
         } else {
             implicit(column, target.sql_type)?
-        });
+        };
+        expressions.push(column.collated(target.label));
     }
     Ok(Node::Project {
         input: Box::new(rows.node),
@@ -324,7 +345,7 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
 }
 
 /// A plan whose first column is converted.
-pub(super) fn convert_first_column(plan: QueryPlan, target: SqlType) -> QueryPlan {
+pub(super) fn convert_first_column(plan: QueryPlan, target: SqlType, label: Label) -> QueryPlan {
     let QueryPlan {
         root,
         width,
@@ -333,16 +354,12 @@ pub(super) fn convert_first_column(plan: QueryPlan, target: SqlType) -> QueryPla
     let Some(first) = columns.first_mut() else {
         return QueryPlan { root, width, columns };
     };
-    let column = Expr {
-        kind: ExprKind::Column(0),
-        sql_type: first.sql_type,
-        nullable: true,
-    };
-    first.sql_type = target;
+    let column = first.expression(0).converted(target).collated(label);
+    (first.sql_type, first.label) = (target, label);
     let node = Node::Project {
         input: Box::new(root),
         input_width: width,
-        expressions: vec![column.converted(target)],
+        expressions: vec![column],
     };
     QueryPlan {
         root: node,

@@ -6,7 +6,7 @@ use engine::types::SqlType;
 use super::Binder;
 use crate::ast::Name;
 use crate::messages;
-use crate::plan::{AggregateCall, Expr, ExprKind, WindowCall};
+use crate::plan::{AggregateCall, Expr, ExprKind, Label, WindowCall};
 
 /// A column that can be named.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct ScopeColumn {
     pub name: String,
     /// Its type.
     pub sql_type: SqlType,
+    /// The collation of its strings.
+    pub label: Label,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// Its place in the row.
@@ -27,6 +29,13 @@ pub struct ScopeColumn {
     pub identity: bool,
     /// Whether it is a table's column.
     pub from_table: bool,
+}
+
+impl ScopeColumn {
+    /// The column as an expression over the row.
+    pub(super) fn expression(&self) -> Expr {
+        Expr::column(self.index, self.sql_type, self.nullable).labelled(self.label)
+    }
 }
 
 /// What a SELECT makes visible, and what it collects while its expressions are bound.
@@ -69,7 +78,7 @@ impl Binder<'_> {
                 Level::Boundary(_) => boundaries.push(position),
                 Level::Select(level) => {
                     if let Some(column) = find_column(&level.columns, name)? {
-                        let found = Expr::column(column.index, column.sql_type, column.nullable);
+                        let found = column.expression();
                         return Ok(self.captured(found, &boundaries));
                     }
                 }
@@ -88,7 +97,7 @@ impl Binder<'_> {
             let Some(Level::Boundary(captures)) = self.levels.get_mut(boundary) else {
                 continue;
             };
-            let (sql_type, nullable) = (found.sql_type, found.nullable);
+            let (sql_type, nullable, label) = (found.sql_type, found.nullable, found.label);
             let known = captures.iter().position(|capture| capture.same_as(&found));
             let index = known.unwrap_or(captures.len());
             if known.is_none() {
@@ -98,6 +107,7 @@ impl Binder<'_> {
                 kind: ExprKind::Parameter(index),
                 sql_type,
                 nullable,
+                label,
             };
         }
         found

@@ -145,7 +145,9 @@ impl<'a> Binder<'a> {
                 self.wildcard(qualifier.as_ref(), items)
             }
             SelectItem::Expression { expression, alias } => {
-                let bound = self.expression(expression)?;
+                let bound = self
+                    .expression(expression)?
+                    .with_collation_for("SELECT", items.len() + 1)?;
                 let own = match &expression.kind {
                     ExpressionKind::Column(name) => Some(name.object()),
                     ExpressionKind::PseudoColumn(name) => Some(name.as_str()),
@@ -166,6 +168,7 @@ impl<'a> Binder<'a> {
                 let column = ResultColumn {
                     name: shown.to_owned(),
                     sql_type: bound.sql_type,
+                    label: bound.label,
                     nullable: bound.nullable,
                     identity: source.is_some_and(|source| source.identity),
                     from_table: source.is_some_and(|source| source.from_table),
@@ -186,7 +189,7 @@ impl<'a> Binder<'a> {
                         super::expression::binary(*operator, target.clone(), value)?
                     }
                 };
-                let value = implicit(value, target.sql_type)?;
+                let value = implicit(value.assignable()?, target.sql_type)?;
                 items.push((value, ResultColumn::new("", target.sql_type)));
                 Ok(())
             }
@@ -213,10 +216,11 @@ impl<'a> Binder<'a> {
             return Err(engine::error::Error::new(107, 15, 1, text));
         }
         for column in columns {
-            let expression = Expr::column(column.index, column.sql_type, column.nullable);
+            let expression = column.expression();
             let result = ResultColumn {
                 name: column.name,
                 sql_type: column.sql_type,
+                label: column.label,
                 nullable: column.nullable,
                 identity: column.identity,
                 from_table: column.from_table,
@@ -237,7 +241,7 @@ impl<'a> Binder<'a> {
         {
             return Ok(OrderKey::Item(position));
         }
-        let bound = self.expression(&item.expression)?;
+        let bound = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
         match items.iter().position(|(item, _)| item.same_as(&bound)) {
             Some(position) => Ok(OrderKey::Item(position)),
             None => Ok(OrderKey::Expression(bound)),

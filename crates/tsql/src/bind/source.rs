@@ -6,7 +6,7 @@ use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefiniti
 use engine::database::Database;
 use engine::error::Result;
 use engine::session::Table;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
@@ -15,7 +15,7 @@ use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
-use crate::plan::{BoundTable, Locking, Node, QueryPlan, ScanNode};
+use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -127,6 +127,11 @@ impl<'a> Binder<'a> {
         let arguments = arguments
             .map(|(argument, sql_type)| implicit(argument, *sql_type))
             .collect::<Result<Vec<_>>>()?;
+        // What a function makes of its arguments takes the collation of whatever it is compared with.
+        let label = match view.is_function {
+            true => Label::default(),
+            false => Label::Implicit(Collation::default()),
+        };
         let offset = from.take(view.columns.len());
         let columns = view
             .columns
@@ -137,6 +142,7 @@ impl<'a> Binder<'a> {
                 path: None,
                 name: name.to_owned(),
                 sql_type,
+                label,
                 nullable: true,
                 index: offset + index,
                 identity: false,
@@ -190,6 +196,7 @@ impl<'a> Binder<'a> {
             return Err(messages::nesting_level_exceeded());
         }
         let mut binder = Binder::new(self.session, variables);
+        binder.collation = database.collation();
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
         std::mem::swap(&mut binder.size, &mut self.size);
@@ -250,6 +257,7 @@ impl<'a> Binder<'a> {
                 path: None,
                 name: name.to_owned(),
                 sql_type: column.sql_type,
+                label: column.label.of_column(),
                 nullable: column.nullable,
                 index: offset + index,
                 identity: column.identity,
@@ -286,28 +294,36 @@ impl<'a> Binder<'a> {
         let types: Vec<SqlType> = (0..width)
             .map(|column| super::case::meeting_type(bound.iter().map(|row| &row[column])))
             .collect();
+        let labels = (0..width).map(|column| {
+            let values = bound.iter().map(|row| &row[column]);
+            label_of(values, "VALUES")?.for_operation("VALUES")
+        });
+        let labels = labels.collect::<Result<Vec<_>>>()?;
         let convert = |row: Vec<crate::plan::Expr>| {
+            let columns = types.iter().zip(&labels);
             row.into_iter()
-                .zip(&types)
-                .map(|(value, sql_type)| implicit(value, *sql_type))
+                .zip(columns)
+                .map(|(value, (sql_type, label))| Ok(implicit(value, *sql_type)?.collated(*label)))
                 .collect::<Result<Vec<_>>>()
         };
         let rows = bound.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
         let offset = from.take(width);
-        let columns = columns
-            .iter()
-            .zip(&types)
-            .enumerate()
-            .map(|(index, (name, &sql_type))| ScopeColumn {
-                qualifier: alias.text.clone(),
-                path: None,
-                name: name.text.clone(),
-                sql_type,
-                nullable: true,
-                index: offset + index,
-                identity: false,
-                from_table: false,
-            });
+        let columns =
+            columns
+                .iter()
+                .zip(types.iter().zip(&labels))
+                .enumerate()
+                .map(|(index, (name, (&sql_type, label)))| ScopeColumn {
+                    qualifier: alias.text.clone(),
+                    path: None,
+                    name: name.text.clone(),
+                    sql_type,
+                    label: label.of_column(),
+                    nullable: true,
+                    index: offset + index,
+                    identity: false,
+                    from_table: false,
+                });
         let columns = columns.collect();
         Ok(BoundSource {
             node: Node::Values { rows, offset },
@@ -333,6 +349,7 @@ impl<'a> Binder<'a> {
             path: None,
             name: column.name.clone(),
             sql_type: column.sql_type,
+            label: Label::Implicit(column.collation.unwrap_or(self.collation)),
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),
@@ -405,6 +422,7 @@ pub(super) fn table_columns(
             path: path.clone(),
             name: column.name.clone(),
             sql_type: column.sql_type,
+            label: Label::Implicit(column.collation),
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),

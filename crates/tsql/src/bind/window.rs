@@ -15,19 +15,22 @@ impl<'a> Binder<'a> {
             return Err(messages::windowed_function_misplaced());
         }
         let bound = self.allowing(true, false, |binder| binder.window_call(name, call, over))?;
-        let sql_type = bound.sql_type;
+        let (sql_type, label) = (bound.sql_type, bound.label());
         let Some(list) = self.select_level().and_then(|level| level.windows.as_mut()) else {
             return Err(messages::windowed_function_misplaced());
         };
         list.push(bound);
-        Ok(Expr::new(ExprKind::Window(list.len() - 1), sql_type))
+        Ok(Expr::new(ExprKind::Window(list.len() - 1), sql_type).labelled(label))
     }
 
     fn window_call(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<WindowCall> {
-        let partition = self.expressions(&over.partition_by)?;
+        let partition = self.expressions(&over.partition_by)?.into_iter();
+        let partition = partition.map(|key| key.with_collation_for("PARTITION BY", 1));
+        let partition = partition.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::with_capacity(over.order_by.len());
         for item in &over.order_by {
-            order.push((self.expression(&item.expression)?, item.descending));
+            let key = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
+            order.push((key, item.descending));
         }
         let (function, sql_type) = self.window_kind(name, call)?;
         let needs_order = !matches!(function, WindowFunction::Aggregate(_));
@@ -166,7 +169,7 @@ impl<'a> Binder<'a> {
             None => Expr::constant(Value::BigInt(1), SqlType::BigInt),
         };
         let default = match default {
-            Some(default) => Some(implicit(self.expression(default)?, sql_type)?),
+            Some(default) => Some(implicit(self.expression(default)?, sql_type)?.collated(value.label)),
             None => None,
         };
         Ok((

@@ -270,5 +270,7 @@ fn concatenate(mut texts: Vec<(Vec<Value>, String, String)>, call: &AggregateCal
     if text_length(&joined, is_unicode) > byte_length(call.sql_type).units_max() {
         return Err(messages::string_agg_too_long());
     }
-    Ok(Value::Text(Text::charged(joined, charge)))
+    Ok(Value::Text(
+        Text::charged(joined, charge).collated(call.label().collation()),
+    ))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::memory::Charge;
-use engine::types::Value;
+use engine::types::{Collation, Value};
 
 use super::grant::{Account, Grant};
 use super::subquery::CachedResult;
@@ -70,11 +70,16 @@ impl Variables {
     /// Variables of a batch that begins.
     pub(crate) fn new(values: Vec<Value>, tables: Vec<TableVariable>) -> Variables {
         Variables {
-            values: RefCell::new(values),
+            values: RefCell::new(values.into_iter().map(of_variable).collect()),
             tables: RefCell::new(tables),
             texts: RefCell::default(),
         }
     }
+}
+
+/// A value as variables keep it: of the default collation. It gets that of the database in which the variable is read.
+fn of_variable(value: Value) -> Value {
+    value.collated(Collation::default())
 }
 
 /// What a variable's string takes without a charge of its own.
@@ -132,6 +137,7 @@ impl<'s> Context<'s> {
     /// # Errors
     /// 701 when there is no memory for its string.
     pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
+        let value = of_variable(value);
         if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
             let (before, after) = (text_bytes(place), text_bytes(&value));
             if before != after {

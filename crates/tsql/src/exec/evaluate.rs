@@ -17,7 +17,7 @@ use crate::modules::ModuleCall;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same};
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, recollated};
 use crate::scalar::like::Pattern;
 
 /// Shorter texts fit the types of all functions that make strings of a length nobody knew before.
@@ -178,6 +178,10 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             row,
             context,
         )?),
+        ExprKind::Collate(operand) => {
+            let value = evaluate(operand, row, context)?.into_owned();
+            Cow::Owned(recollated(value, operand.sql_type, expression.label.collation()))
+        }
         ExprKind::Case { branches, otherwise } => {
             for (condition, value) in branches {
                 if test(condition, row, context)? == Some(true) {
@@ -202,7 +206,10 @@ pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], con
             implementation,
             arguments,
         } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
-        ExprKind::Module { call, arguments } => Cow::Owned(context.call_module(call, arguments, row)?),
+        ExprKind::Module { call, arguments } => {
+            let value = context.call_module(call, arguments, row)?;
+            Cow::Owned(value.collated(expression.label.collation()))
+        }
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
@@ -336,8 +343,8 @@ fn test_like<S: Surroundings>(
             }
         }
     };
-    Ok(match (text.as_str(), pattern.as_str()) {
-        (Some(text), Some(pattern)) => Some(Pattern::new(pattern, escape).matches(text)?),
+    Ok(match (&*text, pattern.as_str()) {
+        (Value::Text(text), Some(pattern)) => Some(Pattern::new(pattern, escape, text.collation()).matches(text)?),
         _ => None,
     })
 }

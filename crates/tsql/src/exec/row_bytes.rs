@@ -7,7 +7,7 @@
 //! The form is this process's own: nothing of it outlives the instance. Reading checks every length all the same.
 
 use engine::error::{Error, Result};
-use engine::types::{Decimal, Value};
+use engine::types::{Collation, Decimal, Value};
 
 const NULL: u8 = 0;
 const BIT: u8 = 1;
@@ -82,7 +82,8 @@ fn push_value(value: &Value, output: &mut Vec<u8>) {
             output.extend_from_slice(&offset_minutes.to_le_bytes());
         }
         Value::Text(text) => {
-            put(TEXT, &(text.len() as u32).to_le_bytes());
+            put(TEXT, &[text.collation() as u8]);
+            output.extend_from_slice(&(text.len() as u32).to_le_bytes());
             output.extend_from_slice(text.as_bytes());
         }
         Value::Binary(bytes) => {
@@ -169,8 +170,11 @@ impl<'b> Reader<'b> {
                 offset_minutes: i16::from_le_bytes(self.array()?),
             },
             TEXT => {
+                let [collation] = self.array()?;
+                let collation = Collation::from_number(collation)
+                    .ok_or_else(|| Error::assertion("a kept row's text is of no collation"))?;
                 let text = std::str::from_utf8(self.counted()?);
-                Value::from(text.map_err(|_| Error::assertion("a kept row's text is none"))?)
+                Value::from(text.map_err(|_| Error::assertion("a kept row's text is none"))?).collated(collation)
             }
             BINARY => Value::binary(self.counted()?),
             UNIQUE_IDENTIFIER => Value::UniqueIdentifier(self.array()?),

@@ -12,7 +12,7 @@ use engine::lock::{LockOwner, Mode, Resource};
 use engine::page::PageId;
 use engine::session::{Isolation, KeyRange, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
-use engine::types::{KeyDirection, Value, encode_key_part};
+use engine::types::{KeyDirection, Value, encode_stored_key_part};
 
 use super::{Context, Operator, evaluate};
 use crate::messages;
@@ -195,11 +195,12 @@ fn push_key_part(
         // Strings are searched as they are: cutting them to the column's length would find too much or too little.
         Some(column) if !column.sql_type.is_character() && column.sql_type != bound.sql_type => {
             let value = convert(&value, bound.sql_type, column.sql_type, None)?;
-            encode_key_part(&value, direction, key);
+            encode_stored_key_part(&value, column.collation, direction, key);
             Ok(!value.is_null())
         }
         _ => {
-            encode_key_part(&value, direction, key);
+            let collation = column.map(|column| column.collation).unwrap_or_default();
+            encode_stored_key_part(&value, collation, direction, key);
             Ok(true)
         }
     }

@@ -77,7 +77,11 @@ fn settle_in_place(expression: &mut Expr, context: &Context<'_>) {
     }
     let mut is_constant = matches!(
         expression.kind,
-        ExprKind::Arithmetic { .. } | ExprKind::Negate(_) | ExprKind::BitNot(_) | ExprKind::Convert { .. }
+        ExprKind::Arithmetic { .. }
+            | ExprKind::Negate(_)
+            | ExprKind::BitNot(_)
+            | ExprKind::Convert { .. }
+            | ExprKind::Collate(_)
     );
     expression.for_each_child(&mut |child| is_constant &= matches!(child.kind, ExprKind::Constant(_)));
     if is_constant {
@@ -100,6 +104,7 @@ pub(crate) fn is_of_row_alone(expression: &Expr) -> bool {
         | ExprKind::Negate(_)
         | ExprKind::BitNot(_)
         | ExprKind::Convert { .. }
+        | ExprKind::Collate(_)
         | ExprKind::Coalesce(_) => true,
         ExprKind::Case { branches, .. } => branches.iter().all(|(condition, _)| has_no_query(condition)),
         _ => false,

@@ -162,10 +162,10 @@ fn context_info(call: &Call<'_>) -> Result<Value> {
 
 /// -3: there is no such cursor; cursors in use are looked up by the statement that uses them.
 fn cursor_status(call: &Call<'_>) -> Result<Value> {
-    let Some(name) = call.text(1) else {
+    let (Some(scope), Some(name)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
-    Ok(Value::SmallInt(call.context.session.cursor_status(name)))
+    Ok(Value::SmallInt(call.context.session.cursor_status(scope, name)))
 }
 
 fn trigger_nestlevel(_call: &Call<'_>) -> Result<Value> {

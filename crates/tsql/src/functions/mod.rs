@@ -19,11 +19,11 @@ pub(crate) use metadata::{id_of_schema, type_code};
 pub use variable::global_variable;
 
 use engine::error::{Error, Result};
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use crate::exec::Context;
 use crate::messages;
-use crate::plan::Expr;
+use crate::plan::{Expr, Label, label_of};
 
 /// A call under way.
 pub struct Call<'c> {
@@ -54,6 +54,17 @@ impl Call<'_> {
     /// An argument as a whole number; `None` for NULL.
     pub fn integer(&self, index: usize) -> Option<i64> {
         self.value(index).as_i64()
+    }
+
+    /// The collation that its strings compare by: binding has given all of them the same.
+    pub fn collation(&self) -> Collation {
+        let mut strings = self
+            .expressions
+            .iter()
+            .filter(|argument| argument.sql_type.is_character());
+        strings
+            .next()
+            .map_or_else(Collation::default, |first| first.label.collation())
     }
 
     /// An argument's type.
@@ -176,6 +187,17 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     tables.into_iter().flatten().find(|signature| signature.name == name)
 }
 
+/// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").
+const COMPARING: [&str; 7] = [
+    "charindex",
+    "greatest",
+    "least",
+    "patindex",
+    "replace",
+    "translate",
+    "trim",
+];
+
 impl Signature {
     /// The call's expression: arguments counted and converted, the result's type decided.
     ///
@@ -201,11 +223,36 @@ impl Signature {
             Answer::Same(index) => arguments.get(index).map_or(SqlType::Int, |argument| argument.sql_type),
             Answer::Computed(compute) => compute(&arguments)?,
         };
+        let (arguments, label) = self.collate(arguments)?;
         let kind = crate::plan::ExprKind::Function {
             implementation: self.implementation,
             arguments,
         };
-        Ok(Expr::new(kind, sql_type))
+        let call = Expr::new(kind, sql_type);
+        // Functions make strings of the default collation.
+        Ok(if sql_type.is_character() {
+            call.collated(label)
+        } else {
+            call
+        })
+    }
+
+    /// Gives the strings among the arguments one collation; answers it with its label. Names of objects have no part in it.
+    fn collate(&self, arguments: Vec<Expr>) -> Result<(Vec<Expr>, Label)> {
+        if self.parameters.contains(&Parameter::Name) {
+            return Ok((arguments, Label::default()));
+        }
+        let mut label = label_of(&arguments, self.name)?;
+        if COMPARING.contains(&self.name) {
+            label = label.for_operation(self.name)?;
+        }
+        let collated = arguments
+            .into_iter()
+            .map(|argument| match argument.sql_type.is_character() {
+                true => argument.collated(label),
+                false => argument,
+            });
+        Ok((collated.collect(), label))
     }
 }
 

@@ -6,7 +6,7 @@
 use engine::database::AccessMode;
 use engine::error::Result;
 use engine::instance::Instance;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::Name;
@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
 ];
 
 /// Properties that are numbers.
-const NUMERIC: [&str; 20] = [
+const NUMERIC: [&str; 21] = [
     "buildclrversionnumber",
     "collationid",
     "comparisonstyle",
@@ -60,6 +60,7 @@ const NUMERIC: [&str; 20] = [
     "islocaldb",
     "lcid",
     "processid",
+    "sqlsortorder",
     "version",
     "isxtpsupported",
 ];
@@ -149,8 +150,10 @@ fn serverproperty(call: &Call<'_>) -> Result<Value> {
             Value::from(instance.options.server_name.as_str())
         }
         "instancename" => Value::Null,
-        "collation" => Value::from("SQL_Latin1_General_CP1_CI_AS"),
-        "lcid" => Value::Int(1033),
+        "collation" => Value::from(Collation::default().name()),
+        "sqlsortorder" => Value::Int(i32::from(Collation::default().sort_id())),
+        "comparisonstyle" => Value::Int(Collation::default().comparison_style() as i32),
+        "lcid" => Value::Int(Collation::default().lcid() as i32),
         "processid" => Value::Int(std::process::id() as i32),
         "instancedefaultdatapath" | "instancedefaultlogpath" => {
             Value::from(format!("{}/data/", instance.folder().display()))
@@ -181,6 +184,7 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let database = slot.database().ok();
+    let collation = database.as_ref().map(|database| database.collation());
     let value = match property.to_ascii_lowercase().as_str() {
         "status" => Value::from(slot.state().number_and_name().1),
         "updateability" => Value::from(match &database {
@@ -194,9 +198,11 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
             _ => "MULTI_USER",
         }),
         "recovery" => database.map_or(Value::Null, |database| Value::from(database.recovery_model().name())),
-        "collation" => Value::from("SQL_Latin1_General_CP1_CI_AS"),
+        "collation" => collation.map_or(Value::Null, |collation| Value::from(collation.name())),
+        "sqlsortorder" => collation.map_or(Value::Null, |collation| Value::Int(i32::from(collation.sort_id()))),
+        "comparisonstyle" => collation.map_or(Value::Null, |own| Value::Int(own.comparison_style() as i32)),
+        "lcid" => collation.map_or(Value::Null, |collation| Value::Int(collation.lcid() as i32)),
         "version" => Value::Int(957),
-        "lcid" => Value::Int(1033),
         "isautoclose" | "isautoshrink" | "isfulltextenabled" => Value::Int(0),
         "isautocreatestatistics" | "isautoupdatestatistics" => Value::Int(1),
         _ => Value::Null,
@@ -205,9 +211,14 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
 }
 
 fn collationproperty(call: &Call<'_>) -> Result<Value> {
-    Ok(match call.text(1).map(str::to_ascii_lowercase).as_deref() {
-        Some("codepage") => Value::Int(1252),
-        Some("lcid") => Value::Int(1033),
+    let (Some(collation), Some(property)) = (call.text(0).and_then(Collation::from_name), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "codepage" => Value::Int(collation.code_page() as i32),
+        "lcid" => Value::Int(collation.lcid() as i32),
+        "comparisonstyle" => Value::Int(collation.comparison_style() as i32),
+        "version" => Value::Int(collation.family_version() as i32),
         _ => Value::Null,
     })
 }

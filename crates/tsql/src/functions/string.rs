@@ -9,7 +9,7 @@ use super::Parameter::{Any, BigInt, Float, Int, Text};
 use super::{Call, INT, NAME, Signature, signature, variadic};
 use crate::messages;
 use crate::plan::Expr;
-use crate::scalar::convert::text_length;
+use crate::scalar::convert::{Units, text_length};
 use crate::scalar::data_type::{byte_length, string_type, text_units};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
@@ -186,8 +186,10 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
     let sql_type = call.argument_type(0);
     let length = match call.value(0) {
         Value::Null => return Ok(Value::Null),
-        Value::Text(text) if sql_type.is_unicode() => text.encode_utf16().count() * 2,
-        Value::Text(text) => text_length(text, false),
+        Value::Text(text) => {
+            let units = Units::of(sql_type, text.collation());
+            units.count(text) * if units == Units::Utf16 { 2 } else { 1 }
+        }
         Value::Binary(bytes) => bytes.len(),
         _ => sql_type.fixed_bytes().unwrap_or(0),
     };

@@ -1,10 +1,9 @@
-//! String functions that look for strings in strings. They compare as the collation does: without case.
+//! String functions that look for strings in strings. They compare character by character, by the collation of their arguments.
 
 use engine::cancel;
 use engine::error::Result;
 use engine::memory::Charge;
-use engine::types::collation::equal_characters;
-use engine::types::{Length, SqlType, Value, string_room};
+use engine::types::{Collation, Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Int, Text};
@@ -48,7 +47,7 @@ fn replaced(arguments: &[Expr]) -> Result<SqlType> {
 const CHARACTERS_PER_STEP: usize = 64;
 
 /// Where `wanted` begins in `text` at or after `start`.
-fn find(text: &[char], wanted: &[char], start: usize) -> Result<Option<usize>> {
+fn find(text: &[char], wanted: &[char], start: usize, collation: Collation) -> Result<Option<usize>> {
     let Some(last) = text.len().checked_sub(wanted.len()) else {
         return Ok(None);
     };
@@ -56,7 +55,7 @@ fn find(text: &[char], wanted: &[char], start: usize) -> Result<Option<usize>> {
     for at in start..=last {
         let pairs = text[at..].iter().zip(wanted);
         let equal = pairs
-            .take_while(|&(&left, &right)| equal_characters(left, right))
+            .take_while(|&(&left, &right)| collation.equal_characters(left, right))
             .count();
         if equal == wanted.len() {
             return Ok(Some(at));
@@ -86,7 +85,9 @@ fn charindex(call: &Call<'_>) -> Result<Value> {
     if wanted.is_empty() {
         return Ok(Value::Int(0));
     }
-    Ok(Value::Int(find(&text, &wanted, start)?.map_or(0, |at| at as i32 + 1)))
+    Ok(Value::Int(
+        find(&text, &wanted, start, call.collation())?.map_or(0, |at| at as i32 + 1),
+    ))
 }
 
 fn patindex(call: &Call<'_>) -> Result<Value> {
@@ -94,7 +95,9 @@ fn patindex(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let _characters = (room_of_characters(text)?, room_of_characters(pattern)?);
-    Ok(Value::Int(Pattern::new(pattern, None).position(text)? as i32))
+    Ok(Value::Int(
+        Pattern::new(pattern, None, call.collation()).position(text)? as i32,
+    ))
 }
 
 fn replace(call: &Call<'_>) -> Result<Value> {
@@ -108,7 +111,7 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     let text: Vec<char> = text.chars().collect();
     let wanted: Vec<char> = wanted.chars().collect();
     let (mut replaced, mut at) = (0_usize, 0);
-    while let Some(found) = find(&text, &wanted, at)? {
+    while let Some(found) = find(&text, &wanted, at, call.collation())? {
         replaced += 1;
         at = found + wanted.len();
     }
@@ -116,7 +119,7 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     let charge = string_room(kept.saturating_add(replaced.saturating_mul(by.len())))?;
     let mut result = String::new();
     let mut at = 0;
-    while let Some(found) = find(&text, &wanted, at)? {
+    while let Some(found) = find(&text, &wanted, at, call.collation())? {
         cancel::spend(1 + by.len() / CHARACTERS_PER_STEP)?;
         result.extend(&text[at..found]);
         result.push_str(by);
@@ -139,7 +142,9 @@ fn translate(call: &Call<'_>) -> Result<Value> {
     let mut replaced = String::with_capacity(text.len());
     for character in text.chars() {
         cancel::spend(from.len() / CHARACTERS_PER_STEP)?;
-        let found = from.iter().position(|&wanted| equal_characters(wanted, character));
+        let found = from
+            .iter()
+            .position(|&wanted| call.collation().equal_characters(wanted, character));
         replaced.push(found.map_or(character, |index| to[index]));
     }
     Ok(Value::from(replaced))

@@ -46,21 +46,13 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Dbcc(_) => check_administration(line, &statement.kind),
         StatementKind::SetOption(option) => check_set(line, option),
         StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
-        StatementKind::BeginTransaction { name: _, mark } => match mark {
-            Some(_) => refused(line, "WITH MARK"),
-            None => Ok(()),
-        },
-        StatementKind::Permission(permission) => refused(
-            line,
-            match permission.action {
-                crate::ast::PermissionAction::Grant => "GRANT",
-                crate::ast::PermissionAction::Deny => "DENY",
-                crate::ast::PermissionAction::Revoke => "REVOKE",
-            },
-        ),
-        StatementKind::UpdateStatistics(_) => refused(line, "UPDATE STATISTICS"),
-        StatementKind::BulkInsert(_) => refused(line, "BULK INSERT"),
-        StatementKind::InsertBulk(_) => refused(line, "INSERT BULK"),
+        StatementKind::BeginTransaction { .. }
+        | StatementKind::Permission(_)
+        | StatementKind::UpdateStatistics(_)
+        | StatementKind::BulkInsert(_)
+        | StatementKind::InsertBulk(_) => {
+            undone(&statement.kind).map_or(Ok(()), |what| Err(ParseError::not_supported(line, what)))
+        }
         // Commits are durable whatever they ask for, as in a database whose DELAYED_DURABILITY is DISABLED (SQL Server docs,
         // "Control transaction durability"). Nothing but what the executor reads stands in the others.
         StatementKind::CommitTransaction { .. }
@@ -94,6 +86,22 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::FetchCursor(_)
         | StatementKind::CloseCursor(_)
         | StatementKind::DeallocateCursor(_) => Ok(()),
+    }
+}
+
+/// What a statement is that is not done at all.
+fn undone(kind: &StatementKind) -> Option<&'static str> {
+    match kind {
+        StatementKind::BeginTransaction { name: _, mark } => mark.as_ref().map(|_| "WITH MARK"),
+        StatementKind::Permission(permission) => Some(match permission.action {
+            crate::ast::PermissionAction::Grant => "GRANT",
+            crate::ast::PermissionAction::Deny => "DENY",
+            crate::ast::PermissionAction::Revoke => "REVOKE",
+        }),
+        StatementKind::UpdateStatistics(_) => Some("UPDATE STATISTICS"),
+        StatementKind::BulkInsert(_) => Some("BULK INSERT"),
+        StatementKind::InsertBulk(_) => Some("INSERT BULK"),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::error::Result;
-use engine::types::SqlType;
+use engine::types::{Collation, SqlType};
 
 use crate::ast::{
     ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, Statement, StatementKind, TableElement,
@@ -22,6 +22,8 @@ pub struct VariableColumn {
     pub name: String,
     /// Its type.
     pub sql_type: SqlType,
+    /// The collation of its strings, if one was written.
+    pub collation: Option<Collation>,
     /// Whether it takes NULL.
     pub nullable: bool,
     /// Seed and increment of an identity column.
@@ -185,6 +187,16 @@ fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape>
     Ok(shape)
 }
 
+/// The collation that COLLATE gives a column; none for that of the database.
+fn written_collation(column: &ColumnDefinition) -> Result<Option<Collation>> {
+    let name = column.collation.as_ref().map(|collation| collation.text.as_str());
+    let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("database_default")) else {
+        return Ok(None);
+    };
+    let found = Collation::from_name(name).ok_or_else(|| messages::invalid_collation(name))?;
+    Ok(Some(found))
+}
+
 fn variable_column(column: &ColumnDefinition, ordinal: usize) -> Result<VariableColumn> {
     let Some(data_type) = &column.data_type else {
         return Err(messages::not_supported("computed column of a table variable"));
@@ -193,6 +205,7 @@ fn variable_column(column: &ColumnDefinition, ordinal: usize) -> Result<Variable
     Ok(VariableColumn {
         name: column.name.text.clone(),
         sql_type: resolve(data_type, TypePlace::Declaration, ordinal)?,
+        collation: written_collation(column)?,
         nullable: column.nullable.unwrap_or(column.identity.is_none()),
         identity: column
             .identity

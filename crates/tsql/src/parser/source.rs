@@ -5,36 +5,8 @@ use crate::ast::{
     Expression, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, TableHint, TableReference, TableSource,
 };
 use crate::error::ParseError;
+use crate::grammar::TABLE_HINTS;
 use crate::lexer::TokenKind;
-
-/// Table hints that may stand in parentheses without WITH.
-const HINTS: &[&str] = &[
-    "NOLOCK",
-    "HOLDLOCK",
-    "READUNCOMMITTED",
-    "READCOMMITTED",
-    "READCOMMITTEDLOCK",
-    "REPEATABLEREAD",
-    "SERIALIZABLE",
-    "READPAST",
-    "ROWLOCK",
-    "PAGLOCK",
-    "TABLOCK",
-    "TABLOCKX",
-    "UPDLOCK",
-    "XLOCK",
-    "NOWAIT",
-    "SNAPSHOT",
-    "NOEXPAND",
-    "KEEPIDENTITY",
-    "KEEPDEFAULTS",
-    "IGNORE_CONSTRAINTS",
-    "IGNORE_TRIGGERS",
-    "FORCESEEK",
-    "FORCESCAN",
-    "INDEX",
-    "SPATIAL_WINDOW_MAX_CELLS",
-];
 
 impl Parser<'_> {
     /// The comma-separated sources of FROM.
@@ -240,7 +212,7 @@ impl Parser<'_> {
     fn at_old_hints(&self) -> Parsed<bool> {
         let token = self.peek(1)?;
         let word = self.slice(token);
-        Ok(token.kind == TokenKind::Word && HINTS.iter().any(|hint| word.eq_ignore_ascii_case(hint)))
+        Ok(token.kind == TokenKind::Word && TABLE_HINTS.word(&word.to_ascii_uppercase()).is_some())
     }
 
     /// `WITH (hints)`, if it is here.
@@ -256,16 +228,12 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let mut hints = Vec::new();
         loop {
-            let known = self.token.kind == TokenKind::Word
-                && HINTS.iter().any(|hint| self.current().eq_ignore_ascii_case(hint));
+            let known =
+                self.token.kind == TokenKind::Word && TABLE_HINTS.word(&self.current().to_ascii_uppercase()).is_some();
             if !known {
-                let text = format!(
-                    "\"{}\" is not a recognized table hints option. If it is intended as a parameter to a table-valued function or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90.",
-                    self.current()
-                );
                 let expected = self.token.kind == TokenKind::Word && self.at_identifier();
                 return Err(if expected {
-                    ParseError::new(321, self.line(), text)
+                    TABLE_HINTS.unknown(self.line(), self.current())
                 } else {
                     self.unexpected()
                 });

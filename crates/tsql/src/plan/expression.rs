@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::types::{SqlType, Value};
 
-use super::{Condition, QueryPlan};
+use super::{Condition, Label, QueryPlan};
 use crate::ast::BinaryOperator;
 use crate::functions::Implementation;
 use crate::modules::ModuleCall;
@@ -20,6 +20,8 @@ pub struct Expr {
     pub sql_type: SqlType,
     /// Whether it may be NULL.
     pub nullable: bool,
+    /// The collation of its strings, and whose word that is.
+    pub label: Label,
 }
 
 /// A query used as a value or a set, with what it needs of the row around it.
@@ -64,6 +66,8 @@ pub enum ExprKind {
         /// NULL instead of an error.
         or_null: bool,
     },
+    /// The operand's strings under the collation of this expression's label.
+    Collate(Box<Expr>),
     /// The first branch whose condition holds.
     Case {
         /// Condition and value.
@@ -102,25 +106,32 @@ impl Expr {
             kind,
             sql_type,
             nullable: true,
+            label: Label::default(),
         }
     }
 
     /// A constant.
     pub fn constant(value: Value, sql_type: SqlType) -> Expr {
         let nullable = value.is_null();
+        let label = match &value {
+            Value::Text(text) => Label::CoercibleDefault(text.collation()),
+            _ => Label::default(),
+        };
         Expr {
             kind: ExprKind::Constant(value),
             sql_type,
             nullable,
+            label,
         }
     }
 
-    /// A column of the current row.
+    /// A column of the current row, of the default collation.
     pub fn column(index: usize, sql_type: SqlType, nullable: bool) -> Expr {
         Expr {
             kind: ExprKind::Column(index),
             sql_type,
             nullable,
+            label: Label::default(),
         }
     }
 
@@ -128,7 +139,7 @@ impl Expr {
     pub fn is_null_constant(&self) -> bool {
         match &self.kind {
             ExprKind::Constant(Value::Null) => true,
-            ExprKind::Convert { operand, .. } => operand.is_null_constant(),
+            ExprKind::Convert { operand, .. } | ExprKind::Collate(operand) => operand.is_null_constant(),
             _ => false,
         }
     }
@@ -140,23 +151,29 @@ impl Expr {
             ExprKind::Convert { operand, style, .. } => {
                 operand.is_same_for_every_row() && style.as_ref().is_none_or(|style| style.is_same_for_every_row())
             }
+            ExprKind::Collate(operand) => operand.is_same_for_every_row(),
             ExprKind::Subquery(subquery) => subquery.captures.is_empty(),
             _ => false,
         }
     }
 
-    /// Converted to a type, unless it has it.
+    /// Converted to a type, unless it has it. A string that becomes another keeps its collation.
     pub fn converted(self, sql_type: SqlType) -> Expr {
         if self.sql_type == sql_type {
             return self;
         }
+        let label = self.label_in(sql_type);
         if let ExprKind::Constant(value) = &self.kind {
             if value.is_null() {
-                return Expr { sql_type, ..self };
+                return Expr {
+                    sql_type,
+                    label,
+                    ..self
+                };
             }
             // A constant is converted once; one that cannot be fails when the statement runs.
             if let Ok(value) = convert(value, self.sql_type, sql_type, None) {
-                return Expr::constant(value, sql_type);
+                return Expr::constant(value, sql_type).labelled(label);
             }
         }
         let nullable = self.nullable;
@@ -169,6 +186,15 @@ impl Expr {
             kind,
             sql_type,
             nullable,
+            label,
+        }
+    }
+
+    /// The label after a conversion: a string keeps its own, what becomes a string has the default one.
+    pub fn label_in(&self, sql_type: SqlType) -> Label {
+        match self.sql_type.is_character() && sql_type.is_character() {
+            true => self.label,
+            false => Label::default(),
         }
     }
 
@@ -191,7 +217,7 @@ impl Expr {
                 visit(left);
                 visit(right);
             }
-            ExprKind::Negate(operand) | ExprKind::BitNot(operand) => visit(operand),
+            ExprKind::Negate(operand) | ExprKind::BitNot(operand) | ExprKind::Collate(operand) => visit(operand),
             ExprKind::Convert { operand, style, .. } => {
                 visit(operand);
                 style.iter().for_each(|style| visit(style));
@@ -226,7 +252,7 @@ impl Expr {
                 change(left)?;
                 change(right)?;
             }
-            ExprKind::Negate(operand) | ExprKind::BitNot(operand) => change(operand)?,
+            ExprKind::Negate(operand) | ExprKind::BitNot(operand) | ExprKind::Collate(operand) => change(operand)?,
             ExprKind::Convert { operand, style, .. } => {
                 change(operand)?;
                 style.iter_mut().try_for_each(|style| change(style))?;
@@ -261,7 +287,7 @@ impl Expr {
 
     /// Whether the two compute the same from the same row: what GROUP BY matches select lists by.
     pub fn same_as(&self, other: &Expr) -> bool {
-        if self.sql_type != other.sql_type {
+        if self.sql_type != other.sql_type || self.label.collation() != other.label.collation() {
             return false;
         }
         match (&self.kind, &other.kind) {
@@ -277,9 +303,9 @@ impl Expr {
                     right: other_right,
                 },
             ) => operator == other_operator && left.same_as(other_left) && right.same_as(other_right),
-            (ExprKind::Negate(left), ExprKind::Negate(right)) | (ExprKind::BitNot(left), ExprKind::BitNot(right)) => {
-                left.same_as(right)
-            }
+            (ExprKind::Negate(left), ExprKind::Negate(right))
+            | (ExprKind::BitNot(left), ExprKind::BitNot(right))
+            | (ExprKind::Collate(left), ExprKind::Collate(right)) => left.same_as(right),
             (
                 ExprKind::Convert {
                     operand,

@@ -10,11 +10,13 @@
 mod calls;
 mod condition;
 mod expression;
+mod label;
 mod locking;
 mod node;
 
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
+pub use label::{Conflict, Label, label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr, Locking};
+use super::{Condition, Expr, Label, Locking};
 use crate::modules::ModuleCall;
 use crate::session::ResultColumn;
 use crate::views::SystemView;
@@ -149,6 +149,27 @@ pub enum AggregateFunction {
     Concatenate,
     /// `CHECKSUM_AGG`
     Checksum,
+}
+
+impl AggregateCall {
+    /// The label of its result: that of its argument where both are strings.
+    pub fn label(&self) -> Label {
+        let argument = self.argument.as_ref();
+        argument.map_or_else(Label::default, |argument| argument.label_in(self.sql_type))
+    }
+}
+
+impl WindowCall {
+    /// The label of its result.
+    pub fn label(&self) -> Label {
+        match &self.function {
+            WindowFunction::First(value) | WindowFunction::Last(value) | WindowFunction::Neighbour { value, .. } => {
+                value.label
+            }
+            WindowFunction::Aggregate(aggregate) => aggregate.label(),
+            _ => Label::default(),
+        }
+    }
 }
 
 /// One aggregate of a SELECT.

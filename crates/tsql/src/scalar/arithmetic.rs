@@ -6,6 +6,7 @@
 use engine::error::Result;
 use engine::types::{Bytes, Decimal, Length, POWERS_OF_TEN, SqlType, Text, Value, string_room};
 
+use super::convert::Units;
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
 use super::moment::{DATETIME_DAYS, Moment};
 use crate::ast::BinaryOperator;
@@ -371,17 +372,15 @@ fn divide(left: Decimal, right: Decimal, precision: u8, scale: u8) -> Result<Val
 }
 
 /// Joins two strings, cut to what the result's type holds.
-fn concatenate(left: &str, right: &str, result: SqlType) -> Result<Value> {
+fn concatenate(left: &Text, right: &Text, result: SqlType) -> Result<Value> {
     let charge = string_room(left.len() + right.len())?;
     let mut text = String::with_capacity(left.len() + right.len());
     text.push_str(left);
     text.push_str(right);
     let limit = byte_length(result).units_max();
-    if text.len() > limit && super::convert::text_length(&text, result.is_unicode()) > limit {
-        let end = text.char_indices().nth(limit).map_or(text.len(), |(offset, _)| offset);
-        text.truncate(end);
-    }
-    Ok(Value::Text(Text::charged(text, charge)))
+    let kept = Units::of(result, left.collation()).cut(&text, limit).len();
+    text.truncate(kept);
+    Ok(Value::Text(Text::charged(text, charge).collated(left.collation())))
 }
 
 fn datetime(operator: BinaryOperator, left: &Value, right: &Value, result: SqlType) -> Result<Value> {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use engine::types::{KeyDirection, Value, collation, encode_key_part};
+use engine::types::{KeyDirection, Text, Value, encode_key_part};
 
 /// Compares two values of the same type; `None` when either is NULL. Values of different types compare by their keys, which
 /// binding makes sure never happens.
@@ -12,12 +12,18 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Null, _) | (_, Value::Null) => return None,
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::BigInt(left), Value::BigInt(right)) | (Value::Money(left), Value::Money(right)) => left.cmp(right),
-        (Value::Text(left), Value::Text(right)) => collation::compare(left, right),
+        (Value::Text(left), Value::Text(right)) => compare_texts(left, right),
         (Value::Decimal(left), Value::Decimal(right)) => left.compare(*right),
         (Value::Float(left), Value::Float(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
         (Value::Binary(left), Value::Binary(right)) => compare_binary(left, right),
         _ => key(left).cmp(&key(right)),
     })
+}
+
+/// Compares two strings by the collation they carry: binding has given both the same.
+fn compare_texts(left: &Text, right: &Text) -> Ordering {
+    debug_assert_eq!(left.collation(), right.collation(), "{left:?} meets {right:?}");
+    left.collation().compare(left, right)
 }
 
 /// Orders values for ORDER BY and MIN: NULL first.
@@ -41,7 +47,7 @@ pub fn hash_value(value: &Value, hasher: &mut impl Hasher) {
         Value::Null => hasher.write_u8(0),
         Value::Int(number) => number.hash(hasher),
         Value::BigInt(number) | Value::Money(number) => number.hash(hasher),
-        Value::Text(text) => collation::hash(text, hasher),
+        Value::Text(text) => text.collation().hash(text, hasher),
         Value::Binary(bytes) => trim_zeros(bytes).hash(hasher),
         // Scales may differ within one column of a set operation only before conversion, never after.
         other => hasher.write(&key(other)),

@@ -5,7 +5,7 @@
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Bytes, Decimal, Length, SqlType, Text, Value, cp1252, string_room};
+use engine::types::{Bytes, Collation, Decimal, Length, SqlType, Text, Value, cp1252, string_room};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
@@ -45,7 +45,7 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
     if let (Value::Text(text), true) = (value, to.is_character())
         && let Length::Limited(units) = byte_length(to)
     {
-        let kept = cut(text, usize::from(units), to.is_unicode());
+        let kept = Units::of(to, text.collation()).cut(text, usize::from(units));
         if text[kept.len()..].bytes().any(|byte| byte != b' ') {
             return Err(messages::truncated(table, column, kept));
         }
@@ -58,39 +58,89 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
     convert(value, from, to, None)
 }
 
-/// The start of a text that has at most so many characters (UTF-16 units for double-byte types).
-pub(crate) fn cut(text: &str, units: usize, unicode: bool) -> &str {
-    if text.len() <= units {
-        return text;
-    }
-    if text.is_ascii() {
-        return &text[..units];
-    }
-    let mut used = 0;
-    for (offset, character) in text.char_indices() {
-        used += if unicode { character.len_utf16() } else { 1 };
-        if used > units {
-            return &text[..offset];
-        }
-    }
-    text
+/// What the length of a string type counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Units {
+    /// UTF-16 units: `nchar`, `nvarchar`.
+    Utf16,
+    /// Bytes of UTF-8: `char`, `varchar` under a collation of UTF-8 (sql-docs, "char and varchar").
+    Utf8,
+    /// Bytes of the code page, one for each character.
+    CodePage,
 }
 
-/// Characters of a text in the units of its type.
-pub fn text_length(text: &str, unicode: bool) -> usize {
-    if text.is_ascii() {
-        text.len()
-    } else if unicode {
-        text.encode_utf16().count()
-    } else {
-        text.chars().count()
+impl Units {
+    /// Those of a type under a collation.
+    pub fn of(sql_type: SqlType, collation: Collation) -> Units {
+        if sql_type.is_unicode() {
+            Units::Utf16
+        } else if collation.is_utf8() {
+            Units::Utf8
+        } else {
+            Units::CodePage
+        }
     }
+
+    fn of_character(self, character: char) -> usize {
+        match self {
+            Units::Utf16 => character.len_utf16(),
+            Units::Utf8 => character.len_utf8(),
+            Units::CodePage => 1,
+        }
+    }
+
+    /// The units of a text.
+    pub fn count(self, text: &str) -> usize {
+        if text.is_ascii() || self == Units::Utf8 {
+            return text.len();
+        }
+        text.chars().map(|character| self.of_character(character)).sum()
+    }
+
+    /// The start of a text that has at most so many units.
+    pub fn cut(self, text: &str, units: usize) -> &str {
+        if text.len() <= units {
+            return text;
+        }
+        if text.is_ascii() {
+            return &text[..units];
+        }
+        let mut used = 0;
+        for (offset, character) in text.char_indices() {
+            used += self.of_character(character);
+            if used > units {
+                return &text[..offset];
+            }
+        }
+        text
+    }
+}
+
+/// Characters of a text in the units of its type, under a collation of code page 1252.
+pub fn text_length(text: &str, unicode: bool) -> usize {
+    let units = if unicode { Units::Utf16 } else { Units::CodePage };
+    units.count(text)
+}
+
+/// A value under another collation. What its single-byte type cannot hold in the new code page becomes a question mark.
+pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Value {
+    let Value::Text(text) = value else { return value };
+    let is_foreign = |character: char| cp1252::encode_char(character).is_none();
+    let leaves_utf8 = text.collation().is_utf8() && Units::of(sql_type, collation) == Units::CodePage;
+    if leaves_utf8 && text.chars().any(is_foreign) {
+        let replaced: String = text
+            .chars()
+            .map(|own| if is_foreign(own) { '?' } else { own })
+            .collect();
+        return Value::from(replaced).collated(collation);
+    }
+    Value::Text(text.collated(collation))
 }
 
 /// Fits a text into a character type: foreign characters replaced, cut, padded.
 fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
-    let unicode = to.is_unicode();
-    if !unicode && !text.is_ascii() && text.chars().any(|character| cp1252::encode_char(character).is_none()) {
+    let units_of = Units::of(to, text.collation());
+    if units_of == Units::CodePage && text.chars().any(|character| cp1252::encode_char(character).is_none()) {
         let charge = string_room(text.len())?;
         let replaced: String = text
             .chars()
@@ -102,22 +152,22 @@ fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
                 }
             })
             .collect();
-        return fit_text(&Text::charged(replaced, charge), to);
+        return fit_text(&Text::charged(replaced, charge).collated(text.collation()), to);
     }
     let Length::Limited(units) = byte_length(to) else {
         return Ok(Value::Text(text.clone()));
     };
     let units = usize::from(units);
-    let length = text_length(text, unicode);
+    let length = units_of.count(text);
     let fixed = matches!(to, SqlType::Char(_) | SqlType::NChar(_));
     if length > units {
-        return Ok(Value::text(cut(text, units, unicode)));
+        return Ok(Value::text(units_of.cut(text, units)).collated(text.collation()));
     }
     if fixed && length < units {
         let mut padded = String::with_capacity(text.len() + units - length);
         padded.push_str(text);
         padded.extend(std::iter::repeat_n(' ', units - length));
-        return Ok(Value::from(padded));
+        return Ok(Value::from(padded).collated(text.collation()));
     }
     Ok(Value::Text(text.clone()))
 }
@@ -302,6 +352,7 @@ fn to_binary(value: &Value, from: SqlType, to: SqlType, style: i32) -> Result<Va
             parse_hexadecimal(digits).ok_or_else(|| messages::conversion_error(from.name(), to.name()))?
         }
         Value::Text(text) if from.is_unicode() => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        Value::Text(text) if text.collation().is_utf8() => text.as_bytes().to_vec(),
         Value::Text(text) => {
             let mut bytes = Vec::with_capacity(text.len());
             cp1252::encode_into(text, &mut bytes);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use engine::cancel;
 use engine::error::Result;
-use engine::types::collation::{compare_characters, equal_characters};
+use engine::types::Collation;
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +23,12 @@ enum Element {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     elements: Vec<Element>,
+    collation: Collation,
 }
 
 impl Pattern {
-    /// Takes a pattern apart.
-    pub fn new(pattern: &str, escape: Option<char>) -> Pattern {
+    /// Takes a pattern apart; texts will be compared by the collation, character by character.
+    pub fn new(pattern: &str, escape: Option<char>, collation: Collation) -> Pattern {
         let characters: Vec<char> = pattern.chars().collect();
         let mut elements = Vec::with_capacity(characters.len());
         let mut at = 0;
@@ -54,7 +55,7 @@ impl Pattern {
                 elements.push(element);
             }
         }
-        Pattern { elements }
+        Pattern { elements, collation }
     }
 
     /// Whether the whole text matches. Trailing blanks of the text may be left over; those of the pattern count.
@@ -63,7 +64,7 @@ impl Pattern {
     /// 3617 when the request is to stop: a long pattern and a long text take long.
     pub fn matches(&self, text: &str) -> Result<bool> {
         let characters: Vec<char> = text.chars().collect();
-        match_at(&self.elements, &characters, |rest| {
+        match_at(&self.elements, &characters, self.collation, |rest| {
             rest.iter().all(|&character| character == ' ')
         })
     }
@@ -80,7 +81,12 @@ impl Pattern {
             _ => (false, self.elements.as_slice()),
         };
         if !leading {
-            return Ok(usize::from(match_at(inner, &characters, <[char]>::is_empty)?));
+            return Ok(usize::from(match_at(
+                inner,
+                &characters,
+                self.collation,
+                <[char]>::is_empty,
+            )?));
         }
         if inner.is_empty() {
             return Ok(1);
@@ -94,9 +100,19 @@ impl Pattern {
         let first = if rest.is_empty() { last } else { 0 };
         for start in first..=last {
             cancel::spend(1)?;
-            if match_at(head, &characters[start..start + head.len()], <[char]>::is_empty)? {
+            if match_at(
+                head,
+                &characters[start..start + head.len()],
+                self.collation,
+                <[char]>::is_empty,
+            )? {
                 // What does not follow the first match of the head follows none of the later ones, which have less text behind them.
-                let follows = match_at(rest, &characters[start + head.len()..], <[char]>::is_empty)?;
+                let follows = match_at(
+                    rest,
+                    &characters[start + head.len()..],
+                    self.collation,
+                    <[char]>::is_empty,
+                )?;
                 return Ok(if follows { start + 1 } else { 0 });
             }
         }
@@ -135,15 +151,15 @@ fn read_set(characters: &[char], start: usize, escape: Option<char>) -> Option<(
     }
 }
 
-fn matches_one(element: &Element, character: char) -> bool {
+fn matches_one(element: &Element, character: char, collation: Collation) -> bool {
     match element {
         Element::AnyString => false,
         Element::AnyCharacter => true,
-        Element::Literal(literal) => equal_characters(*literal, character),
+        Element::Literal(literal) => collation.equal_characters(*literal, character),
         Element::Set { negated, ranges } => {
             let inside = ranges.iter().any(|&(low, high)| {
-                compare_characters(low, character) != Ordering::Greater
-                    && compare_characters(character, high) != Ordering::Greater
+                collation.compare_characters(low, character) != Ordering::Greater
+                    && collation.compare_characters(character, high) != Ordering::Greater
             });
             inside != *negated
         }
@@ -151,7 +167,7 @@ fn matches_one(element: &Element, character: char) -> bool {
 }
 
 /// Matches with one point to go back to, the last `%`: linear in practice, and never worse than pattern times text.
-fn match_at(elements: &[Element], text: &[char], end: impl Fn(&[char]) -> bool) -> Result<bool> {
+fn match_at(elements: &[Element], text: &[char], collation: Collation, end: impl Fn(&[char]) -> bool) -> Result<bool> {
     let (mut element, mut at) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     let mut compared = 0;
@@ -170,7 +186,11 @@ fn match_at(elements: &[Element], text: &[char], end: impl Fn(&[char]) -> bool) 
                 element += 1;
                 continue;
             }
-            Some(wanted) if text.get(at).is_some_and(|&character| matches_one(wanted, character)) => {
+            Some(wanted)
+                if text
+                    .get(at)
+                    .is_some_and(|&character| matches_one(wanted, character, collation)) =>
+            {
                 element += 1;
                 at += 1;
                 continue;
@@ -221,13 +241,21 @@ mod tests {
         ];
         for (text, pattern, expected) in cases {
             assert_eq!(
-                Pattern::new(pattern, None).matches(text).unwrap(),
+                Pattern::new(pattern, None, Collation::default()).matches(text).unwrap(),
                 expected,
                 "{text:?} LIKE {pattern:?}"
             );
         }
-        assert!(Pattern::new("50!%", Some('!')).matches("50%").unwrap());
-        assert!(!Pattern::new("50!%", Some('!')).matches("501").unwrap());
+        assert!(
+            Pattern::new("50!%", Some('!'), Collation::default())
+                .matches("50%")
+                .unwrap()
+        );
+        assert!(
+            !Pattern::new("50!%", Some('!'), Collation::default())
+                .matches("501")
+                .unwrap()
+        );
     }
 
     #[test]
@@ -249,7 +277,9 @@ mod tests {
         ];
         for (pattern, text, position) in cases {
             assert_eq!(
-                Pattern::new(pattern, None).position(text).unwrap(),
+                Pattern::new(pattern, None, Collation::default())
+                    .position(text)
+                    .unwrap(),
                 position,
                 "{pattern} in {text}"
             );
@@ -262,7 +292,7 @@ mod tests {
         let flag = cancel::Flag::default();
         let _serving = cancel::serve(Some(flag.clone()));
         let text = "a".repeat(1_000_000);
-        let pattern = Pattern::new("%a%a%a%a%a%a%a%b%", None);
+        let pattern = Pattern::new("%a%a%a%a%a%a%a%b%", None, Collation::default());
         assert_eq!(pattern.position(&text).unwrap(), 0);
         assert!(!pattern.matches(&text).unwrap());
         flag.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -53,6 +53,7 @@ impl Session {
         sink: &mut dyn ResultSink,
         outcome: std::result::Result<Flow, Box<Failure>>,
     ) -> BatchOutcome {
+        self.state.drop_local_cursors();
         let mut result = match outcome {
             Ok(Flow::Shutdown(no_wait)) => BatchOutcome::Shutdown(no_wait),
             Ok(_) => BatchOutcome::Completed,

@@ -5,6 +5,8 @@
 
 use engine::types::{SqlType, Value};
 
+use crate::plan::{Expr, Label};
+
 /// The client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkClosed;
@@ -16,6 +18,8 @@ pub struct ResultColumn {
     pub name: String,
     /// The type of all its values.
     pub sql_type: SqlType,
+    /// The collation of its strings, and how strongly they have it.
+    pub label: Label,
     /// Whether a value may be NULL.
     pub nullable: bool,
     /// Whether it is an identity column of a table.
@@ -30,10 +34,24 @@ impl ResultColumn {
         ResultColumn {
             name: name.to_owned(),
             sql_type,
+            label: Label::default(),
             nullable: true,
             identity: false,
             from_table: false,
         }
+    }
+}
+
+impl ResultColumn {
+    /// The column as an expression over the rows that it is a column of.
+    pub(crate) fn expression(&self, index: usize) -> Expr {
+        Expr::column(index, self.sql_type, self.nullable).labelled(self.label.of_column())
+    }
+
+    /// Whether its values need no conversion to be those of another column.
+    pub(crate) fn is_like(&self, other: &ResultColumn) -> bool {
+        let is_collated = !self.sql_type.is_character() || self.label.collation() == other.label.collation();
+        self.sql_type == other.sql_type && is_collated
     }
 }
 

@@ -12,6 +12,7 @@ use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::seams::DateTimeTicks;
+use engine::types::Collation;
 
 use super::cache::StatementCache;
 use super::options::SetOptions;
@@ -129,6 +130,23 @@ impl SessionState {
     /// The current database's id.
     pub(crate) fn database_id(&self) -> u16 {
         self.database.borrow().id
+    }
+
+    /// The collation of constants, variables and new columns in the current database.
+    pub(crate) fn database_collation(&self) -> Collation {
+        self.database.borrow().collation()
+    }
+
+    /// The collation of a name written after COLLATE.
+    ///
+    /// # Errors
+    /// 448 when there is none of that name.
+    pub(crate) fn collation(&self, name: &str) -> Result<Collation> {
+        match name.to_ascii_lowercase().as_str() {
+            "database_default" => Ok(self.database_collation()),
+            "catalog_default" => Ok(Collation::default()),
+            _ => Collation::from_name(name).ok_or_else(|| messages::invalid_collation(name)),
+        }
     }
 
     /// Whether a database is the current one.
@@ -432,9 +450,29 @@ impl SessionState {
         self.fetch_status.set(status);
     }
 
+    /// What a cursor of the module or batch that runs is kept under: no name has a zero in it.
+    pub(crate) fn local_cursor(&self, name: &str) -> String {
+        format!("{name}\0{}", self.nest_level.get())
+    }
+
+    /// Drops the cursors of the module or batch that ends.
+    pub(crate) fn drop_local_cursors(&self) {
+        let suffix = self.local_cursor("");
+        let mut cursors = self.cursors.borrow_mut();
+        if !cursors.is_empty() {
+            cursors.retain(|name, _| !name.ends_with(&suffix));
+        }
+    }
+
     /// `CURSOR_STATUS`: 1 open, -1 closed, -3 no such cursor.
-    pub fn cursor_status(&self, name: &str) -> i16 {
-        match self.cursors.borrow().get(&name.to_lowercase()) {
+    pub fn cursor_status(&self, scope: &str, name: &str) -> i16 {
+        let name = name.to_lowercase();
+        let key = if scope.eq_ignore_ascii_case("global") {
+            name
+        } else {
+            self.local_cursor(&name)
+        };
+        match self.cursors.borrow().get(&key) {
             Some(cursor) if cursor.is_open() => 1,
             Some(_) => -1,
             None => -3,

@@ -40,6 +40,7 @@ impl Executor<'_> {
                 name,
                 data_type,
                 nullable,
+                collation,
                 ..
             } => {
                 let ordinal = definition
@@ -47,8 +48,9 @@ impl Executor<'_> {
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
+                let collation = self.declared_collation(collation.as_ref(), &declared, &definition.name)?;
                 let column = &mut definition.columns[ordinal];
-                column.sql_type = declared.sql_type;
+                (column.sql_type, column.collation) = (declared.sql_type, collation);
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
@@ -59,7 +61,24 @@ impl Executor<'_> {
             AlterTableAction::Rebuild(_) => {
                 self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
             }
-            AlterTableAction::CheckConstraint { .. } | AlterTableAction::Set(_) => Ok(()),
+            AlterTableAction::CheckConstraint {
+                check_existing, names, ..
+            } => {
+                // Every constraint is enabled; what is left to do is to look at the rows once more.
+                let is_there = |name: &crate::ast::Identifier| {
+                    definition.checks.iter().any(|check| name.is(&check.name))
+                        || definition.foreign_keys.iter().any(|key| name.is(&key.name))
+                };
+                if let Some(name) = names.iter().find(|name| !is_there(name)) {
+                    return Err(messages::no_such_constraint(&name.text));
+                }
+                if *check_existing == Some(true) {
+                    self.check_existing_rows(&alter.name)?;
+                }
+                Ok(())
+            }
+            // What the grammar admits says what is so here anyway.
+            AlterTableAction::Set(_) => Ok(()),
         }
     }
 

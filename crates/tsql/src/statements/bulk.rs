@@ -10,7 +10,7 @@
 
 use engine::error::{Error, Result};
 use engine::session::TableFill;
-use engine::types::{ColumnSource, EncodedRows, RowLayout, RowTransfer, SqlType, Value};
+use engine::types::{Collation, ColumnSource, EncodedRows, RowLayout, RowTransfer, SqlType, Value};
 
 use super::executor::Executor;
 use crate::bind::{Assignment, BoundInsert, Target, TargetColumns};
@@ -19,7 +19,7 @@ use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, 
 use crate::exec::{Context, Surroundings, evaluate, holds};
 use crate::messages;
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, Node, QueryPlan, ScanNode};
-use crate::scalar::convert::{convert, store};
+use crate::scalar::convert::convert;
 
 /// Rows of a query that are inserted one by one before pages are filled.
 pub(super) const ROWS_BEFORE_FILL: u64 = 64;
@@ -100,13 +100,15 @@ impl<'p> RowCopy<'p> {
                 // Its statements run between rows, not in the middle of a page.
                 return Ok(None);
             }
-            sources.push(match source_column(&given, scan, source, column.sql_type) {
-                Some(column) => ColumnSource::Same(column),
-                None => {
-                    computed.push((given, position));
-                    ColumnSource::Computed(computed.len() - 1)
-                }
-            });
+            sources.push(
+                match source_column(&given, scan, source, (column.sql_type, column.collation)) {
+                    Some(column) => ColumnSource::Same(column),
+                    None => {
+                        computed.push((given, position));
+                        ColumnSource::Computed(computed.len() - 1)
+                    }
+                },
+            );
         }
         let conditions = conditions
             .into_iter()
@@ -129,12 +131,18 @@ impl<'p> RowCopy<'p> {
 }
 
 /// The column that an expression hands through as it is stored.
-fn source_column(expression: &Expr, scan: &ScanNode, source: &RowLayout, to: SqlType) -> Option<usize> {
+fn source_column(
+    expression: &Expr,
+    scan: &ScanNode,
+    source: &RowLayout,
+    (to, collation): (SqlType, Collation),
+) -> Option<usize> {
     let ExprKind::Column(index) = expression.kind else {
         return None;
     };
     let column = index.checked_sub(scan.offset)?;
-    (expression.sql_type == to && source.column_type(column) == Some(to)).then_some(column)
+    let is_same_page = source.column_collation(column).code_page() == collation.code_page();
+    (expression.sql_type == to && source.column_type(column) == Some(to) && is_same_page).then_some(column)
 }
 
 fn decoded_columns(
@@ -193,13 +201,7 @@ impl<S: Surroundings> Producer for CopyProducer<'_, '_, S> {
             let given = evaluate(expression, &self.row, self.surroundings)?;
             *value = match expression.sql_type == column.sql_type {
                 true => given.into_owned(),
-                false => store(
-                    &given,
-                    expression.sql_type,
-                    column.sql_type,
-                    &copy.columns.table_name,
-                    &column.name,
-                )?,
+                false => column.store(given.into_owned(), expression.sql_type, &copy.columns.table_name)?,
             };
         }
         match copy.transfer.append(stored, &self.values, &mut self.rows)? {

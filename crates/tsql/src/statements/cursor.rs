@@ -16,6 +16,8 @@ pub struct Cursor {
     query: Option<Query>,
     columns: Vec<ResultColumn>,
     rows: Option<KeptRows>,
+    /// Only the next row can be fetched.
+    forward_only: bool,
     /// 0 before the first row, 1 on it.
     position: i64,
 }
@@ -29,6 +31,24 @@ impl Cursor {
     /// Lets go of its rows.
     pub(crate) fn close(&mut self) {
         self.rows = None;
+    }
+}
+
+/// Cursors that are neither asked to scroll nor static fetch forward only (SQL Server docs, DECLARE CURSOR).
+fn is_forward_only(options: &[String]) -> bool {
+    let any = |words: &[&str]| options.iter().any(|option| words.contains(&option.as_str()));
+    any(&["FORWARD_ONLY", "FAST_FORWARD", "INSENSITIVE"]) && !any(&["SCROLL"]) || !any(&["SCROLL", "STATIC"])
+}
+
+/// How errors call a direction; none for the one that every cursor knows.
+fn word_of(direction: &FetchDirection) -> Option<&'static str> {
+    match direction {
+        FetchDirection::Next => None,
+        FetchDirection::Prior => Some("prior"),
+        FetchDirection::First => Some("first"),
+        FetchDirection::Last => Some("last"),
+        FetchDirection::Absolute(_) => Some("absolute"),
+        FetchDirection::Relative(_) => Some("relative"),
     }
 }
 
@@ -46,14 +66,21 @@ impl Executor<'_> {
     pub(super) fn cursor(&mut self, kind: &StatementKind) -> Result<()> {
         match kind {
             StatementKind::DeclareCursor(declare) | StatementKind::SetCursorVariable(declare) => {
-                let key = declare.name.to_lowercase();
                 let is_variable = matches!(kind, StatementKind::SetCursorVariable(_));
+                let is_local = is_variable || declare.options.iter().any(|option| option == "LOCAL");
+                let name = declare.name.to_lowercase();
+                let key = if is_local {
+                    self.session.local_cursor(&name)
+                } else {
+                    name
+                };
                 if !is_variable && self.session.cursors.borrow().contains_key(&key) {
                     let text = format!("A cursor with the name '{}' already exists.", declare.name);
                     return Err(Error::new(16_915, 16, 1, text));
                 }
                 let cursor = Cursor {
                     query: Some(declare.query.clone()),
+                    forward_only: is_forward_only(&declare.options),
                     ..Cursor::default()
                 };
                 self.session.cursors.borrow_mut().insert(key, cursor);
@@ -61,15 +88,17 @@ impl Executor<'_> {
             StatementKind::OpenCursor(reference) => self.open_cursor(reference)?,
             StatementKind::FetchCursor(fetch) => return self.fetch(fetch),
             StatementKind::CloseCursor(reference) => {
+                let key = self.cursor_key(reference);
                 let mut cursors = self.session.cursors.borrow_mut();
-                let cursor = cursors.get_mut(&reference.name.to_lowercase());
+                let cursor = cursors.get_mut(&key);
                 let cursor = cursor.ok_or_else(|| not_found(&reference.name))?;
                 if cursor.rows.take().is_none() {
                     return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
                 }
             }
             StatementKind::DeallocateCursor(reference) => {
-                let removed = self.session.cursors.borrow_mut().remove(&reference.name.to_lowercase());
+                let key = self.cursor_key(reference);
+                let removed = self.session.cursors.borrow_mut().remove(&key);
                 removed.ok_or_else(|| not_found(&reference.name))?;
             }
             _ => {}
@@ -77,8 +106,18 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
+    /// What a cursor is kept under: a local one stands before a global one of its name.
+    fn cursor_key(&self, reference: &CursorReference) -> String {
+        let name = reference.name.to_lowercase();
+        let local = self.session.local_cursor(&name);
+        if !reference.global && self.session.cursors.borrow().contains_key(&local) {
+            return local;
+        }
+        name
+    }
+
     fn open_cursor(&mut self, reference: &CursorReference) -> Result<()> {
-        let key = reference.name.to_lowercase();
+        let key = self.cursor_key(reference);
         let query = {
             let cursors = self.session.cursors.borrow();
             let cursor = cursors.get(&key).ok_or_else(|| not_found(&reference.name))?;
@@ -109,7 +148,7 @@ impl Executor<'_> {
     }
 
     fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {
-        let key = fetch.cursor.name.to_lowercase();
+        let key = self.cursor_key(&fetch.cursor);
         let amount = match &fetch.direction {
             FetchDirection::Absolute(number) | FetchDirection::Relative(number) => self
                 .value_as(number, engine::types::SqlType::BigInt)?
@@ -123,6 +162,9 @@ impl Executor<'_> {
             let Some(KeptRows { rows, .. }) = &cursor.rows else {
                 return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
             };
+            if let (true, Some(direction)) = (cursor.forward_only, word_of(&fetch.direction)) {
+                return Err(messages::forward_only_cursor(direction));
+            }
             let count = rows.len() as i64;
             let wanted = match fetch.direction {
                 FetchDirection::Next => cursor.position + 1,

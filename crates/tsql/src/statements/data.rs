@@ -15,7 +15,6 @@ use crate::exec::grant::{Grant, KeptRows, kept_bytes};
 use crate::exec::{Context, check_isolation, evaluate, locator_of, test};
 use crate::messages;
 use crate::plan::QueryPlan;
-use crate::scalar::convert::store;
 use crate::session::DoneKind;
 
 /// Rows kept for OUTPUT until the statement has succeeded.
@@ -100,17 +99,11 @@ impl Executor<'_> {
                 Assignment::Default | Assignment::Identity => None,
             };
             let value = match (given, assignment, &column.default) {
-                (Some((value, from)), _, _) => store(&value, from, column.sql_type, &columns.table_name, &column.name)?,
+                (Some((value, from)), _, _) => column.store(value, from, &columns.table_name)?,
                 (None, Assignment::Identity, _) => self.next_identity(target, column.sql_type)?,
                 (None, _, Some(default)) => {
-                    let value = evaluate(default, &[], &context)?;
-                    store(
-                        &value,
-                        default.sql_type,
-                        column.sql_type,
-                        &columns.table_name,
-                        &column.name,
-                    )?
+                    let value = evaluate(default, &[], &context)?.into_owned();
+                    column.store(value, default.sql_type, &columns.table_name)?
                 }
                 (None, _, None) => Value::Null,
             };

@@ -179,6 +179,7 @@ impl Executor<'_> {
         inner.try_depth = self.try_depth;
         let result = inner.run();
         let values = inner.variables.values.take();
+        self.session.drop_local_cursors();
         self.session.leave_level();
         self.session.replace_scope_identity(scope_identity);
         self.session.restore_options(options);

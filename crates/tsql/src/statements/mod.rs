@@ -12,6 +12,7 @@
 //! ```
 
 mod alias_type;
+mod alter_index;
 mod alter_table;
 mod batch;
 mod bulk;

@@ -9,6 +9,7 @@ use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
 use crate::exec::{Context, open};
+use crate::scalar::convert::Units;
 use crate::session::{DoneKind, ResultColumn, ResultSink, TEXT_SIZE_BYTES_MAX};
 
 /// What a byte of a string takes while it is sent: two in UTF-16, in a buffer that doubles as it grows.
@@ -47,10 +48,14 @@ impl Cut {
             let Some(value) = row.get_mut(*place) else { continue };
             match value {
                 Value::Text(text) => {
-                    let units = if *unicode { self.bytes / 2 } else { self.bytes };
-                    let kept = crate::scalar::convert::cut(text, units, *unicode);
+                    let (units, count) = match (*unicode, text.collation().is_utf8()) {
+                        (true, _) => (Units::Utf16, self.bytes / 2),
+                        (false, true) => (Units::Utf8, self.bytes),
+                        (false, false) => (Units::CodePage, self.bytes),
+                    };
+                    let kept = units.cut(text, count);
                     if kept.len() < text.len() {
-                        *value = Value::from(kept);
+                        *value = Value::from(kept).collated(text.collation());
                     }
                 }
                 Value::Binary(bytes) if bytes.len() > self.bytes => *value = Value::binary(&bytes[..self.bytes]),

@@ -22,7 +22,7 @@ impl Executor<'_> {
             StatementKind::AlterTable(alter) => self.alter_table(alter)?,
             StatementKind::CreateIndex(create) => self.create_index(create)?,
             StatementKind::DropIndex(drop) => self.drop_index(drop)?,
-            StatementKind::AlterIndex(_) | StatementKind::UpdateStatistics(_) | StatementKind::Permission(_) => {}
+            StatementKind::AlterIndex(alter) => self.alter_index(alter)?,
             StatementKind::Drop(drop) => self.drop_objects(drop)?,
             StatementKind::TruncateTable(name) => self.truncate(name)?,
             StatementKind::CreateType(create) => self.create_type(create)?,

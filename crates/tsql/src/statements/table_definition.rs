@@ -4,7 +4,7 @@ use engine::catalog::{
     ColumnDefinition, ForeignKey, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
 };
 use engine::error::{Error, Result};
-use engine::types::{COLLATION_VERSION, RowLayout, SqlType};
+use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
@@ -112,6 +112,10 @@ impl Executor<'_> {
             table.columns.push(ColumnDefinition {
                 name: column.name.clone(),
                 sql_type: column.sql_type,
+                collation: match column.sql_type.is_character() {
+                    true => column.label.collation(),
+                    false => Collation::default(),
+                },
                 alias_type: None,
                 nullable: column.nullable,
                 identity: identity.filter(|_| table.identity().is_none()),
@@ -232,12 +236,39 @@ impl Executor<'_> {
             return Err(crate::bind::not_supported("computed column"));
         };
         let declared = self.session.declared_type(data_type, draft.table.columns.len() + 1)?;
+        let collation = self.declared_collation(column.collation.as_ref(), &declared, &draft.table.name)?;
         let options = self.session.options();
         if !options.ansi_padding && (declared.sql_type.is_character() || declared.sql_type.is_binary()) {
             // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
             return Err(crate::bind::not_supported("ANSI_PADDING OFF"));
         }
-        draft.add_column(column, declared, options.ansi_null_default_on)
+        draft.add_column(column, declared, collation, options.ansi_null_default_on)
+    }
+
+    /// The collation of a column that is declared: the one written, or that of the database its table is in.
+    ///
+    /// # Errors
+    /// 448 for a name that is none; 447 for a column that is no string, 452 for one of an alias type.
+    pub(super) fn declared_collation(
+        &self,
+        written: Option<&ast::Identifier>,
+        declared: &DeclaredType,
+        table: &str,
+    ) -> Result<Collation> {
+        let is_character = declared.sql_type.is_character();
+        let Some(written) = written else {
+            let is_own = is_character && !table.starts_with('#');
+            return Ok(match is_own {
+                true => self.session.database_collation(),
+                false => Collation::default(),
+            });
+        };
+        let collation = self.session.collation(&written.text)?;
+        match declared.alias {
+            Some(_) => Err(messages::collate_of_alias_type()),
+            None if !is_character => Err(messages::not_collatable(declared.sql_type.name())),
+            None => Ok(collation),
+        }
     }
 
     /// A column of ALTER TABLE ADD.
@@ -272,6 +303,7 @@ impl Draft {
         &mut self,
         column: &ast::ColumnDefinition,
         declared: DeclaredType,
+        collation: Collation,
         unsaid_nullable: bool,
     ) -> Result<()> {
         let table = &mut self.table;
@@ -301,6 +333,7 @@ impl Draft {
         table.columns.push(ColumnDefinition {
             name: name.clone(),
             sql_type,
+            collation,
             alias_type: declared.alias.map(|alias| alias.user_type_id),
             nullable,
             identity,

@@ -2,7 +2,7 @@
 
 use engine::error::Result;
 use engine::session::Mark;
-use engine::types::{Value, collation};
+use engine::types::{Collation, Value};
 
 use super::executor::Executor;
 use crate::ast::{StatementKind, TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
@@ -88,7 +88,9 @@ pub(crate) fn roll_back_named(session: &SessionState, name: &str) -> Result<Opti
     let name = name.trim_end_matches(' ');
     let position = {
         let savepoints = session.savepoints.borrow();
-        savepoints.iter().rposition(|(other, _)| collation::equal(other, name))
+        savepoints
+            .iter()
+            .rposition(|(other, _)| Collation::default().equal(other, name))
     };
     match position {
         Some(position) if !name.is_empty() => roll_back_to(session, position).map(|()| None),

@@ -13,7 +13,6 @@ use crate::ast::Update;
 use crate::bind::{BoundUpdate, Target};
 use crate::exec::grant::{Grant, row_bytes};
 use crate::exec::{Context, evaluate, locator_of, open};
-use crate::scalar::convert::store;
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -79,14 +78,8 @@ impl Executor<'_> {
             let Some(target) = bound.columns.columns.get(*column) else {
                 continue;
             };
-            let value = evaluate(expression, row, context)?;
-            let value = store(
-                &value,
-                expression.sql_type,
-                target.sql_type,
-                &bound.columns.table_name,
-                &target.name,
-            )?;
+            let value = evaluate(expression, row, context)?.into_owned();
+            let value = target.store(value, expression.sql_type, &bound.columns.table_name)?;
             match bound.changes_apart {
                 Some(_) => new.push(value),
                 None => new[*column] = value,

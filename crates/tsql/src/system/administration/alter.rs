@@ -10,9 +10,10 @@ use engine::instance::{DatabaseState, FileSpec, MSDB, Size, default_file_name};
 use engine::log;
 
 use super::super::{Host, SystemContext};
+use super::create::collation_of;
 use super::file::{bytes, file_of, growth, maximum};
 use super::{options, refuse_in_transaction};
-use crate::ast::{AlterDatabase, AlterDatabaseAction, FileSpecification};
+use crate::ast::{AlterDatabase, AlterDatabaseAction, FileSpecification, Identifier};
 
 const MB: u64 = 1 << 20;
 
@@ -64,8 +65,20 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         AlterDatabaseAction::AddFilegroup(_)
         | AlterDatabaseAction::RemoveFilegroup(_)
         | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
-        AlterDatabaseAction::Collate(_) => not_supported("COLLATE"),
+        AlterDatabaseAction::Collate(written) => collate(context, name, written),
     }
+}
+
+/// COLLATE: new columns get it; those there are keep theirs (sql-docs, "Set or change the database collation"). System databases
+/// keep the instance's.
+fn collate(context: &SystemContext<'_>, name: &str, written: &Identifier) -> Result<()> {
+    let collation = collation_of(Some(written))?;
+    let database = context.instance.database(name)?;
+    if database.entry().database_id <= MSDB {
+        let text = format!("Cannot alter the database '{name}' because it is a system database.");
+        return Err(Error::new(3708, 16, 4, text));
+    }
+    database.set_collation(collation)
 }
 
 /// Whether a database that is being restored may be altered. One that waits for log may not at all; a standby database may change

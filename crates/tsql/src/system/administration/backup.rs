@@ -2,31 +2,14 @@
 
 use engine::backup::{BackupEvent, BackupKind, BackupRequest, LogTail};
 use engine::cancel;
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::seams::{WorkKind, WorkUnderWay};
 
 use super::super::{Host, SystemContext};
 use super::refuse_in_transaction;
-use super::with_options::{Options, path_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
 use crate::ast::Backup;
-
-/// Options that change nothing here: tapes, buffers, expiry, encryption hints of none.
-const WITHOUT_EFFECT: [&str; 14] = [
-    "NOFORMAT",
-    "NOINIT",
-    "SKIP",
-    "NOSKIP",
-    "NOREWIND",
-    "REWIND",
-    "NOUNLOAD",
-    "UNLOAD",
-    "BUFFERCOUNT",
-    "MAXTRANSFERSIZE",
-    "BLOCKSIZE",
-    "RETAINDAYS",
-    "EXPIREDATE",
-    "MEDIADESCRIPTION",
-];
+use crate::grammar::BACKUP_OPTIONS;
 
 /// Runs BACKUP. Every error of a failed one is told, 3013 last.
 pub(super) fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Backup) -> Result<()> {
@@ -86,25 +69,14 @@ fn request_of(host: &mut dyn Host, statement: &Backup) -> Result<BackupRequest> 
             "COMPRESSION" => request.compression = true,
             "NO_COMPRESSION" => request.compression = false,
             "CHECKSUM" => request.checksum = true,
-            "NO_CHECKSUM" | "STOP_ON_ERROR" | "CONTINUE_AFTER_ERROR" | "RESTART" | "NORESTART" => {}
             "NAME" => request.name = Some(options.text(option)?),
             "DESCRIPTION" => request.description = Some(options.text(option)?),
             "MEDIANAME" => request.media_name = Some(options.text(option)?),
             "STATS" => request.stats_percent = Some(options.percent(option)?),
             "NORECOVERY" if statement.log => request.tail = LogTail::NoRecovery,
             "NO_TRUNCATE" if statement.log => request.tail = LogTail::NoTruncate,
-            name if WITHOUT_EFFECT.contains(&name) => {}
-            name @ ("DIFFERENTIAL" | "ENCRYPTION" | "STANDBY" | "PASSWORD" | "MEDIAPASSWORD" | "CREDENTIAL") => {
-                return Err(unsupported(name));
-            }
-            name => {
-                return Err(Error::new(
-                    155,
-                    15,
-                    1,
-                    format!("'{name}' is not a recognized BACKUP option."),
-                ));
-            }
+            // What changes nothing, what is refused, and what there is not.
+            _ => admit(&BACKUP_OPTIONS, option)?,
         }
     }
     Ok(request)

@@ -2,11 +2,13 @@
 
 use engine::error::{Error, Result};
 use engine::instance::{CreateDatabase, FileSpec};
+use engine::types::Collation;
 
 use super::super::{Host, SystemContext};
 use super::file::file_of;
 use super::refuse_in_transaction;
 use crate::ast;
+use crate::messages;
 
 /// Runs CREATE DATABASE. What it could not do is told twice, as SQL Server does: what happened, then 1802.
 pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
@@ -24,6 +26,7 @@ pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement
             .iter()
             .map(file_of)
             .collect::<Result<Vec<FileSpec>>>()?,
+        collation: collation_of(statement.collation.as_ref())?,
     };
     if create.name.is_empty() || create.name.chars().count() > 123 {
         return Err(Error::new(
@@ -35,6 +38,17 @@ pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement
     }
     let outcome = context.instance.create_database(&create);
     outcome.map(|_| ()).map_err(|error| after(host, error))
+}
+
+/// The default collation that COLLATE gives a database; without it that of the instance, which is SQL Server's default.
+///
+/// # Errors
+/// 448 when there is none of that name.
+pub(super) fn collation_of(written: Option<&ast::Identifier>) -> Result<Collation> {
+    let Some(written) = written else {
+        return Ok(Collation::default());
+    };
+    Collation::from_name(&written.text).ok_or_else(|| messages::invalid_collation(&written.text))
 }
 
 /// Sends what happened; the answer is the sentence that follows. Names and sizes that are refused need none.

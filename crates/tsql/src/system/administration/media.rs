@@ -3,8 +3,9 @@
 
 use engine::backup::{BackupFile, MediaLabel, SetDescription};
 use engine::error::Result;
+use engine::recovery::BootRecord;
 use engine::seams::WorkKind;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::views::{SystemRow, datetime, lsn_number, system_row};
 use super::super::{Host, SystemContext, Table};
@@ -72,6 +73,13 @@ impl Header {
         }
     }
 
+    /// The database's default collation, out of the boot record at the end of the set.
+    fn collation(&self) -> &'static str {
+        let boot = BootRecord::decode(&self.0.boot, &self.0.database_name).ok();
+        let collation = boot.and_then(|boot| Collation::from_number(boot.collation));
+        collation.unwrap_or_default().name()
+    }
+
     /// 16 has checksums, 512 copy only, 1 with its tail for log backups (sql-docs: `Flags` is kept for old clients).
     fn flags(&self) -> i32 {
         512 * i32::from(self.0.copy_only) + 16 * i32::from(self.0.checksum)
@@ -111,7 +119,7 @@ system_row!(Header {
     "Flags" SqlType::Int => |row| row.flags().into();
     "BindingID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
     "RecoveryForkID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.path.fork.0);
-    "Collation" NAME => |_| super::super::views::COLLATION.into();
+    "Collation" NAME => |row| row.collation().into();
     "FamilyGUID" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid);
     "HasBulkLoggedData" SqlType::Bit => |_| false.into();
     "IsSnapshot" SqlType::Bit => |_| false.into();

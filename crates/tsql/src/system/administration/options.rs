@@ -54,7 +54,7 @@ pub(super) fn set(
             {
                 return refused(name, &option.name);
             }
-            // Everything else has no effect here: statistics, cursors, ANSI defaults, broker, query store, durability.
+            // What the grammar admits beside these says what is so here anyway, or asks for a way to the same answers.
             _ => {}
         }
     }

@@ -1,33 +1,17 @@
 //! RESTORE DATABASE and RESTORE LOG.
 
 use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest};
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::seams::{DateTimeTicks, WorkKind};
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext};
 use super::backup::report;
-use super::with_options::{Options, path_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
 use super::{media, refuse_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
+use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
-
-/// Options that change nothing here.
-const WITHOUT_EFFECT: [&str; 13] = [
-    "NOUNLOAD",
-    "UNLOAD",
-    "NOREWIND",
-    "REWIND",
-    "BUFFERCOUNT",
-    "MAXTRANSFERSIZE",
-    "BLOCKSIZE",
-    "NO_CHECKSUM",
-    "STOP_ON_ERROR",
-    "CONTINUE_AFTER_ERROR",
-    "RESTART",
-    "KEEP_CDC",
-    "NEW_BROKER",
-];
 
 /// Runs RESTORE, all kinds.
 pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
@@ -89,28 +73,8 @@ fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest
             "CHECKSUM" => request.checksum = true,
             "STATS" => request.stats_percent = Some(options.percent(option)?),
             "STOPAT" => request.stop_at = Some(time_of(&options.value(option)?)?),
-            name if WITHOUT_EFFECT.contains(&name) => {}
-            name @ ("STOPATMARK"
-            | "STOPBEFOREMARK"
-            | "PARTIAL"
-            | "RESTRICTED_USER"
-            | "KEEP_REPLICATION"
-            | "ENABLE_BROKER"
-            | "ERROR_BROKER_CONVERSATIONS"
-            | "CREDENTIAL"
-            | "PASSWORD"
-            | "MEDIAPASSWORD"
-            | "MEDIANAME") => {
-                return Err(unsupported(name));
-            }
-            name => {
-                return Err(Error::new(
-                    155,
-                    15,
-                    1,
-                    format!("'{name}' is not a recognized RESTORE option."),
-                ));
-            }
+            // What changes nothing, what is refused, and what there is not.
+            _ => admit(&RESTORE_OPTIONS, option)?,
         }
     }
     Ok(request)

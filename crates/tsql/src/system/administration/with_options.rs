@@ -5,11 +5,26 @@ use engine::error::{Error, Result};
 use super::super::{Host, text_of};
 use super::required_text;
 use crate::ast::{BackupDevice, DatabaseReference, OptionValue};
+use crate::grammar::{Fate, Place};
 
 /// 40517 for what this engine knows of but does not do.
 pub(super) fn unsupported(what: &str) -> Error {
     let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
     Error::new(40517, 16, 1, text)
+}
+
+/// Whether an option that nothing here reads may stand.
+pub(super) fn admit(place: &Place, option: &OptionValue) -> Result<()> {
+    let is_read_elsewhere = place
+        .word(&option.name.to_ascii_uppercase())
+        .is_some_and(|word| word.fate == Fate::Obeyed);
+    let fate = if is_read_elsewhere {
+        // Obeyed by the other statement of the two that share a table.
+        Err(place.unknown(option.line, &option.name))
+    } else {
+        place.admit_option(option)
+    };
+    fate.map_err(|error| Error::new(error.number, error.severity, error.state, error.message))
 }
 
 /// The database's name.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::{Host, SystemContext, text_of};
 use crate::ast::{Dbcc, DbccArgument};
+use crate::grammar::DBCC_COMMANDS;
 
 /// A DBCC command under way.
 struct Command<'a> {
@@ -28,6 +29,10 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
             DbccArgument::Word(name) => Value::from(name.to_string()),
             DbccArgument::Value(expression) => host.evaluate(expression)?,
         });
+    }
+    let asks_for_rows = statement.options.iter().any(|option| option.name == "TABLERESULTS");
+    if asks_for_rows && !["OPENTRAN", "LOGINFO"].contains(&statement.command.as_str()) {
+        return Err(crate::messages::not_supported("TABLERESULTS"));
     }
     let command = Command {
         context,
@@ -51,16 +56,8 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "INPUTBUFFER" => various::input_buffer(&command, host)?,
         "USEROPTIONS" => various::user_options(host)?,
         "DROPCLEANBUFFERS" => various::drop_clean_buffers(&command)?,
-        // Plans are not kept: there is nothing to free. Pages need no repair of their counts.
-        "FREEPROCCACHE" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
-        _ => {
-            return Err(Error::new(
-                2526,
-                16,
-                3,
-                "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.",
-            ));
-        }
+        // The rest changes no answer, is refused, or does not exist.
+        other => admitted(DBCC_COMMANDS.admit(1, other, None))?,
     }
     if command.is_silent() {
         return Ok(());
@@ -71,6 +68,11 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         1,
         "DBCC execution completed. If DBCC printed error messages, contact your system administrator.",
     ))
+}
+
+/// A word's fate as an error of execution.
+fn admitted(fate: std::result::Result<(), crate::error::ParseError>) -> Result<()> {
+    fate.map_err(|error| Error::new(error.number, 16, error.state, error.message))
 }
 
 impl Command<'_> {

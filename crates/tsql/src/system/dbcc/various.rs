@@ -8,6 +8,7 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, Table};
 use super::Command;
 use super::check::find_table;
+use crate::grammar::TRACE_FLAGS;
 
 /// The flags of a TRACEON, TRACEOFF or TRACESTATUS: every argument but -1, which means the whole server.
 fn flags(command: &Command<'_>) -> Vec<u16> {
@@ -25,6 +26,9 @@ fn scope(command: &Command<'_>) -> Option<u16> {
 
 /// `DBCC TRACEON (flag, ... [, -1])`.
 pub(super) fn trace_on(command: &Command<'_>) -> Result<()> {
+    for flag in flags(command) {
+        super::admitted(TRACE_FLAGS.admit(1, &flag.to_string(), None))?;
+    }
     change_flags(command, "ON", Activity::trace_on)
 }
 
@@ -37,6 +41,9 @@ fn change_flags(command: &Command<'_>, verb: &str, change: impl Fn(&Activity, u1
     let source = format!("spid{}", command.context.session_id);
     let env = &command.context.instance.env;
     let scope = scope(command);
+    if flags(command).is_empty() {
+        return Err(crate::messages::dbcc_argument_count());
+    }
     for flag in flags(command) {
         change(&env.activity, flag, scope);
         let text = format!(

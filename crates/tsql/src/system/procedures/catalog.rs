@@ -3,7 +3,7 @@
 
 use engine::catalog::{ColumnDefinition, TableDefinition};
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::views::{ObjectRow, every, object_rows, table_of, tables};
 use super::super::{Host, SystemContext, Table};
@@ -111,7 +111,7 @@ fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
     match wanted {
         None => true,
         // A request that is to stop ends at the next row; what fits until then no longer matters.
-        Some(wanted) if patterns => Pattern::new(&wanted.to_lowercase(), Some('\\'))
+        Some(wanted) if patterns => Pattern::new(&wanted.to_lowercase(), Some('\\'), Collation::default())
             .matches(&name.to_lowercase())
             .unwrap_or(false),
         Some(wanted) => name.eq_ignore_ascii_case(wanted),

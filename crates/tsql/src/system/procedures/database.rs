@@ -115,10 +115,12 @@ fn created(facts: &DatabaseFacts) -> String {
 
 fn status(facts: &DatabaseFacts) -> String {
     format!(
-        "Status={}, Updateability=READ_WRITE, UserAccess={}, Recovery={}, Version=957, Collation=SQL_Latin1_General_CP1_CI_AS, SQLSortOrder=52, IsAutoCreateStatistics, IsAutoUpdateStatistics",
+        "Status={}, Updateability=READ_WRITE, UserAccess={}, Recovery={}, Version=957, Collation={}, SQLSortOrder={}, IsAutoCreateStatistics, IsAutoUpdateStatistics",
         facts.state.number_and_name().1,
         facts.user_access().1,
-        facts.recovery_model().name()
+        facts.recovery_model().name(),
+        facts.collation().name(),
+        facts.collation().sort_id()
     )
 }
 

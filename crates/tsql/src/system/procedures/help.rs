@@ -6,7 +6,7 @@ use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value};
 
-use super::super::views::{COLLATION, ObjectRow, object_rows, table_of};
+use super::super::views::{ObjectRow, object_rows, table_of};
 use super::super::{Host, SystemContext, Table, names};
 use super::space::no_object;
 use super::{NAME, SystemProcedure, text};
@@ -141,7 +141,7 @@ fn columns(table: &TableDefinition) -> Table {
             yes_no(column.nullable),
             padding.into(),
             padding.into(),
-            sql_type.is_character().then_some(COLLATION).into(),
+            sql_type.is_character().then_some(column.collation.name()).into(),
         ]);
     }
     answer

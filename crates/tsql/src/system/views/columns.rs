@@ -1,9 +1,8 @@
 //! Columns: `sys.columns` and what belongs to single columns.
 
 use engine::catalog::{ColumnDefinition, Identity};
-use engine::types::{Decimal, Length, SqlType, Value};
+use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
-use super::databases::COLLATION;
 use super::facts::stored_datetime;
 use super::objects::{ObjectRow, table_of, tables};
 use super::types::user_type_id_of;
@@ -55,6 +54,7 @@ fn system_columns() -> impl Iterator<Item = ColumnRow> {
                 column: ColumnDefinition {
                     name: name.to_owned(),
                     sql_type,
+                    collation: Collation::default(),
                     alias_type: None,
                     nullable: true,
                     identity: None,
@@ -65,8 +65,9 @@ fn system_columns() -> impl Iterator<Item = ColumnRow> {
     })
 }
 
-fn collation(sql_type: SqlType) -> Value {
-    sql_type.is_character().then_some(COLLATION).into()
+fn collation(column: &ColumnDefinition) -> Value {
+    let is_character = column.sql_type.is_character();
+    is_character.then_some(column.collation.name()).into()
 }
 
 system_row!(ColumnRow {
@@ -78,7 +79,7 @@ system_row!(ColumnRow {
     "max_length" SMALLINT => |row| Value::SmallInt(row.column.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.column.sql_type.precision());
     "scale" TINYINT => |row| Value::TinyInt(row.column.sql_type.scale());
-    "collation_name" NAME => |row| collation(row.column.sql_type);
+    "collation_name" NAME => |row| collation(&row.column);
     "is_nullable" BIT => |row| row.column.nullable.into();
     "is_ansi_padded" BIT => |row| (row.column.sql_type.is_character() || row.column.sql_type.is_binary()).into();
     "is_rowguidcol" BIT => |_| false.into();

@@ -3,7 +3,7 @@
 use engine::database::AccessMode;
 use engine::instance::TEMPDB;
 use engine::recovery::RecoveryModel;
-use engine::types::{SqlType, Value};
+use engine::types::{Collation, SqlType, Value};
 
 use super::facts::{DatabaseFacts, stored_datetime};
 use super::{BIT, DATETIME, GUID, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
@@ -14,9 +14,6 @@ pub(super) const VIEWS: &[SystemView] = &[
         all(DatabaseFacts::every(context).into_iter().map(RecoveryStatus))
     }),
 ];
-
-/// The one collation there is: the rules of [`engine::types::collation`] under SQL Server's name for them.
-pub(crate) const COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
 
 const DESCRIPTION: SqlType = nvarchar(60);
 
@@ -54,6 +51,13 @@ impl DatabaseFacts {
         wait.map_or((0, "NOTHING"), |wait| (wait as u8, wait.name()))
     }
 
+    /// The default collation; that of the instance while the database cannot be asked.
+    pub(crate) fn collation(&self) -> Collation {
+        self.database
+            .as_ref()
+            .map_or_else(Collation::default, |database| database.collation())
+    }
+
     /// The compatibility level.
     pub(crate) fn compatibility_level(&self) -> u16 {
         self.database
@@ -69,7 +73,7 @@ system_row!(DatabaseFacts {
     "owner_sid" SID => |_| Value::binary(&[1][..]);
     "create_date" DATETIME => |row| stored_datetime(row.entry.created);
     "compatibility_level" TINYINT => |row| Value::TinyInt(row.compatibility_level() as u8);
-    "collation_name" NAME => |row| row.database.as_ref().map(|_| COLLATION).into();
+    "collation_name" NAME => |row| row.database.as_ref().map(|database| database.collation().name()).into();
     "user_access" TINYINT => |row| Value::TinyInt(row.user_access().0);
     "user_access_desc" DESCRIPTION => |row| row.user_access().1.into();
     "is_read_only" BIT => |row| row.is_standby().into();

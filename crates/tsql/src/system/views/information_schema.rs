@@ -5,7 +5,6 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition};
 use engine::types::{Length, SqlType, Value};
 
-use super::databases::COLLATION;
 use super::objects::{ObjectRow, objects, table_of, tables};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
 use crate::system::SystemContext;
@@ -67,6 +66,11 @@ impl ColumnRow {
         }
     }
 
+    fn collation(&self) -> Value {
+        let column = self.column().filter(|column| column.sql_type.is_character());
+        column.map(|column| column.collation.name()).into()
+    }
+
     fn characters(&self) -> Value {
         self.length(if self.sql_type().is_unicode() { 2 } else { 1 })
     }
@@ -105,12 +109,15 @@ system_row!(ColumnRow {
     "CHARACTER_SET_SCHEMA" NAME => |_| Value::Null;
     "CHARACTER_SET_NAME" NAME => |row| match row.sql_type() {
         sql_type if sql_type.is_unicode() => "UNICODE".into(),
-        sql_type if sql_type.is_character() => "iso_1".into(),
+        sql_type if sql_type.is_character() => match row.column() {
+            Some(column) if column.collation.is_utf8() => "utf8".into(),
+            _ => "iso_1".into(),
+        },
         _ => Value::Null,
     };
     "COLLATION_CATALOG" NAME => |_| Value::Null;
     "COLLATION_SCHEMA" NAME => |_| Value::Null;
-    "COLLATION_NAME" NAME => |row| row.sql_type().is_character().then_some(COLLATION).into();
+    "COLLATION_NAME" NAME => |row| row.collation();
     "DOMAIN_CATALOG" NAME => |_| Value::Null;
     "DOMAIN_SCHEMA" NAME => |_| Value::Null;
     "DOMAIN_NAME" NAME => |_| Value::Null;

@@ -22,7 +22,6 @@ mod sessions;
 mod transactions;
 mod types;
 
-pub(crate) use databases::COLLATION;
 pub use facts::used_pages;
 pub(crate) use facts::{DatabaseFacts, FileFacts, datetime, file_bytes, lsn_number, parse_time};
 pub(crate) use indexes::storage_of;
@@ -40,7 +39,7 @@ pub type Rows = Result<Vec<Vec<Value>>>;
 /// Makes the rows of a view, or of a table-valued function from its arguments.
 pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
 
-/// A view, or a table-valued function when it has parameters.
+/// A view or a table-valued function.
 #[derive(Debug)]
 pub struct SystemView {
     /// `sys`, `INFORMATION_SCHEMA`, or `dbo` for the views of msdb.
@@ -49,6 +48,8 @@ pub struct SystemView {
     pub name: &'static str,
     /// Its columns.
     pub columns: &'static [(&'static str, SqlType)],
+    /// Whether it is a function.
+    pub is_function: bool,
     /// The parameters of a function.
     pub parameters: &'static [SqlType],
     /// How many of them must be given; the others are NULL.
@@ -85,6 +86,7 @@ const fn view<R: SystemRow>(schema: &'static str, name: &'static str, rows: Prod
         schema,
         name,
         columns: R::COLUMNS,
+        is_function: false,
         parameters: &[],
         required: 0,
         rows,
@@ -101,6 +103,7 @@ const fn function<R: SystemRow>(
         schema: "sys",
         name,
         columns: R::COLUMNS,
+        is_function: true,
         parameters,
         required,
         rows,
@@ -161,12 +164,12 @@ pub fn every() -> impl Iterator<Item = &'static SystemView> {
 
 /// The view that a name means. Old names (`sysobjects`) need no schema and may have `dbo`.
 pub fn find(name: &Name) -> Option<&'static SystemView> {
-    every().find(|view| view.parameters.is_empty() && view.is_named(name))
+    every().find(|view| !view.is_function && view.is_named(name))
 }
 
 /// The table-valued function that a name means.
 pub fn find_function(name: &Name) -> Option<&'static SystemView> {
-    every().find(|view| !view.parameters.is_empty() && view.is_named(name))
+    every().find(|view| view.is_function && view.is_named(name))
 }
 
 impl SystemView {

@@ -1,15 +1,23 @@
-//! `sys.types`.
+//! `sys.types` and `sys.fn_helpcollations`.
 
 use engine::catalog::ColumnDefinition;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
-use super::databases::COLLATION;
-use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
+use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::system::SystemContext;
 
-pub(super) const VIEWS: &[SystemView] = &[view::<TypeRow>("sys", "types", types)];
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<TypeRow>("sys", "types", types),
+    function::<Collation>("fn_helpcollations", &[], 0, |_, _| all(Collation::ALL)),
+];
+
+system_row!(Collation {
+    "name" NAME => |row| row.name().into();
+    "description" nvarchar(1000) => |row| row.description().into();
+});
 
 fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let collation = context.database.collation();
     let aliases = context.database.catalog.alias_types(context.session_id).into_iter();
     let schemas = |name: &str| crate::functions::id_of_schema(&context.database, context.session_id, name).unwrap_or(1);
     let own = aliases.map(|alias| TypeRow {
@@ -17,9 +25,10 @@ fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         user_type_id: alias.user_type_id as i32,
         schema_id: schemas(&alias.schema),
         nullable: alias.nullable,
+        collation,
         name: alias.name,
     });
-    all(every_type().into_iter().chain(own))
+    all(every_type(collation).into_iter().chain(own))
 }
 
 /// `schema_id` of sys.
@@ -47,10 +56,12 @@ pub(super) struct TypeRow {
     user_type_id: i32,
     schema_id: i32,
     nullable: bool,
+    /// The database's, for strings.
+    collation: Collation,
 }
 
 /// Every type, in the order of their ids, as long as it may be.
-fn every_type() -> Vec<TypeRow> {
+fn every_type(collation: Collation) -> Vec<TypeRow> {
     let types = [
         SqlType::UniqueIdentifier,
         SqlType::Date,
@@ -86,6 +97,7 @@ fn every_type() -> Vec<TypeRow> {
         user_type_id: user_type_id(sql_type),
         schema_id: SYS_SCHEMA,
         nullable: true,
+        collation,
     });
     let sysname = TypeRow {
         name: "sysname".to_owned(),
@@ -93,6 +105,7 @@ fn every_type() -> Vec<TypeRow> {
         user_type_id: SYSNAME_ID,
         schema_id: SYS_SCHEMA,
         nullable: false,
+        collation,
     };
     types.chain([sysname]).collect()
 }
@@ -106,7 +119,7 @@ system_row!(TypeRow {
     "max_length" SMALLINT => |row| Value::SmallInt(row.sql_type.max_length());
     "precision" TINYINT => |row| Value::TinyInt(row.sql_type.precision());
     "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
-    "collation_name" NAME => |row| row.sql_type.is_character().then_some(COLLATION).into();
+    "collation_name" NAME => |row| row.sql_type.is_character().then_some(row.collation.name()).into();
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
     "is_assembly_type" BIT => |_| false.into();

@@ -1,23 +1,24 @@
-//! SQL_Latin1_General_CP1_CI_AS: case-insensitive, accent-sensitive order of strings.
+//! SQL_Latin1_General_CP1_CI_AS and its case-sensitive sister: the sort orders 52 and 51 of SQL Server, character by character.
 //!
 //! Every character of code page 1252 has a weight of one byte: control characters, blank, punctuation, digits, letters, in
 //! this order; a letter and its other case share a weight, an accented letter has its own, after its base letter. Characters
 //! outside the page follow all others by their lower-cased code point. (SQL Server's sort order 52 ranks a few punctuation
-//! characters otherwise and expands ligatures; equality, which is what keys and searches need, is the same.)
+//! characters otherwise; equality, which is what keys and searches need, is the same.) The order stands for `nchar` and `nvarchar`, too,
+//! where SQL Server takes the rules of Windows.
+//!
+//! Case-sensitive, two strings that are equal but for case order by their first difference, capital before small; the key is that of
+//! the insensitive order and then, for each character of the page, 1 for a capital and 2 for every other, and the three bytes of the
+//! code point for each character outside the page.
 //!
 //! Trailing blanks do not count: `'a' = 'a  '`, as the SQL standard's padding rule has it.
 
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
-use super::cp1252;
-
-/// The order described above. Another order, even of one character, is another version: an index keeps the version that its keys
-/// were ordered by, and one of another version is not searched.
-pub const COLLATION_VERSION: u32 = 1;
+use crate::types::cp1252;
 
 /// Ends a string inside a key: above control characters and below blank, because a shorter string compares as if padded.
-pub(super) const TERMINATOR: u8 = 0x21;
+const TERMINATOR: u8 = 0x21;
 /// Marks a character outside the code page; three bytes of code point follow.
 const OTHER: u8 = 0xFF;
 
@@ -91,8 +92,41 @@ fn fold(character: char) -> char {
     }
 }
 
+/// What tells characters of one weight apart, ordered capital first.
+fn case_of(character: char) -> u32 {
+    match cp1252::encode_char(character) {
+        Some(_) if character.is_uppercase() => 1,
+        Some(_) => 2,
+        None => u32::from(character),
+    }
+}
+
+fn cases(text: &str) -> impl Iterator<Item = u32> + '_ {
+    text.trim_end_matches(' ').chars().map(case_of)
+}
+
+/// Compares two strings case-sensitively.
+pub(super) fn compare_cased(left: &str, right: &str) -> Ordering {
+    compare(left, right).then_with(|| cases(left).cmp(cases(right)))
+}
+
+/// Appends the case-sensitive key. Strings of one insensitive key have equally many characters, so the cases need no end.
+pub(super) fn push_cased_key(text: &str, output: &mut Vec<u8>) {
+    push_key(text, output);
+    for (character, case) in text.chars().zip(cases(text)) {
+        let bytes = case.to_be_bytes();
+        let is_of_page = cp1252::encode_char(character).is_some();
+        output.extend_from_slice(if is_of_page { &bytes[3..] } else { &bytes[1..] });
+    }
+}
+
+/// Compares two characters case-sensitively.
+pub(super) fn compare_cased_characters(left: char, right: char) -> Ordering {
+    compare_characters(left, right).then_with(|| case_of(left).cmp(&case_of(right)))
+}
+
 /// Compares two strings.
-pub fn compare(left: &str, right: &str) -> Ordering {
+pub(super) fn compare(left: &str, right: &str) -> Ordering {
     let (left, right) = (left.trim_end_matches(' '), right.trim_end_matches(' '));
     if left == right {
         return Ordering::Equal;
@@ -111,23 +145,18 @@ pub fn compare(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Whether two strings are equal.
-pub fn equal(left: &str, right: &str) -> bool {
-    compare(left, right) == Ordering::Equal
-}
-
 /// Whether two characters are equal: what LIKE and the searching functions compare by.
-pub fn equal_characters(left: char, right: char) -> bool {
+pub(super) fn equal_characters(left: char, right: char) -> bool {
     left == right || rank(left) == rank(right)
 }
 
 /// Compares two characters: what a range in a LIKE pattern needs.
-pub fn compare_characters(left: char, right: char) -> Ordering {
+pub(super) fn compare_characters(left: char, right: char) -> Ordering {
     rank(left).cmp(&rank(right))
 }
 
 /// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
-pub fn push_key(text: &str, output: &mut Vec<u8>) {
+pub(super) fn push_key(text: &str, output: &mut Vec<u8>) {
     for character in text.trim_end_matches(' ').chars() {
         push_weight(character, output);
     }
@@ -135,7 +164,7 @@ pub fn push_key(text: &str, output: &mut Vec<u8>) {
 }
 
 /// Feeds a hasher so that equal strings hash alike.
-pub fn hash(text: &str, hasher: &mut impl Hasher) {
+pub(super) fn hash(text: &str, hasher: &mut impl Hasher) {
     for character in text.trim_end_matches(' ').chars() {
         hasher.write_u32(rank(character));
     }
@@ -172,8 +201,8 @@ mod tests {
                 assert_eq!(compare(left, right), left_key.cmp(&right_key), "{left:?} and {right:?}");
             }
         }
-        assert!(equal("Straße", "STRAßE  "));
-        assert!(!equal("resume", "résumé"));
+        assert_eq!(compare("Straße", "STRAßE  "), Ordering::Equal);
+        assert_ne!(compare("resume", "résumé"), Ordering::Equal);
         assert_eq!(compare("a\t", "a"), Ordering::Less);
         assert_eq!(compare("_", "0"), Ordering::Less);
         assert_eq!(compare("9", "a"), Ordering::Less);

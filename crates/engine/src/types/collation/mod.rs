@@ -1,0 +1,272 @@
+//! Collations: which strings are equal, and in what order they come.
+//!
+//! | collation | weights | capital | accent | kana, width | code page | sort order |
+//! |---|---|---|---|---|---|---|
+//! | SQL_Latin1_General_CP1_CI_AS, the default | `sql` | ignored | counts | ignored | 1252 | 52 |
+//! | SQL_Latin1_General_CP1_CS_AS | `sql` | counts | counts | ignored | 1252 | 51 |
+//! | Latin1_General_CI_AS | `windows` | ignored | counts | ignored | 1252 | |
+//! | Latin1_General_CS_AS | `windows` | counts | counts | ignored | 1252 | |
+//! | Latin1_General_CI_AI | `windows` | ignored | ignored | ignored | 1252 | |
+//! | Latin1_General_CS_AI | `windows` | counts | ignored | ignored | 1252 | |
+//! | Latin1_General_BIN | `binary` | counts | counts | count | 1252 | |
+//! | Latin1_General_BIN2 | `binary` | counts | counts | count | 1252 | |
+//! | Latin1_General_100_CI_AS_SC_UTF8 | `windows` | ignored | counts | ignored | 65001 | |
+//!
+//! There are no others: names with `_KS`, `_WS` or another language are refused with 448, and so is the default of another server.
+//! Each module of weights says where they come from and what is in doubt.
+//!
+//! A string in memory carries the collation it compares by ([`super::Text`]), so that whoever compares, hashes, groups or sorts values
+//! needs no other source. What binding makes sure of: values that meet carry the same one.
+//!
+//! Invariants: for every collation, two strings are equal under [`Collation::compare`] exactly when their keys are the same bytes,
+//! and the unsigned order of keys is the order of the strings; no key is the beginning of another, so keys of several columns may
+//! follow each other; equal strings hash alike. Trailing blanks never count.
+
+mod binary;
+mod sql;
+mod windows;
+
+use std::cmp::Ordering;
+use std::hash::Hasher;
+
+use windows::Levels;
+
+/// The version of all the weights. Who changes the order of a collation, even of one character, counts this up and says so in
+/// [`Collation::changed_in`]: an index keeps the version that its keys were ordered by, and one of another order is not searched.
+pub const COLLATION_VERSION: u32 = 1;
+
+/// A collation, by the number that rows kept on disk by queries know it by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Collation {
+    /// SQL_Latin1_General_CP1_CI_AS
+    #[default]
+    SqlCiAs,
+    /// SQL_Latin1_General_CP1_CS_AS
+    SqlCsAs,
+    /// Latin1_General_CI_AS
+    CiAs,
+    /// Latin1_General_CS_AS
+    CsAs,
+    /// Latin1_General_CI_AI
+    CiAi,
+    /// Latin1_General_CS_AI
+    CsAi,
+    /// Latin1_General_BIN
+    Bin,
+    /// Latin1_General_BIN2
+    Bin2,
+    /// Latin1_General_100_CI_AS_SC_UTF8
+    Utf8CiAs,
+}
+
+/// `COLLATIONPROPERTY(..., 'ComparisonStyle')` and the flags of TDS (sql-docs, "COLLATIONPROPERTY").
+const IGNORE_CASE: u32 = 1;
+const IGNORE_ACCENT: u32 = 2;
+const IGNORE_KANA: u32 = 65_536;
+const IGNORE_WIDTH: u32 = 131_072;
+
+impl Collation {
+    /// All there are, by number.
+    pub const ALL: [Collation; 9] = [
+        Collation::SqlCiAs,
+        Collation::SqlCsAs,
+        Collation::CiAs,
+        Collation::CsAs,
+        Collation::CiAi,
+        Collation::CsAi,
+        Collation::Bin,
+        Collation::Bin2,
+        Collation::Utf8CiAs,
+    ];
+
+    /// SQL Server's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collation::SqlCiAs => "SQL_Latin1_General_CP1_CI_AS",
+            Collation::SqlCsAs => "SQL_Latin1_General_CP1_CS_AS",
+            Collation::CiAs => "Latin1_General_CI_AS",
+            Collation::CsAs => "Latin1_General_CS_AS",
+            Collation::CiAi => "Latin1_General_CI_AI",
+            Collation::CsAi => "Latin1_General_CS_AI",
+            Collation::Bin => "Latin1_General_BIN",
+            Collation::Bin2 => "Latin1_General_BIN2",
+            Collation::Utf8CiAs => "Latin1_General_100_CI_AS_SC_UTF8",
+        }
+    }
+
+    /// The collation of that name, in whatever case it is written.
+    pub fn from_name(name: &str) -> Option<Collation> {
+        Collation::ALL
+            .into_iter()
+            .find(|collation| collation.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The collation of a number.
+    pub fn from_number(number: u8) -> Option<Collation> {
+        Collation::ALL.get(usize::from(number)).copied()
+    }
+
+    /// `description` of `sys.fn_helpcollations()`.
+    pub fn description(self) -> String {
+        let family = match self {
+            Collation::Utf8CiAs => "Latin1-General-100",
+            _ => "Latin1-General",
+        };
+        match self {
+            Collation::Bin => return format!("{family}, binary sort"),
+            Collation::Bin2 => return format!("{family}, binary code point comparison sort"),
+            _ => {}
+        }
+        let style = self.comparison_style();
+        let told = |bit: u32| if style & bit == 0 { "sensitive" } else { "insensitive" };
+        let (case, accent) = (told(IGNORE_CASE), told(IGNORE_ACCENT));
+        let start = format!("{family}, case-{case}, accent-{accent}, kanatype-insensitive, width-insensitive");
+        match (self, self.sort_id()) {
+            (Collation::Utf8CiAs, _) => format!("{start}, supplementary characters, UTF8"),
+            (_, 0) => start,
+            (_, order) => format!(
+                "{start} for Unicode Data, SQL Server Sort Order {order} on Code Page 1252 for non-Unicode Data"
+            ),
+        }
+    }
+
+    /// What comparisons ignore: 1 case, 2 accents, 65536 kana, 131072 width; 0 for the binary ones.
+    pub fn comparison_style(self) -> u32 {
+        let loose = IGNORE_KANA | IGNORE_WIDTH;
+        match self {
+            Collation::SqlCiAs | Collation::CiAs | Collation::Utf8CiAs => loose | IGNORE_CASE,
+            Collation::SqlCsAs | Collation::CsAs => loose,
+            Collation::CiAi => loose | IGNORE_CASE | IGNORE_ACCENT,
+            Collation::CsAi => loose | IGNORE_ACCENT,
+            Collation::Bin | Collation::Bin2 => 0,
+        }
+    }
+
+    /// Windows' number of the language: English of the United States for all.
+    pub fn lcid(self) -> u32 {
+        1_033
+    }
+
+    /// `COLLATIONPROPERTY(..., 'Version')`: 0 for those of SQL Server 2000, 2 for those with 100 in their names.
+    pub fn family_version(self) -> u32 {
+        if self == Collation::Utf8CiAs { 2 } else { 0 }
+    }
+
+    /// The number of SQL Server's own sort order; 0 for the collations of Windows.
+    pub fn sort_id(self) -> u8 {
+        match self {
+            Collation::SqlCiAs => 52,
+            Collation::SqlCsAs => 51,
+            _ => 0,
+        }
+    }
+
+    /// The code page of `char` and `varchar`.
+    pub fn code_page(self) -> u32 {
+        if self.is_utf8() { 65_001 } else { 1_252 }
+    }
+
+    /// Whether `char` and `varchar` hold UTF-8.
+    pub fn is_utf8(self) -> bool {
+        self == Collation::Utf8CiAs
+    }
+
+    /// As TDS has it: language, flags and version in four bytes, the lowest first, then the sort order (\[MS-TDS\] 2.2.5.1.2).
+    pub fn wire_bytes(self) -> [u8; 5] {
+        let style = self.comparison_style();
+        let flag = |is_set: bool, bit: u32| u32::from(is_set) << bit;
+        let packed = self.lcid()
+            | flag(style & IGNORE_CASE != 0, 20)
+            | flag(style & IGNORE_ACCENT != 0, 21)
+            | flag(style & IGNORE_WIDTH != 0, 22)
+            | flag(style & IGNORE_KANA != 0, 23)
+            | flag(self == Collation::Bin, 24)
+            | flag(self == Collation::Bin2, 25)
+            | flag(self.is_utf8(), 26)
+            | self.family_version() << 28;
+        let [a, b, c, d] = packed.to_le_bytes();
+        [a, b, c, d, self.sort_id()]
+    }
+
+    /// The first [`COLLATION_VERSION`] with the order it has.
+    fn changed_in(self) -> u32 {
+        1
+    }
+
+    /// Whether keys of that version are in its order.
+    pub fn has_order_of(self, version: u32) -> bool {
+        (self.changed_in()..=COLLATION_VERSION).contains(&version)
+    }
+
+    /// The levels of a Windows collation.
+    fn levels(self) -> Levels {
+        let style = self.comparison_style();
+        Levels {
+            accents: style & IGNORE_ACCENT == 0,
+            case: style & IGNORE_CASE == 0,
+        }
+    }
+
+    /// Compares two strings.
+    pub fn compare(self, left: &str, right: &str) -> Ordering {
+        match self {
+            Collation::SqlCiAs => sql::compare(left, right),
+            Collation::SqlCsAs => sql::compare_cased(left, right),
+            Collation::Bin => binary::compare(left, right, true),
+            Collation::Bin2 => binary::compare(left, right, false),
+            _ => windows::compare(left, right, self.levels()),
+        }
+    }
+
+    /// Whether two strings are equal.
+    pub fn equal(self, left: &str, right: &str) -> bool {
+        self.compare(left, right) == Ordering::Equal
+    }
+
+    /// Compares two characters: what a range in a LIKE pattern needs. Blanks count.
+    pub fn compare_characters(self, left: char, right: char) -> Ordering {
+        match self {
+            _ if left == right => Ordering::Equal,
+            Collation::SqlCiAs => sql::compare_characters(left, right),
+            Collation::SqlCsAs => sql::compare_cased_characters(left, right),
+            Collation::Bin | Collation::Bin2 => binary::compare_characters(left, right),
+            _ => windows::compare_characters(left, right, self.levels()),
+        }
+    }
+
+    /// Whether two characters are equal: what LIKE and the searching functions compare by.
+    pub fn equal_characters(self, left: char, right: char) -> bool {
+        left == right
+            || match self {
+                Collation::SqlCiAs => sql::equal_characters(left, right),
+                Collation::SqlCsAs | Collation::Bin | Collation::Bin2 => false,
+                _ => windows::compare_characters(left, right, self.levels()) == Ordering::Equal,
+            }
+    }
+
+    /// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
+    pub fn push_key(self, text: &str, output: &mut Vec<u8>) {
+        match self {
+            Collation::SqlCiAs => sql::push_key(text, output),
+            Collation::SqlCsAs => sql::push_cased_key(text, output),
+            Collation::Bin => binary::push_key(text, true, output),
+            Collation::Bin2 => binary::push_key(text, false, output),
+            _ => windows::push_key(text, self.levels(), output),
+        }
+    }
+
+    /// Feeds a hasher so that equal strings hash alike.
+    pub fn hash(self, text: &str, hasher: &mut impl Hasher) {
+        match self {
+            Collation::SqlCiAs => sql::hash(text, hasher),
+            Collation::SqlCsAs | Collation::Bin | Collation::Bin2 => {
+                hasher.write(text.trim_end_matches(' ').as_bytes())
+            }
+            _ => windows::hash(text, self.levels(), hasher),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! ALTER INDEX: REBUILD and SET. What there is no way to do, the grammar has refused (`crate::grammar`).
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::{Error, Result};
+
+use super::executor::Executor;
+use crate::ast::{AlterIndex, AlterIndexAction};
+use crate::messages;
+
+impl Executor<'_> {
+    /// ALTER INDEX. The index must be there; its options of SET say what is so here anyway.
+    pub(super) fn alter_index(&mut self, alter: &AlterIndex) -> Result<()> {
+        let (database, object, definition) = self.find_table(&alter.table)?;
+        let place = match &alter.name {
+            None => None,
+            Some(name) => Some(
+                definition
+                    .indexes
+                    .iter()
+                    .position(|index| name.is(&index.name))
+                    .ok_or_else(|| messages::no_such_index(&name.text))?,
+            ),
+        };
+        match alter.action {
+            AlterIndexAction::Rebuild => self.atomically(true, |executor| match place {
+                Some(place) if definition.indexes[place].index_id != 1 => executor
+                    .rebuild_index(&database, &object, &definition.indexes[place].name)
+                    .map(|_| ()),
+                // The clustered index is the table; and its rows move, so that the others are made anew with it.
+                _ if definition.clustered().is_some() => executor.rebuild_rows(&database, &object, definition),
+                _ => executor.rebuild_all(&database, object, &definition),
+            }),
+            AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
+        }
+    }
+
+    /// Writes a table anew. It gets another object id, by which foreign keys would no longer find it.
+    ///
+    /// # Errors
+    /// 40517 when a foreign key refers to it.
+    fn rebuild_rows(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: TableDefinition,
+    ) -> Result<()> {
+        for other in database.catalog.objects(self.session.id) {
+            if let ObjectDefinition::Table(table) = &other.definition
+                && table
+                    .foreign_keys
+                    .iter()
+                    .any(|key| key.referenced_object == definition.object_id)
+            {
+                return Err(crate::bind::not_supported(
+                    "REBUILD of a table that a foreign key refers to",
+                ));
+            }
+        }
+        self.rebuild(database, object, definition, None)
+    }
+
+    /// Every index of a heap.
+    fn rebuild_all(
+        &mut self,
+        database: &Arc<Database>,
+        object: Arc<CatalogObject>,
+        definition: &TableDefinition,
+    ) -> Result<()> {
+        let mut object = object;
+        for index in &definition.indexes {
+            object = self.rebuild_index(database, &object, &index.name)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a nonclustered index anew: its rows, in new pages, under its own id and in its own place.
+    fn rebuild_index(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        name: &str,
+    ) -> Result<Arc<CatalogObject>> {
+        let table_of = |object: &CatalogObject| match &object.definition {
+            ObjectDefinition::Table(table) => Ok(table.clone()),
+            _ => Err(Error::assertion("only tables have indexes")),
+        };
+        let mut engine = self.session.engine.borrow_mut();
+        let mut without = table_of(object)?;
+        let place = without.indexes.iter().position(|index| index.name == name);
+        let place = place.ok_or_else(|| messages::no_such_index(name))?;
+        let index = without.indexes.remove(place);
+        let (index_id, constraint_id) = (index.index_id, index.constraint_id);
+        let object = engine.replace_object(database, object, ObjectDefinition::Table(without))?;
+        let object = engine.create_index(database, &object, index)?;
+        let mut with = table_of(&object)?;
+        let mut made = with
+            .indexes
+            .pop()
+            .ok_or_else(|| Error::assertion("an index that was not made"))?;
+        (made.index_id, made.constraint_id) = (index_id, constraint_id);
+        with.indexes.insert(place, made);
+        engine.replace_object(database, &object, ObjectDefinition::Table(with))
+    }
+}
