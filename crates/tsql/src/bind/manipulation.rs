@@ -232,12 +232,8 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&update.query_hints)?;
-        let set = update
-            .assignments
-            .iter()
-            .filter_map(|assignment| assignment.column.as_ref());
-        let set = set.map(|column| column.object().to_owned()).collect();
-        let mut found = self.find_target(&update.target, &update.hints, &update.from, Some(set))?;
+        let set = Some(names_set(update));
+        let mut found = self.find_target(&update.target, &update.hints, &update.from, set)?;
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -640,6 +636,15 @@ fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
         std::cmp::Ordering::Less => Err(messages::more_columns_than_values()),
         std::cmp::Ordering::Greater => Err(messages::fewer_columns_than_values()),
     }
+}
+
+/// The columns that an UPDATE sets, as it names them.
+fn names_set(update: &Update) -> Vec<String> {
+    let columns = update
+        .assignments
+        .iter()
+        .filter_map(|assignment| assignment.column.as_ref());
+    columns.map(|column| column.object().to_owned()).collect()
 }
 
 /// The operators that find the rows, and the columns their conditions read.

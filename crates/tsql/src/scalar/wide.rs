@@ -30,7 +30,7 @@ impl Wide {
         let high = left_high * right_high + (middle >> HALF) + (u128::from(carry) << HALF);
         Wide {
             high,
-            low: middle << HALF | low & LOW_HALF,
+            low: (middle << HALF) | (low & LOW_HALF),
         }
     }
 
@@ -77,8 +77,8 @@ impl Wide {
         let mut remainder = 0u128;
         for (part, into) in [(self.high, &mut quotient.high), (self.low, &mut quotient.low)] {
             for half in [part >> HALF, part & LOW_HALF] {
-                let current = remainder << HALF | half;
-                *into = *into << HALF | current / divisor;
+                let current = (remainder << HALF) | half;
+                *into = (*into << HALF) | (current / divisor);
                 remainder = current % divisor;
             }
         }
@@ -96,7 +96,7 @@ impl Wide {
             // Below 10^76, the double of a remainder does not leave 256 bits.
             remainder = remainder.plus(remainder).plus(Wide {
                 high: 0,
-                low: part >> (bit % 128) & 1,
+                low: (part >> (bit % 128)) & 1,
             });
             if remainder.cmp(&other) != Ordering::Less {
                 remainder = remainder.minus(other);
