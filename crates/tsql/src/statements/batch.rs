@@ -9,6 +9,7 @@ use std::sync::Arc;
 use engine::database::Database;
 use engine::error::Error;
 use engine::memory::Charge;
+use engine::types::Collation;
 
 use super::error::Failure;
 use super::unexecuted::{ParseOnly, parseonly_of};
@@ -36,6 +37,8 @@ pub(super) enum Bound {
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    /// The database's default then: constants have it.
+    collation: Collation,
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
     versions: Vec<(Arc<Database>, u64)>,
@@ -129,6 +132,7 @@ impl CompiledBatch {
             is_open && database.catalog.version() == *version
         };
         let is_valid = kept.database == session.database_id()
+            && kept.collation == session.database_collation()
             && kept.identity_insert == session.options().identity_insert
             && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
@@ -153,6 +157,7 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            collation: session.database_collation(),
             identity_insert: session.options().identity_insert,
             versions,
         };
