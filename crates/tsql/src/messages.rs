@@ -32,6 +32,8 @@ messages! {
     select_list_too_long() = 121, 15, 1, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.";
     /// 128: a name where only constants may stand.
     name_not_permitted(name: &str) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
+    /// 131: a length beyond that of any type.
+    length_too_large(length: u32, name: &str) = 131, 15, 3, "The size ({length}) given to the type '{name}' exceeds the maximum allowed for any data type (8000).";
     /// 133: GOTO to a label that does not exist.
     label_not_declared(label: &str) = 133, 15, 1, "A GOTO statement references the label '{label}' but the label has not been declared.";
     /// 134: a variable declared twice.
@@ -160,6 +162,8 @@ messages! {
     readpast_isolation() = 650, 16, 1, "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation levels.";
     /// 911: no such database.
     database_not_found(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
+    /// 1001: a length of nothing.
+    length_of_nothing() = 1001, 15, 1, "Length or precision specification 0 is invalid.";
     /// 1011: an alias twice in one FROM.
     duplicate_correlation_name(name: &str) = 1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.";
     /// 1013: two sources with the same exposed name.

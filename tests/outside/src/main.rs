@@ -138,7 +138,10 @@ fn main() -> ExitCode {
                 },
                 "hostile" => Work::Hostile { cycles: options.cycles },
                 "summary" => {
-                    print!("{}", Tally::open(&options.folder.join("tally.json"))?.summary());
+                    print!(
+                        "{}",
+                        Tally::<Counts>::open(&options.folder.join("tally.json"))?.summary()
+                    );
                     return Ok(true);
                 }
                 "--help" | "-h" | "help" => {
@@ -220,7 +223,7 @@ struct Run<'a> {
     work: Work,
     options: Options,
     build: String,
-    tally: Mutex<Tally>,
+    tally: Mutex<Tally<Counts>>,
     ends: AtomicU64,
     found: AtomicU64,
     stop: AtomicBool,

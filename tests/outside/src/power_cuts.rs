@@ -15,6 +15,7 @@ use crate::check::check;
 use crate::client::rows;
 use crate::machine::{INSTANCE, Machine, Setting, Site, StartFailure, cut_power};
 use crate::random::Random;
+use crate::tally::Counted;
 use crate::volume::Volume;
 use crate::volume::names::NameModel;
 use crate::workload::administrator::{self, create_statement};
@@ -79,9 +80,8 @@ pub struct Counts {
     pub attacks: u64,
 }
 
-impl Counts {
-    /// Adds another's counts.
-    pub fn add(&mut self, other: &Counts) {
+impl Counted for Counts {
+    fn add(&mut self, other: &Counts) {
         self.ends += other.ends;
         self.ends_in_recovery += other.ends_in_recovery;
         self.ends_in_stop += other.ends_in_stop;
@@ -89,6 +89,25 @@ impl Counts {
         self.acknowledged += other.acknowledged;
         self.checks += other.checks;
         self.attacks += other.attacks;
+    }
+
+    fn words(&self) -> String {
+        let Counts {
+            ends,
+            ends_in_recovery,
+            ends_in_stop,
+            stops,
+            acknowledged,
+            checks,
+            attacks,
+        } = self;
+        let what = match attacks {
+            0 => format!(
+                "{ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a clean stop), {stops} clean stops, "
+            ),
+            _ => format!("{attacks} hostile clients, "),
+        };
+        format!("{what}{acknowledged} acknowledgements, {checks} comparisons")
     }
 }
 

@@ -15,6 +15,7 @@ use crate::client::{ask, rows};
 use crate::machine::{INSTANCE, Machine, Setting, Site, StartFailure, cut_power};
 use crate::power_cuts::{Counts, Failure, error_log};
 use crate::random::Random;
+use crate::tally::Counted;
 use crate::volume::Volume;
 use crate::volume::names::NameModel;
 use lab::client::Connection;

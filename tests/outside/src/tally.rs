@@ -3,13 +3,22 @@
 //! One row for each kind of run and each build of the server, so that what was seen of one build is never claimed of
 //! another. A run goes on with the seed after the last one that was finished.
 
-use crate::power_cuts::Counts;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// What a kind of harness counts.
+pub trait Counted: Clone + Default + Serialize + DeserializeOwned {
+    /// Adds another's counts.
+    fn add(&mut self, other: &Self);
+
+    /// All counts in words.
+    fn words(&self) -> String;
+}
 
 /// A failure in short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +31,7 @@ pub struct Finding {
 
 /// What one kind of run has done to one build.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct Row<C> {
     /// The first seed.
     pub seed_first: u64,
     /// The next seed to take.
@@ -30,16 +39,16 @@ pub struct Row {
     /// Histories that were finished.
     pub histories: u64,
     /// Everything counted in them.
-    pub counts: Counts,
+    pub counts: C,
     /// What went wrong in them.
     pub findings: Vec<Finding>,
 }
 
 /// The file.
 #[derive(Debug)]
-pub struct Tally {
+pub struct Tally<C> {
     path: PathBuf,
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, Row<C>>,
 }
 
 /// A short name for the bytes of a program.
@@ -52,12 +61,12 @@ pub fn build_of(program: &Path) -> io::Result<String> {
     Ok(format!("{:08x}", hasher.finish() >> 32))
 }
 
-impl Tally {
+impl<C: Counted> Tally<C> {
     /// Reads the file, or begins an empty one.
     ///
     /// # Errors
     /// The file cannot be read, or is none of ours.
-    pub fn open(path: &Path) -> io::Result<Tally> {
+    pub fn open(path: &Path) -> io::Result<Tally<C>> {
         let rows = match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
@@ -76,7 +85,7 @@ impl Tally {
     }
 
     /// The row of a kind of run and a build; `seed` is its first when it is new.
-    pub fn row(&mut self, kind: &str, build: &str, seed: u64) -> &mut Row {
+    pub fn row(&mut self, kind: &str, build: &str, seed: u64) -> &mut Row<C> {
         self.rows
             .entry(format!("{kind} of build {build}"))
             .or_insert_with(|| Row {
@@ -90,7 +99,7 @@ impl Tally {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, kind: &str, build: &str, counts: &Counts, finding: Option<Finding>) -> io::Result<()> {
+    pub fn add(&mut self, kind: &str, build: &str, counts: &C, finding: Option<Finding>) -> io::Result<()> {
         let row = self.row(kind, build, 0);
         row.histories += 1;
         row.counts.add(counts);
@@ -100,27 +109,13 @@ impl Tally {
 
     /// One line for each row.
     pub fn summary(&self) -> String {
-        let line = |(name, row): (&String, &Row)| {
-            let Counts {
-                ends,
-                ends_in_recovery,
-                ends_in_stop,
-                stops,
-                acknowledged,
-                checks,
-                attacks,
-            } = row.counts;
-            let what = match attacks {
-                0 => format!(
-                    "{ends} ends ({ends_in_recovery} in recovery, {ends_in_stop} in a clean stop), {stops} clean stops, "
-                ),
-                _ => format!("{attacks} hostile clients, "),
-            };
+        let line = |(name, row): (&String, &Row<C>)| {
             format!(
-                "{name}: {} histories, seeds {} to {}: {what}{acknowledged} acknowledgements, {checks} comparisons, {} failed\n",
+                "{name}: {} histories, seeds {} to {}: {}, {} failed\n",
                 row.histories,
                 row.seed_first,
                 row.seed_next.saturating_sub(1),
+                row.counts.words(),
                 row.findings.len()
             )
         };
@@ -131,7 +126,8 @@ impl Tally {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Counts, Finding, Tally};
+    use super::{Finding, Tally};
+    use crate::power_cuts::Counts;
 
     #[test]
     fn counts_of_runs_add_up_in_the_file() {
@@ -141,7 +137,7 @@ mod tests {
             ..Counts::default()
         };
         for run in 0..2 {
-            let mut tally = Tally::open(&path).unwrap();
+            let mut tally = Tally::<Counts>::open(&path).unwrap();
             assert_eq!(tally.row("cuts", "b", 7).seed_next, 7 + run);
             tally.row("cuts", "b", 7).seed_next += 1;
             let finding = (run == 1).then(|| Finding {
@@ -150,7 +146,7 @@ mod tests {
             });
             tally.add("cuts", "b", &counts, finding).unwrap();
         }
-        let mut tally = Tally::open(&path).unwrap();
+        let mut tally = Tally::<Counts>::open(&path).unwrap();
         let row = tally.row("cuts", "b", 7).clone();
         assert_eq!((row.histories, row.counts.ends, row.findings.len()), (2, 6, 1));
         assert!(

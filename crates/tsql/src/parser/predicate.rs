@@ -213,8 +213,20 @@ impl Parser<'_> {
                     query,
                 }
             } else {
-                let list = parser.list(Self::expression)?;
-                ExpressionKind::InList { operand, negated, list }
+                let mut list = parser.list(Self::expression)?;
+                match list.pop_if(|_| parser.at_set_operator()) {
+                    None => ExpressionKind::InList { operand, negated, list },
+                    // What began like a list of subqueries is one of several parts.
+                    Some(Expression {
+                        kind: ExpressionKind::Subquery(first),
+                        ..
+                    }) if list.is_empty() => ExpressionKind::InQuery {
+                        operand,
+                        negated,
+                        query: Box::new(parser.subquery_after(*first)?),
+                    },
+                    Some(_) => return Err(parser.unexpected()),
+                }
             };
             parser.expect(b')')?;
             Ok(Expression::new(line, kind))

@@ -55,6 +55,13 @@ impl Parser<'_> {
             } else {
                 parser.expression()?
             };
+            let inner = match inner.kind {
+                ExpressionKind::Subquery(first) if parser.at_set_operator() => {
+                    let query = Box::new(parser.subquery_after(*first)?);
+                    Expression::new(line, ExpressionKind::Subquery(query))
+                }
+                _ => inner,
+            };
             parser.expect(b')')?;
             Ok(inner)
         })

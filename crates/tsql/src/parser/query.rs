@@ -49,6 +49,30 @@ impl Parser<'_> {
     fn query_without_hints(&mut self, common_table_expressions: Vec<CommonTableExpression>) -> Parsed<Query> {
         let line = self.line();
         let body = self.query_body()?;
+        self.query_after_body(line, common_table_expressions, body)
+    }
+
+    /// Whether an operator between queries is here.
+    pub(super) fn at_set_operator(&self) -> bool {
+        self.at_any(&["UNION", "EXCEPT", "INTERSECT"])
+    }
+
+    /// A query inside parentheses whose first part was read, in parentheses of its own: `(SELECT ...) UNION SELECT ...`.
+    pub(super) fn subquery_after(&mut self, first: Query) -> Parsed<Query> {
+        if !first.order_by.is_empty() || first.for_clause.is_some() {
+            return Err(self.unexpected());
+        }
+        let body = self.intersection_after(first.body)?;
+        let body = self.query_body_after(body)?;
+        self.query_after_body(first.line, Vec::new(), body)
+    }
+
+    fn query_after_body(
+        &mut self,
+        line: u32,
+        common_table_expressions: Vec<CommonTableExpression>,
+        body: QueryBody,
+    ) -> Parsed<Query> {
         let order_by = self.optional_order_by()?;
         let (mut offset, mut fetch) = (None, None);
         if !order_by.is_empty() && self.eat_word("OFFSET")? {
@@ -127,6 +151,10 @@ impl Parser<'_> {
 
     fn query_body(&mut self) -> Parsed<QueryBody> {
         let first = self.intersection()?;
+        self.query_body_after(first)
+    }
+
+    fn query_body_after(&mut self, first: QueryBody) -> Parsed<QueryBody> {
         let mut others = Vec::new();
         loop {
             let operator = if self.eat_word("UNION")? {
@@ -147,6 +175,10 @@ impl Parser<'_> {
 
     fn intersection(&mut self) -> Parsed<QueryBody> {
         let first = self.query_term()?;
+        self.intersection_after(first)
+    }
+
+    fn intersection_after(&mut self, first: QueryBody) -> Parsed<QueryBody> {
         let mut others = Vec::new();
         while self.eat_word("INTERSECT")? {
             others.push((SetOperator::Intersect, self.query_term()?));

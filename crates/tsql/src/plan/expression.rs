@@ -135,11 +135,11 @@ impl Expr {
         }
     }
 
-    /// Whether this is the word NULL, which takes any type.
+    /// Whether this is the word NULL, which takes any type. A NULL that CAST gave a type has that one.
     pub fn is_null_constant(&self) -> bool {
         match &self.kind {
             ExprKind::Constant(Value::Null) => true,
-            ExprKind::Convert { operand, .. } | ExprKind::Collate(operand) => operand.is_null_constant(),
+            ExprKind::Collate(operand) => operand.is_null_constant(),
             _ => false,
         }
     }

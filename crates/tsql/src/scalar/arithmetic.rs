@@ -174,6 +174,11 @@ fn decimal_operation(operator: BinaryOperator, left: SqlType, right: SqlType) ->
         }
     };
     let result = match operator {
+        // The scale gives way to whole digits only, not to the one that a carry may need.
+        BinaryOperator::Add | BinaryOperator::Subtract if precision > 38 => {
+            let whole = (p1 - s1).max(p2 - s2);
+            decimal_type(38, scale.min(38 - whole))
+        }
         BinaryOperator::Multiply | BinaryOperator::Divide if precision > 38 => {
             // The whole digits are kept, but at least six of the fraction's.
             let whole = precision - scale;

@@ -15,10 +15,13 @@ pub enum TypePlace {
     Conversion,
 }
 
+/// The length that no type exceeds: one beyond it is 131, one beyond its own type's limit 2717.
+const LENGTH_MAX: u32 = 8_000;
+
 /// The type that a written type names. `ordinal` is the number of the column or variable, for the error.
 ///
 /// # Errors
-/// 2715 for an unknown name, 2716, 2717, 2750, 2751 for arguments it does not take.
+/// 2715 for an unknown name, 131, 1001, 2716, 2717, 2750, 2751 for arguments it does not take.
 pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result<SqlType> {
     let name = data_type.name.object().to_ascii_lowercase();
     let arguments = data_type.arguments.as_slice();
@@ -97,6 +100,8 @@ fn string_length(arguments: &[TypeArgument], default: u16, limit: u32, name: &st
         [] => Ok(Length::Limited(default)),
         [TypeArgument::Max] => Ok(Length::Max),
         [TypeArgument::Number(number)] if (1..=limit).contains(number) => Ok(Length::Limited(*number as u16)),
+        [TypeArgument::Number(0)] => Err(messages::length_of_nothing()),
+        [TypeArgument::Number(number)] if *number > LENGTH_MAX => Err(messages::length_too_large(*number, name)),
         [TypeArgument::Number(number)] => Err(messages::type_length_too_large(*number, name, limit)),
         _ => Err(messages::type_takes_no_length(ordinal, name)),
     }

@@ -16,7 +16,7 @@ use crate::ast::{Insert, InsertSource};
 use crate::bind::{Assignment, BoundInsert, InsertRows, Target};
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, evaluate, open};
-use crate::plan::{Node, QueryPlan};
+use crate::plan::{Expr, Node, QueryPlan};
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -61,20 +61,22 @@ impl Executor<'_> {
     fn insert_values(
         &mut self,
         bound: &BoundInsert,
-        rows: &[Vec<Option<crate::plan::Expr>>],
+        rows: &[Vec<Option<Expr>>],
         output: &mut OutputRows,
     ) -> Result<u64> {
         let limit = self.top_limit(bound.top.as_ref())?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let context = Context::new(self.session, &self.variables);
+        // All of them before the first one goes in: their subqueries may read the target.
+        let given = rows.iter().take(limit).map(|expressions| {
+            let value =
+                |expression: &Expr| Ok((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type));
+            let values = expressions.iter().map(|one| one.as_ref().map(value).transpose());
+            values.collect::<Result<Vec<_>>>()
+        });
+        let given = given.collect::<Result<Vec<_>>>()?;
         let mut count = 0;
-        for expressions in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
-            let context = Context::new(self.session, &self.variables);
-            let mut values = Vec::with_capacity(expressions.len());
-            for expression in expressions {
-                values.push(match expression {
-                    Some(expression) => Some((evaluate(expression, &[], &context)?.into_owned(), expression.sql_type)),
-                    None => None,
-                });
-            }
+        for values in given {
             let row = self.finished_row(bound, &|position| values.get(position).cloned().flatten())?;
             self.output_row(
                 bound.output.as_ref(),

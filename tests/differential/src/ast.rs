@@ -1,0 +1,399 @@
+//! Statements of the subset that all three know, free of any dialect. [`crate::print`] writes them in three.
+//!
+//! Invariant: every column is qualified, every alias is unique in its statement, every literal has a kind.
+
+use crate::schema::{Cell, Kind};
+
+/// A column of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnName {
+    /// Alias of the source, or the table's name where it has none.
+    pub source: String,
+    /// The column.
+    pub column: String,
+}
+
+/// Operators between two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// Sum.
+    Add,
+    /// Difference.
+    Subtract,
+    /// Product.
+    Multiply,
+    /// Quotient of integers; the divisor is a literal and not 0.
+    Divide,
+    /// Remainder of integers; the divisor is a literal and not 0.
+    Remainder,
+    /// Text after text; NULL when one is.
+    Concatenate,
+}
+
+/// Functions that all three have under some name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// `abs(x)`
+    Absolute,
+    /// `len(x)`
+    Length,
+    /// `substring(x, from, count)`
+    Substring,
+    /// `left(x, count)`
+    Left,
+    /// `replace(x, what, by)`
+    Replace,
+    /// `charindex(what, x)`
+    Position,
+    /// `concat(x, y)`: NULL counts as empty.
+    Concat,
+    /// `coalesce(x, y, ...)`
+    Coalesce,
+    /// `isnull(x, y)`
+    IsNull,
+    /// `nullif(x, y)`
+    NullIf,
+    /// An integer as text.
+    ToText,
+    /// `dateadd(day, n, x)`
+    AddDays,
+    /// `datediff(day, x, y)`
+    DaysBetween,
+    /// `day(x)`
+    Day,
+    /// `month(x)`
+    Month,
+}
+
+/// Aggregates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// `count(*)`
+    CountRows,
+    /// `count(x)`
+    Count,
+    /// `sum(x)`
+    Sum,
+    /// `min(x)`
+    Min,
+    /// `max(x)`
+    Max,
+    /// `avg(x)` of integers, cut to an integer.
+    Average,
+}
+
+/// An aggregate and what it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Whether it counts equal values once.
+    pub distinct: bool,
+    /// Its argument; none for `count(*)`.
+    pub argument: Option<Box<Expression>>,
+    /// What it makes.
+    pub kind: Kind,
+}
+
+/// Functions with OVER.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WindowFunction {
+    /// `row_number()`
+    RowNumber,
+    /// `rank()`
+    Rank,
+    /// `dense_rank()`
+    DenseRank,
+    /// An aggregate of the frame.
+    Aggregate(Aggregate),
+    /// `lag(x, n)`
+    Lag(Box<Expression>, u64),
+    /// `lead(x, n)`
+    Lead(Box<Expression>, u64),
+    /// `first_value(x)`
+    FirstValue(Box<Expression>),
+    /// `last_value(x)`
+    LastValue(Box<Expression>),
+}
+
+/// A function over a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// Which.
+    pub function: WindowFunction,
+    /// PARTITION BY.
+    pub partition: Vec<Expression>,
+    /// ORDER BY, with whether it is descending.
+    pub order: Vec<(Expression, bool)>,
+    /// The frame in the words of all three.
+    pub frame: Option<&'static str>,
+}
+
+/// An expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// A constant; NULL is cast to its kind.
+    Literal(Kind, Cell),
+    /// A column.
+    Column(ColumnName),
+    /// `-x`
+    Negative(Box<Expression>),
+    /// `x operator y`
+    Binary(Operator, Box<Expression>, Box<Expression>),
+    /// A function.
+    Call(Function, Vec<Expression>),
+    /// `case when ... then ... else ... end`
+    Case(Vec<(Condition, Expression)>, Option<Box<Expression>>),
+    /// The same with one branch, written as `iif` where there is one.
+    Iif(Box<(Condition, Expression, Expression)>),
+    /// An aggregate.
+    Aggregate(Aggregate),
+    /// A window function.
+    Window(Box<Window>),
+    /// A query of one row and one column.
+    Scalar(Box<Query>),
+}
+
+/// Comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<>`
+    Different,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// A condition; `bool` says whether it is negated.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// `x = y` and the like.
+    Compare(Comparison, Expression, Expression),
+    /// `x is [not] distinct from y`
+    Distinct(bool, Expression, Expression),
+    /// `x between y and z`
+    Between(bool, Expression, Expression, Expression),
+    /// `x in (y, ...)`
+    InList(bool, Expression, Vec<Expression>),
+    /// `x in (query)`
+    InQuery(bool, Expression, Box<Query>),
+    /// `exists (query)`
+    Exists(bool, Box<Query>),
+    /// `x = any (query)`, or `all` when the flag is set. SQLite has no such thing.
+    Quantified(Comparison, bool, Expression, Box<Query>),
+    /// `x like 'pattern'`
+    Like(bool, Expression, &'static str),
+    /// `x is null`
+    IsNull(bool, Expression),
+    /// `x and y`
+    And(Vec<Condition>),
+    /// `x or y`
+    Or(Vec<Condition>),
+    /// `not x`
+    Not(Box<Condition>),
+}
+
+/// Kinds of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// `join`
+    Inner,
+    /// `left join`
+    Left,
+    /// `right join`
+    Right,
+    /// `full join`
+    Full,
+    /// `cross join`
+    Cross,
+}
+
+/// A source of FROM.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A table, with its alias.
+    Table {
+        /// Place in the schema.
+        table: usize,
+        /// Its alias.
+        alias: Option<String>,
+        /// A table hint, for vlflab.
+        hint: Option<&'static str>,
+    },
+    /// A query in parentheses.
+    Derived(Box<Query>, String),
+    /// A common table expression by its name, with an alias.
+    Named(String, String),
+    /// Two sources.
+    Join(Join, Box<Source>, Box<Source>, Option<Condition>),
+    /// `left cross | outer apply (select * from table where condition) alias`
+    Apply {
+        /// Whether rows without a match stay.
+        outer: bool,
+        /// The left side.
+        left: Box<Source>,
+        /// Place of the table.
+        table: usize,
+        /// Its alias, inside and outside.
+        alias: String,
+        /// Which of its rows.
+        condition: Condition,
+    },
+}
+
+/// One SELECT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    /// DISTINCT.
+    pub distinct: bool,
+    /// The select list; the n-th is called `x<n>`.
+    pub items: Vec<Expression>,
+    /// FROM, with commas between.
+    pub from: Vec<Source>,
+    /// WHERE.
+    pub selection: Option<Condition>,
+    /// GROUP BY.
+    pub group_by: Vec<Expression>,
+    /// HAVING.
+    pub having: Option<Condition>,
+}
+
+/// Set operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    /// `union all`
+    UnionAll,
+    /// `union`
+    Union,
+    /// `intersect`
+    Intersect,
+    /// `except`
+    Except,
+}
+
+/// A SELECT or two joined by a set operator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A SELECT.
+    Select(Box<Select>),
+    /// `left operator right`
+    Set(SetOperator, Box<Body>, Box<Body>),
+}
+
+/// TOP, or OFFSET and FETCH when it leaves some out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Rows left out.
+    pub offset: u64,
+    /// Rows taken.
+    pub count: u64,
+    /// Rows equal to the last one in all of ORDER BY come, too.
+    pub ties: bool,
+}
+
+/// A query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Common table expressions; only at the top.
+    pub with: Vec<(String, Query)>,
+    /// What it selects.
+    pub body: Body,
+    /// ORDER BY: places of columns, with whether they descend. Empty, or all columns.
+    pub order: Vec<(usize, bool)>,
+    /// How many rows; only with ORDER BY.
+    pub limit: Option<Limit>,
+    /// What its columns hold.
+    pub kinds: Vec<Kind>,
+    /// The most rows it can have, roughly.
+    pub rows: u64,
+    /// The largest value of each column: magnitude of a number, length of a text.
+    pub bounds: Vec<i64>,
+    /// `option (...)`, for vlflab; only at the top.
+    pub option: Option<&'static str>,
+}
+
+/// The target of an UPDATE or DELETE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Place of its table.
+    pub table: usize,
+    /// What its columns are qualified with: its alias or its table's name.
+    pub exposed: String,
+    /// What the statement calls it in T-SQL: that name, or the table's.
+    pub name: String,
+    /// Whether FROM has it; else it is one source more.
+    pub in_from: bool,
+}
+
+/// A statement that changes rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// `insert into t (...) values (...), ...`
+    InsertValues {
+        /// Place of the table.
+        table: usize,
+        /// Places of the columns.
+        columns: Vec<usize>,
+        /// The rows.
+        rows: Vec<Vec<Expression>>,
+    },
+    /// `insert into t (...) select ...`
+    InsertQuery {
+        /// Place of the table.
+        table: usize,
+        /// Places of the columns.
+        columns: Vec<usize>,
+        /// The rows.
+        query: Query,
+    },
+    /// `update ... set ... from ... where ...`
+    Update {
+        /// Common table expressions.
+        with: Vec<(String, Query)>,
+        /// Whose rows.
+        target: Target,
+        /// Places of columns and their new values.
+        assignments: Vec<(usize, Expression)>,
+        /// FROM; empty without one.
+        from: Vec<Source>,
+        /// WHERE.
+        selection: Option<Condition>,
+    },
+    /// `delete ... from ... where ...`
+    Delete {
+        /// Common table expressions.
+        with: Vec<(String, Query)>,
+        /// Whose rows.
+        target: Target,
+        /// FROM; empty without one.
+        from: Vec<Source>,
+        /// WHERE.
+        selection: Option<Condition>,
+    },
+}
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// It answers rows.
+    Query(Query),
+    /// It changes rows; the columns are those OUTPUT or RETURNING answers.
+    Change(Change, Vec<usize>),
+}
+
+impl Change {
+    /// Place of the table that is changed.
+    pub fn table(&self) -> usize {
+        match self {
+            Change::InsertValues { table, .. } | Change::InsertQuery { table, .. } => *table,
+            Change::Update { target, .. } | Change::Delete { target, .. } => target.table,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Who answers statements: vlflab, and those it is held against.
+
+pub mod postgres;
+pub mod sqlite;
+pub mod vlflab;
+
+use crate::dialect::Dialect;
+use crate::print::Script;
+use crate::schema::Row;
+use serde::Deserialize;
+
+/// Why a statement was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Failure {
+    /// Whether a rule of a table was broken: NOT NULL, a key, a unique index.
+    pub is_constraint: bool,
+    /// In the judge's words.
+    pub text: String,
+}
+
+/// What one of them says to a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Answer {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// How many rows it changed, if it says so.
+    pub count: Option<u64>,
+    /// Why it did nothing.
+    pub failure: Option<Failure>,
+}
+
+/// One who answers statements.
+pub trait Judge: Send {
+    /// Its language.
+    fn dialect(&self) -> Dialect;
+
+    /// What to call it.
+    fn name(&self) -> &str;
+
+    /// Runs scripts in order, each whole or not at all; the answer to each is that of its first statement.
+    ///
+    /// # Errors
+    /// It does not answer any more.
+    fn ask(&mut self, scripts: &[Script]) -> Result<Vec<Answer>, String>;
+}

@@ -1,0 +1,102 @@
+//! The server as users start it, on a folder of its own.
+
+use super::{Answer, Failure, Judge};
+use crate::dialect::Dialect;
+use crate::print::Script;
+use lab::client::{ClientError, Connection, Event};
+use outside::server::{Launch, Server, Wait};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const READY_PATIENCE: Duration = Duration::from_secs(60);
+/// A statement of a few rows that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// NOT NULL; CHECK and FOREIGN KEY; unique index; unique constraint.
+const CONSTRAINTS: [i32; 4] = [515, 547, 2601, 2627];
+
+/// A running server and a connection to it.
+pub struct Vlflab {
+    connection: Connection,
+    /// Killed when it goes.
+    _server: Server,
+}
+
+impl Vlflab {
+    /// Starts the program on a new folder below `folder`.
+    ///
+    /// # Errors
+    /// It does not come up, in its words.
+    pub fn start(program: &Path, folder: &Path) -> Result<Vlflab, String> {
+        let launch = Launch {
+            program: program.to_path_buf(),
+            data: folder.join("instance"),
+            output: folder.join("server-output.txt"),
+            sql_version: "2022",
+            log_policy: "native",
+            max_server_memory_mb: 512,
+        };
+        let mut server = Server::spawn(&launch).map_err(|error| format!("{}: {error}", program.display()))?;
+        match server.wait_until_ready(READY_PATIENCE) {
+            Wait::Ready => {}
+            Wait::Ended(words) => return Err(words),
+            Wait::TimedOut => return Err(format!("not ready within {READY_PATIENCE:?}")),
+        }
+        let connection = server.connect().map_err(|error| error.to_string())?;
+        Ok(Vlflab {
+            connection,
+            _server: server,
+        })
+    }
+
+    fn statement(&mut self, text: &str) -> Result<Answer, String> {
+        let mut answer = Answer::default();
+        let begin = Instant::now();
+        let outcome = self
+            .connection
+            .run_watched(text, &mut || begin.elapsed() < PATIENCE, &mut |event| match event {
+                Event::Row(values) => answer.rows.push(values.to_vec()),
+                Event::Done { rows } => answer.count = answer.count.or(rows),
+                Event::Error(message) if answer.failure.is_none() => {
+                    answer.failure = Some(Failure {
+                        is_constraint: CONSTRAINTS.contains(&message.number),
+                        text: message.to_string(),
+                    });
+                }
+                _ => {}
+            });
+        match outcome {
+            Ok(()) => Ok(answer),
+            Err(ClientError::Server(message)) => {
+                answer.failure = Some(Failure {
+                    is_constraint: false,
+                    text: message.to_string(),
+                });
+                Ok(answer)
+            }
+            Err(error) => Err(format!("{error}, at: {text:.2000}")),
+        }
+    }
+}
+
+impl Judge for Vlflab {
+    fn dialect(&self) -> Dialect {
+        Dialect::TransactSql
+    }
+
+    fn name(&self) -> &str {
+        "vlflab"
+    }
+
+    fn ask(&mut self, scripts: &[Script]) -> Result<Vec<Answer>, String> {
+        let mut answers = Vec::with_capacity(scripts.len());
+        for script in scripts {
+            let mut first = None;
+            for text in script {
+                let answer = self.statement(text)?;
+                first.get_or_insert(answer);
+            }
+            answers.push(first.unwrap_or_default());
+        }
+        Ok(answers)
+    }
+}

@@ -1,0 +1,45 @@
+//! A short run with the server of this build.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The exit code of the harness where there is nobody to compare with.
+const UNAVAILABLE: i32 = 77;
+
+/// The server as these sources make it: built here, because a test of this package alone does not build it.
+fn server() -> PathBuf {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--package", "vlflab"]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    assert!(command.status().unwrap().success(), "the server cannot be built");
+    PathBuf::from(env!("CARGO_BIN_EXE_vlflab-differential")).with_file_name("vlflab")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn vlflab_answers_as_the_others_do() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("differential-{}", std::process::id()));
+    let output = Command::new(env!("CARGO_BIN_EXE_vlflab-differential"))
+        .args(["run", "--statements", "3000", "--server"])
+        .arg(server())
+        .arg("--folder")
+        .arg(&folder)
+        .output()
+        .unwrap();
+    let told = told(&output);
+    for line in told.lines().filter(|line| line.starts_with("skipped: ")) {
+        println!("{line}");
+    }
+    if output.status.code() == Some(UNAVAILABLE) {
+        return;
+    }
+    assert!(output.status.success(), "{told}");
+    println!("{}", told.lines().last().unwrap());
+    std::fs::remove_dir_all(folder).unwrap();
+}
