@@ -10,6 +10,7 @@ pub mod grammar;
 pub mod keywords;
 pub mod lexer;
 pub mod messages;
+pub mod modify;
 pub mod modules;
 pub mod parser;
 pub mod plan;

@@ -326,6 +326,8 @@ messages! {
     datepart_not_supported(part: &str, function: &str, kind: &str) = 9810, 16, 1, "The datepart {part} is not supported by date function {function} for data type {kind}.";
     /// 155: no such datepart.
     unknown_datepart(part: &str, function: &str) = 155, 15, 1, "'{part}' is not a recognized {function} option.";
+    /// 332: OUTPUT INTO a table with foreign keys.
+    output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
     /// 10727: OUTPUT and others that are known and not done; 40517 is the parser's word for it.
     not_supported(what: &str) = 40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of vlflab.";
     /// 15010: a procedure was given a database that does not exist.
@@ -356,6 +358,40 @@ messages! {
     too_many_parameters() = 8003, 16, 1, "The incoming request has too many parameters. The server supports a maximum of 2100 parameters. Reduce the number of parameters and resend the request.";
     /// 1056: more than 4096 columns of a result.
     too_many_select_columns() = 1056, 15, 1, "The number of elements in the select list exceeds the maximum allowed number of 4096 elements.";
+    /// 1753: columns of a foreign key differ in length.
+    foreign_key_lengths(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1753, 16, 0, "Column '{referenced}.{referenced_column}' is not the same length or scale as referencing column '{table}.{column}' in foreign key '{key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
+    /// 1756: a foreign key of a temporary table is left out.
+    foreign_key_skipped(table: &str) = 1756, 0, 1, "Skipping FOREIGN KEY constraint '{table}' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
+    /// 1757: columns of a foreign key differ in collation.
+    foreign_key_collations(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1757, 16, 0, "Column '{referenced}.{referenced_column}' is not of same collation as referencing column '{table}.{column}' in foreign key '{key}'.";
+    /// 1763: a foreign key to another database.
+    foreign_key_across_databases(key: &str) = 1763, 16, 0, "Cross-database foreign key references are not supported. Foreign key '{key}'.";
+    /// 1766: a foreign key to a temporary table.
+    foreign_key_to_temporary_table(key: &str) = 1766, 16, 0, "Foreign key references to temporary tables are not supported. Foreign key '{key}'.";
+    /// 1767: a foreign key to no table.
+    foreign_key_invalid_table(key: &str, table: &str) = 1767, 16, 0, "Foreign key '{key}' references invalid table '{table}'.";
+    /// 1769: a foreign key of a column that its table has not.
+    foreign_key_invalid_column(key: &str, column: &str, table: &str) = 1769, 16, 1, "Foreign key '{key}' references invalid column '{column}' in referencing table '{table}'.";
+    /// 1770: a foreign key to a column that the other table has not.
+    foreign_key_invalid_referenced_column(key: &str, column: &str, table: &str) = 1770, 16, 0, "Foreign key '{key}' references invalid column '{column}' in referenced table '{table}'.";
+    /// 1773: a foreign key that lists no columns, to a table without a primary key.
+    foreign_key_without_primary_key(key: &str, table: &str) = 1773, 16, 0, "Foreign key '{key}' has implicit reference to object '{table}' which does not have a primary key defined on it.";
+    /// 1776: a foreign key to columns that are no key.
+    foreign_key_without_key(table: &str, key: &str) = 1776, 16, 0, "There are no primary or candidate keys in the referenced table '{table}' that match the referencing column list in the foreign key '{key}'.";
+    /// 1778: columns of a foreign key differ in type.
+    foreign_key_types(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1778, 16, 0, "Column '{referenced}.{referenced_column}' is not the same data type as referencing column '{table}.{column}' in foreign key '{key}'.";
+    /// 2801: a table was redefined while a statement waited for it.
+    definition_changed(table: &str) = 2801, 16, 1, "The definition of object '{table}' has changed since it was compiled.";
+    /// 3725: DROP of a key that a foreign key needs.
+    key_is_referenced(constraint: &str, table: &str, key: &str) = 3725, 16, 0, "The constraint '{constraint}' is being referenced by table '{table}', foreign key constraint '{key}'.";
+    /// 3726: DROP of a table that a foreign key refers to.
+    dropped_table_is_referenced(table: &str) = 3726, 16, 1, "Could not drop object '{table}' because it is referenced by a FOREIGN KEY constraint.";
+    /// 4712: TRUNCATE of a table that a foreign key refers to.
+    truncated_table_is_referenced(table: &str) = 4712, 16, 1, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
+    /// 5074: a column that something depends on.
+    depends_on_column(object: &str, column: &str) = 5074, 16, 1, "The object '{object}' is dependent on column '{column}'.";
+    /// 8139: a foreign key lists other numbers of columns.
+    foreign_key_column_counts(table: &str) = 8139, 16, 0, "Number of referencing columns in foreign key differs from number of referenced columns, table '{table}'.";
     /// 35100: THROW of a number below 50000.
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.

@@ -337,7 +337,7 @@ fn words_that_there_are_not_are_refused() {
 }
 
 /// Clauses that are no words of a list: the statement, and what it is refused by.
-const CLAUSES: [(&str, i32, &str); 24] = [
+const CLAUSES: [(&str, i32, &str); 23] = [
     ("grant select on t to public", 40517, "GRANT"),
     ("deny select on t to public", 40517, "DENY"),
     ("revoke select on t from public", 40517, "REVOKE"),
@@ -370,7 +370,6 @@ const CLAUSES: [(&str, i32, &str); 24] = [
     ),
     ("create table n (a int) on fg", 1921, "fg"),
     ("create table n (a int primary key on fg)", 1921, "fg"),
-    ("alter table c nocheck constraint ck", 40517, "NOCHECK CONSTRAINT"),
     (
         "create view v as select a from t with check option",
         40517,
@@ -460,5 +459,6 @@ fn a_rebuilt_index_is_made_anew_and_stays_what_it_was() {
     run(&mut one, SETUP);
     assert!(run(&mut one, "alter index nope on t rebuild").contains("Msg 7999, Level 16, State 9"));
     assert!(run(&mut one, "alter table c check constraint nope").contains("Msg 4917"));
+    assert!(run(&mut one, "alter table c nocheck constraint ck").contains("Msg 40517"));
     assert_eq!(run(&mut one, "alter table c with check check constraint ck"), "");
 }

@@ -276,9 +276,7 @@ fn fill(
     let locks = Arc::clone(session.locks());
     session.begin();
     table.lock(&locks, Mode::X)?;
-    let mut filling = table
-        .fill()
-        .ok_or_else(|| Error::assertion("a table of the sample has an index beside its key"))?;
+    let mut filling = table.fill()?;
     let mut row = Vec::new();
     for _ in 0..count {
         next(&mut row);

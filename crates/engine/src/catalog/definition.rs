@@ -54,7 +54,7 @@ pub struct NamedText {
     pub object_id: u32,
 }
 
-/// A foreign key, kept and shown; see the README for what is checked.
+/// A foreign key. The column lists name the same columns of the key in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
     /// Constraint name.
@@ -68,6 +68,16 @@ pub struct ForeignKey {
     /// The constraint's id among the objects of the database; chosen when it is stored.
     #[serde(default)]
     pub object_id: u32,
+    /// Rows may be there that violate it. Definitions that do not say so are of a time when nothing was checked.
+    #[serde(default = "unsaid_is_not_trusted")]
+    pub is_not_trusted: bool,
+    /// Switched off by NOCHECK CONSTRAINT.
+    #[serde(default)]
+    pub is_disabled: bool,
+}
+
+fn unsaid_is_not_trusted() -> bool {
+    true
 }
 
 /// Where an allocation unit's pages begin.
@@ -128,6 +138,12 @@ impl IndexDefinition {
         self.primary_key || self.unique_constraint
     }
 
+    /// Whether its first key columns are these, in any order.
+    fn begins_with(&self, columns: &[usize]) -> bool {
+        let is_first = |column: &usize| self.keys.iter().take(columns.len()).any(|(key, _)| key == column);
+        self.keys.len() >= columns.len() && columns.iter().all(is_first)
+    }
+
     /// The directions of the key columns.
     pub fn directions(&self) -> Vec<KeyDirection> {
         (0..self.keys.len()).map(|position| self.direction(position)).collect()
@@ -177,6 +193,18 @@ impl TableDefinition {
     /// The clustered index.
     pub fn clustered(&self) -> Option<&IndexDefinition> {
         self.indexes.first().filter(|index| index.index_id == 1)
+    }
+
+    /// The place of a unique index with exactly these key columns, in any order: what a foreign key may refer to.
+    pub fn unique_index_of(&self, columns: &[usize]) -> Option<usize> {
+        let is_whole = |index: &IndexDefinition| index.unique && index.keys.len() == columns.len();
+        let mut indexes = self.indexes.iter();
+        indexes.position(|index| is_whole(index) && index.begins_with(columns))
+    }
+
+    /// The place of an index whose first key columns are these, in any order.
+    pub fn index_beginning_with(&self, columns: &[usize]) -> Option<usize> {
+        self.indexes.iter().position(|index| index.begins_with(columns))
     }
 
     /// The ordinal of a column by its name, ignoring case.

@@ -63,6 +63,8 @@ struct State {
     /// Versions of each object, oldest first: more than one only while a change is pending.
     by_id: BTreeMap<u32, Vec<Entry>>,
     by_name: HashMap<(String, String), Vec<u32>>,
+    /// For tables that foreign keys refer to, or once referred to: the tables that have these keys.
+    referencing: HashMap<u32, Vec<u32>>,
     /// What each session's transaction has done, in order.
     pending: HashMap<u16, Vec<Pending>>,
 }
@@ -126,6 +128,20 @@ impl Catalog {
     /// The object with that id as `session` sees it.
     pub fn by_id(&self, object_id: u32, session: u16) -> Option<Arc<CatalogObject>> {
         newest_visible(self.state.read().by_id.get(&object_id)?, session)
+    }
+
+    /// The tables with foreign keys that refer to a table, itself included, as `session` sees them, in the order of ids.
+    pub fn referencing(&self, object_id: u32, session: u16) -> Vec<Arc<CatalogObject>> {
+        let state = self.state.read();
+        let Some(ids) = state.referencing.get(&object_id) else {
+            return Vec::new();
+        };
+        let tables = ids
+            .iter()
+            .filter_map(|id| newest_visible(state.by_id.get(id)?, session));
+        let mut tables: Vec<_> = tables.filter(|table| refers_to(&table.definition, object_id)).collect();
+        tables.sort_by_key(|table| table.definition.object_id());
+        tables
     }
 
     /// Every object `session` sees, in the order of ids.
@@ -276,6 +292,14 @@ impl Catalog {
                 ids.push(id);
             }
         }
+        if let ObjectDefinition::Table(table) = &object.definition {
+            for key in &table.foreign_keys {
+                let referencing = state.referencing.entry(key.referenced_object).or_default();
+                if !referencing.contains(&id) {
+                    referencing.push(id);
+                }
+            }
+        }
         state.by_id.entry(id).or_default().push(Entry {
             object,
             creator,
@@ -291,6 +315,13 @@ fn newest_visible(versions: &[Entry], session: u16) -> Option<Arc<CatalogObject>
     let visible = || versions.iter().rev().filter(|entry| entry.dropper != Some(session));
     let settled = visible().find(|entry| entry.creator.is_none_or(|creator| creator == session));
     settled.or_else(|| visible().next()).map(|entry| entry.object.clone())
+}
+
+fn refers_to(definition: &ObjectDefinition, object_id: u32) -> bool {
+    match definition {
+        ObjectDefinition::Table(table) => table.foreign_keys.iter().any(|key| key.referenced_object == object_id),
+        _ => false,
+    }
 }
 
 fn for_entry(state: &mut State, object: &Arc<CatalogObject>, change: impl Fn(&mut Entry)) {

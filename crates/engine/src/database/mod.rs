@@ -166,6 +166,11 @@ impl Database {
         self.boot.lock().recovery_model
     }
 
+    /// Whether the recovery model is FULL, under which nothing is logged minimally.
+    pub fn is_fully_logged(&self) -> bool {
+        self.recovery_model() == RecoveryModel::Full
+    }
+
     /// Sets the recovery model. Leaving FULL or BULK_LOGGED for SIMPLE breaks the log chain.
     pub fn set_recovery_model(&self, model: RecoveryModel) -> Result<()> {
         self.change_boot(|boot| {

@@ -15,7 +15,8 @@ use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
 use std::sync::Arc;
 
 impl Session {
-    /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at.
+    /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at. A foreign key that
+    /// refers to table 0 refers to the table itself.
     ///
     /// Errors: 2714 when the name is taken; 1101, 1105, 9002 for want of space.
     pub fn create_table(&mut self, database: &Arc<Database>, mut table: TableDefinition) -> Result<Arc<CatalogObject>> {
@@ -24,6 +25,9 @@ impl Session {
             return Err(Error::object_exists(&table.name));
         }
         table.object_id = database.new_object_id()?;
+        for key in table.foreign_keys.iter_mut().filter(|key| key.referenced_object == 0) {
+            key.referenced_object = table.object_id;
+        }
         database.number_constraints(&mut table)?;
         database.note_collations(&table)?;
         self.locks()
@@ -118,20 +122,37 @@ impl Session {
         let ObjectDefinition::Table(table) = &object.definition else {
             return Err(Error::assertion("only tables are truncated"));
         };
-        let mut table = table.clone();
+        let table = table.clone();
+        let emptied = self.replace_storage(database, object, table.clone())?;
+        self.restart_identity(database, &table);
+        Ok(emptied)
+    }
+
+    /// Gives a table another definition and new, empty storage for all of it: a heap unless it has a clustered index, a tree for each
+    /// index. The table keeps its id, which others refer to.
+    ///
+    /// Errors: those of waiting for the table; 1101, 1105, 9002 for want of space.
+    pub fn replace_storage(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        mut table: TableDefinition,
+    ) -> Result<Arc<CatalogObject>> {
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         let owner = database.clone();
         self.write(database, |ctx| {
-            if table.heap.is_some() {
-                table.heap = Some(new_heap(ctx, &owner)?);
-            }
+            let has_clustered = table.clustered().is_some();
+            table.heap = if has_clustered {
+                None
+            } else {
+                Some(new_heap(ctx, &owner)?)
+            };
             for index in &mut table.indexes {
                 index.storage = new_tree(ctx, &owner)?;
             }
             Ok(())
         })?;
-        self.restart_identity(database, &table);
         self.replace_object(database, object, ObjectDefinition::Table(table))
     }
 

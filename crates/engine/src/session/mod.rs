@@ -11,6 +11,7 @@
 //! be had, they stay ([`Database::leave_locked`]).
 
 mod definition;
+mod lookup;
 mod parts;
 mod table;
 

@@ -4,85 +4,23 @@ use std::sync::Arc;
 
 use engine::catalog::ObjectDefinition;
 use engine::error::Result;
-use engine::types::{Collation, SqlType, Value};
+use engine::types::Value;
 
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
 use super::source::{bound_table, table_columns};
 use super::target::Found;
-use super::{Binder, ScopeColumn, TableVariableShape, implicit};
+use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
     self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
     Update,
 };
 use crate::messages;
-use crate::plan::{BoundTable, Condition, Expr, Label, Locking, Node, QueryPlan, TopCount};
-use crate::scalar::convert::{recollated, store};
-use crate::session::ResultColumn;
-
-/// What a statement changes.
-#[derive(Clone)]
-pub enum Target {
-    /// A table.
-    Table(Arc<BoundTable>),
-    /// A table variable.
-    Variable(usize, Arc<TableVariableShape>),
-}
-
-/// A column of a target.
-#[derive(Clone, Debug)]
-pub struct TargetColumn {
-    /// Its name.
-    pub name: String,
-    /// Its type.
-    pub sql_type: SqlType,
-    /// The collation of its strings.
-    pub collation: Collation,
-    /// Whether it takes NULL.
-    pub nullable: bool,
-    /// Whether it is the identity column.
-    pub identity: bool,
-    /// Its default.
-    pub default: Option<Expr>,
-}
-
-impl TargetColumn {
-    /// A value as the column keeps it.
-    ///
-    /// # Errors
-    /// Those of [`store`].
-    pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
-        if !self.sql_type.is_character() {
-            return store(&value, from, self.sql_type, table_name, &self.name);
-        }
-        let value = recollated(value, from, self.collation);
-        let stored = store(&value, from, self.sql_type, table_name, &self.name)?;
-        Ok(stored.collated(self.collation))
-    }
-}
-
-/// All columns of a target, and what its rows must satisfy.
-#[derive(Clone, Debug)]
-pub struct TargetColumns {
-    /// In order.
-    pub columns: Vec<TargetColumn>,
-    /// CHECK constraints by name, over a row of the columns.
-    pub checks: Vec<(String, Condition)>,
-    /// `database.schema.table`
-    pub table_name: String,
-}
-
-/// Where a column of an inserted row comes from.
-#[derive(Clone, Debug)]
-pub enum Assignment {
-    /// A column of the source.
-    Source(usize),
-    /// The column's default, or NULL.
-    Default,
-    /// The next identity value.
-    Identity,
-}
+use crate::plan::{
+    Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
+    TargetColumn, TargetColumns, TopCount,
+};
 
 /// The rows of an INSERT.
 pub enum InsertRows {
@@ -92,24 +30,6 @@ pub enum InsertRows {
     Query(Box<QueryPlan>),
     /// EXECUTE: runs, and its result sets are inserted.
     Execute,
-}
-
-/// Where OUTPUT goes.
-pub enum OutputTarget {
-    /// The client.
-    Client,
-    /// A table; each of its columns takes an output column or its default.
-    Into(Target, Arc<TargetColumns>, Vec<Assignment>),
-}
-
-/// OUTPUT: expressions over a row of deleted columns, then inserted columns.
-pub struct BoundOutput {
-    /// The expressions.
-    pub expressions: Vec<Expr>,
-    /// Their names and types.
-    pub columns: Vec<ResultColumn>,
-    /// Where they go.
-    pub target: OutputTarget,
 }
 
 /// A bound INSERT.
@@ -154,6 +74,8 @@ pub struct BoundUpdate {
     pub variables: Vec<(usize, Expr)>,
     /// Whether rows can be changed while they are searched.
     pub streams: bool,
+    /// Whether rows may take unique keys from each other: these are judged when all rows have given up theirs.
+    pub moves_unique_keys: bool,
     /// The columns set, when nothing but their new values is needed to change a row: the other columns are not even read.
     pub changes_apart: Option<Vec<usize>>,
     /// TOP.
@@ -228,6 +150,7 @@ impl<'a> Binder<'a> {
             });
         let assignments = assignments.collect();
         let output = self.output(insert.output.as_ref(), &columns)?;
+        let columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
         Ok(BoundInsert {
             target,
             locking,
@@ -325,13 +248,10 @@ impl<'a> Binder<'a> {
             .chain(&variables)
             .any(|(_, value)| contains_subquery(value));
         let changes_key = changes_clustered_key(&found.target, &assignments);
-        let (target, columns, offset, locator, width) = (
-            found.target.clone(),
-            found.columns.clone(),
-            found.offset,
-            found.locator,
-            found.width,
-        );
+        let moves_unique_keys = changes_unique_key(&found.target, &assignments);
+        let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+        let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Update, &set)?;
+        let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
         assignments
@@ -339,16 +259,16 @@ impl<'a> Binder<'a> {
             .chain(&variables)
             .for_each(|(_, value)| value.mark_columns(&mut used));
         let output = self.output(update.output.as_ref(), &columns)?;
-        let changes_apart = (output.is_none() && columns.checks.is_empty())
+        let changes_apart = (!columns.needs_row_path(RowAction::Update, output.is_some()))
             .then(|| columns_in_no_index(&target, &assignments))
             .flatten();
         if changes_apart.is_none() {
-            // The whole old row is needed: for what is not set, for indexes, for CHECK and for OUTPUT.
+            // The whole old row is needed: for what is not set, for indexes, and for the stations of the row path.
             let own = used.iter_mut().skip(offset).take(columns.columns.len());
             own.for_each(|flag| *flag = true);
         }
         set_scan_columns(&mut node, &used);
-        let streams = is_single && !has_subquery && !changes_key && is_plain_search(&node);
+        let streams = is_single && !has_subquery && !changes_key && !moves_unique_keys && is_plain_search(&node);
         Ok(BoundUpdate {
             target,
             no_wait,
@@ -360,6 +280,7 @@ impl<'a> Binder<'a> {
             assignments,
             variables,
             streams,
+            moves_unique_keys,
             changes_apart,
             top,
             output,
@@ -463,16 +384,11 @@ impl<'a> Binder<'a> {
             Some(selection) => Ok(Some(binder.condition(selection)?)),
             None => Ok(None),
         })?;
-        let (target, columns, offset, locator, width) = (
-            found.target.clone(),
-            found.columns.clone(),
-            found.offset,
-            found.locator,
-            found.width,
-        );
+        let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Delete, &[])?;
+        let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let (mut node, mut used) = search(found, filter);
-        if needs_old_row(&target, delete.output.is_some()) {
+        if has_entries(&target) || columns.needs_row_path(RowAction::Delete, delete.output.is_some()) {
             used.iter_mut()
                 .skip(offset)
                 .take(columns.columns.len())
@@ -536,6 +452,7 @@ impl<'a> Binder<'a> {
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(default)?,
+                        computed: None,
                     });
                 }
                 let visible = table_columns(definition, &definition.name, None, 0);
@@ -547,6 +464,7 @@ impl<'a> Binder<'a> {
                     columns,
                     checks,
                     table_name: table.full_name.clone(),
+                    ..TargetColumns::default()
                 })
             }
             Target::Variable(_, shape) => {
@@ -559,12 +477,13 @@ impl<'a> Binder<'a> {
                         nullable: column.nullable,
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
+                        computed: None,
                     });
                 }
                 Ok(TargetColumns {
                     columns,
-                    checks: Vec::new(),
                     table_name: shape.name.clone(),
+                    ..TargetColumns::default()
                 })
             }
         }
@@ -627,6 +546,7 @@ impl<'a> Binder<'a> {
                         None => Assignment::Default,
                     });
                 let assignments = assignments.collect();
+                self.refuse_references(&target)?;
                 OutputTarget::Into(target, columns, assignments)
             }
         };
@@ -751,10 +671,23 @@ fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool
         .any(|(column, _)| assignments.iter().any(|(set, _)| set == column))
 }
 
-/// Whether a deleted row's columns are needed: for indexes, or for OUTPUT.
-fn needs_old_row(target: &Target, has_output: bool) -> bool {
+/// Whether an update of some columns may give a row the unique key that another had.
+fn changes_unique_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
+    let is_set = |column: &usize| assignments.iter().any(|(set, _)| set == column);
     match target {
-        Target::Table(table) => has_output || !table.table.definition().indexes.is_empty(),
+        Target::Table(table) => {
+            let indexes = &table.table.definition().indexes;
+            let mut unique = indexes.iter().filter(|index| index.unique);
+            unique.any(|index| index.keys.iter().any(|(column, _)| is_set(column)))
+        }
+        Target::Variable(_, shape) => shape.keys.iter().any(|(columns, _)| columns.iter().any(is_set)),
+    }
+}
+
+/// Whether a deleted row's columns are needed to take its entries out of indexes.
+fn has_entries(target: &Target) -> bool {
+    match target {
+        Target::Table(table) => !table.table.definition().indexes.is_empty(),
         Target::Variable(..) => true,
     }
 }

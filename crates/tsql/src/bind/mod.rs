@@ -20,6 +20,7 @@ mod join;
 mod manipulation;
 mod module;
 mod query;
+mod reference;
 mod scope;
 mod seek;
 mod select;
@@ -27,10 +28,7 @@ mod source;
 mod target;
 mod window;
 
-pub use manipulation::{
-    Assignment, BoundDelete, BoundInsert, BoundOutput, BoundUpdate, InsertRows, OutputTarget, Target, TargetColumn,
-    TargetColumns,
-};
+pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 

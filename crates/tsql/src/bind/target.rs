@@ -20,11 +20,10 @@ use engine::error::Result;
 
 use super::from::{FromBuilder, FromClause, Stored};
 use super::hints::{Place, add_locking};
-use super::manipulation::{Target, TargetColumns};
 use super::{Binder, not_supported};
 use crate::ast::{self, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{Locking, Node};
+use crate::plan::{Locking, Node, Target, TargetColumns};
 
 /// The target of UPDATE or DELETE within its FROM.
 pub(super) struct Found {

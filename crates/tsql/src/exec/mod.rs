@@ -33,8 +33,10 @@ mod window_frame;
 
 pub use context::{Context, TableVariable, Variables};
 pub use evaluate::{Surroundings, evaluate, holds, test};
-pub(crate) use scan::check_isolation;
 pub use scan::locator_of;
+#[cfg(test)]
+pub(crate) use scan::locator_value;
+pub(crate) use scan::{after_prefix, check_isolation};
 
 use engine::error::Result;
 use engine::lock::LockOwner;

@@ -207,7 +207,7 @@ fn push_key_part(
 }
 
 /// The first key after all that begin with these bytes; `None` when there is none.
-fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = key.pop() {
         if last < u8::MAX {
             key.push(last + 1);
@@ -229,7 +229,7 @@ fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
 }
 
 /// A row's locator as a value of the wide row: a heap's as one number, a tree's as its key.
-fn locator_value(locator: &RowLocator) -> Value {
+pub(crate) fn locator_value(locator: &RowLocator) -> Value {
     match locator {
         RowLocator::Rid(rid) => {
             let number = u64::from(rid.page.file) << 48 | u64::from(rid.page.page) << 16 | u64::from(rid.slot);

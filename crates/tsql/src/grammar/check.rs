@@ -183,7 +183,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             check_filegroup(line, text_filegroup.as_ref())?;
             TABLE_OPTIONS.admit_all(options)
         }
-        StatementKind::AlterTable(alter) => check_alter_table(line, alter),
+        StatementKind::AlterTable(alter) => check_alter_table(alter),
         StatementKind::CreateIndex(index) => check_index(line, index),
         StatementKind::AlterIndex(alter) => check_alter_index(line, alter),
         StatementKind::CreateSchema(schema) => match &schema.owner {

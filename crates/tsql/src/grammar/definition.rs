@@ -148,14 +148,13 @@ pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
 }
 
 /// ALTER TABLE.
-pub(super) fn check_alter_table(line: u32, alter: &AlterTable) -> Parsed<()> {
+pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
     match &alter.action {
         AlterTableAction::Add { check: _, elements } => check_elements(elements),
-        AlterTableAction::CheckConstraint { enable: false, .. } => refused(line, "NOCHECK CONSTRAINT"),
-        AlterTableAction::CheckConstraint { .. }
-        | AlterTableAction::Drop(_)
-        // The collation is the executor's.
-        | AlterTableAction::AlterColumn { .. } => Ok(()),
+        // Which constraints can be switched, and the collation, are the executor's to say.
+        AlterTableAction::CheckConstraint { .. } | AlterTableAction::Drop(_) | AlterTableAction::AlterColumn { .. } => {
+            Ok(())
+        }
         AlterTableAction::Rebuild(options) => REBUILD_OPTIONS.admit_all(options),
         AlterTableAction::Set(options) => ALTER_TABLE_SET.admit_all(options),
     }

@@ -12,6 +12,7 @@ mod expression;
 mod label;
 mod locking;
 mod node;
+mod target;
 
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
@@ -21,3 +22,4 @@ pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
+pub use target::{Assignment, BoundOutput, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns};

@@ -30,36 +30,11 @@ impl Executor<'_> {
                     .rebuild_index(&database, &object, &definition.indexes[place].name)
                     .map(|_| ()),
                 // The clustered index is the table; and its rows move, so that the others are made anew with it.
-                _ if definition.clustered().is_some() => executor.rebuild_rows(&database, &object, definition),
+                _ if definition.clustered().is_some() => executor.rebuild(&database, &object, definition, None),
                 _ => executor.rebuild_all(&database, object, &definition),
             }),
             AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
         }
-    }
-
-    /// Writes a table anew. It gets another object id, by which foreign keys would no longer find it.
-    ///
-    /// # Errors
-    /// 40517 when a foreign key refers to it.
-    fn rebuild_rows(
-        &mut self,
-        database: &Arc<Database>,
-        object: &Arc<CatalogObject>,
-        definition: TableDefinition,
-    ) -> Result<()> {
-        for other in database.catalog.objects(self.session.id) {
-            if let ObjectDefinition::Table(table) = &other.definition
-                && table
-                    .foreign_keys
-                    .iter()
-                    .any(|key| key.referenced_object == definition.object_id)
-            {
-                return Err(crate::bind::not_supported(
-                    "REBUILD of a table that a foreign key refers to",
-                ));
-            }
-        }
-        self.rebuild(database, object, definition, None)
     }
 
     /// Every index of a heap.

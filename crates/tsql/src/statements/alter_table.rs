@@ -10,12 +10,14 @@ use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::ReadMode;
 
-use super::data::Verb;
 use super::executor::Executor;
-use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, Name, TableConstraint, TableElement};
-use crate::bind::Target;
+use super::foreign_key::bound;
+use crate::ast::{
+    AlterTable, AlterTableAction, ConstraintKind, Identifier, IndexColumn, Name, TableConstraint, TableElement,
+};
 use crate::messages;
-use crate::plan::BoundTable;
+use crate::modify::check;
+use crate::plan::Target;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
@@ -47,6 +49,7 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
+                self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
@@ -63,31 +66,62 @@ impl Executor<'_> {
                 self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
             }
             AlterTableAction::CheckConstraint {
-                check_existing, names, ..
-            } => {
-                // Every constraint is enabled; what is left to do is to look at the rows once more.
-                let is_there = |name: &crate::ast::Identifier| {
-                    definition.checks.iter().any(|check| name.is(&check.name))
-                        || definition.foreign_keys.iter().any(|key| name.is(&key.name))
-                };
-                if let Some(name) = names.iter().find(|name| !is_there(name)) {
-                    return Err(messages::no_such_constraint(&name.text));
-                }
-                if *check_existing == Some(true) {
-                    self.check_existing_rows(&alter.name)?;
-                }
-                Ok(())
-            }
+                check_existing,
+                enable,
+                names,
+            } => self.atomically(true, |executor| {
+                let how = (*enable, check_existing.unwrap_or(false));
+                executor.switch_constraints(&alter.name, &database, &object, how, names)
+            }),
             // What the grammar admits says what is so here anyway.
             AlterTableAction::Set(_) => Ok(()),
         }
     }
 
+    /// CHECK and NOCHECK CONSTRAINT. A CHECK is always switched on: what is left to do is to look at the rows once more.
+    fn switch_constraints(
+        &mut self,
+        table: &Name,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        (enable, check_existing): (bool, bool),
+        names: &[Identifier],
+    ) -> Result<()> {
+        let ObjectDefinition::Table(definition) = &object.definition else {
+            return Err(Error::assertion("only tables have constraints"));
+        };
+        let is_key = |name: &&Identifier| definition.foreign_keys.iter().any(|key| name.is(&key.name));
+        let is_check = |name: &&Identifier| definition.checks.iter().any(|check| name.is(&check.name));
+        if let Some(name) = names.iter().find(|name| !is_key(name) && !is_check(name)) {
+            return Err(messages::no_such_constraint(&name.text));
+        }
+        let checks = match names.is_empty() {
+            true => !definition.checks.is_empty(),
+            false => names.iter().any(|name| is_check(&name)),
+        };
+        if checks && !enable {
+            return Err(crate::bind::not_supported("NOCHECK CONSTRAINT of a CHECK"));
+        }
+        if checks && check_existing {
+            self.check_existing_rows(table)?;
+        }
+        self.switch_foreign_keys(database, object, (enable, check_existing), names)
+    }
+
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
         for element in elements {
             match element {
-                TableElement::Column(column) => self.add_column(name, column)?,
-                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, check)?,
+                TableElement::Column(column) => {
+                    self.add_column(name, column)?;
+                    let own = [IndexColumn {
+                        name: column.name.clone(),
+                        descending: false,
+                    }];
+                    for constraint in &column.constraints {
+                        self.add_constraint_to(name, constraint, &own, check)?;
+                    }
+                }
+                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, &[], check)?,
                 TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
             }
         }
@@ -122,7 +156,13 @@ impl Executor<'_> {
             .map(|_| ())
     }
 
-    fn add_constraint_to(&mut self, name: &Name, constraint: &TableConstraint, check: bool) -> Result<()> {
+    fn add_constraint_to(
+        &mut self,
+        name: &Name,
+        constraint: &TableConstraint,
+        own: &[IndexColumn],
+        check: bool,
+    ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
         match &constraint.kind {
             ConstraintKind::Default {
@@ -146,7 +186,7 @@ impl Executor<'_> {
                 self.replace_definition(&database, &object, definition)
             }
             ConstraintKind::Key(key) => {
-                let extended = self.definition_with(&definition, constraint)?;
+                let extended = self.definition_with(&definition, constraint, own)?;
                 let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
                 let index = extended.indexes.iter().find(is_new).cloned();
                 let index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
@@ -159,28 +199,53 @@ impl Executor<'_> {
                 }
                 self.add_index(&database, &object, &definition, index)
             }
-            _ => {
-                let extended = self.definition_with(&definition, constraint)?;
+            ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
+            ConstraintKind::Check { .. } => {
+                let extended = self.definition_with(&definition, constraint, own)?;
                 self.replace_definition(&database, &object, extended)?;
                 if check { self.check_existing_rows(name) } else { Ok(()) }
             }
         }
     }
 
+    fn add_foreign_key(
+        &mut self,
+        name: &Name,
+        constraint: &TableConstraint,
+        own: &[IndexColumn],
+        check: bool,
+    ) -> Result<()> {
+        let (database, object, definition) = self.find_table(name)?;
+        if definition.name.starts_with('#') {
+            let skipped = messages::foreign_key_skipped(name.object());
+            return self.inform(skipped.number, skipped.severity, 0, skipped.message);
+        }
+        let mut extended = self.definition_with(&definition, constraint, own)?;
+        let Some(key) = extended.foreign_keys.last_mut() else {
+            return Err(Error::assertion("a foreign key that was not added"));
+        };
+        key.is_not_trusted = !check;
+        if key.referenced_object == 0 {
+            key.referenced_object = definition.object_id;
+        }
+        let key = key.clone();
+        self.tell_referenced(&database, definition.object_id, std::slice::from_ref(&key))?;
+        self.replace_definition(&database, &object, extended)?;
+        if !check {
+            return Ok(());
+        }
+        let (database, object, _) = self.find_table(name)?;
+        self.check_references(&bound(Table::open(&database, &object)?), &[key])
+    }
+
     /// 547 when a row that is there already violates a constraint.
     fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
         let (database, object, _) = self.find_table(name)?;
-        let table = Table::open(&database, &object)?;
-        let full_name = format!(
-            "{}.{}.{}",
-            database.name(),
-            table.definition().schema,
-            table.definition().name
-        );
-        let target = Target::Table(Arc::new(BoundTable { table, full_name }));
+        let target = Target::Table(bound(Table::open(&database, &object)?));
         let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
         let Target::Table(table) = &target else { return Ok(()) };
         let locks = self.session.locks.clone();
+        let context = self.context();
         let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
         let mut row = Vec::new();
         while scan.next_batch()? {
@@ -190,7 +255,7 @@ impl Executor<'_> {
                     .table
                     .layout()
                     .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
-                self.check_row(&columns, &row, Verb::AlterTable)?;
+                check::row(&columns, &row, "ALTER TABLE", &context)?;
             }
         }
         Ok(())
@@ -218,18 +283,23 @@ impl Executor<'_> {
             .filter(|other| *other != ordinal)
             .map(Some)
             .collect();
+        self.check_column_is_free(&database, &definition, ordinal)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
             index.keys.iter_mut().for_each(|(key, _)| shift(key));
             index.included.iter_mut().for_each(shift);
         }
-        definition
-            .foreign_keys
-            .iter_mut()
-            .for_each(|key| key.columns.iter_mut().for_each(shift));
+        let own_id = definition.object_id;
+        for key in &mut definition.foreign_keys {
+            key.columns.iter_mut().for_each(shift);
+            if key.referenced_object == own_id {
+                key.referenced_columns.iter_mut().for_each(shift);
+            }
+        }
         self.atomically(true, |executor| {
-            executor.rebuild(&database, &object, definition, Some(&moved))
+            executor.rebuild(&database, &object, definition, Some(&moved))?;
+            executor.shift_referenced_columns(&database, own_id, &shift)
         })
     }
 
@@ -237,6 +307,10 @@ impl Executor<'_> {
         let (database, object, mut definition) = self.find_table(name)?;
         let same = |other: &str| other.eq_ignore_ascii_case(constraint);
         if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
+            let index = &definition.indexes[place];
+            if let Some((table, key)) = self.key_that_needs(&database, &definition, index) {
+                return Err(messages::key_is_referenced(&index.name, &table, &key));
+            }
             return self.remove_index(&database, &object, &mut definition, place);
         }
         let before = (definition.checks.len(), definition.foreign_keys.len());
@@ -281,8 +355,10 @@ impl Executor<'_> {
         old.lock(&locks, Mode::SchM)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
-        self.session.engine.borrow_mut().drop_object(database, object)?;
-        let created = self.session.engine.borrow_mut().create_table(database, definition)?;
+        let created = {
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_storage(database, object, definition)?
+        };
         let new = Table::open(database, &created)?;
         let mut scan = old.scan(&locks, ReadMode::Uncommitted)?;
         let (mut values, mut row) = (Vec::new(), Vec::new());

@@ -2,24 +2,23 @@
 //! are filled with the result.
 //!
 //! ```text
-//! scan -> WHERE -> RowTransfer -> [packets of encoded rows] -> identity values -> TableFill
+//! scan -> WHERE -> RowTransfer -> [packets of encoded rows] -> Pipeline: identity values -> TableFill
 //! |--- on one thread or several (see exec::gather) ------|    |--- the session's thread ---|
 //! ```
-//! What it is for: a target without nonclustered indexes, CHECKs and OUTPUT, and a source that is one table read whole. All
+//! What it is for: a target whose rows need no row path and whose pages may be filled, and a source that is one table read whole. All
 //! else goes row by row. The first rows go row by row here too, so that small inserts do not lock the table.
 
-use engine::error::{Error, Result};
-use engine::session::TableFill;
+use engine::error::Result;
 use engine::types::{Collation, ColumnSource, EncodedRows, RowLayout, RowTransfer, SqlType, Value};
 
 use super::executor::Executor;
-use crate::bind::{Assignment, BoundInsert, Target, TargetColumns};
+use crate::bind::BoundInsert;
 use crate::exec::gather::{Producer, degree, gather, gather_here};
 use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, settle, settle_condition};
 use crate::exec::{Context, Surroundings, evaluate, holds};
 use crate::messages;
-use crate::plan::{BoundTable, Condition, Expr, ExprKind, Node, QueryPlan, ScanNode};
-use crate::scalar::convert::convert;
+use crate::modify::Pipeline;
+use crate::plan::{Assignment, Condition, Expr, ExprKind, Node, QueryPlan, RowAction, ScanNode, Target, TargetColumns};
 
 /// Rows of a query that are inserted one by one before pages are filled.
 pub(super) const ROWS_BEFORE_FILL: u64 = 64;
@@ -72,11 +71,11 @@ impl<'p> RowCopy<'p> {
         let Target::Table(target) = &bound.target else {
             return Ok(None);
         };
-        let is_plain = bound.output.is_none() && bound.columns.checks.is_empty() && !bound.sets_identity;
-        let Some((scan, conditions, expressions)) = parts_of(plan).filter(|_| is_plain) else {
+        let needs_rows = bound.columns.needs_row_path(RowAction::Insert, bound.output.is_some()) || bound.sets_identity;
+        let Some((scan, conditions, expressions)) = parts_of(plan).filter(|_| !needs_rows) else {
             return Ok(None);
         };
-        if target.table.fill().is_none() {
+        if !target.table.may_fill(bound.locking.whole_table == Some(true))? {
             return Ok(None);
         }
         let source = scan.table.table.layout();
@@ -221,112 +220,32 @@ impl<S: Surroundings> Producer for CopyProducer<'_, '_, S> {
     }
 }
 
-/// Puts packets into the target.
-struct Filler<'x, 'e, 't> {
-    executor: &'x Executor<'e>,
-    bound: &'t BoundInsert,
-    target: &'t BoundTable,
-    fill: Option<TableFill<'t>>,
-    count: u64,
-    limit: u64,
-}
-
-impl Filler<'_, '_, '_> {
-    /// Inserts a packet's rows; false when no more are wanted.
-    fn consume(&mut self, mut rows: EncodedRows) -> Result<bool> {
-        rows.truncate(usize::try_from(self.limit - self.count).unwrap_or(usize::MAX));
-        if rows.is_empty() {
-            return Ok(self.count < self.limit);
-        }
-        self.number(&mut rows)?;
-        self.count += rows.len() as u64;
-        if self.fill.is_none() && self.count > ROWS_BEFORE_FILL {
-            self.fill = self.executor.begin_fill(&self.bound.target)?;
-        }
-        match &mut self.fill {
-            Some(fill) => fill.push_rows(&mut self.executor.session.engine.borrow_mut(), &rows)?,
-            None => {
-                for index in 0..rows.len() {
-                    let mut values = Vec::new();
-                    let row = rows.get(index).unwrap_or_default();
-                    self.target.table.layout().decode_into(row, &mut values)?;
-                    self.executor.put_row(&self.bound.target, values)?;
-                }
-            }
-        }
-        Ok(self.count < self.limit)
-    }
-
-    /// Gives the rows their identity values.
-    fn number(&self, rows: &mut EncodedRows) -> Result<()> {
-        let assignments = &self.bound.assignments;
-        let Some(column) = assignments.iter().position(|one| matches!(one, Assignment::Identity)) else {
-            return Ok(());
-        };
-        let table = &self.target.table;
-        let definition = table.definition();
-        let Some((_, identity)) = definition.identity() else {
-            return Ok(());
-        };
-        let sql_type = self.bound.columns.columns[column].sql_type;
-        let count = u32::try_from(rows.len()).map_err(|_| Error::assertion("a packet of too many rows"))?;
-        let first = table
-            .database()
-            .next_identities(definition, identity, count, &self.executor.session.locks)?;
-        if rows.number(table.layout(), column, first, identity.increment)? {
-            let steps = i64::from(count.saturating_sub(1));
-            self.executor.session.set_identity(first + steps * identity.increment);
-            return Ok(());
-        }
-        let mut number = first;
-        for index in 0..rows.len() {
-            number = first + index as i64 * identity.increment;
-            let value = identity_value(number, sql_type)?;
-            if let Some(row) = rows.get_mut(index) {
-                table.layout().patch_fixed(row, column, &value)?;
-            }
-        }
-        self.executor.session.set_identity(number);
-        Ok(())
-    }
-}
-
-fn identity_value(number: i64, sql_type: SqlType) -> Result<Value> {
-    match (sql_type, i32::try_from(number)) {
-        (SqlType::Int, Ok(number)) => Ok(Value::Int(number)),
-        (SqlType::BigInt, _) => Ok(Value::BigInt(number)),
-        _ => convert(&Value::BigInt(number), SqlType::BigInt, sql_type, None)
-            .map_err(|_| messages::overflow_converting("IDENTITY", messages::type_name(sql_type))),
-    }
-}
-
 impl Executor<'_> {
-    /// Runs a prepared copy; the number of rows.
-    pub(super) fn copy_rows(&self, copy: &RowCopy<'_>, bound: &BoundInsert, context: &Context<'_>) -> Result<u64> {
-        let Target::Table(target) = &bound.target else {
-            return Err(Error::assertion("rows are copied to tables only"));
-        };
+    /// Runs a prepared copy.
+    pub(super) fn copy_rows(
+        &self,
+        copy: &RowCopy<'_>,
+        bound: &BoundInsert,
+        pipeline: &mut Pipeline<'_>,
+        context: &Context<'_>,
+    ) -> Result<()> {
         let limit = self.top_limit(bound.top.as_ref())?;
-        let mut filler = Filler {
-            executor: self,
-            bound,
-            target,
-            fill: None,
-            count: 0,
-            limit,
-        };
-        if limit > 0 {
-            let mut consume = |rows| filler.consume(rows);
-            if copy.is_of_row_alone {
-                let make = || CopyProducer::new(copy, &RowAlone);
-                gather(copy.scan, context, degree(copy.scan, context), &make, &mut consume)?;
-            } else {
-                gather_here(copy.scan, context, CopyProducer::new(copy, context), &mut consume)?;
+        if limit == 0 {
+            return Ok(());
+        }
+        // Inserts a packet's rows; false when no more are wanted.
+        let mut consume = |mut rows: EncodedRows| {
+            rows.truncate(usize::try_from(limit - pipeline.count()).unwrap_or(usize::MAX));
+            if !rows.is_empty() {
+                pipeline.insert_encoded(rows, &bound.assignments)?;
             }
+            Ok(pipeline.count() < limit)
+        };
+        if copy.is_of_row_alone {
+            let make = || CopyProducer::new(copy, &RowAlone);
+            gather(copy.scan, context, degree(copy.scan, context), &make, &mut consume)
+        } else {
+            gather_here(copy.scan, context, CopyProducer::new(copy, context), &mut consume)
         }
-        if let Some(fill) = filler.fill.take() {
-            fill.finish(&mut self.session.engine.borrow_mut())?;
-        }
-        Ok(filler.count)
     }
 }

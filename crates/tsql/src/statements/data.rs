@@ -1,24 +1,24 @@
-//! What INSERT, UPDATE and DELETE share: building rows, checking them, writing them, OUTPUT.
+//! What INSERT, UPDATE and DELETE share around the rows: the target's lock, each row once, where OUTPUT goes, the count.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use engine::cancel;
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::lock::Mode;
 use engine::session::Table;
-use engine::store::{Placement, RowLocator};
+use engine::store::RowLocator;
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
-use crate::bind::{Assignment, BoundOutput, OutputTarget, Target, TargetColumn, TargetColumns};
-use crate::exec::grant::{Grant, KeptRows, kept_bytes};
-use crate::exec::{Context, check_isolation, evaluate, locator_of, test};
-use crate::messages;
-use crate::plan::QueryPlan;
+use crate::exec::{Context, check_isolation, locator_of};
+use crate::modify::{Changed, Fill, Pipeline};
+use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::session::DoneKind;
 
-/// Rows kept for OUTPUT until the statement has succeeded.
-pub(super) type OutputRows = KeptRows;
+/// Number of the error of a statement that is to be bound again.
+const DEFINITION_CHANGED: i32 = 2801;
+/// Times a statement is bound before it gives up to those who redefine its tables.
+const BINDINGS_MAX: usize = 16;
 
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
@@ -35,172 +35,16 @@ impl SeenRows {
     }
 }
 
-/// Rows of a table variable whose keys are compared in the time of a step.
-const KEYS_PER_STEP: usize = 32;
-
-/// The word errors call a statement by.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    Insert,
-    Update,
-    AlterTable,
-}
-
-impl Verb {
-    fn name(self) -> &'static str {
-        match self {
-            Verb::Insert => "INSERT",
-            Verb::Update => "UPDATE",
-            Verb::AlterTable => "ALTER TABLE",
-        }
-    }
-}
-
 impl Executor<'_> {
-    /// Checks a finished row: NULLs, and what CHECK demands.
-    pub(super) fn check_row(&self, columns: &TargetColumns, row: &[Value], verb: Verb) -> Result<()> {
-        for (column, value) in columns.columns.iter().zip(row) {
-            check_null(column, value, &columns.table_name, verb)?;
-        }
-        if columns.checks.is_empty() {
-            return Ok(());
-        }
-        let context = Context::new(self.session, &self.variables);
-        for (name, condition) in &columns.checks {
-            if test(condition, row, &context)? == Some(false) {
-                let mut parts = columns.table_name.splitn(2, '.');
-                let (database, table) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-                return Err(messages::constraint_conflict(
-                    verb.name(),
-                    "CHECK",
-                    name,
-                    database,
-                    table,
-                    "",
-                ));
+    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
+    pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        for _ in 1..BINDINGS_MAX {
+            match run(self) {
+                Err(error) if error.number == DEFINITION_CHANGED => {}
+                outcome => return outcome,
             }
         }
-        Ok(())
-    }
-
-    /// The row that a target gets from source columns, defaults and the identity.
-    pub(super) fn build_row(
-        &self,
-        target: &Target,
-        columns: &TargetColumns,
-        assignments: &[Assignment],
-        source: &dyn Fn(usize) -> Option<(Value, SqlType)>,
-    ) -> Result<Vec<Value>> {
-        let context = Context::new(self.session, &self.variables);
-        let mut row = Vec::with_capacity(columns.columns.len());
-        for (column, assignment) in columns.columns.iter().zip(assignments) {
-            let given = match assignment {
-                Assignment::Source(position) => source(*position),
-                Assignment::Default | Assignment::Identity => None,
-            };
-            let value = match (given, assignment, &column.default) {
-                (Some((value, from)), _, _) => column.store(value, from, &columns.table_name)?,
-                (None, Assignment::Identity, _) => self.next_identity(target, column.sql_type)?,
-                (None, _, Some(default)) => {
-                    let value = evaluate(default, &[], &context)?.into_owned();
-                    column.store(value, default.sql_type, &columns.table_name)?
-                }
-                (None, _, None) => Value::Null,
-            };
-            row.push(value);
-        }
-        Ok(row)
-    }
-
-    /// The next identity value of a target, in its column's type.
-    fn next_identity(&self, target: &Target, sql_type: SqlType) -> Result<Value> {
-        let number = match target {
-            Target::Table(table) => {
-                let definition = table.table.definition();
-                let Some((_, identity)) = definition.identity() else {
-                    return Ok(Value::Null);
-                };
-                table
-                    .table
-                    .database()
-                    .next_identity(definition, identity, &self.session.locks)?
-            }
-            Target::Variable(slot, shape) => {
-                let step = shape
-                    .columns
-                    .iter()
-                    .find_map(|column| column.identity)
-                    .map_or(1, |(_, step)| step);
-                let mut tables = self.variables.tables.borrow_mut();
-                let Some(table) = tables.get_mut(*slot) else {
-                    return Ok(Value::Null);
-                };
-                let number = table.identity_next;
-                table.identity_next = number.wrapping_add(step);
-                number
-            }
-        };
-        self.session.set_identity(number);
-        crate::scalar::convert::convert(&Value::BigInt(number), SqlType::BigInt, sql_type, None)
-            .map_err(|_| messages::overflow_converting("IDENTITY", messages::type_name(sql_type)))
-    }
-
-    /// Remembers an identity value that was given rather than taken.
-    pub(super) fn note_identity(&self, target: &Target, columns: &TargetColumns, row: &[Value]) -> Result<()> {
-        let Some(position) = columns.columns.iter().position(|column| column.identity) else {
-            return Ok(());
-        };
-        let number = match row.get(position) {
-            Some(Value::Decimal(number)) => i64::try_from(number.coefficient()).ok(),
-            Some(value) => value.as_i64(),
-            None => None,
-        };
-        let Some(number) = number else { return Ok(()) };
-        self.session.set_identity(number);
-        if let Target::Table(table) = target {
-            let definition = table.table.definition();
-            if let Some((_, identity)) = definition.identity() {
-                table
-                    .table
-                    .database()
-                    .identity_used(definition, identity, number, &self.session.locks)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a new row into a target.
-    pub(super) fn put_row(&self, target: &Target, row: Vec<Value>) -> Result<()> {
-        match target {
-            Target::Table(table) => table
-                .table
-                .insert(&mut self.session.engine.borrow_mut(), &row, Placement::AtEnd),
-            Target::Variable(slot, shape) => {
-                let mut tables = self.variables.tables.borrow_mut();
-                let Some(table) = tables.get_mut(*slot) else {
-                    return Ok(());
-                };
-                for (columns, primary) in &shape.keys {
-                    cancel::spend(table.rows.len() / KEYS_PER_STEP)?;
-                    let same = |other: &Vec<Value>| {
-                        columns
-                            .iter()
-                            .all(|&column| crate::scalar::compare::same(&row[column], &other[column]))
-                    };
-                    if table.rows.iter().flatten().any(same) {
-                        let kind = if *primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
-                        let key: Vec<String> = columns.iter().map(|&column| display(&row[column])).collect();
-                        let key = format!("({})", key.join(", "));
-                        return Err(messages::duplicate_key(kind, "PK__table_variable", &shape.name, &key));
-                    }
-                }
-                let workspace = &self.session.instance.workspace;
-                let grant = table.grant.get_or_insert_with(|| Grant::of(workspace));
-                grant.require(kept_bytes(&row))?;
-                table.rows.push(Some(row));
-                Ok(())
-            }
-        }
+        run(self)
     }
 
     /// Locks a table for writing new rows.
@@ -222,41 +66,28 @@ impl Executor<'_> {
     }
 
     /// Appends all rows of a query to a table that nobody else can see.
-    pub(super) fn fill_new_table(&mut self, table: &Table, plan: &QueryPlan) -> Result<u64> {
-        let Some(mut fill) = table.fill() else {
-            return Err(Error::assertion("a new table with indexes"));
+    pub(super) fn fill_new_table(&mut self, table: Table, plan: &QueryPlan) -> Result<u64> {
+        let definition = table.definition();
+        let full_name = format!("{}.{}.{}", table.database().name(), definition.schema, definition.name);
+        let has_identity = definition.identity().is_some();
+        let target = Target::Table(Arc::new(BoundTable { table, full_name }));
+        let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
+        let context = Context::new(self.session, &self.variables);
+        let mut pipeline = Pipeline::new(&context, &target, &columns, "SELECT INTO", None)?;
+        pipeline.fill(Fill {
+            after_rows: 0,
+            has_table_lock: true,
+        });
+        crate::exec::run(plan, &context, &mut |row| pipeline.insert_as_it_is(row, has_identity))?;
+        pipeline.finish().map(|changed| changed.count)
+    }
+
+    /// Sends or stores the rows of OUTPUT; answers how many rows the statement has changed.
+    pub(super) fn finish_output(&mut self, output: Option<&BoundOutput>, changed: Changed) -> Result<u64> {
+        let Some(output) = output else {
+            return Ok(changed.count);
         };
-        let context = Context::new(self.session, &self.variables);
-        let count = crate::exec::run(plan, &context, &mut |row| {
-            fill.push(&mut self.session.engine.borrow_mut(), row)
-        })?;
-        fill.finish(&mut self.session.engine.borrow_mut())?;
-        Ok(count)
-    }
-
-    /// Computes a row of OUTPUT from the deleted and the inserted row.
-    pub(super) fn output_row(
-        &self,
-        output: Option<&BoundOutput>,
-        deleted: Option<&[Value]>,
-        inserted: Option<&[Value]>,
-        width: usize,
-        rows: &mut OutputRows,
-    ) -> Result<()> {
-        let Some(output) = output else { return Ok(()) };
-        let nulls = vec![Value::Null; width];
-        let both = [deleted.unwrap_or(&nulls), inserted.unwrap_or(&nulls)].concat();
-        let context = Context::new(self.session, &self.variables);
-        let values = output
-            .expressions
-            .iter()
-            .map(|expression| Ok(evaluate(expression, &both, &context)?.into_owned()));
-        rows.push(values.collect::<Result<_>>()?, &self.session.instance.workspace)
-    }
-
-    /// Sends or stores the rows of OUTPUT.
-    pub(super) fn finish_output(&mut self, output: Option<&BoundOutput>, rows: OutputRows) -> Result<()> {
-        let Some(output) = output else { return Ok(()) };
+        let rows = changed.output;
         match &output.target {
             OutputTarget::Client => {
                 self.sink.columns(&output.columns).map_err(closed)?;
@@ -264,25 +95,25 @@ impl Executor<'_> {
                 for row in &rows.rows {
                     super::select::send_row(self.sink, row, &cut)?;
                 }
-                Ok(())
             }
             OutputTarget::Into(target, columns, assignments) => {
                 self.lock_for_insert(target, Mode::IX)?;
+                let context = Context::new(self.session, &self.variables);
+                let mut pipeline = Pipeline::new(&context, target, columns, "INSERT", None)?;
                 for row in rows.rows {
-                    let source = |position: usize| {
+                    let given = |position: usize| {
                         let sql_type = output
                             .columns
                             .get(position)
                             .map_or(SqlType::Int, |column| column.sql_type);
                         Some((row.get(position).cloned().unwrap_or(Value::Null), sql_type))
                     };
-                    let built = self.build_row(target, columns, assignments, &source)?;
-                    self.check_row(columns, &built, Verb::Insert)?;
-                    self.put_row(target, built)?;
+                    pipeline.insert(assignments, false, &given)?;
                 }
-                Ok(())
+                pipeline.finish()?;
             }
         }
+        Ok(changed.count)
     }
 
     /// Counts and tells the end of a changing statement.
@@ -292,27 +123,7 @@ impl Executor<'_> {
     }
 }
 
-/// 515 for NULL in a column that allows none.
-pub(super) fn check_null(column: &TargetColumn, value: &Value, table_name: &str, verb: Verb) -> Result<()> {
-    if value.is_null() && !column.nullable {
-        return Err(messages::null_not_allowed(&column.name, table_name, verb.name()));
-    }
-    Ok(())
-}
-
 /// Whether OUTPUT goes to the client.
 pub(super) fn goes_to_client(output: Option<&BoundOutput>) -> bool {
     output.is_some_and(|output| matches!(output.target, OutputTarget::Client))
-}
-
-/// A value as error messages show it.
-pub(super) fn display(value: &Value) -> String {
-    match value {
-        Value::Null => "<NULL>".to_owned(),
-        Value::Text(text) => text.to_string(),
-        Value::Decimal(number) => number.to_string(),
-        other => other
-            .as_i64()
-            .map_or_else(|| "...".to_owned(), |number| number.to_string()),
-    }
 }

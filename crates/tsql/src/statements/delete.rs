@@ -4,12 +4,13 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::batch::Bound;
-use super::data::{OutputRows, SeenRows, goes_to_client};
+use super::data::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Delete;
-use crate::bind::{BoundDelete, Target};
+use crate::bind::BoundDelete;
 use crate::exec::grant::KeptRows;
-use crate::exec::{Context, locator_of, open};
+use crate::exec::{Context, open};
+use crate::modify::{Changed, Pipeline};
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -21,26 +22,24 @@ impl Executor<'_> {
         };
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(bound.no_wait, |executor| {
-                let mut output = OutputRows::default();
-                let count = executor.delete_rows(bound, &mut output)?;
-                executor.finish_output(bound.output.as_ref(), output)?;
-                Ok(count)
+                let changed = executor.delete_rows(bound)?;
+                executor.finish_output(bound.output.as_ref(), changed)
             })
         })?;
         self.changed(count, DoneKind::Delete, goes_to_client(bound.output.as_ref()))
     }
 
-    fn delete_rows(&mut self, bound: &BoundDelete, output: &mut OutputRows) -> Result<u64> {
+    fn delete_rows(&self, bound: &BoundDelete) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
         let mut operator = open(&bound.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "DELETE", bound.output.as_ref())?;
         let mut row = vec![Value::Null; bound.width];
-        let mut count = 0;
         if bound.streams {
-            while count < limit && operator.next(&context, &mut row)? {
-                count += u64::from(self.delete_row(bound, &row, output)?);
+            while pipeline.count() < limit && operator.next(&context, &mut row)? {
+                delete_row(bound, &mut pipeline, &row)?;
             }
-            return Ok(count);
+            return pipeline.finish();
         }
         let mut found = KeptRows::default();
         let mut seen = SeenRows::default();
@@ -51,27 +50,15 @@ impl Executor<'_> {
         }
         drop(operator);
         for row in found.rows {
-            count += u64::from(self.delete_row(bound, &row, output)?);
+            delete_row(bound, &mut pipeline, &row)?;
         }
-        Ok(count)
+        pipeline.finish()
     }
+}
 
-    fn delete_row(&self, bound: &BoundDelete, row: &[Value], output: &mut OutputRows) -> Result<bool> {
-        let width = bound.columns.columns.len();
-        let old = row.get(bound.offset..bound.offset + width).unwrap_or_default();
-        let locator = row.get(bound.locator).unwrap_or(&Value::Null);
-        let deleted = match &bound.target {
-            Target::Table(table) => {
-                let locator = locator_of(locator)?;
-                table
-                    .table
-                    .delete(&mut self.session.engine.borrow_mut(), &locator, old)?
-            }
-            Target::Variable(slot, _) => self.replace_variable_row(*slot, locator, None),
-        };
-        if deleted {
-            self.output_row(bound.output.as_ref(), Some(old), None, width, output)?;
-        }
-        Ok(deleted)
-    }
+fn delete_row(bound: &BoundDelete, pipeline: &mut Pipeline<'_>, row: &[Value]) -> Result<()> {
+    let width = bound.columns.columns.len();
+    let old = row.get(bound.offset..bound.offset + width).unwrap_or_default();
+    let locator = row.get(bound.locator).unwrap_or(&Value::Null);
+    pipeline.delete(locator, old).map(|_| ())
 }

@@ -201,9 +201,9 @@ impl<'s> Executor<'s> {
         }
         let result = match &statement.kind {
             StatementKind::Select(query) => self.select(query, line),
-            StatementKind::Insert(insert) => self.insert(insert, line),
-            StatementKind::Update(update) => self.update(update, line),
-            StatementKind::Delete(delete) => self.delete(delete, line),
+            StatementKind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
+            StatementKind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
+            StatementKind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
             StatementKind::Declare(declarations) => self.declare(declarations),
             StatementKind::SetVariable(assignment) => self.set_variable(assignment),
             StatementKind::SetOption(option) => self.set_option(option),

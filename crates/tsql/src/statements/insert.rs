@@ -1,22 +1,21 @@
 //! INSERT.
 //!
 //! The first rows of a query go in one by one; a query with more than [`ROWS_BEFORE_FILL`] rows goes on page by page, with
-//! one log record per filled page, if no index has to follow.
+//! one log record per filled page, if the table can be filled so (`Table::may_fill`).
 
 use engine::error::{Error, Result};
-use engine::lock::Mode;
-use engine::session::TableFill;
 use engine::types::{SqlType, Value};
 
 use super::batch::Bound;
 use super::bulk::{ROWS_BEFORE_FILL, RowCopy};
-use super::data::{OutputRows, Verb, goes_to_client};
+use super::data::goes_to_client;
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
-use crate::bind::{Assignment, BoundInsert, InsertRows, Target};
+use crate::bind::{BoundInsert, InsertRows};
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, evaluate, open};
-use crate::plan::{Expr, Node, QueryPlan};
+use crate::modify::{Changed, Fill, Pipeline, require_current};
+use crate::plan::{Assignment, Expr, Node, QueryPlan, Target};
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -29,14 +28,12 @@ impl Executor<'_> {
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(bound.locking.no_wait, |executor| {
                 executor.lock_for_insert(&bound.target, bound.locking.of_insert())?;
-                let mut output = OutputRows::default();
-                let count = match &bound.rows {
-                    InsertRows::Values(rows) => executor.insert_values(bound, rows, &mut output)?,
-                    InsertRows::Query(plan) => executor.insert_query(bound, plan, &mut output)?,
-                    InsertRows::Execute => executor.insert_execute(bound, insert, line, &mut output)?,
+                let changed = match &bound.rows {
+                    InsertRows::Values(rows) => executor.insert_values(bound, rows)?,
+                    InsertRows::Query(plan) => executor.insert_query(bound, plan)?,
+                    InsertRows::Execute => executor.insert_execute(bound, insert, line)?,
                 };
-                executor.finish_output(bound.output.as_ref(), output)?;
-                Ok(count)
+                executor.finish_output(bound.output.as_ref(), changed)
             })
         })?;
         self.changed(count, DoneKind::Insert, goes_to_client(bound.output.as_ref()))
@@ -58,12 +55,7 @@ impl Executor<'_> {
         }
     }
 
-    fn insert_values(
-        &mut self,
-        bound: &BoundInsert,
-        rows: &[Vec<Option<Expr>>],
-        output: &mut OutputRows,
-    ) -> Result<u64> {
+    fn insert_values(&self, bound: &BoundInsert, rows: &[Vec<Option<Expr>>]) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let context = Context::new(self.session, &self.variables);
@@ -75,41 +67,23 @@ impl Executor<'_> {
             values.collect::<Result<Vec<_>>>()
         });
         let given = given.collect::<Result<Vec<_>>>()?;
-        let mut count = 0;
+        let mut pipeline = pipeline_of(bound, &context)?;
         for values in given {
-            let row = self.finished_row(bound, &|position| values.get(position).cloned().flatten())?;
-            self.output_row(
-                bound.output.as_ref(),
-                None,
-                Some(&row),
-                bound.columns.columns.len(),
-                output,
-            )?;
-            self.put_row(&bound.target, row)?;
-            count += 1;
+            let given = |position: usize| values.get(position).cloned().flatten();
+            pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
-        Ok(count)
+        pipeline.finish()
     }
 
-    fn finished_row(
-        &self,
-        bound: &BoundInsert,
-        source: &dyn Fn(usize) -> Option<(Value, SqlType)>,
-    ) -> Result<Vec<Value>> {
-        let row = self.build_row(&bound.target, &bound.columns, &bound.assignments, source)?;
-        self.check_row(&bound.columns, &row, Verb::Insert)?;
-        if bound.sets_identity {
-            self.note_identity(&bound.target, &bound.columns, &row)?;
-        }
-        Ok(row)
-    }
-
-    fn insert_query(&mut self, bound: &BoundInsert, plan: &QueryPlan, output: &mut OutputRows) -> Result<u64> {
+    fn insert_query(&self, bound: &BoundInsert, plan: &QueryPlan) -> Result<Changed> {
         let context = Context::new(self.session, &self.variables);
         let limit = self.top_limit(bound.top.as_ref())?;
+        let mut pipeline = pipeline_of(bound, &context)?;
+        pipeline.fill(fill_of(bound));
         let reads_itself = reads_what_it_fills(bound, plan);
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
-            return self.copy_rows(&copy, bound, &context);
+            self.copy_rows(&copy, bound, &mut pipeline, &context)?;
+            return pipeline.finish();
         }
         let mut kept = KeptRows::default();
         let mut source: Box<dyn Iterator<Item = Result<Vec<Value>>>> = if reads_itself {
@@ -125,9 +99,7 @@ impl Executor<'_> {
                 width: plan.width,
             })
         };
-        let mut fill: Option<TableFill<'_>> = None;
-        let mut count = 0;
-        while count < limit {
+        while pipeline.count() < limit {
             let Some(values) = source.next() else { break };
             let values = values?;
             let given = |position: usize| {
@@ -137,57 +109,26 @@ impl Executor<'_> {
                     .map_or(SqlType::Int, |column| column.sql_type);
                 Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))
             };
-            let row = self.finished_row(bound, &given)?;
-            self.output_row(
-                bound.output.as_ref(),
-                None,
-                Some(&row),
-                bound.columns.columns.len(),
-                output,
-            )?;
-            if count == ROWS_BEFORE_FILL {
-                fill = self.begin_fill(&bound.target)?;
-            }
-            match &mut fill {
-                Some(fill) => fill.push(&mut self.session.engine.borrow_mut(), &row)?,
-                None => self.put_row(&bound.target, row)?,
-            }
-            count += 1;
+            pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
-        if let Some(fill) = fill {
-            fill.finish(&mut self.session.engine.borrow_mut())?;
-        }
-        Ok(count)
-    }
-
-    /// Begins to fill pages, if the target allows it and nobody else is at work in it.
-    pub(super) fn begin_fill<'t>(&self, target: &'t Target) -> Result<Option<TableFill<'t>>> {
-        let Target::Table(table) = target else { return Ok(None) };
-        let Some(fill) = table.table.fill() else {
-            return Ok(None);
-        };
-        table.table.lock(&self.session.locks, Mode::X)?;
-        Ok(Some(fill))
+        pipeline.finish()
     }
 
     /// INSERT ... EXECUTE: the rows of all result sets.
-    fn insert_execute(
-        &mut self,
-        bound: &BoundInsert,
-        insert: &Insert,
-        line: u32,
-        output: &mut OutputRows,
-    ) -> Result<u64> {
+    fn insert_execute(&mut self, bound: &BoundInsert, insert: &Insert, line: u32) -> Result<Changed> {
         let InsertSource::Execute(execute) = &insert.source else {
-            return Ok(0);
+            return Err(Error::assertion("an INSERT of another source"));
         };
+        // What is executed would be executed twice if this were found out later.
+        require_current(self.session, &bound.target, &bound.columns)?;
         let (columns, rows) = self.collect_execute(execute, line)?;
         let listed = bound
             .assignments
             .iter()
             .filter(|one| matches!(one, Assignment::Source(_)))
             .count();
-        let mut count = 0;
+        let context = Context::new(self.session, &self.variables);
+        let mut pipeline = pipeline_of(bound, &context)?;
         for values in &rows.rows {
             if values.len() != listed {
                 return Err(crate::messages::column_count_mismatch());
@@ -196,18 +137,22 @@ impl Executor<'_> {
                 let sql_type = columns.get(position).copied().unwrap_or(SqlType::Int);
                 Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))
             };
-            let row = self.finished_row(bound, &given)?;
-            self.output_row(
-                bound.output.as_ref(),
-                None,
-                Some(&row),
-                bound.columns.columns.len(),
-                output,
-            )?;
-            self.put_row(&bound.target, row)?;
-            count += 1;
+            pipeline.insert(&bound.assignments, bound.sets_identity, &given)?;
         }
-        Ok(count)
+        pipeline.finish()
+    }
+}
+
+fn pipeline_of<'p>(bound: &'p BoundInsert, context: &'p Context<'p>) -> Result<Pipeline<'p>> {
+    Pipeline::new(context, &bound.target, &bound.columns, "INSERT", bound.output.as_ref())
+}
+
+/// Pages are filled behind the first rows; from the first on when the table is locked anyway.
+fn fill_of(bound: &BoundInsert) -> Fill {
+    let has_table_lock = bound.locking.whole_table == Some(true);
+    Fill {
+        after_rows: if has_table_lock { 0 } else { ROWS_BEFORE_FILL },
+        has_table_lock,
     }
 }
 

@@ -25,6 +25,7 @@ mod error;
 mod execute;
 mod executor;
 mod flow;
+mod foreign_key;
 mod function;
 mod insert;
 mod message_format;

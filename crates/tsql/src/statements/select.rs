@@ -153,7 +153,7 @@ impl Executor<'_> {
         let count = self.atomically(true, |executor| {
             let definition = executor.definition_of_rows(into, &bound.plan.columns)?;
             let table = executor.create_defined_table(into, definition, line)?;
-            executor.fill_new_table(&table, &bound.plan)
+            executor.fill_new_table(table, &bound.plan)
         })?;
         self.session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::Insert)

@@ -59,7 +59,7 @@ impl Executor<'_> {
         &mut self,
         name: &Name,
         mut definition: TableDefinition,
-        _line: u32,
+        line: u32,
     ) -> Result<Table> {
         let database = self.session.database_of(name)?;
         let own_name = name.object();
@@ -69,7 +69,14 @@ impl Executor<'_> {
                 return Err(messages::object_exists(own_name));
             }
             definition.name = format!("{own_name}____{:012}", self.session.id);
-        } else {
+        }
+        if own_name.starts_with('#') {
+            for _ in std::mem::take(&mut definition.foreign_keys) {
+                let skipped = messages::foreign_key_skipped(own_name);
+                self.inform(skipped.number, skipped.severity, line, skipped.message)?;
+            }
+        }
+        if !is_private {
             self.check_schema(&database, &definition.schema)?;
         }
         if database
@@ -79,6 +86,7 @@ impl Executor<'_> {
         {
             return Err(messages::object_exists(own_name));
         }
+        self.tell_referenced(&database, 0, &definition.foreign_keys)?;
         let stored = definition.name.clone();
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
         if is_private {
@@ -151,7 +159,7 @@ impl Executor<'_> {
                 Err(messages::cannot_drop(word, &name.to_string()))
             };
         };
-        self.check_not_referenced(&database, &object)?;
+        self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
         self.check_not_named(
             &database,
             &object,
@@ -168,26 +176,9 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// 3726: a table that a foreign key of another refers to.
-    fn check_not_referenced(&self, database: &Database, object: &CatalogObject) -> Result<()> {
-        let id = object.definition.object_id();
-        for other in database.catalog.objects(self.session.id) {
-            let ObjectDefinition::Table(table) = &other.definition else {
-                continue;
-            };
-            if table.object_id != id && table.foreign_keys.iter().any(|key| key.referenced_object == id) {
-                let name = object.definition.qualified_name().map_or("", |(_, name)| name);
-                let text =
-                    format!("Could not drop object '{name}' because it is referenced by a FOREIGN KEY constraint.");
-                return Err(Error::new(3726, 16, 1, text));
-            }
-        }
-        Ok(())
-    }
-
     fn truncate(&mut self, name: &Name) -> Result<()> {
         let (database, object, _) = self.find_table(name)?;
-        self.check_not_referenced(&database, &object)?;
+        self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
         self.atomically(true, |executor| {
             let mut session = executor.session.engine.borrow_mut();
             session.truncate_table(&database, &object).map(|_| ())
@@ -295,6 +286,15 @@ impl Executor<'_> {
                     "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for PRIMARY KEY constraint enforcement."
                 );
                 return Err(Error::new(3723, 16, 4, text));
+            }
+            if self
+                .key_that_needs(&database, &definition, &definition.indexes[place])
+                .is_some()
+            {
+                let text = format!(
+                    "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for FOREIGN KEY constraint enforcement."
+                );
+                return Err(Error::new(3723, 16, 6, text));
             }
             self.remove_index(&database, &object, &mut definition, place)?;
         }

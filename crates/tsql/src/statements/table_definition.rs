@@ -1,8 +1,6 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
-use engine::catalog::{
-    ColumnDefinition, ForeignKey, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
-};
+use engine::catalog::{ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition};
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
@@ -30,6 +28,7 @@ struct Draft {
 
 impl Executor<'_> {
     /// The definition that CREATE TABLE describes.
+    /// Foreign keys come last: they may refer to the table's own keys.
     pub(super) fn definition_of(&self, name: &Name, elements: &[TableElement]) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: self.empty_definition(name),
@@ -41,19 +40,25 @@ impl Executor<'_> {
                 self.add_column_to(&mut draft, column)?;
             }
         }
-        for element in elements {
+        let is_late = |constraint: &TableConstraint| matches!(constraint.kind, ConstraintKind::ForeignKey(_));
+        for (element, late) in [false, true]
+            .into_iter()
+            .flat_map(|late| elements.iter().map(move |one| (one, late)))
+        {
             match element {
                 TableElement::Column(column) => {
                     let own = [IndexColumn {
                         name: column.name.clone(),
                         descending: false,
                     }];
-                    for constraint in &column.constraints {
+                    for constraint in column.constraints.iter().filter(|one| is_late(one) == late) {
                         self.add_constraint(&mut draft, constraint, &own)?;
                     }
                 }
-                TableElement::Constraint(constraint) => self.add_constraint(&mut draft, constraint, &[])?,
-                TableElement::Index(index) => {
+                TableElement::Constraint(constraint) if is_late(constraint) == late => {
+                    self.add_constraint(&mut draft, constraint, &[])?;
+                }
+                TableElement::Index(index) if !late => {
                     draft.add_index(
                         &index.name.text,
                         &index.columns,
@@ -61,23 +66,25 @@ impl Executor<'_> {
                         index.clustered == Some(true),
                     )?;
                 }
+                TableElement::Constraint(_) | TableElement::Index(_) => {}
             }
         }
         draft.finish()
     }
 
-    /// A table's definition with one more constraint.
+    /// A table's definition with one more constraint; `own` is the column that it was written at, if it was.
     pub(super) fn definition_with(
         &self,
         table: &TableDefinition,
         constraint: &TableConstraint,
+        own: &[IndexColumn],
     ) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: table.clone(),
             collation: Collation::default(),
             said_nullable: Vec::new(),
         };
-        self.add_constraint(&mut draft, constraint, &[])?;
+        self.add_constraint(&mut draft, constraint, own)?;
         Ok(draft.table)
     }
 
@@ -181,58 +188,6 @@ impl Executor<'_> {
             .collect();
         let number = (self.session.random(None) * f64::from(u32::MAX)) as u32;
         format!("{kind}__{stem}__{number:08X}")
-    }
-
-    fn foreign_key(
-        &self,
-        table: &TableDefinition,
-        foreign: &ast::ForeignKey,
-        own: &[IndexColumn],
-        name: String,
-    ) -> Result<ForeignKey> {
-        let found = self.session.find_object(&foreign.table)?;
-        let missing = || {
-            let text = format!("Foreign key '{name}' references invalid table '{}'.", foreign.table);
-            Error::new(1767, 16, 0, text)
-        };
-        let (_, object) = found.ok_or_else(missing)?;
-        let engine::catalog::ObjectDefinition::Table(referenced) = &object.definition else {
-            return Err(missing());
-        };
-        let ordinal = |table: &TableDefinition, column: &str| {
-            table
-                .column(column)
-                .ok_or_else(|| messages::invalid_column_name(column))
-        };
-        let written: Vec<&str> = if foreign.columns.is_empty() {
-            own.iter().map(|column| column.name.text.as_str()).collect()
-        } else {
-            foreign.columns.iter().map(|column| column.text.as_str()).collect()
-        };
-        let columns = written
-            .iter()
-            .map(|column| ordinal(table, column))
-            .collect::<Result<Vec<_>>>()?;
-        let referenced_columns = if foreign.referenced_columns.is_empty() {
-            let key = referenced
-                .indexes
-                .iter()
-                .find(|index| index.primary_key)
-                .ok_or_else(missing)?;
-            key.keys.iter().map(|(column, _)| *column).collect()
-        } else {
-            let names = foreign.referenced_columns.iter();
-            names
-                .map(|column| ordinal(referenced, &column.text))
-                .collect::<Result<Vec<_>>>()?
-        };
-        Ok(ForeignKey {
-            name,
-            columns,
-            referenced_object: referenced.object_id,
-            referenced_columns,
-            object_id: 0,
-        })
     }
 
     fn add_column_to(&self, draft: &mut Draft, column: &ast::ColumnDefinition) -> Result<()> {

@@ -7,12 +7,13 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::batch::Bound;
-use super::data::{OutputRows, SeenRows, Verb, check_null, goes_to_client};
+use super::data::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
-use crate::bind::{BoundUpdate, Target};
+use crate::bind::BoundUpdate;
 use crate::exec::grant::{Grant, row_bytes};
-use crate::exec::{Context, evaluate, locator_of, open};
+use crate::exec::{Context, evaluate, open};
+use crate::modify::{Changed, Pipeline, RowChange};
 use crate::session::DoneKind;
 
 impl Executor<'_> {
@@ -24,121 +25,100 @@ impl Executor<'_> {
         };
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(bound.no_wait, |executor| {
-                let mut output = OutputRows::default();
-                let count = executor.update_rows(bound, &mut output)?;
-                executor.finish_output(bound.output.as_ref(), output)?;
-                Ok(count)
+                let changed = executor.update_rows(bound)?;
+                executor.finish_output(bound.output.as_ref(), changed)
             })
         })?;
         self.changed(count, DoneKind::Update, goes_to_client(bound.output.as_ref()))
     }
 
-    fn update_rows(&mut self, bound: &BoundUpdate, output: &mut OutputRows) -> Result<u64> {
+    fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let context = Context::new(self.session, &self.variables);
         let mut operator = open(&bound.node, context.locks(), &context)?;
+        let mut pipeline = Pipeline::new(&context, &bound.target, &bound.columns, "UPDATE", bound.output.as_ref())?;
         let mut row = vec![Value::Null; bound.width];
-        let mut count = 0;
         if bound.streams {
-            while count < limit && operator.next(&context, &mut row)? {
-                let new = self.new_row(bound, &row, &context)?;
-                count += u64::from(self.change_row(bound, &row, new, output)?);
+            while pipeline.count() < limit && operator.next(&context, &mut row)? {
+                let new = new_row(bound, &row, &context)?;
+                let locator = row.get(bound.locator).unwrap_or(&Value::Null);
+                change_row(bound, &mut pipeline, locator, old_row(bound, &row), new)?;
             }
-            return Ok(count);
+            return pipeline.finish();
         }
-        let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+        let mut found: Vec<RowChange> = Vec::new();
         let mut grant = Grant::new(&context);
         let mut seen = SeenRows::default();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
             // A row that several rows of FROM match is changed once.
             if seen.is_new(row.get(bound.locator))? {
-                let new = self.new_row(bound, &row, &context)?;
-                grant.require(row_bytes(&row) + row_bytes(&new))?;
-                found.push((row.clone(), new));
+                let new = new_row(bound, &row, &context)?;
+                let old = match bound.changes_apart {
+                    Some(_) => Vec::new(),
+                    None => old_row(bound, &row).to_vec(),
+                };
+                let locator = row.get(bound.locator).cloned().unwrap_or(Value::Null);
+                grant.require(row_bytes(&old) + row_bytes(&new) + row_bytes(std::slice::from_ref(&locator)))?;
+                found.push(RowChange::Update { locator, old, new });
             }
         }
         drop(operator);
-        for (row, new) in found {
-            count += u64::from(self.change_row(bound, &row, new, output)?);
+        if bound.moves_unique_keys {
+            pipeline.change_all(found)?;
+            return pipeline.finish();
         }
-        Ok(count)
+        for change in found {
+            if let RowChange::Update { locator, old, new } = change {
+                change_row(bound, &mut pipeline, &locator, &old, new)?;
+            }
+        }
+        pipeline.finish()
     }
+}
 
-    /// The row after the update, or the values of the columns set where these are enough. Every value is computed from the row
-    /// as it was.
-    fn new_row(&self, bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<Vec<Value>> {
-        let old = row
-            .get(bound.offset..bound.offset + bound.columns.columns.len())
-            .unwrap_or_default();
-        let mut new = match bound.changes_apart {
-            Some(_) => Vec::with_capacity(bound.assignments.len()),
-            None => old.to_vec(),
+fn old_row<'r>(bound: &BoundUpdate, row: &'r [Value]) -> &'r [Value] {
+    row.get(bound.offset..bound.offset + bound.columns.columns.len())
+        .unwrap_or_default()
+}
+
+/// The row after the update, or the values of the columns set where these are enough. Every value is computed from the row as it was.
+fn new_row(bound: &BoundUpdate, row: &[Value], context: &Context<'_>) -> Result<Vec<Value>> {
+    let mut new = match bound.changes_apart {
+        Some(_) => Vec::with_capacity(bound.assignments.len()),
+        None => old_row(bound, row).to_vec(),
+    };
+    for (column, expression) in &bound.assignments {
+        let Some(target) = bound.columns.columns.get(*column) else {
+            continue;
         };
-        for (column, expression) in &bound.assignments {
-            let Some(target) = bound.columns.columns.get(*column) else {
-                continue;
-            };
-            let value = evaluate(expression, row, context)?.into_owned();
-            let value = target.store(value, expression.sql_type, &bound.columns.table_name)?;
-            match bound.changes_apart {
-                Some(_) => new.push(value),
-                None => new[*column] = value,
-            }
+        let value = evaluate(expression, row, context)?.into_owned();
+        let value = target.store(value, expression.sql_type, &bound.columns.table_name)?;
+        match bound.changes_apart {
+            Some(_) => new.push(value),
+            None => new[*column] = value,
         }
-        for (slot, expression) in &bound.variables {
-            let value = evaluate(expression, row, context)?.into_owned();
-            context.set_variable(*slot, value)?;
-        }
-        Ok(new)
     }
-
-    /// Writes one changed row; false when it is not there any more.
-    fn change_row(&self, bound: &BoundUpdate, row: &[Value], new: Vec<Value>, output: &mut OutputRows) -> Result<bool> {
-        let width = bound.columns.columns.len();
-        let old = row.get(bound.offset..bound.offset + width).unwrap_or_default();
-        if bound.assignments.is_empty() {
-            return Ok(true);
-        }
-        let locator = row.get(bound.locator).unwrap_or(&Value::Null);
-        if let (Target::Table(table), Some(columns)) = (&bound.target, &bound.changes_apart) {
-            for (column, value) in columns.iter().zip(&new) {
-                if let Some(column) = bound.columns.columns.get(*column) {
-                    check_null(column, value, &bound.columns.table_name, Verb::Update)?;
-                }
-            }
-            let (session, locator) = (&mut self.session.engine.borrow_mut(), locator_of(locator)?);
-            return table.table.change(session, &locator, columns, &new);
-        }
-        self.check_row(&bound.columns, &new, Verb::Update)?;
-        let changed = match &bound.target {
-            Target::Table(table) => {
-                let locator = locator_of(locator)?;
-                table
-                    .table
-                    .update(&mut self.session.engine.borrow_mut(), &locator, old, &new)?
-            }
-            Target::Variable(slot, _) => self.replace_variable_row(*slot, locator, Some(new.clone())),
-        };
-        if changed {
-            self.output_row(bound.output.as_ref(), Some(old), Some(&new), width, output)?;
-        }
-        Ok(changed)
+    for (slot, expression) in &bound.variables {
+        let value = evaluate(expression, row, context)?.into_owned();
+        context.set_variable(*slot, value)?;
     }
+    Ok(new)
+}
 
-    /// Changes or deletes a row of a table variable.
-    pub(super) fn replace_variable_row(&self, slot: usize, locator: &Value, row: Option<Vec<Value>>) -> bool {
-        let mut tables = self.variables.tables.borrow_mut();
-        let number = locator.as_i64().and_then(|number| usize::try_from(number).ok());
-        let place = tables
-            .get_mut(slot)
-            .zip(number)
-            .and_then(|(table, number)| table.rows.get_mut(number));
-        match place {
-            Some(place) if place.is_some() => {
-                *place = row;
-                true
-            }
-            _ => false,
-        }
+/// Sends one changed row on its way. Without columns set, only variables, it counts as changed.
+fn change_row(
+    bound: &BoundUpdate,
+    pipeline: &mut Pipeline<'_>,
+    locator: &Value,
+    old: &[Value],
+    new: Vec<Value>,
+) -> Result<()> {
+    if bound.assignments.is_empty() {
+        pipeline.count_unchanged();
+        return Ok(());
+    }
+    match &bound.changes_apart {
+        Some(columns) => pipeline.change_columns(locator, columns, &new).map(|_| ()),
+        None => pipeline.update(locator, old, new).map(|_| ()),
     }
 }

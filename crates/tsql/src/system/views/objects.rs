@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ForeignKey, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
@@ -32,6 +32,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<CheckRow>("sys", "check_constraints", checks),
     view::<KeyRow>("sys", "key_constraints", keys),
     view::<ForeignRow>("sys", "foreign_keys", foreign_keys),
+    view::<ForeignColumnRow>("sys", "foreign_key_columns", foreign_key_columns),
 ];
 
 /// `object_id` of the first system view; they count downwards, as SQL Server's ids of system objects are negative.
@@ -420,7 +421,9 @@ fn keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 
 struct ForeignRow {
     object: ObjectRow,
-    referenced: i32,
+    key: ForeignKey,
+    /// `index_id` of the index that its keys are looked for in.
+    index_id: i32,
 }
 
 system_row!(ForeignRow {
@@ -434,10 +437,15 @@ system_row!(ForeignRow {
     "create_date" DATETIME => |row| stored_datetime(row.object.created);
     "modify_date" DATETIME => |row| stored_datetime(row.object.created);
     "is_ms_shipped" BIT => |_| false.into();
-    "referenced_object_id" INT => |row| row.referenced.into();
-    "key_index_id" INT => |_| 1.into();
-    "is_disabled" BIT => |_| false.into();
-    "is_not_trusted" BIT => |_| false.into();
+    "referenced_object_id" INT => |row| (row.key.referenced_object as i32).into();
+    "key_index_id" INT => |row| row.index_id.into();
+    "is_disabled" BIT => |row| row.key.is_disabled.into();
+    "is_not_for_replication" BIT => |_| false.into();
+    "is_not_trusted" BIT => |row| row.key.is_not_trusted.into();
+    "delete_referential_action" TINYINT => |_| Value::TinyInt(0);
+    "delete_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
+    "update_referential_action" TINYINT => |_| Value::TinyInt(0);
+    "update_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
 });
 
 fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
@@ -448,8 +456,54 @@ fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         let keys = own.zip(&table.foreign_keys);
         rows.extend(keys.map(|(object, key)| ForeignRow {
             object,
-            referenced: key.referenced_object as i32,
+            index_id: key_index_id(context, key),
+            key: key.clone(),
         }));
+    }
+    all(rows)
+}
+
+/// The `index_id` of the unique index that a foreign key refers to; 0 when there is none.
+fn key_index_id(context: &SystemContext<'_>, key: &ForeignKey) -> i32 {
+    let referenced = context
+        .database
+        .catalog
+        .by_id(key.referenced_object, context.session_id);
+    let table = referenced.as_deref().and_then(table_of);
+    let index = table.and_then(|table| table.indexes.get(table.unique_index_of(&key.referenced_columns)?));
+    index.map_or(0, |index| index.index_id as i32)
+}
+
+struct ForeignColumnRow {
+    constraint: i32,
+    /// From 1.
+    number: i32,
+    parent: (i32, i32),
+    referenced: (i32, i32),
+}
+
+system_row!(ForeignColumnRow {
+    "constraint_object_id" INT => |row| row.constraint.into();
+    "constraint_column_id" INT => |row| row.number.into();
+    "parent_object_id" INT => |row| row.parent.0.into();
+    "parent_column_id" INT => |row| row.parent.1.into();
+    "referenced_object_id" INT => |row| row.referenced.0.into();
+    "referenced_column_id" INT => |row| row.referenced.1.into();
+});
+
+fn foreign_key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (_, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        for key in &table.foreign_keys {
+            let columns = key.columns.iter().zip(&key.referenced_columns).enumerate();
+            rows.extend(columns.map(|(place, (column, referenced))| ForeignColumnRow {
+                constraint: key.object_id as i32,
+                number: place as i32 + 1,
+                parent: (table.object_id as i32, *column as i32 + 1),
+                referenced: (key.referenced_object as i32, *referenced as i32 + 1),
+            }));
+        }
     }
     all(rows)
 }

@@ -1,0 +1,60 @@
+//! Whether a table has a key, for who judges rows of another table by it. All of it is READ COMMITTED, whatever the session's level:
+//! rows that somebody else has changed or deleted are waited for, since that may be taken back.
+
+use super::table::Rows;
+use super::{KeyRange, Table, TableScan};
+use crate::error::{Error, Result};
+use crate::lock::LockOwner;
+use crate::store::{ReadMode, Tree, TreeBatch};
+
+impl Table {
+    /// Whether the unique index at a place of the definition has a key, given whole.
+    ///
+    /// Errors: those of waiting for a lock; 823 and 824 when a page cannot be read.
+    pub fn holds_key(&self, place: usize, locks: &LockOwner, key: &[u8]) -> Result<bool> {
+        self.declare_reader(locks, ReadMode::Committed)?;
+        let storage = &self.database().storage;
+        let mode = self.effective_mode(locks, ReadMode::Committed);
+        let found = self.tree_at(place)?.fetch(storage, locks, mode, key, &mut Vec::new())?;
+        storage.log.check_intact().map(|()| found)
+    }
+
+    /// Whether the index at a place of the definition has a key in a range.
+    ///
+    /// Errors: as for [`Table::holds_key`].
+    pub fn holds_key_in(&self, place: usize, locks: &LockOwner, range: KeyRange) -> Result<bool> {
+        self.declare_reader(locks, ReadMode::Committed)?;
+        let storage = &self.database().storage;
+        let mode = self.effective_mode(locks, ReadMode::Committed);
+        let mut scan = self.tree_at(place)?.scan(storage, locks, mode, range, false);
+        let mut batch = TreeBatch::new();
+        let mut is_found = false;
+        while !is_found && scan.next_page(&mut batch)? {
+            is_found = !batch.is_empty();
+        }
+        storage.log.check_intact().map(|()| is_found)
+    }
+
+    /// A scan of all rows.
+    ///
+    /// Errors: as for [`Table::holds_key`].
+    pub fn scan_committed<'s>(&'s self, locks: &'s LockOwner) -> Result<TableScan<'s>> {
+        self.declare_reader(locks, ReadMode::Committed)?;
+        self.scan(locks, self.effective_mode(locks, ReadMode::Committed))
+    }
+
+    /// The tree of the index at a place of the definition.
+    fn tree_at(&self, place: usize) -> Result<&Tree> {
+        let is_clustered = self
+            .definition()
+            .indexes
+            .get(place)
+            .is_some_and(|index| index.index_id == 1);
+        match self.rows() {
+            Rows::Tree(tree) if is_clustered => Ok(tree),
+            _ => self
+                .nonclustered(place)
+                .ok_or_else(|| Error::assertion("a search in an index that is not there")),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Station 1: the row that a target gets from source columns, defaults, the identity, and expressions over the row itself.
+
+use engine::error::Result;
+use engine::types::{SqlType, Value};
+
+use super::Pipeline;
+use crate::exec::evaluate;
+use crate::messages;
+use crate::plan::{Assignment, Target};
+use crate::scalar::convert::convert;
+
+impl Pipeline<'_> {
+    /// A row from source columns, defaults and the identity.
+    pub(super) fn built_row(
+        &self,
+        assignments: &[Assignment],
+        given: &dyn Fn(usize) -> Option<(Value, SqlType)>,
+    ) -> Result<Vec<Value>> {
+        let columns = self.columns;
+        let mut row = Vec::with_capacity(columns.columns.len());
+        for (column, assignment) in columns.columns.iter().zip(assignments) {
+            let given = match assignment {
+                Assignment::Source(position) => given(*position),
+                Assignment::Default | Assignment::Identity => None,
+            };
+            let value = match (given, assignment, &column.default) {
+                (Some((value, from)), _, _) => column.store(value, from, &columns.table_name)?,
+                (None, Assignment::Identity, _) => self.next_identity(column.sql_type)?,
+                (None, _, Some(default)) => {
+                    let value = evaluate(default, &[], self.context)?.into_owned();
+                    column.store(value, default.sql_type, &columns.table_name)?
+                }
+                (None, _, None) => Value::Null,
+            };
+            row.push(value);
+        }
+        Ok(row)
+    }
+
+    /// Computed columns, from the row whose other columns have their values.
+    pub(super) fn compute(&self, row: &mut [Value]) -> Result<()> {
+        let columns = self.columns;
+        for (place, column) in columns.columns.iter().enumerate() {
+            let Some(expression) = &column.computed else { continue };
+            let value = evaluate(expression, row, self.context)?.into_owned();
+            let value = column.store(value, expression.sql_type, &columns.table_name)?;
+            if let Some(place) = row.get_mut(place) {
+                *place = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next identity value of the target, in its column's type.
+    fn next_identity(&self, sql_type: SqlType) -> Result<Value> {
+        let session = self.context.session;
+        let number = match self.target {
+            Target::Table(table) => {
+                let definition = table.table.definition();
+                let Some((_, identity)) = definition.identity() else {
+                    return Ok(Value::Null);
+                };
+                table
+                    .table
+                    .database()
+                    .next_identity(definition, identity, &session.locks)?
+            }
+            Target::Variable(slot, shape) => {
+                let step = shape
+                    .columns
+                    .iter()
+                    .find_map(|column| column.identity)
+                    .map_or(1, |(_, step)| step);
+                let mut tables = self.context.variables.tables.borrow_mut();
+                let Some(table) = tables.get_mut(*slot) else {
+                    return Ok(Value::Null);
+                };
+                let number = table.identity_next;
+                table.identity_next = number.wrapping_add(step);
+                number
+            }
+        };
+        session.set_identity(number);
+        identity_value(number, sql_type)
+    }
+
+    /// Remembers an identity value that was given rather than taken.
+    pub(super) fn note_identity(&self, row: &[Value]) -> Result<()> {
+        let Some(position) = self.columns.columns.iter().position(|column| column.identity) else {
+            return Ok(());
+        };
+        let number = match row.get(position) {
+            Some(Value::Decimal(number)) => i64::try_from(number.coefficient()).ok(),
+            Some(value) => value.as_i64(),
+            None => None,
+        };
+        let Some(number) = number else { return Ok(()) };
+        let session = self.context.session;
+        session.set_identity(number);
+        if let Target::Table(table) = self.target {
+            let definition = table.table.definition();
+            if let Some((_, identity)) = definition.identity() {
+                table
+                    .table
+                    .database()
+                    .identity_used(definition, identity, number, &session.locks)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number as a value of an identity column.
+pub(super) fn identity_value(number: i64, sql_type: SqlType) -> Result<Value> {
+    match (sql_type, i32::try_from(number)) {
+        (SqlType::Int, Ok(number)) => Ok(Value::Int(number)),
+        (SqlType::BigInt, _) => Ok(Value::BigInt(number)),
+        _ => convert(&Value::BigInt(number), SqlType::BigInt, sql_type, None)
+            .map_err(|_| messages::overflow_converting("IDENTITY", messages::type_name(sql_type))),
+    }
+}

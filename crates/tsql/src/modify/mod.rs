@@ -1,0 +1,379 @@
+//! The way of every row that a statement changes: stations in one order, for every source of changes.
+//!
+//! ```text
+//! source                              station                                                            file
+//! INSERT VALUES, SELECT, EXECUTE  \   1 a new row: given values, defaults, identity, computed columns    build
+//! SELECT INTO, OUTPUT INTO        |   2 NULL, CHECK                                                      check
+//! UPDATE, DELETE                  +-> 3 write: the row, then its keys; duplicates are found here         write
+//! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
+//! (MERGE, cascades)                   5 reactions (triggers), of all rows of the statement               this file
+//!                                     6 OUTPUT                                                           output
+//! ```
+//! A source makes a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
+//! [`Pipeline::change_all`], and calls [`Pipeline::finish`]. Whatever a station refuses fails the statement, whose unit
+//! (`Executor::as_unit`) takes back the rows before; a table variable is put back here.
+//!
+//! *Unique keys* are judged at the end of the statement: `UPDATE t SET id = id + 1` and a swap of two keys are no duplicates. A source
+//! whose rows may take keys from each other sends them together ([`Pipeline::change_all`]): all of them give up their old keys
+//! before one takes its new one, so a duplicate met then is one of the result. INSERT takes keys from nobody, and judges at once.
+//!
+//! *Foreign keys* are judged after the write, for two reasons. Rows of one statement may refer to each other. And of two
+//! transactions, one inserting a row and one deleting what it refers to, each writes first and then looks: whoever looks second waits for
+//! the other's lock. If both looked first, both could pass. Looking is READ COMMITTED under every isolation level, ghosts waited for.
+//!
+//! *Specialisations* leave stations out and ask [`TargetColumns::needs_row_path`] first: rows as bytes ([`Pipeline::insert_encoded`]),
+//! columns without their row ([`Pipeline::change_columns`]), deletes without the old row. Pages filled at once are no such thing: rows come
+//! to them through all stations.
+//!
+//! Invariant: outside of ALTER TABLE's rewriting, `Table::insert`, `update`, `change`, `delete` and `fill` are called from here only.
+
+mod build;
+pub(crate) mod check;
+mod encoded;
+mod output;
+mod reference;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use engine::error::{Error, Result};
+use engine::lock::Mode;
+use engine::types::{SqlType, Value};
+
+use crate::exec::grant::KeptRows;
+use crate::exec::{Context, locator_of};
+use crate::messages;
+use crate::plan::{Assignment, BoundOutput, RowAction, Target, TargetColumns};
+use crate::session::SessionState;
+use reference::References;
+pub(crate) use reference::check_stored_references;
+pub(crate) use write::Fill;
+use write::Writer;
+
+/// The rows a statement has changed, as they were and as they are.
+#[derive(Debug, Default)]
+pub struct ChangedRows {
+    deleted: KeptRows,
+    inserted: KeptRows,
+}
+
+impl ChangedRows {
+    /// Rows as they were: those deleted, and those updated before that.
+    pub fn deleted(&self) -> &[Vec<Value>] {
+        &self.deleted.rows
+    }
+
+    /// Rows as they are: those inserted, and those updated after that, in the order of [`ChangedRows::deleted`].
+    pub fn inserted(&self) -> &[Vec<Value>] {
+        &self.inserted.rows
+    }
+}
+
+/// What follows a statement that has changed rows of a target: the place of triggers, and of foreign keys that cascade.
+pub trait Reaction: fmt::Debug + Send + Sync {
+    /// Called once, when all rows are written and judged, within the statement's unit. May change rows by pipelines of its own.
+    ///
+    /// # Errors
+    /// What it fails with fails the statement.
+    fn after(&self, context: &Context<'_>, rows: &ChangedRows) -> Result<()>;
+}
+
+/// A row with what is to be done to it. Rows are values of all columns of the target; a locator is one of the wide row's.
+#[derive(Debug, Clone)]
+pub enum RowChange {
+    /// A new row.
+    Insert(Vec<Value>),
+    /// Other values for a row that is there.
+    Update {
+        /// Where it is.
+        locator: Value,
+        /// As it was.
+        old: Vec<Value>,
+        /// As it will be.
+        new: Vec<Value>,
+    },
+    /// A row that goes.
+    Delete {
+        /// Where it is.
+        locator: Value,
+        /// As it was.
+        old: Vec<Value>,
+    },
+}
+
+/// What a statement has done, when its rows are written and judged.
+pub(crate) struct Changed {
+    /// Rows changed.
+    pub(crate) count: u64,
+    /// Rows for OUTPUT.
+    pub(crate) output: KeptRows,
+}
+
+/// Makes sure that a target, whose lock is held, and the tables of its foreign keys are what the statement was bound to, and that they stay
+/// it. Else the statement would write past a new index, or past a foreign key.
+///
+/// # Errors
+/// 2801 when one is not: the statement is to be bound again. Those of waiting for a lock.
+pub(crate) fn require_current(session: &SessionState, target: &Target, columns: &TargetColumns) -> Result<()> {
+    let Target::Table(target) = target else { return Ok(()) };
+    let others = columns.references.iter().chain(&columns.referenced_by);
+    for other in others.clone() {
+        other.table.table.lock(&session.locks, Mode::IS)?;
+    }
+    let mut tables = std::iter::once(target).chain(others.map(|other| &other.table));
+    match tables.find(|bound| !bound.table.is_current(session.id)) {
+        Some(bound) => Err(messages::definition_changed(&bound.full_name)),
+        None => Ok(()),
+    }
+}
+
+/// The stations of one statement's rows.
+pub struct Pipeline<'p> {
+    context: &'p Context<'p>,
+    target: &'p Target,
+    columns: &'p TargetColumns,
+    output: Option<&'p BoundOutput>,
+    /// What errors call the statement: INSERT, UPDATE, DELETE, MERGE.
+    statement: &'static str,
+    writer: Writer<'p>,
+    references: References<'p>,
+    changed: ChangedRows,
+    kept: KeptRows,
+    count: u64,
+    has_computed: bool,
+}
+
+impl<'p> Pipeline<'p> {
+    /// Stations for a statement that writes to a target. The caller holds the target's lock.
+    ///
+    /// # Errors
+    /// Those of [`require_current`].
+    pub fn new(
+        context: &'p Context<'p>,
+        target: &'p Target,
+        columns: &'p TargetColumns,
+        statement: &'static str,
+        output: Option<&'p BoundOutput>,
+    ) -> Result<Pipeline<'p>> {
+        require_current(context.session, target, columns)?;
+        Ok(Pipeline {
+            context,
+            target,
+            columns,
+            output,
+            statement,
+            writer: Writer::new(context, target),
+            references: References::new(columns, statement),
+            changed: ChangedRows::default(),
+            kept: KeptRows::default(),
+            count: 0,
+            has_computed: columns.columns.iter().any(|column| column.computed.is_some()),
+        })
+    }
+
+    /// Lets the pipeline fill pages, if the target can be filled: the table is locked exclusively when that begins.
+    pub(crate) fn fill(&mut self, fill: Fill) {
+        self.writer.allow_fill(fill);
+    }
+
+    /// Inserts a row made of source columns, defaults and the identity. `given` answers for [`Assignment::Source`].
+    ///
+    /// # Errors
+    /// Those of the stations: 515, 547, 2601, 2627, 2628, 8115, those of writing.
+    pub fn insert(
+        &mut self,
+        assignments: &[Assignment],
+        sets_identity: bool,
+        given: &dyn Fn(usize) -> Option<(Value, SqlType)>,
+    ) -> Result<()> {
+        let row = self.built_row(assignments, given)?;
+        self.insert_built(row, sets_identity)
+    }
+
+    /// Inserts a row whose columns have their values, computed columns excepted.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub fn insert_built(&mut self, mut row: Vec<Value>, sets_identity: bool) -> Result<()> {
+        self.judge_new(&mut row)?;
+        if sets_identity {
+            self.note_identity(&row)?;
+        }
+        self.write_new(row)?;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Inserts a row of a table as it is, for who was told that the row path is not needed.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub(crate) fn insert_as_it_is(&mut self, row: &[Value], sets_identity: bool) -> Result<()> {
+        check::row(self.columns, row, self.statement, self.context)?;
+        if sets_identity {
+            self.note_identity(row)?;
+        }
+        let Writer::Table(writer) = &mut self.writer else {
+            return Err(Error::assertion("a table variable keeps its rows"));
+        };
+        writer.insert(row, self.count)?;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Gives a row other values. False when it is not there any more.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub fn update(&mut self, locator: &Value, old: &[Value], mut new: Vec<Value>) -> Result<bool> {
+        self.judge_new(&mut new)?;
+        let is_there = match &mut self.writer {
+            Writer::Table(writer) => writer.update(&locator_of(locator)?, old, &new)?,
+            Writer::Variable(writer) => writer.update(locator, &new),
+        };
+        if is_there {
+            self.tell(RowAction::Update, Some(old), Some(&new))?;
+            self.count += 1;
+        }
+        Ok(is_there)
+    }
+
+    /// Gives some columns of a row other values, without the row: for who was told that the row path is not needed.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub(crate) fn change_columns(&mut self, locator: &Value, columns: &[usize], values: &[Value]) -> Result<bool> {
+        check::nulls_of(self.columns, columns, values, self.statement)?;
+        let is_there = self.writer.change_columns(&locator_of(locator)?, columns, values)?;
+        self.count += u64::from(is_there);
+        Ok(is_there)
+    }
+
+    /// Deletes a row. False when it is not there any more. `old` may be of no meaning when the row path is not needed.
+    ///
+    /// # Errors
+    /// 547, those of writing.
+    pub fn delete(&mut self, locator: &Value, old: &[Value]) -> Result<bool> {
+        let is_there = match &mut self.writer {
+            Writer::Table(writer) => writer.delete(&locator_of(locator)?, old)?,
+            Writer::Variable(writer) => writer.delete(locator),
+        };
+        if is_there {
+            self.tell(RowAction::Delete, Some(old), None)?;
+            self.count += 1;
+        }
+        Ok(is_there)
+    }
+
+    /// Carries out changes whose unique keys are judged together: every row gives up its old keys before one takes a new one. Each row
+    /// of the target is named once at most. Changes of rows that are not there any more are left out.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::insert`].
+    pub fn change_all(&mut self, mut changes: Vec<RowChange>) -> Result<()> {
+        self.references.look_at_end();
+        for change in &mut changes {
+            if let RowChange::Insert(new) | RowChange::Update { new, .. } = change {
+                self.judge_new(new)?;
+            }
+        }
+        let mut found = Vec::with_capacity(changes.len());
+        for change in changes {
+            let is_there = match &change {
+                RowChange::Insert(_) => true,
+                RowChange::Update { locator, old, new } => self.writer.leave_keys(locator, old, new)?,
+                RowChange::Delete { locator, old } => match &mut self.writer {
+                    Writer::Table(writer) => writer.delete(&locator_of(locator)?, old)?,
+                    Writer::Variable(writer) => writer.delete(locator),
+                },
+            };
+            if is_there {
+                found.push(change);
+            }
+        }
+        for change in found {
+            match change {
+                RowChange::Insert(row) => self.write_new(row)?,
+                RowChange::Update { locator, old, new } => {
+                    self.writer.enter_keys(&locator, &old, &new)?;
+                    self.tell(RowAction::Update, Some(&old), Some(&new))?;
+                }
+                RowChange::Delete { old, .. } => self.tell(RowAction::Delete, Some(&old), None)?,
+            }
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts a row that is left as it is.
+    pub(crate) fn count_unchanged(&mut self) {
+        self.count += 1;
+    }
+
+    /// Rows changed so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Writes what is not written yet, judges foreign keys, and lets reactions follow.
+    ///
+    /// # Errors
+    /// 547, those of writing and of reactions.
+    pub(crate) fn finish(mut self) -> Result<Changed> {
+        self.writer.flush()?;
+        self.references.judge(self.context)?;
+        for reaction in &self.columns.reactions {
+            reaction.after(self.context, &self.changed)?;
+        }
+        self.writer.keep();
+        Ok(Changed {
+            count: self.count,
+            output: self.kept,
+        })
+    }
+
+    /// Stations 1 and 2 for a row whose given values are in place.
+    fn judge_new(&self, row: &mut [Value]) -> Result<()> {
+        if self.has_computed {
+            self.compute(row)?;
+        }
+        check::row(self.columns, row, self.statement, self.context)
+    }
+
+    fn write_new(&mut self, row: Vec<Value>) -> Result<()> {
+        match &mut self.writer {
+            Writer::Table(writer) => {
+                writer.insert(&row, self.count)?;
+                self.tell(RowAction::Insert, None, Some(&row))
+            }
+            Writer::Variable(writer) => {
+                writer.require_new_key(&row)?;
+                self.tell(RowAction::Insert, None, Some(&row))?;
+                self.writer.keep_row(row)
+            }
+        }
+    }
+
+    /// Tells the stations behind the write of a row.
+    fn tell(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
+        if self.references.has_any() {
+            self.references.note(self.context, old, new)?;
+        }
+        if !self.columns.reactions.is_empty() {
+            let workspace = &self.context.session.instance.workspace;
+            if let Some(old) = old {
+                self.changed.deleted.push(old.to_vec(), workspace)?;
+            }
+            if let Some(new) = new {
+                self.changed.inserted.push(new.to_vec(), workspace)?;
+            }
+        }
+        match self.output {
+            Some(output) => self.output_row(output, action, old, new),
+            None => Ok(()),
+        }
+    }
+}

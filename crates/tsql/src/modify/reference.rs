@@ -1,0 +1,286 @@
+//! Station 4: foreign keys. Keys are collected as rows are written and looked for at the end of the statement.
+//!
+//! ```text
+//!                 collected                            looked for                                  547 when
+//! references      keys of new rows, without NULLs      in the unique index of the other table      one is not found
+//! referenced_by   keys of rows that went or changed,   in an index of the other table, or in all   one is found
+//!                 less those of rows that came          of its rows when it has none
+//! ```
+//! Memory is bounded by looking early: after [`KEYS_MAX`] keys, unless what comes later may matter to them. That is so when both ends
+//! are one table, and when rows can bring back the keys that others take away.
+
+use std::collections::HashSet;
+
+use engine::cancel;
+use engine::error::{Error, Result};
+use engine::session::Table;
+use engine::types::{Collation, KeyDirection, Value, encode_stored_key_part};
+
+use super::check::in_two;
+use crate::exec::grant::Grant;
+use crate::exec::{Context, after_prefix};
+use crate::messages;
+use crate::plan::{Reference, TargetColumns};
+
+/// Keys that are collected before they are looked for.
+const KEYS_MAX: usize = 16_384;
+/// What an entry of a set takes beside its bytes.
+const ENTRY_BYTES: u64 = 64;
+/// What a search in an index comes to.
+const STEPS_PER_SEARCH: usize = 8;
+
+/// The foreign keys of a statement's target, with what has been collected for them.
+pub(super) struct References<'p> {
+    ends: Vec<End<'p>>,
+    statement: &'static str,
+    looks_early: bool,
+}
+
+/// One end of a foreign key.
+struct End<'p> {
+    reference: &'p Reference,
+    is_referenced: bool,
+    /// Columns of the target in the order of the index at the other end, with its directions.
+    key_columns: Vec<(usize, Collation, KeyDirection)>,
+    /// Keys that must be there (or, of rows that went, must not).
+    keys: HashSet<Vec<u8>>,
+    /// Keys of rows that came while others went.
+    back: HashSet<Vec<u8>>,
+    grant: Option<Grant>,
+}
+
+impl<'p> References<'p> {
+    pub(super) fn new(columns: &'p TargetColumns, statement: &'static str) -> References<'p> {
+        let own = columns.references.iter().map(|reference| End::new(reference, false));
+        let others = columns.referenced_by.iter().map(|reference| End::new(reference, true));
+        References {
+            ends: own.chain(others).collect(),
+            statement,
+            looks_early: true,
+        }
+    }
+
+    /// Rows that come later may bring back keys: nothing is looked for before the end.
+    pub(super) fn look_at_end(&mut self) {
+        self.looks_early = false;
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Collects the keys of a row that was written.
+    pub(super) fn note(&mut self, context: &Context<'_>, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
+        for end in &mut self.ends {
+            let (old, new) = (old.and_then(|row| end.key_of(row)), new.and_then(|row| end.key_of(row)));
+            if old == new {
+                continue;
+            }
+            let is_update = old.is_some() && new.is_some();
+            match end.is_referenced {
+                false => end.collect(context, new, false)?,
+                true => {
+                    end.collect(context, old, false)?;
+                    end.collect(context, new, true)?;
+                }
+            }
+            let may_look = self.looks_early && !end.reference.is_own && !(end.is_referenced && is_update);
+            if may_look && end.back.is_empty() && end.keys.len() >= KEYS_MAX {
+                end.judge(context, self.statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for everything collected.
+    pub(super) fn judge(&mut self, context: &Context<'_>) -> Result<()> {
+        self.ends
+            .iter_mut()
+            .try_for_each(|end| end.judge(context, self.statement))
+    }
+}
+
+impl<'p> End<'p> {
+    fn new(reference: &'p Reference, is_referenced: bool) -> End<'p> {
+        let collation = |other: usize| reference.table.table.layout().column_collation(other);
+        let index = reference
+            .index
+            .and_then(|place| reference.table.table.definition().indexes.get(place));
+        let key_columns = match index {
+            None => {
+                let both = reference.columns.iter().zip(&reference.other_columns);
+                both.map(|(&column, &other)| (column, collation(other), KeyDirection::Ascending))
+                    .collect()
+            }
+            Some(index) => {
+                let keys = index.keys.iter().take(reference.columns.len()).enumerate();
+                keys.filter_map(|(position, (other, _))| {
+                    let place = reference.other_columns.iter().position(|column| column == other)?;
+                    Some((
+                        *reference.columns.get(place)?,
+                        collation(*other),
+                        index.direction(position),
+                    ))
+                })
+                .collect()
+            }
+        };
+        End {
+            reference,
+            is_referenced,
+            key_columns,
+            keys: HashSet::new(),
+            back: HashSet::new(),
+            grant: None,
+        }
+    }
+
+    /// The key of a row of the target; `None` with a NULL in it, which refers to nothing and is referred to by nothing.
+    fn key_of(&self, row: &[Value]) -> Option<Vec<u8>> {
+        let mut key = Vec::with_capacity(16);
+        for &(column, collation, direction) in &self.key_columns {
+            let value = row.get(column).filter(|value| !value.is_null())?;
+            encode_stored_key_part(value, collation, direction, &mut key);
+        }
+        Some(key)
+    }
+
+    fn collect(&mut self, context: &Context<'_>, key: Option<Vec<u8>>, is_back: bool) -> Result<()> {
+        let Some(key) = key else { return Ok(()) };
+        let set = if is_back { &mut self.back } else { &mut self.keys };
+        if set.contains(&key) {
+            return Ok(());
+        }
+        let workspace = &context.session.instance.workspace;
+        let grant = self.grant.get_or_insert_with(|| Grant::of(workspace));
+        grant.require(key.len() as u64 + ENTRY_BYTES)?;
+        set.insert(key);
+        Ok(())
+    }
+
+    fn judge(&mut self, context: &Context<'_>, statement: &str) -> Result<()> {
+        let keys = std::mem::take(&mut self.keys);
+        self.grant = None;
+        let is_sound = match (self.reference.index, self.is_referenced) {
+            (Some(place), _) => self.look_in_index(context, place, &keys)?,
+            (None, true) => !self.look_in_rows(context, keys, true)?,
+            (None, false) => self.look_in_rows(context, keys, false)?,
+        };
+        if is_sound {
+            Ok(())
+        } else {
+            Err(self.conflict(statement))
+        }
+    }
+
+    /// Whether every key is found, or of a referenced table none that is not back.
+    fn look_in_index(&self, context: &Context<'_>, place: usize, keys: &HashSet<Vec<u8>>) -> Result<bool> {
+        let (table, locks) = (&self.reference.table.table, &context.session.locks);
+        for key in keys {
+            if self.is_referenced && self.back.contains(key) {
+                continue;
+            }
+            cancel::spend(STEPS_PER_SEARCH)?;
+            let is_found = match self.is_referenced {
+                false => table.holds_key(place, locks, key)?,
+                true => {
+                    let end = after_prefix(key.clone()).map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+                    table.holds_key_in(place, locks, (std::ops::Bound::Included(key.clone()), end))?
+                }
+            };
+            if is_found == self.is_referenced {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Goes through the other table: whether any key is found, or whether all are.
+    fn look_in_rows(&self, context: &Context<'_>, mut keys: HashSet<Vec<u8>>, any: bool) -> Result<bool> {
+        if self.is_referenced {
+            keys.retain(|key| !self.back.contains(key));
+        }
+        if keys.is_empty() {
+            return Ok(!any);
+        }
+        let (table, locks) = (&self.reference.table.table, &context.session.locks);
+        let mut scan = table.scan_committed(locks)?;
+        while scan.next_batch()? {
+            for position in 0..scan.len() {
+                cancel::spend(1)?;
+                let key = key_of_stored(
+                    table,
+                    &self.reference.other_columns,
+                    scan.row(position).unwrap_or_default(),
+                )?;
+                let Some(key) = key else { continue };
+                if any && keys.contains(&key) {
+                    return Ok(true);
+                }
+                if !any && keys.remove(&key) && keys.is_empty() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// 547 in the words for this end. The table and the column named are those of the other end.
+    fn conflict(&self, statement: &str) -> Error {
+        let reference = self.reference;
+        let kind = match (self.is_referenced, reference.is_own) {
+            (false, false) => "FOREIGN KEY",
+            (false, true) => "FOREIGN KEY SAME TABLE",
+            (true, false) => "REFERENCE",
+            (true, true) => "SAME TABLE REFERENCE",
+        };
+        let (database, table) = in_two(&reference.table.full_name);
+        let column = match reference.other_columns.as_slice() {
+            [column] => {
+                let column = reference.table.table.definition().columns.get(*column);
+                column.map_or_else(String::new, |column| format!(", column '{}'", column.name))
+            }
+            _ => String::new(),
+        };
+        messages::constraint_conflict(statement, kind, &reference.name, database, table, &column)
+    }
+}
+
+/// Judges the rows that a table has by the foreign keys in `columns.references`.
+///
+/// # Errors
+/// 547.
+pub(crate) fn check_stored_references(
+    context: &Context<'_>,
+    table: &Table,
+    columns: &TargetColumns,
+    statement: &'static str,
+) -> Result<()> {
+    let mut references = References::new(columns, statement);
+    let mut scan = table.scan_committed(&context.session.locks)?;
+    let mut row = Vec::new();
+    while scan.next_batch()? {
+        for position in 0..scan.len() {
+            cancel::spend(1)?;
+            table
+                .layout()
+                .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
+            references.note(context, None, Some(&row))?;
+        }
+    }
+    references.judge(context)
+}
+
+/// The ascending key of some columns of a stored row; `None` with a NULL in it.
+fn key_of_stored(table: &Table, columns: &[usize], row: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut key = Vec::with_capacity(16);
+    for &column in columns {
+        let value = table.layout().column(row, column)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let collation = table.layout().column_collation(column);
+        encode_stored_key_part(&value, collation, KeyDirection::Ascending, &mut key);
+    }
+    Ok(Some(key))
+}

@@ -1,0 +1,217 @@
+//! What a statement changes, and what the rows of that owe: the bound side of a change of rows (`modify` is the side that runs).
+//!
+//! Invariant: whoever leaves a station of `modify` out has asked [`TargetColumns::needs_row_path`]. A feature that looks at rows as
+//! they change gets a line in the table there, and with it every fast path keeps out of its way.
+
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::types::{Collation, SqlType, Value};
+
+use super::{BoundTable, Condition, Expr};
+use crate::bind::TableVariableShape;
+use crate::modify::Reaction;
+use crate::scalar::convert::{recollated, store};
+use crate::session::ResultColumn;
+
+/// What a statement changes.
+#[derive(Clone)]
+pub enum Target {
+    /// A table.
+    Table(Arc<BoundTable>),
+    /// A table variable: its slot and its shape.
+    Variable(usize, Arc<TableVariableShape>),
+}
+
+/// A column of a target.
+#[derive(Clone, Debug)]
+pub struct TargetColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// The collation of its strings.
+    pub collation: Collation,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+    /// Whether it is the identity column.
+    pub identity: bool,
+    /// Its default.
+    pub default: Option<Expr>,
+    /// What computes it from the other columns of the row.
+    pub computed: Option<Expr>,
+}
+
+impl TargetColumn {
+    /// A value as the column keeps it.
+    ///
+    /// # Errors
+    /// Those of [`store`].
+    pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
+        if !self.sql_type.is_character() {
+            return store(&value, from, self.sql_type, table_name, &self.name);
+        }
+        let value = recollated(value, from, self.collation);
+        let stored = store(&value, from, self.sql_type, table_name, &self.name)?;
+        Ok(stored.collated(self.collation))
+    }
+}
+
+/// One end of a foreign key: columns of the target, and the table at the other end.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Name of the constraint.
+    pub name: String,
+    /// Columns of the target, in the order of the constraint.
+    pub columns: Vec<usize>,
+    /// The table at the other end.
+    pub table: Arc<BoundTable>,
+    /// Its columns, in the same order.
+    pub other_columns: Vec<usize>,
+    /// The place of an index of it whose first keys are `other_columns` in some order. `None`: its rows are gone through.
+    pub index: Option<usize>,
+    /// Whether both ends are the target.
+    pub is_own: bool,
+}
+
+/// All columns of a target, and what its rows must satisfy.
+#[derive(Clone, Debug, Default)]
+pub struct TargetColumns {
+    /// In order.
+    pub columns: Vec<TargetColumn>,
+    /// CHECK constraints by name, over a row of the columns.
+    pub checks: Vec<(String, Condition)>,
+    /// Foreign keys of the target that the change may break: a new row must find its key at the other end.
+    pub references: Vec<Reference>,
+    /// Foreign keys of other tables, and of itself, that refer to the target: a row that goes must not be referred to.
+    pub referenced_by: Vec<Reference>,
+    /// What is told of the rows that the statement has changed.
+    pub reactions: Vec<Arc<dyn Reaction>>,
+    /// `database.schema.table`
+    pub table_name: String,
+}
+
+/// What is done to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowAction {
+    /// It is new.
+    Insert,
+    /// It gets other values.
+    Update,
+    /// It goes.
+    Delete,
+}
+
+impl TargetColumns {
+    /// Whether rows must be built as values, old and new, and go through every station of `modify`, one by one. False: a statement may
+    /// move their bytes, or change columns of them without reading the others, as long as NULLs are refused.
+    ///
+    /// ```text
+    /// feature           INSERT     UPDATE                            DELETE
+    /// OUTPUT            yes        yes                               yes
+    /// reactions         yes        yes                               yes
+    /// CHECK             yes        yes                               -
+    /// computed columns  yes        yes                               -
+    /// references        yes        yes                               -
+    /// referenced_by     -          yes                               yes
+    /// ```
+    /// The binder puts those references here that the action and the columns set can break, so an UPDATE of other columns has none.
+    pub fn needs_row_path(&self, action: RowAction, has_output: bool) -> bool {
+        let makes_rows = action != RowAction::Delete;
+        let takes_rows = action != RowAction::Insert;
+        has_output
+            || !self.reactions.is_empty()
+            || makes_rows && !self.checks.is_empty()
+            || makes_rows && self.columns.iter().any(|column| column.computed.is_some())
+            || makes_rows && !self.references.is_empty()
+            || takes_rows && !self.referenced_by.is_empty()
+    }
+}
+
+/// Where a column of a new row comes from.
+#[derive(Clone, Debug)]
+pub enum Assignment {
+    /// A column of the source.
+    Source(usize),
+    /// The column's default, or NULL.
+    Default,
+    /// The next identity value.
+    Identity,
+}
+
+/// Where OUTPUT goes.
+pub enum OutputTarget {
+    /// The client.
+    Client,
+    /// A table; each of its columns takes an output column or its default.
+    Into(Target, Arc<TargetColumns>, Vec<Assignment>),
+}
+
+/// OUTPUT: expressions over a row of deleted columns, then inserted columns, then what was done (`$action`: INSERT, UPDATE, DELETE).
+pub struct BoundOutput {
+    /// The expressions.
+    pub expressions: Vec<Expr>,
+    /// Their names and types.
+    pub columns: Vec<ResultColumn>,
+    /// Where they go.
+    pub target: OutputTarget,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One feature each, with the actions that it keeps on the row path.
+    #[test]
+    fn every_feature_keeps_the_actions_it_concerns_on_the_row_path() {
+        use RowAction::{Delete, Insert, Update};
+        let column = TargetColumn {
+            name: "a".into(),
+            sql_type: SqlType::Int,
+            collation: Collation::default(),
+            nullable: true,
+            identity: false,
+            default: None,
+            computed: None,
+        };
+        let plain = TargetColumns {
+            columns: vec![column.clone()],
+            ..TargetColumns::default()
+        };
+        let check = TargetColumns {
+            checks: vec![("c".into(), Condition::Constant(Some(true)))],
+            ..plain.clone()
+        };
+        let computed = TargetColumns {
+            columns: vec![TargetColumn {
+                computed: Some(Expr::constant(Value::Int(1), SqlType::Int)),
+                ..column
+            }],
+            ..plain.clone()
+        };
+        let reaction = TargetColumns {
+            reactions: vec![Arc::new(Deaf)],
+            ..plain.clone()
+        };
+        let table: [(&TargetColumns, bool, [bool; 3]); 5] = [
+            (&plain, false, [false, false, false]),
+            (&plain, true, [true, true, true]),
+            (&check, false, [true, true, false]),
+            (&computed, false, [true, true, false]),
+            (&reaction, false, [true, true, true]),
+        ];
+        for (columns, has_output, expected) in table {
+            let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));
+            assert_eq!(found, expected, "{columns:?}");
+        }
+    }
+
+    #[derive(Debug)]
+    struct Deaf;
+
+    impl Reaction for Deaf {
+        fn after(&self, _: &crate::exec::Context<'_>, _: &crate::modify::ChangedRows) -> Result<()> {
+            Ok(())
+        }
+    }
+}

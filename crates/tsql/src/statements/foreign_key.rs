@@ -1,0 +1,335 @@
+//! Foreign keys as definitions: what CREATE TABLE and ALTER TABLE say about them, which rows there are already, and what may not happen
+//! to tables, keys and columns that they need.
+//!
+//! ```text
+//! statement                                                       of what a foreign key needs
+//! DROP TABLE                                                      3726
+//! TRUNCATE TABLE                                                  4712
+//! DROP CONSTRAINT of its PRIMARY KEY or UNIQUE                     3725
+//! DROP INDEX of its unique index                                   3723
+//! DROP COLUMN, ALTER COLUMN at either end                         5074
+//! ```
+//! A table that refers to itself may be dropped and truncated.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ForeignKey, IndexDefinition, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::lock::{Mode, Resource};
+use engine::session::Table;
+use engine::types::SqlType;
+
+use super::executor::Executor;
+use crate::ast::{self, Identifier, IndexColumn};
+use crate::messages;
+use crate::plan::{BoundTable, TargetColumns};
+
+/// The table that a table of a definition that is not stored yet has in its foreign keys: itself.
+const ITSELF: u32 = 0;
+
+impl Executor<'_> {
+    /// A foreign key of a table, which may not be stored yet (its id is 0 then).
+    ///
+    /// # Errors
+    /// 1753, 1757, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 8139.
+    pub(super) fn foreign_key(
+        &self,
+        table: &TableDefinition,
+        foreign: &ast::ForeignKey,
+        own: &[IndexColumn],
+        name: String,
+    ) -> Result<ForeignKey> {
+        let stored = self.referenced_table(table, foreign, &name)?;
+        let referenced = match &stored {
+            Some(object) => definition_of(object)?,
+            None => table,
+        };
+        let written: Vec<&str> = match foreign.columns.is_empty() {
+            true => own.iter().map(|column| column.name.text.as_str()).collect(),
+            false => foreign.columns.iter().map(|column| column.text.as_str()).collect(),
+        };
+        let columns = written.iter().map(|column| {
+            let missing = || messages::foreign_key_invalid_column(&name, column, &table.name);
+            table.column(column).ok_or_else(missing)
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let referenced_columns = referenced_columns(referenced, &foreign.referenced_columns, &name)?;
+        if columns.len() != referenced_columns.len() {
+            return Err(messages::foreign_key_column_counts(&table.name));
+        }
+        for (&column, &other) in columns.iter().zip(&referenced_columns) {
+            check_types(&name, (table, column), (referenced, other))?;
+        }
+        if referenced.unique_index_of(&referenced_columns).is_none() {
+            return Err(messages::foreign_key_without_key(&referenced.name, &name));
+        }
+        Ok(ForeignKey {
+            name,
+            columns,
+            referenced_object: if stored.is_some() { referenced.object_id } else { ITSELF },
+            referenced_columns,
+            object_id: 0,
+            is_not_trusted: false,
+            is_disabled: false,
+        })
+    }
+
+    /// The table that a foreign key names; `None` when that is the table being defined.
+    fn referenced_table(
+        &self,
+        table: &TableDefinition,
+        foreign: &ast::ForeignKey,
+        name: &str,
+    ) -> Result<Option<Arc<CatalogObject>>> {
+        let schema = foreign.table.schema().unwrap_or("dbo");
+        let is_itself = schema.eq_ignore_ascii_case(&table.schema)
+            && foreign.table.object().to_lowercase() == table.name.to_lowercase();
+        if is_itself {
+            return Ok(None);
+        }
+        let missing = || messages::foreign_key_invalid_table(name, &foreign.table.to_string());
+        let (database, object) = self.session.find_object(&foreign.table)?.ok_or_else(missing)?;
+        if foreign.table.object().starts_with('#') {
+            return Err(messages::foreign_key_to_temporary_table(name));
+        }
+        if database.id != self.session.database_id() {
+            return Err(messages::foreign_key_across_databases(name));
+        }
+        match &object.definition {
+            ObjectDefinition::Table(_) => Ok(Some(object)),
+            _ => Err(missing()),
+        }
+    }
+
+    /// Tells the tables that foreign keys refer to, and with them everybody who is about to change rows there: each is locked against all
+    /// others, and its definition stored anew, so that a statement bound before does not take it for the one it knows.
+    pub(super) fn tell_referenced(&self, database: &Arc<Database>, own_id: u32, keys: &[ForeignKey]) -> Result<()> {
+        for key in keys
+            .iter()
+            .filter(|key| ![ITSELF, own_id].contains(&key.referenced_object))
+        {
+            let id = key.referenced_object;
+            self.session.locks.lock(Resource::Object(database.id, id), Mode::SchM)?;
+            let referenced = database.catalog.by_id(id, self.session.id);
+            let referenced = referenced.ok_or_else(|| messages::foreign_key_invalid_table(&key.name, ""))?;
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_object(database, &referenced, referenced.definition.clone())?;
+        }
+        Ok(())
+    }
+
+    /// 547 when a row that is there already violates a foreign key of its table.
+    pub(super) fn check_references(&self, table: &Arc<BoundTable>, keys: &[ForeignKey]) -> Result<()> {
+        let binder = crate::bind::Binder::new(self.session, &self.batch.scope);
+        let references = keys.iter().map(|key| binder.reference(table, key));
+        let columns = TargetColumns {
+            references: references.collect::<Result<_>>()?,
+            table_name: table.full_name.clone(),
+            ..TargetColumns::default()
+        };
+        crate::modify::check_stored_references(&self.context(), &table.table, &columns, "ALTER TABLE")
+    }
+
+    /// 3726 and 4712: a table that a foreign key of another refers to.
+    pub(super) fn check_not_referenced(
+        &self,
+        database: &Database,
+        object: &CatalogObject,
+        refusal: fn(&str) -> Error,
+    ) -> Result<()> {
+        let id = object.definition.object_id();
+        let referencing = database.catalog.referencing(id, self.session.id);
+        match referencing.iter().any(|other| other.definition.object_id() != id) {
+            true => Err(refusal(object.definition.qualified_name().map_or("", |(_, name)| name))),
+            false => Ok(()),
+        }
+    }
+
+    /// The first foreign key that needs an index, with its table, when no other index would do.
+    pub(super) fn key_that_needs(
+        &self,
+        database: &Database,
+        definition: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Option<(String, String)> {
+        let without = TableDefinition {
+            indexes: definition
+                .indexes
+                .iter()
+                .filter(|other| other.name != index.name)
+                .cloned()
+                .collect(),
+            ..definition.clone()
+        };
+        let needs = |key: &ForeignKey| {
+            key.referenced_object == definition.object_id && without.unique_index_of(&key.referenced_columns).is_none()
+        };
+        self.referring(database, definition.object_id, &needs)
+    }
+
+    /// 5074 when a foreign key has a column at either end.
+    pub(super) fn check_column_is_free(
+        &self,
+        database: &Database,
+        definition: &TableDefinition,
+        ordinal: usize,
+    ) -> Result<()> {
+        let own = definition
+            .foreign_keys
+            .iter()
+            .find(|key| key.columns.contains(&ordinal));
+        let refers = |key: &ForeignKey| {
+            key.referenced_object == definition.object_id && key.referenced_columns.contains(&ordinal)
+        };
+        let found = own.map(|key| key.name.clone()).or_else(|| {
+            self.referring(database, definition.object_id, &refers)
+                .map(|(_, key)| key)
+        });
+        match found {
+            Some(key) => Err(messages::depends_on_column(&key, &definition.columns[ordinal].name)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first foreign key that refers to a table in some way: the name of its table, and its own.
+    fn referring(
+        &self,
+        database: &Database,
+        object_id: u32,
+        is_it: &dyn Fn(&ForeignKey) -> bool,
+    ) -> Option<(String, String)> {
+        let tables = database.catalog.referencing(object_id, self.session.id);
+        tables.iter().find_map(|object| {
+            let table = definition_of(object).ok()?;
+            let key = table.foreign_keys.iter().find(|key| is_it(key))?;
+            Some((table.name.clone(), key.name.clone()))
+        })
+    }
+
+    /// Columns behind a dropped one move up: what foreign keys of other tables say of them follows.
+    pub(super) fn shift_referenced_columns(
+        &self,
+        database: &Arc<Database>,
+        object_id: u32,
+        shift: &dyn Fn(&mut usize),
+    ) -> Result<()> {
+        for object in database.catalog.referencing(object_id, self.session.id) {
+            let mut table = definition_of(&object)?.clone();
+            if table.object_id == object_id {
+                continue;
+            }
+            let keys = table
+                .foreign_keys
+                .iter_mut()
+                .filter(|key| key.referenced_object == object_id);
+            keys.for_each(|key| key.referenced_columns.iter_mut().for_each(shift));
+            let changed = ObjectDefinition::Table(table);
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_object(database, &object, changed)?;
+        }
+        Ok(())
+    }
+
+    /// ALTER TABLE ... CHECK and NOCHECK CONSTRAINT for foreign keys: the keys among `names` (all, when there are none) are switched on,
+    /// with a look at the rows under WITH CHECK, or off.
+    pub(super) fn switch_foreign_keys(
+        &self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        (enable, check_existing): (bool, bool),
+        names: &[Identifier],
+    ) -> Result<()> {
+        let mut definition = definition_of(object)?.clone();
+        let is_meant = |key: &&mut ForeignKey| names.is_empty() || names.iter().any(|name| name.is(&key.name));
+        let mut switched = Vec::new();
+        for key in definition.foreign_keys.iter_mut().filter(is_meant) {
+            key.is_disabled = !enable;
+            // What was not looked at is not trusted, though it may have been until now.
+            key.is_not_trusted = !(enable && check_existing);
+            switched.push(key.clone());
+        }
+        if switched.is_empty() {
+            return Ok(());
+        }
+        if enable {
+            self.tell_referenced(database, definition.object_id, &switched)?;
+        }
+        let changed = ObjectDefinition::Table(definition);
+        let changed = {
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_object(database, object, changed)?
+        };
+        if enable && check_existing {
+            let table = Table::open(database, &changed)?;
+            self.check_references(&bound(table), &switched)?;
+        }
+        Ok(())
+    }
+}
+
+/// A table as plans refer to it.
+pub(super) fn bound(table: Table) -> Arc<BoundTable> {
+    let definition = table.definition();
+    let full_name = format!("{}.{}.{}", table.database().name(), definition.schema, definition.name);
+    Arc::new(BoundTable { table, full_name })
+}
+
+fn definition_of(object: &CatalogObject) -> Result<&TableDefinition> {
+    match &object.definition {
+        ObjectDefinition::Table(table) => Ok(table),
+        _ => Err(Error::assertion("a foreign key refers to no table")),
+    }
+}
+
+/// The columns that a foreign key refers to: those it lists, or the primary key's.
+fn referenced_columns(referenced: &TableDefinition, listed: &[Identifier], name: &str) -> Result<Vec<usize>> {
+    if listed.is_empty() {
+        let primary = referenced.indexes.iter().find(|index| index.primary_key);
+        let primary = primary.ok_or_else(|| messages::foreign_key_without_primary_key(name, &referenced.name))?;
+        return Ok(primary.keys.iter().map(|(column, _)| *column).collect());
+    }
+    let ordinals = listed.iter().map(|column| {
+        let missing = || messages::foreign_key_invalid_referenced_column(name, &column.text, &referenced.name);
+        referenced.column(&column.text).ok_or_else(missing)
+    });
+    ordinals.collect()
+}
+
+/// Two columns of a foreign key have one type and collation. Strings of one type may differ in length, since that changes nothing of how they compare.
+fn check_types(
+    name: &str,
+    (table, column): (&TableDefinition, usize),
+    (referenced, other): (&TableDefinition, usize),
+) -> Result<()> {
+    let (own, others) = (&table.columns[column], &referenced.columns[other]);
+    let is_of = |kind: SqlType| own.sql_type.system_type_id() == kind.system_type_id();
+    if !is_of(others.sql_type) {
+        return Err(messages::foreign_key_types(
+            &referenced.name,
+            &others.name,
+            &table.name,
+            &own.name,
+            name,
+        ));
+    }
+    if own.sql_type != others.sql_type && !own.sql_type.is_character() {
+        return Err(messages::foreign_key_lengths(
+            &referenced.name,
+            &others.name,
+            &table.name,
+            &own.name,
+            name,
+        ));
+    }
+    if own.sql_type.is_character() && own.collation != others.collation {
+        return Err(messages::foreign_key_collations(
+            &referenced.name,
+            &others.name,
+            &table.name,
+            &own.name,
+            name,
+        ));
+    }
+    Ok(())
+}
