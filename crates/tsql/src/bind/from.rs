@@ -7,7 +7,7 @@ use super::source::BoundSource;
 use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
-use crate::plan::{Condition, JoinKind, Node};
+use crate::plan::{Condition, JoinKind, Node, Target};
 
 /// Hands out places in the wide row.
 #[derive(Default)]
@@ -25,6 +25,16 @@ pub(super) enum Stored {
     Table(u16, u32),
     /// A table variable, by slot.
     Variable(usize),
+}
+
+impl Stored {
+    /// What a target stores its rows in.
+    pub(super) fn of(target: &Target) -> Stored {
+        match target {
+            Target::Table(table) => Stored::Table(table.table.database().id, table.table.definition().object_id),
+            Target::Variable(slot, _) => Stored::Variable(*slot),
+        }
+    }
 }
 
 /// A source of FROM that UPDATE or DELETE could change.

@@ -6,6 +6,7 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::Value;
 
+use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
@@ -44,6 +45,8 @@ pub struct BoundInsert {
     pub assignments: Vec<Assignment>,
     /// The rows.
     pub rows: InsertRows,
+    /// How often the rows' query reads the target, in its subqueries too.
+    pub target_reads: usize,
     /// TOP.
     pub top: Option<TopCount>,
     /// OUTPUT.
@@ -136,6 +139,8 @@ impl<'a> Binder<'a> {
         let identity_on = self.takes_identity(&target);
         let listed = listed_columns(&columns, &insert.columns, identity_on)?;
         let rows = self.insert_rows(insert, &columns, &listed)?;
+        let stored = Stored::of(&target);
+        let target_reads = self.sources.iter().filter(|source| **source == stored).count();
         let identity = columns.columns.iter().position(|column| column.identity);
         let is_defaults = matches!(insert.source, InsertSource::DefaultValues);
         let sets_identity = !is_defaults && identity.is_some_and(|identity| listed.contains(&identity));
@@ -157,6 +162,7 @@ impl<'a> Binder<'a> {
             columns,
             assignments,
             rows,
+            target_reads,
             top,
             output,
             sets_identity,

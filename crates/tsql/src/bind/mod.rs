@@ -90,6 +90,8 @@ pub struct Binder<'a> {
     links: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
+    /// Tables bound as sources, each as often as it is one, in subqueries too.
+    sources: Vec<from::Stored>,
     /// Whether variables are the parameters of an inline function, which its plan captures.
     parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
@@ -112,6 +114,7 @@ impl<'a> Binder<'a> {
             variables,
             collation: session.database_collation(),
             levels: Vec::new(),
+            sources: Vec::new(),
             ctes: Vec::new(),
             view_depth: 0,
             line: 0,

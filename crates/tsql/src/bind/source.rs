@@ -83,6 +83,7 @@ impl<'a> Binder<'a> {
             .is_none()
             .then(|| (definition.schema.clone(), database.name()));
         let stored = Stored::Table(database.id, definition.object_id);
+        self.sources.push(stored);
         let has_alias = reference.alias.is_some();
         let offset = from.take_stored(stored, &exposed, has_alias, definition.columns.len());
         let columns = table_columns(definition, &exposed, path, offset);
@@ -343,6 +344,7 @@ impl<'a> Binder<'a> {
             .table(name)
             .ok_or_else(|| messages::table_variable_not_declared(name))?;
         let exposed = alias.map_or(name, |alias| alias.text.as_str()).to_owned();
+        self.sources.push(Stored::Variable(slot));
         let offset = from.take_stored(Stored::Variable(slot), &exposed, alias.is_some(), shape.columns.len());
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),

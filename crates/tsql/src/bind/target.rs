@@ -172,10 +172,7 @@ impl<'a> Binder<'a> {
     }
 
     fn stored_of(&mut self, target: &ast::Target) -> Result<Stored> {
-        Ok(match self.target(target)? {
-            Target::Table(table) => Stored::Table(table.table.database().id, table.table.definition().object_id),
-            Target::Variable(slot, _) => Stored::Variable(slot),
-        })
+        Ok(Stored::of(&self.target(target)?))
     }
 
     /// A target that FROM does not name is one more source.

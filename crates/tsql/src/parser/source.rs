@@ -290,8 +290,8 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// True if the parentheses from here on open a SELECT, and the innermost one is followed by no alias, which would
-    /// make it a derived table inside joins.
+    /// True if the parentheses from here on open a SELECT, and none of those inside the first is followed by an alias, which
+    /// would make it a derived table inside joins.
     fn parentheses_hold_query(&self) -> Parsed<bool> {
         let mut lexer = self.lexer;
         let mut opened = 1_usize;
@@ -301,7 +301,8 @@ impl Parser<'_> {
                 TokenKind::Symbol(b'(', 0) if opened < 100 => opened += 1,
                 TokenKind::Word => {
                     return Ok(self.slice(token).eq_ignore_ascii_case("SELECT") && opened <= 1
-                        || self.slice(token).eq_ignore_ascii_case("SELECT") && nested_set_operation(self, lexer)?);
+                        || self.slice(token).eq_ignore_ascii_case("SELECT")
+                            && hold_set_operations(self, lexer, opened)?);
                 }
                 _ => return Ok(false),
             }
@@ -331,18 +332,28 @@ impl Parser<'_> {
     }
 }
 
-/// Looks past the parenthesis that a SELECT just begun stands in: true if a set operator or another parenthesis follows,
-/// false if an alias does.
-fn nested_set_operation(parser: &Parser<'_>, mut lexer: crate::lexer::Lexer<'_>) -> Parsed<bool> {
-    let mut depth = 1_usize;
-    while depth > 0 {
+/// Looks past the parentheses that a SELECT just begun stands in, `opened` of them: false if an alias follows one that is not
+/// the first, true if all hold parts of set operations.
+fn hold_set_operations(parser: &Parser<'_>, mut lexer: crate::lexer::Lexer<'_>, opened: usize) -> Parsed<bool> {
+    let (mut depth, mut outermost) = (opened, opened);
+    while outermost > 0 {
         match lexer.next_token()?.kind {
             TokenKind::Symbol(b'(', 0) => depth += 1,
-            TokenKind::Symbol(b')', 0) => depth -= 1,
+            TokenKind::Symbol(b')', 0) => {
+                if depth == outermost {
+                    outermost -= 1;
+                    let mut ahead = lexer;
+                    let next = ahead.next_token()?;
+                    let has_alias = parser.is_identifier(next) || parser.slice(next).eq_ignore_ascii_case("AS");
+                    if outermost > 0 && has_alias {
+                        return Ok(false);
+                    }
+                }
+                depth -= 1;
+            }
             TokenKind::End => return Ok(true),
             _ => {}
         }
     }
-    let next = lexer.next_token()?;
-    Ok(!parser.is_identifier(next) && !parser.slice(next).eq_ignore_ascii_case("AS"))
+    Ok(true)
 }

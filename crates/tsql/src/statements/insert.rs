@@ -156,34 +156,36 @@ fn fill_of(bound: &BoundInsert) -> Fill {
     }
 }
 
-/// Whether a query may meet rows that it has inserted itself. Heaps and trees are read up to what was their end at the start:
-/// only rows that go between those still to be read are a danger, and identity values never do.
+/// Whether a query may meet rows that it has inserted itself. A scan goes up to what was the end at its beginning. So rows are
+/// a danger that go between those still to be read, which identity values never do, and all rows are where a scan may begin
+/// after the first of them: in a subquery, on the right of a loop, in a later part of a UNION.
 fn reads_what_it_fills(bound: &BoundInsert, plan: &QueryPlan) -> bool {
-    let Target::Table(target) = &bound.target else {
+    if bound.target_reads == 0 {
         return false;
+    }
+    let Target::Table(target) = &bound.target else {
+        return true;
     };
     let definition = target.table.definition();
-    let Some(clustered) = definition.clustered() else {
-        return false;
-    };
-    let grows_at_end = clustered.keys.first().is_some_and(|(column, descending)| {
-        let takes_identity = matches!(bound.assignments.get(*column), Some(Assignment::Identity));
-        let rises = definition
-            .identity()
-            .is_some_and(|(_, identity)| (identity.increment > 0) != *descending);
-        takes_identity && rises
+    let grows_at_end = definition.clustered().is_none_or(|clustered| {
+        clustered.keys.first().is_some_and(|(column, descending)| {
+            let takes_identity = matches!(bound.assignments.get(*column), Some(Assignment::Identity));
+            let rises = definition
+                .identity()
+                .is_some_and(|(_, identity)| (identity.increment > 0) != *descending);
+            takes_identity && rises
+        })
     });
-    !grows_at_end && reads(&plan.root, definition.object_id)
+    !grows_at_end || bound.target_reads > 1 || !begins_with(&plan.root, definition.object_id)
 }
 
-fn reads(node: &Node, object_id: u32) -> bool {
+/// Whether a plan's scan of this table begins before its first row comes out, and only once.
+fn begins_with(node: &Node, object_id: u32) -> bool {
     match node {
         Node::Scan(scan) => scan.table.table.definition().object_id == object_id,
-        Node::Derived { plan, .. } => reads(&plan.root, object_id),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::SetOperation { left, right, .. } => {
-            reads(left, object_id) || reads(right, object_id)
-        }
-        Node::Append { inputs, .. } => inputs.iter().any(|input| reads(input, object_id)),
+        Node::Derived { plan, captures, .. } => captures.is_empty() && begins_with(&plan.root, object_id),
+        Node::Hash { left, right, .. } => begins_with(left, object_id) || begins_with(right, object_id),
+        Node::Loop { left, .. } => begins_with(left, object_id),
         Node::Filter { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Window { input, .. }
@@ -191,16 +193,8 @@ fn reads(node: &Node, object_id: u32) -> bool {
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
         | Node::Top { input, .. }
-        | Node::Slice { input, .. } => reads(input, object_id),
-        // It may read whatever it likes.
-        Node::Module { .. } => true,
-        Node::Recursive { anchor, step, .. } => reads(&anchor.root, object_id) || reads(step, object_id),
-        Node::Round { .. }
-        | Node::Single
-        | Node::Empty
-        | Node::View { .. }
-        | Node::Values { .. }
-        | Node::Variable { .. } => false,
+        | Node::Slice { input, .. } => begins_with(input, object_id),
+        _ => false,
     }
 }
 
