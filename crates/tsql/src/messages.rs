@@ -302,6 +302,12 @@ messages! {
     last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
     /// 4511: an unnamed column of an inline function or a view.
     module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
+    /// 2809: EXECUTE of what is no procedure.
+    not_a_procedure(name: &str) = 2809, 16, 1, "The request for procedure '{name}' failed because '{name}' is a table valued function object.";
+    /// 4508: CREATE VIEW #name.
+    temporary_view() = 4508, 16, 1, "Temporary views are not allowed.";
+    /// 166: a database before the name of what is created.
+    database_prefix(statement: &str) = 166, 15, 1, "'{statement}' does not allow specifying the database name as a prefix to the object name.";
     /// 8144: more arguments than parameters.
     too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
     /// 8145: an argument for a parameter that does not exist.

@@ -392,3 +392,48 @@ fn end_or_begin(session: &mut Session, random: &mut Random, model: &mut Model, b
         }
     }
 }
+
+/// More keys than a statement collects before it looks for them, the wrong one first, in the middle and last; with an index at the other
+/// end and without.
+#[test]
+fn of_very_many_keys_the_one_that_is_wrong_is_found() {
+    const MANY: i32 = 40_000;
+    for index in ["", "create index i on c (pid)"] {
+        let instance = transcript::instance();
+        let mut session = transcript::session(&instance);
+        for text in [
+            "create database d",
+            "use d",
+            "create table p (id int not null primary key) create table c (pid int references p)",
+            "create table numbers (n int not null primary key)",
+            "insert numbers select top (200) n from (select row_number() over (order by x.object_id) - 1 n from sys.all_objects x cross join sys.all_objects y) q order by n",
+            "insert p select a.n * 200 + b.n from numbers a cross join numbers b",
+            index,
+        ] {
+            let errors = answer(&mut session, text).errors;
+            assert!(errors.is_empty(), "{text}: {errors:?}");
+        }
+        for wrong in [0, MANY / 2, MANY - 1] {
+            let missing = format!("insert c select case id when {wrong} then -1 else id end from p");
+            assert_eq!(answer(&mut session, &missing).errors, vec![547], "{missing}");
+            for (text, expected) in [
+                (format!("insert c values ({wrong})"), vec![]),
+                ("delete p".to_owned(), vec![547]),
+                (format!("delete p where id <> {wrong}"), vec![]),
+                ("delete c".to_owned(), vec![]),
+                (
+                    format!(
+                        "insert p select a.n * 200 + b.n from numbers a cross join numbers b where a.n * 200 + b.n <> {wrong}"
+                    ),
+                    vec![],
+                ),
+                ("insert c select id from p".to_owned(), vec![]),
+                ("delete c".to_owned(), vec![]),
+            ] {
+                assert_eq!(answer(&mut session, &text).errors, expected, "{text}");
+            }
+            let count = answer(&mut session, "select count(*) from p").rows;
+            assert_eq!(count, vec![vec![Some(MANY)]]);
+        }
+    }
+}

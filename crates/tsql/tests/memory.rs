@@ -202,3 +202,30 @@ fn max_server_memory_is_for_pages_and_queries_and_takes_effect_with_reconfigure(
     assert!(target.contains("65536"), "{target}");
     server.instance.workspace.give_back(40 << 20);
 }
+
+/// Each round makes the plan of the SELECT out of date and binds it anew. The memory of the plan before is the new one's.
+#[test]
+fn a_plan_that_is_bound_again_and_again_takes_the_memory_of_one() {
+    let instance = instance();
+    let mut server = Server {
+        session: session(&instance),
+        instance,
+    };
+    let columns: Vec<String> = (0..200).map(|n| format!("@n + {n}")).collect();
+    let rounds = format!(
+        "set nocount on declare @n int = 0, @sum int
+         while @n < 400
+         begin
+           set @n += 1
+           create table #x (a int)
+           select @sum = {} from #x
+           drop table #x
+         end
+         select @n",
+        columns.join(" + ")
+    );
+    let before = server.instance.workspace.used_bytes();
+    assert!(server.run(&rounds).contains("\n  400\n"));
+    let taken = server.instance.workspace.used_bytes() - before;
+    assert!(taken <= 4 << 20, "{taken} bytes for one plan");
+}

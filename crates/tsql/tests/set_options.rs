@@ -515,3 +515,23 @@ fn options_are_told_as_they_are() {
     assert!(!answer.contains("arithabort"), "{answer}");
     assert_eq!(value(&mut one, "select @@options & 68"), "4");
 }
+
+/// Others see a session's options as they were when its last request ended (sql-docs, `sys.dm_exec_sessions`).
+#[test]
+fn others_see_the_options_of_a_session() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    let state = format!(
+        "select concat(text_size, ' ', date_first, ' ', lock_timeout, ' ', deadlock_priority) from sys.dm_exec_sessions where session_id = {}",
+        one.id()
+    );
+    assert_eq!(value(&mut other, &state), "2147483647 7 -1 0");
+    let priorities = [("low", -5), ("normal", 0), ("high", 5), ("-10", -10), ("7", 7)];
+    for (written, priority) in priorities {
+        run(
+            &mut one,
+            &format!("set textsize 5000 set datefirst 3 set lock_timeout 9 set deadlock_priority {written}"),
+        );
+        assert_eq!(value(&mut other, &state), format!("5000 3 9 {priority}"), "{written}");
+    }
+}

@@ -5,78 +5,11 @@
 //! probes of SQL Server 2025 in SqlServerSimulator's `FunctionBodyShapeTests`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod answers;
 mod transcript;
 
-use engine::types::Value;
+use answers::{answers, error, rows, run};
 use transcript::{instance, session};
-use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
-
-/// Rows as text, and errors as number, state and words.
-#[derive(Default)]
-struct Answers {
-    rows: Vec<String>,
-    errors: Vec<(i32, u8, String)>,
-    last: Option<Message>,
-}
-
-impl ResultSink for Answers {
-    fn columns(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
-        Ok(())
-    }
-
-    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
-        let shown = |value: &Value| match value {
-            Value::Null => "NULL".to_owned(),
-            Value::Text(text) => text.to_string(),
-            Value::Decimal(number) => number.to_string(),
-            Value::Bit(bit) => i32::from(*bit).to_string(),
-            other => other.as_i64().map_or_else(|| format!("{other:?}"), |n| n.to_string()),
-        };
-        self.rows.push(row.iter().map(shown).collect::<Vec<_>>().join(" "));
-        Ok(())
-    }
-
-    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
-        if message.severity > 10 {
-            self.errors.push((message.number, message.state, message.text.clone()));
-            self.last = Some(message.clone());
-        } else if message.number != 5701 {
-            self.rows.push(message.text.clone());
-        }
-        Ok(())
-    }
-}
-
-fn answers(session: &mut Session, batch: &str) -> Answers {
-    let mut answers = Answers::default();
-    session.execute(batch, &mut answers);
-    answers
-}
-
-/// Rows with `|` between them; the batch must not fail.
-fn rows(session: &mut Session, batch: &str) -> String {
-    let answers = answers(session, batch);
-    assert!(answers.errors.is_empty(), "{batch}: {:?}", answers.errors);
-    answers.rows.join("|")
-}
-
-/// Runs batches that must not fail.
-fn run(session: &mut Session, batches: &[&str]) {
-    for batch in batches {
-        rows(session, batch);
-    }
-}
-
-/// The number of the first error; there must be one.
-fn error(session: &mut Session, batch: &str) -> i32 {
-    let answers = answers(session, batch);
-    let first = answers.errors.first();
-    first.unwrap_or_else(|| panic!("{batch} answered {:?}", answers.rows)).0
-}
 
 const SCALAR: &[&str] = &[
     "create table t (id int primary key, a int null, b varchar(20) null)",
@@ -161,6 +94,10 @@ fn a_scalar_function_stands_wherever_an_expression_does() {
         ("select top (dbo.twice(1)) id from t order by id", "1|2"),
         ("declare @i int = 0 while dbo.twice(@i) < 6 set @i += 1 select @i", "3"),
         (
+            "declare @r varchar(9) exec @r = dbo.twice 4 select @r exec @r = dbo.label @x = 1 select @r",
+            "8|row 1",
+        ),
+        (
             "select max(x) over () from (select dbo.twice(id) as x from t) d",
             "6|6|6",
         ),
@@ -229,6 +166,47 @@ fn a_function_is_part_of_the_statement_that_calls_it() {
     assert_eq!(failed.rows, ["3"]);
     let caught = "begin try select dbo.inverse(0) end try begin catch select error_number(), xact_state() end catch";
     assert_eq!(rows(&mut one, caught), "8134 0");
+}
+
+/// SQL Server spools the rows of such an INSERT first (Halloween protection).
+#[test]
+fn a_function_that_reads_the_table_an_insert_fills_sees_it_as_it_was() {
+    let instance = instance();
+    let mut one = session(&instance);
+    for keys in ["", " primary key"] {
+        run(
+            &mut one,
+            &[
+                "drop table if exists h",
+                &format!("create table h (id int{keys}, n int null)"),
+            ],
+        );
+        run(
+            &mut one,
+            &[
+                "insert h values (1, 0), (2, 0), (3, 0)",
+                "create or alter function dbo.rows_of_h() returns int as begin return (select count(*) from h) end",
+                "insert h select id + 10, dbo.rows_of_h() from h",
+                "insert h select x.id + 100 * y.id, dbo.rows_of_h() from h x, h y where x.id < 4 and y.id < 4",
+                "insert h select 1000 + i, n from (values (1), (2)) v(i) cross apply (select dbo.rows_of_h() as n) c",
+                "update h set n = dbo.rows_of_h() where id = 1 or n <> dbo.rows_of_h()",
+            ],
+        );
+        let counts = "select n, count(*) from h group by n order by n";
+        assert_eq!(rows(&mut one, counts), "17 17", "{keys}");
+    }
+    run(
+        &mut one,
+        &[
+            "truncate table h",
+            "insert h values (1, 0), (2, 0)",
+            "insert h select id + 10, dbo.rows_of_h() from h",
+        ],
+    );
+    assert_eq!(
+        rows(&mut one, "select n, count(*) from h group by n order by n"),
+        "0 2|2 2"
+    );
 }
 
 #[test]
@@ -378,6 +356,8 @@ fn calls_that_do_not_fit_are_refused_by_number() {
         ("select * from dbo.numbers(1, 2)", 8144, 2),
         ("select dbo.twice(cast('2020-01-01' as date))", 206, 2),
         ("select dbo.twice('x')", 245, 1),
+        ("exec dbo.above 1", 2809, 1),
+        ("exec dbo.twice", 201, 4),
         ("drop function dbo.nothere", 3701, 5),
         ("drop procedure dbo.twice", 3701, 5),
         ("alter function dbo.nothere() returns int as begin return 1 end", 208, 1),

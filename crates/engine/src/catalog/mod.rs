@@ -125,6 +125,14 @@ impl Catalog {
             .find_map(|id| newest_visible(state.by_id.get(id)?, session))
     }
 
+    /// Whether a definition is one that a transaction of another session has made and not committed.
+    pub fn is_pending_for(&self, object: &Arc<CatalogObject>, session: u16) -> bool {
+        let state = self.state.read();
+        let versions = state.by_id.get(&object.definition.object_id());
+        let entry = versions.and_then(|versions| versions.iter().find(|entry| Arc::ptr_eq(&entry.object, object)));
+        entry.is_some_and(|entry| entry.creator.is_some_and(|creator| creator != session))
+    }
+
     /// The object with that id as `session` sees it.
     pub fn by_id(&self, object_id: u32, session: u16) -> Option<Arc<CatalogObject>> {
         newest_visible(self.state.read().by_id.get(&object_id)?, session)

@@ -37,7 +37,7 @@ pub use create::{CreateDatabase, FileSpec, Size};
 pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
-pub use sessions::{SessionDescription, SessionInformation};
+pub use sessions::{SessionDescription, SessionInformation, SessionOptions};
 
 use crate::buffer::BufferPool;
 use crate::catalog::{CatalogObject, ObjectDefinition};

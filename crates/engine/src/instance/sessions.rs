@@ -43,8 +43,34 @@ pub struct SessionInformation {
     pub open_transactions: u32,
     /// 1 READ UNCOMMITTED to 4 SERIALIZABLE.
     pub isolation_level: u8,
+    /// SET options that others can see, as they were when the last request ended.
+    pub options: SessionOptions,
     /// Rows of its last statement.
     pub row_count: i64,
+}
+
+/// SET options of a session that `sys.dm_exec_sessions` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// TEXTSIZE in bytes.
+    pub text_size_bytes: i32,
+    /// DATEFIRST: 1 (Monday) to 7.
+    pub date_first: u8,
+    /// LOCK_TIMEOUT in milliseconds; -1 waits forever.
+    pub lock_timeout_ms: i32,
+    /// DEADLOCK_PRIORITY, from -10 to 10.
+    pub deadlock_priority: i8,
+}
+
+impl Default for SessionOptions {
+    fn default() -> SessionOptions {
+        SessionOptions {
+            text_size_bytes: i32::MAX,
+            date_first: 7,
+            lock_timeout_ms: -1,
+            deadlock_priority: 0,
+        }
+    }
 }
 
 /// What a session tells of itself, shared with those who list sessions.

@@ -64,13 +64,22 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
+        self.find_with_key(key).map(|(_, value)| value)
+    }
+
+    /// As [`AgingCache::find`], with the key as it is kept.
+    pub(crate) fn find_with_key<Q>(&mut self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
         let place = usize::try_from(self.places.get(key)? - self.first).ok()?;
         let slot = self.slots.get_mut(place)?.as_mut()?;
         slot.used = true;
         let bytes = slot.value.bytes() + slot.key_bytes;
         self.bytes = self.bytes - slot.bytes + bytes;
         slot.bytes = bytes;
-        Some(&slot.value)
+        Some((&slot.key, &slot.value))
     }
 
     /// Keeps a value under a key that takes so many bytes itself, unless it is larger than all there may be, or there is no memory

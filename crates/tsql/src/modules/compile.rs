@@ -175,6 +175,11 @@ impl Module {
         self.bytes
     }
 
+    /// Whether a NULL among the arguments is the answer.
+    pub(crate) fn is_null_on_null(&self) -> bool {
+        matches!(self.body, ModuleBody::Scalar { null_on_null: true, .. })
+    }
+
     /// Its statements, if it has any.
     pub fn code(&self) -> Option<&Arc<Code>> {
         match &self.body {

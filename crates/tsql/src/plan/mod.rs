@@ -7,6 +7,7 @@
 //! Invariant: the operands of an [`ExprKind::Arithmetic`] and of a [`Condition::Compare`] already have the types the
 //! operation works on; evaluation never converts on its own.
 
+mod calls;
 mod condition;
 mod expression;
 mod label;

@@ -27,7 +27,7 @@ trait Text {
 }
 
 #[derive(Clone)]
-struct OwnText(bool, Box<str>, Rc<str>);
+struct OwnText(bool, Rc<str>, Rc<str>);
 
 impl Text for OwnText {
     fn parts(&self) -> (bool, &str, &str) {
@@ -114,8 +114,8 @@ impl StatementCache {
         {
             return Some(callable.clone());
         }
-        let found = self.texts.find(&wanted as &dyn Text)?.clone();
-        let key = OwnText(quoted_identifier, declarations.into(), text.into());
+        let (key, found) = self.texts.find_with_key(&wanted as &dyn Text)?;
+        let (key, found) = (key.clone(), found.clone());
         self.last = Some((key, found.clone()));
         Some(found)
     }

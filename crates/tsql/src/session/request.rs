@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use engine::cancel;
+use engine::instance::SessionOptions;
 use engine::session::Isolation;
 use engine::types::Text;
 
@@ -110,7 +111,17 @@ impl Session {
         let ended = state.instance.env.clock.wall_ticks();
         let (database_id, row_count) = (state.database_id(), state.row_count());
         let (open_transactions, isolation) = (state.transaction_count(), state.options().isolation);
+        let options = {
+            let options = state.options();
+            SessionOptions {
+                text_size_bytes: options.text_size_bytes,
+                date_first: options.date_first,
+                lock_timeout_ms: options.lock_timeout_ms,
+                deadlock_priority: options.deadlock_priority,
+            }
+        };
         state.describe(|session| {
+            session.options = options;
             session.running = false;
             session.request_ended = ended;
             session.database_id = database_id;

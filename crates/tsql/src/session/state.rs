@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::catalog::CatalogObject;
+use engine::catalog::{CatalogObject, ObjectDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{Instance, SessionDescription, SessionInformation, TEMPDB};
-use engine::lock::LockOwner;
+use engine::lock::{LockOwner, Mode, Resource};
 use engine::seams::DateTimeTicks;
 use engine::types::Collation;
 
@@ -60,7 +60,7 @@ pub struct SessionState {
     pub statement_locks: RefCell<Vec<(engine::lock::Resource, Option<engine::lock::Mode>)>>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
     pub insert_execute_count: Cell<Option<u32>>,
-    /// Names of temporary tables in lower case, and what they are called in tempdb.
+    /// Names of temporary tables and procedures in lower case, and what they are called in tempdb.
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
@@ -218,6 +218,23 @@ impl SessionState {
             .unwrap_or_else(|| name.to_owned())
     }
 
+    /// What an object of the session that is created now is called in its catalog: private ones get a name that no other session
+    /// gives.
+    pub(crate) fn name_to_store(&self, name: &str) -> String {
+        if name.starts_with('#') && !name.starts_with("##") {
+            format!("{name}____{:012}", self.id)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// Notes a temporary object that the session has made: it goes when the session ends.
+    pub(crate) fn note_temporary(&self, name: &str, stored: String) {
+        if name.starts_with('#') {
+            self.temporary_tables.borrow_mut().insert(name.to_lowercase(), stored);
+        }
+    }
+
     /// An object by its name of one to four parts; the schema is dbo when none is written.
     ///
     /// # Errors
@@ -229,8 +246,23 @@ impl SessionState {
         self.dependencies
             .borrow_mut()
             .push((database.clone(), database.catalog.version()));
-        let found = database.catalog.find(schema, &stored, self.id);
+        let mut found = database.catalog.find(schema, &stored, self.id);
+        while let Some(object) = &found
+            && matches!(object.definition, ObjectDefinition::Module(_))
+            && database.catalog.is_pending_for(object, self.id)
+        {
+            self.wait_for_definition(&database, object)?;
+            found = database.catalog.find(schema, &stored, self.id);
+        }
         Ok(found.map(|object| (database, object)))
+    }
+
+    /// Waits until the transaction that has created a module is over: it may take the module back.
+    fn wait_for_definition(&self, database: &Database, object: &CatalogObject) -> Result<()> {
+        let resource = Resource::Object(database.id, object.definition.object_id());
+        self.locks.lock(resource, Mode::SchS)?;
+        self.locks.unlock(resource);
+        Ok(())
     }
 
     /// What binding has depended on since this was last asked.

@@ -33,6 +33,9 @@ pub(super) enum Bound {
     Expressions(Vec<Expr>),
 }
 
+/// Catalogs with the versions that something was bound against.
+pub(super) type Versions = Vec<(Arc<Database>, u64)>;
+
 /// A plan and what it was bound against.
 struct Kept {
     bound: Rc<Bound>,
@@ -41,7 +44,9 @@ struct Kept {
     collation: Collation,
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
-    versions: Vec<(Arc<Database>, u64)>,
+    versions: Versions,
+    /// What it takes, estimated.
+    bytes: u64,
 }
 
 /// A parsed batch or procedure body with this session's plans.
@@ -51,6 +56,8 @@ pub struct CompiledBatch {
     /// What its SET PARSEONLY statements say, if it has any.
     pub(crate) parseonly: Option<ParseOnly>,
     plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
+    /// Whether the tree is this batch's alone.
+    owns_code: bool,
     size: RefCell<Size>,
 }
 
@@ -62,7 +69,7 @@ impl Deref for CompiledBatch {
     }
 }
 
-/// What a batch takes: its plans, and its tree if it is its own.
+/// What the plans of a batch take.
 #[derive(Default)]
 struct Size {
     bytes: u64,
@@ -96,15 +103,10 @@ impl CompiledBatch {
     /// Those of its declarations.
     pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
         let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
-        let bytes = code.bytes();
         Ok(CompiledBatch {
             parseonly: parseonly_of(&code.statements),
-            code: Arc::new(code),
-            plans: RefCell::default(),
-            size: RefCell::new(Size {
-                bytes,
-                charge: Charge::default(),
-            }),
+            owns_code: true,
+            ..CompiledBatch::of(Arc::new(code))
         })
     }
 
@@ -115,6 +117,7 @@ impl CompiledBatch {
             // Modules do not say how they are parsed.
             parseonly: None,
             plans: RefCell::default(),
+            owns_code: false,
             size: RefCell::default(),
         }
     }
@@ -140,15 +143,26 @@ impl CompiledBatch {
 
     /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
     pub fn bytes(&self) -> u64 {
-        self.size.borrow().bytes
+        let tree = if self.owns_code { self.code.bytes() } else { 0 };
+        self.size.borrow().bytes + tree
     }
 
     /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(super) fn keep(&self, key: NodeNumber, bound: Rc<Bound>, bytes: u64, session: &SessionState) {
-        let versions = session.take_dependencies();
+    pub(super) fn keep(
+        &self,
+        key: NodeNumber,
+        bound: Rc<Bound>,
+        bytes: u64,
+        versions: Versions,
+        session: &SessionState,
+    ) {
+        let bytes = bytes + PLAN_BYTES;
+        let mut plans = self.plans.borrow_mut();
         {
+            // The former plan of the node is out of date: its room is the new one's.
             let mut size = self.size.borrow_mut();
-            let wanted = size.bytes + bytes + PLAN_BYTES;
+            size.bytes -= plans.remove(&key).map_or(0, |former| former.bytes);
+            let wanted = size.bytes + bytes;
             if size.charge.grow_to(wanted).is_err() {
                 return;
             }
@@ -160,12 +174,8 @@ impl CompiledBatch {
             collation: session.database_collation(),
             identity_insert: session.options().identity_insert,
             versions,
+            bytes,
         };
-        self.plans.borrow_mut().insert(key, kept);
-    }
-
-    /// Forgets all plans.
-    pub fn forget_plans(&self) {
-        self.plans.borrow_mut().clear();
+        plans.insert(key, kept);
     }
 }

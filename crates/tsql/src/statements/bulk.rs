@@ -95,6 +95,10 @@ impl<'p> RowCopy<'p> {
                 || Expr::constant(Value::Null, column.sql_type),
                 |given| settle(given, context),
             );
+            if given.calls_module() {
+                // Its statements run between rows, not in the middle of a page.
+                return Ok(None);
+            }
             sources.push(
                 match source_column(&given, scan, source, (column.sql_type, column.collation)) {
                     Some(column) => ColumnSource::Same(column),

@@ -19,6 +19,7 @@ use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name
 use crate::bind::VariableScope;
 use crate::exec::grant::KeptRows;
 use crate::messages;
+use crate::modules::{ModuleBody, ModuleCall};
 use crate::scalar::convert::convert;
 use crate::session::{DoneKind, Execution, Message, ResultColumn, ResultSink, SinkClosed};
 
@@ -40,6 +41,8 @@ pub(crate) struct CallResult {
     pub(crate) flow: Flow,
     /// The return status.
     pub(crate) status: i32,
+    /// What a scalar function returned, in place of a status.
+    pub(crate) value: Option<(Value, SqlType)>,
     /// Final values of the parameters that are OUTPUT.
     pub(crate) outputs: Vec<OutputValue>,
 }
@@ -141,8 +144,11 @@ impl Executor<'_> {
                 .scope
                 .scalar(variable)
                 .ok_or_else(|| messages::variable_not_declared(variable))?;
-            let status = convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?;
-            self.context().set_variable(slot, status)?;
+            let returned = match &called.value {
+                Some((value, from)) => convert(value, *from, sql_type, None)?,
+                None => convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?,
+            };
+            self.context().set_variable(slot, returned)?;
         }
         Ok(())
     }
@@ -215,9 +221,17 @@ impl Executor<'_> {
             .map_err(|error| self.failure(error, line))?;
         if let Some((database, object)) = found
             && let ObjectDefinition::Module(definition) = &object.definition
-            && definition.kind == ModuleKind::Procedure
         {
-            return self.call_user_procedure(&database, &object, &definition.name, given, line);
+            match definition.kind {
+                ModuleKind::Procedure => {
+                    return self.call_user_procedure(&database, &object, &definition.name, given, line);
+                }
+                ModuleKind::Function => {
+                    let called = self.call_function(database, &object, given);
+                    return called.map_err(|error| self.failure(error, line));
+                }
+                ModuleKind::View => {}
+            }
         }
         match crate::system::procedures::find(&own_name) {
             Some(procedure) => self.call_system_procedure(procedure, name, given, line),
@@ -225,7 +239,7 @@ impl Executor<'_> {
         }
     }
 
-    /// A procedure runs in its own database, whatever the current one is.
+    /// A procedure runs in its own database, whatever the current one is; a temporary one in the current one.
     fn call_user_procedure(
         &mut self,
         database: &Arc<Database>,
@@ -242,8 +256,40 @@ impl Executor<'_> {
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
+        if name.starts_with('#') {
+            return self.run_callable(&callable, name, values);
+        }
         let session = self.session;
         session.within_database(database, || self.run_callable(&callable, name, values))
+    }
+
+    /// EXECUTE of a scalar function: parameters that are left out have their defaults, as those of procedures do (sql-docs, CREATE
+    /// FUNCTION). Table-valued ones are 2809, as everything else that is no procedure.
+    fn call_function(
+        &mut self,
+        database: Arc<Database>,
+        object: &Arc<CatalogObject>,
+        given: &[GivenArgument<'_>],
+    ) -> Result<CallResult> {
+        let module = self.session.module(object)?;
+        let ModuleBody::Scalar { returns, .. } = &module.body else {
+            return Err(messages::not_a_procedure(&module.name));
+        };
+        let sql_type = *returns;
+        let callable = self.session.callable(&module)?;
+        let missing = |parameter: &str| messages::parameter_not_supplied(&module.name, parameter);
+        let values = self.argument_values(&callable, &module.name, given, &missing)?;
+        let call = ModuleCall {
+            module: module.clone(),
+            database,
+        };
+        let value = self.session.module_caller().scalar(self.session, &call, values)?;
+        Ok(CallResult {
+            flow: Flow::Next,
+            status: 0,
+            value: Some((value, sql_type)),
+            outputs: Vec::new(),
+        })
     }
 
     /// The parameters' values in order: what was given, else their defaults.
@@ -294,16 +340,19 @@ impl Executor<'_> {
             Flow::Shutdown(_) => CallResult {
                 flow,
                 status: 0,
+                value: None,
                 outputs,
             },
             Flow::Return(status) => CallResult {
                 flow: Flow::Next,
                 status,
+                value: None,
                 outputs,
             },
             _ => CallResult {
                 flow: Flow::Next,
                 status: 0,
+                value: None,
                 outputs,
             },
         })
@@ -349,6 +398,7 @@ impl Executor<'_> {
         Ok(CallResult {
             flow: Flow::Next,
             status,
+            value: None,
             outputs: Vec::new(),
         })
     }

@@ -12,7 +12,12 @@ use super::unexecuted::is_executed;
 use crate::ast::{Numbered, Statement, StatementKind};
 use crate::bind::Binder;
 use crate::exec::{Context, TableVariable, Variables};
+use crate::messages;
 use crate::session::{DoneKind, Execution, Message, ResultSink, SessionState, SinkClosed};
+
+/// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
+/// CREATE, ALTER or DROP.
+const BINDINGS_MAX: usize = 1_000;
 
 /// Where execution goes after a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,21 +279,32 @@ impl<'s> Executor<'s> {
     pub(super) fn plan<K: Numbered>(
         &self,
         key: &K,
-        bind: impl for<'b> FnOnce(&mut Binder<'b>, &'b K) -> Result<Bound>,
+        bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<Bound>,
     ) -> Result<Rc<Bound>> {
         self.session.check_intact()?;
         let number = key.number();
         if let Some(kept) = self.batch.plan(number, self.session) {
             return Ok(kept);
         }
-        self.session.take_dependencies();
-        let mut binder = Binder::new(self.session, &self.batch.scope);
-        let bound = Rc::new(bind(&mut binder, key)?);
-        let (bytes, _charge) = binder.take_size();
-        if number.is_given() {
-            self.batch.keep(number, bound.clone(), bytes, self.session);
+        for _ in 0..BINDINGS_MAX {
+            self.session.take_dependencies();
+            let mut binder = Binder::new(self.session, &self.batch.scope);
+            let bound = Rc::new(bind(&mut binder, key)?);
+            let (bytes, _charge) = binder.take_size();
+            let versions = self.session.take_dependencies();
+            // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
+            if !versions
+                .iter()
+                .all(|(database, version)| database.catalog.version() == *version)
+            {
+                continue;
+            }
+            if number.is_given() {
+                self.batch.keep(number, bound.clone(), bytes, versions, self.session);
+            }
+            return Ok(bound);
         }
-        Ok(bound)
+        Err(messages::definition_changed(&self.procedure))
     }
 
     /// What evaluation of this statement sees.

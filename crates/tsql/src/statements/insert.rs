@@ -80,7 +80,8 @@ impl Executor<'_> {
         let limit = self.top_limit(bound.top.as_ref())?;
         let mut pipeline = pipeline_of(bound, &context)?;
         pipeline.fill(fill_of(bound));
-        let reads_itself = reads_what_it_fills(bound, plan);
+        // A function may read the table: all of its calls see the table as it is.
+        let reads_itself = reads_what_it_fills(bound, plan) || plan.root.calls_module();
         if !reads_itself && let Some(copy) = RowCopy::prepare(bound, plan, &context)? {
             self.copy_rows(&copy, bound, &mut pipeline, &context)?;
             return pipeline.finish();

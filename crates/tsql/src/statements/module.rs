@@ -57,10 +57,18 @@ impl Executor<'_> {
         how: DefinitionKind,
         text: &str,
     ) -> Result<()> {
+        let own_name = name.object();
+        if name.database().is_some() {
+            return Err(messages::database_prefix(statement_of(kind)));
+        }
+        if own_name.starts_with('#') && kind == ModuleKind::View {
+            return Err(messages::temporary_view());
+        }
         let database = self.session.database_of(name)?;
         let former = self.session.find_object(name)?;
         let schema = name.schema().unwrap_or("dbo");
         self.check_schema(&database, schema)?;
+        let stored = self.session.name_to_store(own_name);
         let created = self.session.now_ticks();
         let object_id = match &former {
             Some((_, object)) => object.definition.object_id(),
@@ -69,7 +77,7 @@ impl Executor<'_> {
         let definition = ObjectDefinition::Module(ModuleDefinition {
             object_id,
             schema: schema.to_owned(),
-            name: name.object().to_owned(),
+            name: stored.clone(),
             kind,
             text: text.to_owned(),
             created: (created.days, created.ticks),
@@ -87,10 +95,14 @@ impl Executor<'_> {
                     engine.replace_object(&database, &object, definition).map(|_| ())
                 })
             }
-            (None, _) => self.atomically(true, |executor| {
-                let mut engine = executor.session.engine.borrow_mut();
-                engine.create_object(&database, definition).map(|_| ())
-            }),
+            (None, _) => {
+                self.atomically(true, |executor| {
+                    let mut engine = executor.session.engine.borrow_mut();
+                    engine.create_object(&database, definition).map(|_| ())
+                })?;
+                self.session.note_temporary(own_name, stored);
+                Ok(())
+            }
         }
     }
 
@@ -124,6 +136,14 @@ impl Executor<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn statement_of(kind: ModuleKind) -> &'static str {
+    match kind {
+        ModuleKind::View => "CREATE/ALTER VIEW",
+        ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
+        ModuleKind::Function => "CREATE/ALTER FUNCTION",
     }
 }
 

@@ -101,6 +101,7 @@ impl Executor<'_> {
             _ => Ok(CallResult {
                 flow: Flow::Next,
                 status: 0,
+                value: None,
                 outputs: Vec::new(),
             }),
         }

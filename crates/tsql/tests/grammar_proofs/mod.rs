@@ -129,10 +129,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "SET with a value",
         "DEADLOCK_PRIORITY",
-        Test(
-            "set_options",
-            "what_is_not_done_is_refused_by_number_and_changes_nothing",
-        ),
+        Test("set_options", "others_see_the_options_of_a_session"),
     ),
     (
         "SET with a value",

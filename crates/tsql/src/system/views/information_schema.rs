@@ -251,7 +251,7 @@ fn routines(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let database = context.database.name();
     let rows = objects(context)
         .into_iter()
-        .filter(|row| matches!(row.kind.0, "P" | "FN"));
+        .filter(|row| matches!(row.kind.0, "P" | "FN" | "IF" | "TF"));
     all(rows.filter_map(|object| {
         let found = context
             .database

@@ -16,6 +16,7 @@ mod indexes;
 mod information_schema;
 mod log;
 mod objects;
+mod parameters;
 mod server;
 mod sessions;
 mod transactions;
@@ -137,12 +138,13 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 15] = [
+const TABLES: [&[SystemView]; 16] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     columns::VIEWS,
+    parameters::VIEWS,
     indexes::VIEWS,
     types::VIEWS,
     compatibility::VIEWS,

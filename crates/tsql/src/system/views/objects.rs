@@ -8,6 +8,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::facts::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use crate::modules::{ModuleCache, has_word};
 use crate::system::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -317,6 +318,7 @@ fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
 struct ModuleRow {
     object_id: i32,
     text: String,
+    null_on_null: bool,
 }
 
 system_row!(ModuleRow {
@@ -324,10 +326,10 @@ system_row!(ModuleRow {
     "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
     "uses_ansi_nulls" BIT => |_| true.into();
     "uses_quoted_identifier" BIT => |_| true.into();
-    "is_schema_bound" BIT => |_| false.into();
+    "is_schema_bound" BIT => |row| has_word(&row.text, "SCHEMABINDING").into();
     "uses_database_collation" BIT => |_| false.into();
     "is_recompiled" BIT => |_| false.into();
-    "null_on_null_input" BIT => |_| false.into();
+    "null_on_null_input" BIT => |row| row.null_on_null.into();
     "execute_as_principal_id" INT => |_| Value::Null;
     "uses_native_compilation" BIT => |_| false.into();
 });
@@ -335,9 +337,12 @@ system_row!(ModuleRow {
 fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let objects = context.database.catalog.objects(context.session_id);
     all(objects.iter().filter_map(|object| match &object.definition {
-        ObjectDefinition::Module(module) => Some(ModuleRow {
-            object_id: module.object_id as i32,
-            text: module.text.clone(),
+        ObjectDefinition::Module(definition) => Some(ModuleRow {
+            object_id: definition.object_id as i32,
+            text: definition.text.clone(),
+            null_on_null: ModuleCache::of(context.instance)
+                .module(object)
+                .is_ok_and(|module| module.is_null_on_null()),
         }),
         _ => None,
     }))
