@@ -269,6 +269,22 @@ impl Error {
         Error::new(2627, 14, 1, text)
     }
 
+    /// A duplicate key that an index under construction met is 1505 (Database engine errors, sql-docs).
+    #[must_use]
+    pub fn while_building_index(self, table: &str, index: &str) -> Error {
+        if !matches!(self.number, 2601 | 2627) {
+            return self;
+        }
+        let key = self
+            .message
+            .find("The duplicate key value is")
+            .map_or("", |at| &self.message[at..]);
+        let text = format!(
+            "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{table}' and the index name '{index}'. {key}"
+        );
+        Error::new(1505, 16, 1, text)
+    }
+
     /// 2714: the name is taken.
     pub fn object_exists(name: &str) -> Error {
         Error::new(

@@ -427,6 +427,16 @@ impl<'a> RowWriter<'a> {
         }
     }
 
+    /// A sql_variant of a base type that is no string: its properties and the bytes of its value.
+    pub fn variant(&mut self, base: u8, properties: &[u8], value: &[u8]) {
+        let Some(slot) = self.take() else { return };
+        if slot.wire != ColumnType::SqlVariant {
+            return self.fail(RowError::Mismatch);
+        }
+        put_variant_head(self.out, base, properties, value.len());
+        self.out.extend_from_slice(value);
+    }
+
     fn variant_string(&mut self, base: u8, bytes: &[u8]) {
         if bytes.len() > 8000 {
             return self.fail(RowError::TooLong);

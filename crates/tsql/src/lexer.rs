@@ -320,7 +320,7 @@ impl<'a> Lexer<'a> {
         }
         let known = matches!(
             first,
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'='
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' | b'!'
         ) || matches!(first, b'(' | b')' | b',' | b';' | b':' | b'.' | b'{' | b'}');
         if !known {
             return Err(ParseError::near(self.line, &char::from(first).to_string()));

@@ -254,6 +254,10 @@ messages! {
     windowed_function_misplaced() = 4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
     /// 4112: a ranking function without ORDER BY.
     ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
+    /// 4127: COALESCE with no type to take.
+    coalesce_of_nulls() = 4127, 16, 1, "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.";
+    /// 4151: NULLIF with no type to take.
+    nullif_of_null() = 4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.";
     /// 4902: ALTER of a table that does not exist.
     cannot_find_object(name: &str) = 4902, 16, 1, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     /// 4922, 4924: a column that a table does not have.
@@ -266,6 +270,24 @@ messages! {
     kill_own_process() = 6104, 16, 1, "Cannot use KILL to kill your own process.";
     /// 6106: KILL of a session that does not exist.
     kill_unknown_process(session: i64) = 6106, 16, 2, "Process ID {session} is not an active process ID.";
+    /// 4403: a view or common table expression whose rows are no rows of a table.
+    view_is_grouped(name: &str) = 4403, 16, 1, "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.";
+    /// 4405: a change through a view that is one of several tables.
+    view_of_several_tables(name: &str) = 4405, 16, 1, "View or function '{name}' is not updatable because the modification affects multiple base tables.";
+    /// 4406: a change of a column that a view computes.
+    view_column_is_derived(name: &str) = 4406, 16, 1, "Update or insert of view or function '{name}' failed because it contains a derived or constant field.";
+    /// 4416: a change through UNION ALL.
+    view_of_union_all(name: &str) = 4416, 16, 1, "UNION ALL view '{name}' is not updatable because the definition contains a disallowed construct.";
+    /// 4417: a change through a derived table of set operators.
+    derived_table_of_union(name: &str) = 4417, 16, 1, "Derived table '{name}' is not updatable because the definition contains a UNION operator.";
+    /// 4418: a derived table whose rows are no rows of a table.
+    derived_table_is_grouped(name: &str) = 4418, 16, 1, "Derived table '{name}' is not updatable because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.";
+    /// 4420: a change through a derived table that is one of several tables.
+    derived_table_of_several_tables(name: &str) = 4420, 16, 1, "Derived table '{name}' is not updatable because the modification affects multiple base tables.";
+    /// 4421: a change of a column that a derived table computes.
+    derived_table_column_is_derived(name: &str) = 4421, 16, 1, "Derived table '{name}' is not updatable because a column of the derived table is derived or constant.";
+    /// 4426: a change through set operators.
+    view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
     /// 8102: SET of an identity column.
@@ -282,6 +304,12 @@ messages! {
     invalid_operand_type(kind: &str, operator: &str) = 8117, 16, 1, "Operand data type {kind} is invalid for {operator} operator.";
     /// 8120: a column that grouping has lost.
     not_grouped(column: &str) = 8120, 16, 1, "Column '{column}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.";
+    /// 8121: the same in HAVING.
+    not_grouped_in_having(column: &str) = 8121, 16, 1, "Column '{column}' is invalid in the HAVING clause because it is not contained in either an aggregate function or the GROUP BY clause.";
+    /// 8127: the same in ORDER BY.
+    not_grouped_in_order_by(column: &str) = 8127, 16, 1, "Column \"{column}\" is invalid in the ORDER BY clause because it is not contained in either an aggregate function or the GROUP BY clause.";
+    /// 8133: CASE, IIF or CHOOSE with no type to take.
+    case_of_nulls() = 8133, 16, 1, "At least one of the result expressions in a CASE specification must be an expression other than the NULL constant.";
     /// 8134: division by zero.
     divide_by_zero() = 8134, 16, 1, "Divide by zero error encountered.";
     /// 557: a module that is no function, called inside of one.
@@ -328,6 +356,8 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 9806: a part that the function takes of no type.
+    datepart_never_supported(part: &str, function: &str) = 9806, 16, 0, "The datepart {part} is not supported by date function {function}.";
     /// 9810: a part of a date that its type does not have.
     datepart_not_supported(part: &str, function: &str, kind: &str) = 9810, 16, 1, "The datepart {part} is not supported by date function {function} for data type {kind}.";
     /// 155: no such datepart.

@@ -317,6 +317,9 @@ impl History<'_> {
     }
 }
 
+/// A case that was tried: what differs, if anything does, and the tape as it was used.
+pub type Tried = (Option<Trial>, Vec<u64>, Vec<Span>);
+
 /// What trying a case alone, on tables just filled, comes to.
 pub struct Trial {
     /// Who differs in what; the same for the same defect.
@@ -329,7 +332,7 @@ pub struct Trial {
 ///
 /// # Errors
 /// One of the parties does not answer any more, or the rows break a rule.
-pub fn try_case(bench: &mut Bench, case: &Case) -> Result<(Option<Trial>, Vec<u64>, Vec<Span>), String> {
+pub fn try_case(bench: &mut Bench, case: &Case) -> Result<Tried, String> {
     let (made, tape) = statement(&case.schema, case.wanted, Tape::replay(case.draws.clone()));
     let (draws, spans) = tape.into_parts();
     bench.fill(&case.schema, &case.rows)?;

@@ -261,7 +261,14 @@ impl Run<'_> {
             self.options.server.display(),
             self.options.history
         );
-        let smallest = shrink::smallest(&mut self.bench, &difference.case)?;
+        let smallest = match shrink::smallest(&mut self.bench, &difference.case) {
+            Ok(smallest) => smallest,
+            Err(error) if error.starts_with("vlflab") => {
+                self.bench.parties[0] = self.start()?;
+                Some(format!("It was not made smaller: {error}"))
+            }
+            Err(error) => return Err(error.into()),
+        };
         self.former = Some(difference.case.schema.clone());
         let smallest = smallest.unwrap_or_else(|| "It does not differ alone, on tables just filled.".into());
         let text = format!(

@@ -158,7 +158,8 @@ impl Session {
 
     /// Adds a nonclustered index and fills it.
     ///
-    /// Errors: 1505-like duplicates as 2601; those of space.
+    /// # Errors
+    /// 1505 for two rows of one key under a unique index; those of space.
     pub fn create_index(
         &mut self,
         database: &Arc<Database>,
@@ -181,10 +182,13 @@ impl Session {
             .max(1)
             + 1;
         index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
+        let full_name = format!("{}.{}", table.schema, table.name);
+        let index_name = index.name.clone();
         table.indexes.push(index);
         let place = table.indexes.len() - 1;
         let changed = self.replace_object(database, object, ObjectDefinition::Table(table))?;
-        Table::open(database, &changed)?.build_index(self, place)?;
+        let built = Table::open(database, &changed)?.build_index(self, place);
+        built.map_err(|error| error.while_building_index(&full_name, &index_name))?;
         Ok(changed)
     }
 

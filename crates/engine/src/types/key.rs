@@ -9,6 +9,7 @@
 //!           dates and times         days big-endian with the sign flipped, then the time big-endian
 //!           strings                 collation weights and a terminator
 //!           binary                  0x00 as 0x00 0xFF; ends with 0x00 0x00
+//!           sql_variant             the family of the type, then the value's own key
 //!           uniqueidentifier        the groups in the order SQL Server compares them, last group first
 //! ```
 //! Strings are ordered by the collation they carry; the keys of an index by that of the column ([`encode_stored_key_part`]).
@@ -94,6 +95,7 @@ fn push_payload(value: &Value, output: &mut Vec<u8>) {
         Value::Text(text) => text.collation().push_key(text, output),
         Value::Binary(bytes) => push_binary(bytes, output),
         Value::UniqueIdentifier(bytes) => output.extend(GUID_ORDER.iter().map(|&index| bytes[index])),
+        Value::Variant(variant) => variant.push_key(output),
     }
 }
 

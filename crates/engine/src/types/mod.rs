@@ -19,6 +19,7 @@ mod shared;
 mod sql_type;
 mod transfer;
 mod value;
+mod variant;
 
 pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
@@ -28,3 +29,4 @@ pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use sql_type::{Length, SqlType};
 pub use transfer::{ColumnSource, EncodedRows, RowTransfer};
 pub use value::Value;
+pub use variant::{VARIANT_BYTES_MAX, Variant};

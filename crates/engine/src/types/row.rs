@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::key::push_stored_int;
-use super::{Collation, Decimal, KeyDirection, SqlType, Value, cp1252, encode_key_part};
+use super::{Collation, Decimal, KeyDirection, SqlType, Value, Variant, cp1252, encode_key_part};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
@@ -351,6 +351,7 @@ pub(super) fn push_variable(value: &Value, encoding: Encoding, row: &mut Vec<u8>
         (Value::Text(text), Encoding::Utf8) => row.extend_from_slice(text.as_bytes()),
         (Value::Text(text), Encoding::Cp1252) => cp1252::encode_into(text, row),
         (Value::Binary(bytes), _) => row.extend_from_slice(bytes),
+        (Value::Variant(variant), _) => row.extend_from_slice(&variant.to_bytes()),
         _ => {}
     }
 }
@@ -398,6 +399,8 @@ pub(super) fn put_fixed(slot: &mut [u8], sql_type: SqlType, encoding: Encoding, 
         Value::Text(text) => put_text(slot, encoding, text),
         Value::Binary(bytes) => put(slot, bytes),
         Value::UniqueIdentifier(bytes) => put(slot, bytes),
+        // Variants have no fixed length.
+        Value::Variant(_) => return Err(Error::assertion("a sql_variant in a column of fixed length")),
     }
     Ok(())
 }
@@ -461,7 +464,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Turns the stored bytes of a column into its value.
-fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> Result<Value> {
+pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> Result<Value> {
     Ok(match sql_type {
         SqlType::Bit => Value::Bit(array::<1>(bytes)? != [0]),
         SqlType::TinyInt => Value::TinyInt(u8::from_le_bytes(array(bytes)?)),
@@ -512,6 +515,7 @@ fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> Result<Value
         }
         SqlType::Binary(_) | SqlType::VarBinary(_) => Value::Binary(bytes.into()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
+        SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::VARIANT_BYTES_MAX;
+
 /// Declared length of a variable type: a number of characters or bytes, or `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Length {
@@ -84,6 +86,8 @@ pub enum SqlType {
     VarBinary(Length),
     /// `uniqueidentifier`
     UniqueIdentifier,
+    /// `sql_variant`: values that bring their type along
+    SqlVariant,
 }
 
 impl SqlType {
@@ -116,6 +120,7 @@ impl SqlType {
             SqlType::Binary(_) => "binary",
             SqlType::VarBinary(_) => "varbinary",
             SqlType::UniqueIdentifier => "uniqueidentifier",
+            SqlType::SqlVariant => "sql_variant",
         }
     }
 
@@ -135,6 +140,7 @@ impl SqlType {
             SqlType::Money => 60,
             SqlType::DateTime => 61,
             SqlType::Float => 62,
+            SqlType::SqlVariant => 98,
             SqlType::Bit => 104,
             SqlType::Decimal { .. } => 106,
             SqlType::SmallMoney => 122,
@@ -169,6 +175,7 @@ impl SqlType {
             60 => SqlType::Money,
             61 => SqlType::DateTime,
             62 => SqlType::Float,
+            98 => SqlType::SqlVariant,
             104 => SqlType::Bit,
             106 | 108 if (1..=38).contains(&precision) && scale <= precision => SqlType::Decimal { precision, scale },
             122 => SqlType::SmallMoney,
@@ -192,6 +199,7 @@ impl SqlType {
         match self {
             SqlType::VarChar(length) | SqlType::VarBinary(length) => limited(length, 1),
             SqlType::NVarChar(length) => limited(length, 2),
+            SqlType::SqlVariant => VARIANT_BYTES_MAX,
             other => other
                 .fixed_bytes()
                 .and_then(|bytes| i16::try_from(bytes).ok())
@@ -258,7 +266,7 @@ impl SqlType {
             SqlType::Char(bytes) | SqlType::Binary(bytes) => usize::from(bytes),
             SqlType::NChar(units) => usize::from(units) * 2,
             SqlType::UniqueIdentifier => 16,
-            SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) => return None,
+            SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) | SqlType::SqlVariant => return None,
         })
     }
 

@@ -1,6 +1,8 @@
 //! One value in memory.
 
-use super::{Bytes, Collation, Decimal, SqlType, Text};
+use std::sync::Arc;
+
+use super::{Bytes, Collation, Decimal, SqlType, Text, Variant};
 
 /// One value of a [`SqlType`]. Strings are UTF-8; whether they are single-byte or double-byte, of fixed or variable length,
 /// is said by the static type beside them.
@@ -68,6 +70,8 @@ pub enum Value {
     Binary(Bytes),
     /// `uniqueidentifier`, in the byte order SQL Server stores: the first three groups little-endian
     UniqueIdentifier([u8; 16]),
+    /// `sql_variant`
+    Variant(Arc<Variant>),
 }
 
 impl Value {
@@ -138,6 +142,7 @@ impl Value {
             Value::Text(_) => sql_type.is_character(),
             Value::Binary(_) => sql_type.is_binary(),
             Value::UniqueIdentifier(_) => sql_type == SqlType::UniqueIdentifier,
+            Value::Variant(_) => sql_type == SqlType::SqlVariant,
         }
     }
 }

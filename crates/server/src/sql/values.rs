@@ -3,7 +3,7 @@
 //! The engine keeps time in ticks of 100 ns whatever the declared scale; the wire counts in units of the scale. Strings are
 //! UTF-8 in the engine; on the wire they are UTF-16 or code page 1252, as the column's type says.
 
-use engine::types::{Decimal, Length, SqlType, Value};
+use engine::types::{Decimal, Length, SqlType, Value, Variant};
 use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue};
 use tsql::session::Parameter;
 
@@ -39,6 +39,7 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::VarBinary(Length::Limited(units)) => ColumnType::VarBinary(units),
         SqlType::VarBinary(Length::Max) => ColumnType::VarBinaryMax,
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
+        SqlType::SqlVariant => ColumnType::SqlVariant,
     }
 }
 
@@ -230,7 +231,32 @@ pub(crate) fn write(row: &mut RowWriter<'_>, sql_type: SqlType, value: &Value) {
         (Value::Text(text), _) => row.text(text),
         (Value::Binary(bytes), _) => row.binary(bytes),
         (Value::UniqueIdentifier(bytes), _) => row.uniqueidentifier(bytes),
+        (Value::Variant(variant), _) => write_variant(row, variant),
     }
+}
+
+/// A sql_variant: strings go as the writer has them, all else by type, properties and bytes ([MS-TDS] 2.2.5.5.4).
+fn write_variant(row: &mut RowWriter<'_>, variant: &Variant) {
+    let mut payload = variant.payload();
+    let type_id = match &variant.value {
+        Value::Text(text) if variant.sql_type.is_unicode() => return row.text(text),
+        Value::Text(_) => return row.varchar(&payload),
+        Value::Binary(_) => return row.binary(&payload),
+        Value::UniqueIdentifier(bytes) => return row.uniqueidentifier(bytes),
+        // A bit that is never NULL has a type of its own on the wire.
+        Value::Bit(_) => 0x32,
+        // Rows have the time before the day and money with its low half first; the wire has it the other way round.
+        Value::DateTime { .. } | Value::Money(_) => {
+            payload.rotate_left(4);
+            variant.sql_type.system_type_id()
+        }
+        Value::SmallDateTime { .. } => {
+            payload.rotate_left(2);
+            variant.sql_type.system_type_id()
+        }
+        _ => variant.sql_type.system_type_id(),
+    };
+    row.variant(type_id, &variant.properties(), &payload);
 }
 
 /// The value of an output parameter.
@@ -290,5 +316,6 @@ pub fn to_wire(value: &Value, sql_type: SqlType) -> WireValue {
         }
         Value::Binary(bytes) => WireValue::Binary(bytes.to_vec()),
         Value::UniqueIdentifier(bytes) => WireValue::UniqueIdentifier(*bytes),
+        Value::Variant(variant) => to_wire(&variant.value, variant.sql_type),
     }
 }

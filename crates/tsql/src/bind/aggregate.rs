@@ -189,6 +189,7 @@ fn typed_argument(
             };
             Ok((argument, sum_type))
         }
+        _ if own == SqlType::SqlVariant => Err(invalid()),
         AggregateFunction::Deviation { .. } => Ok((implicit(argument, SqlType::Float)?, SqlType::Float)),
         AggregateFunction::Checksum => Ok((implicit(argument, SqlType::Int)?, SqlType::Int)),
         AggregateFunction::Concatenate => {

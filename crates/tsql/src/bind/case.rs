@@ -3,6 +3,7 @@
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::fold::{possible_arguments, possible_branches, settled};
 use super::{Binder, implicit};
 use crate::ast::{Case, ComparisonOperator, Expression};
 use crate::messages;
@@ -25,7 +26,7 @@ impl<'a> Binder<'a> {
                 Some(operand) => {
                     let left = self.expression(operand)?;
                     let right = self.expression(&branch.when)?;
-                    super::condition::comparison(ComparisonOperator::Equal, left, right)?
+                    settled(self.comparison(ComparisonOperator::Equal, left, right)?)
                 }
                 None => self.condition(&branch.when)?,
             };
@@ -71,6 +72,9 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires_range("coalesce", 2, 254));
         }
         let bound = self.expressions(arguments)?;
+        if bound.iter().all(Expr::is_null_constant) {
+            return Err(messages::coalesce_of_nulls());
+        }
         let target = meeting_type(bound.iter());
         let nullable = bound.iter().all(|argument| argument.nullable);
         let bound = bound
@@ -102,9 +106,12 @@ impl<'a> Binder<'a> {
             return Err(messages::function_requires("nullif", 2));
         };
         let value = self.expression(left)?;
+        if value.is_null_constant() {
+            return Err(messages::nullif_of_null());
+        }
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let (sql_type, label) = (value.sql_type, value.label);
-        let equal = super::condition::comparison(ComparisonOperator::Equal, left, right)?;
+        let equal = self.comparison(ComparisonOperator::Equal, left, right)?;
         let branches = vec![(equal, Expr::constant(Value::Null, sql_type))];
         Ok(Expr::new(
             ExprKind::Case {
@@ -117,10 +124,14 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// The first of these that is not NULL.
+/// The first of these that is not NULL; all have been converted to the type.
 fn coalesced(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Result<Expr> {
     let label = label_of(&arguments, "CASE")?;
     let arguments = arguments.into_iter().map(|argument| argument.collated(label)).collect();
+    let mut arguments = possible_arguments(arguments);
+    if arguments.len() == 1 {
+        return Ok(arguments.remove(0));
+    }
     Ok(Expr {
         kind: ExprKind::Coalesce(arguments),
         sql_type,
@@ -130,6 +141,10 @@ fn coalesced(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Result<
 }
 
 fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
+    let mut values = branches.iter().map(|(_, value)| value).chain(&otherwise);
+    if values.all(Expr::is_null_constant) {
+        return Err(messages::case_of_nulls());
+    }
     let target = meeting_type(branches.iter().map(|(_, value)| value).chain(&otherwise));
     let nullable =
         otherwise.as_ref().is_none_or(|value| value.nullable) || branches.iter().any(|(_, value)| value.nullable);
@@ -138,16 +153,21 @@ fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Res
         .map(|(condition, value)| Ok((condition, implicit(value, target)?)));
     let branches = branches.collect::<Result<Vec<_>>>()?;
     let otherwise = match otherwise {
-        Some(otherwise) => Some(Box::new(implicit(otherwise, target)?)),
+        Some(otherwise) => Some(implicit(otherwise, target)?),
         None => None,
     };
-    let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+    let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_ref());
     let label = label_of(values, "CASE")?;
     let collated = |(condition, value): (Condition, Expr)| (condition, value.collated(label));
+    let branches = branches.into_iter().map(collated).collect();
+    let (branches, otherwise) = possible_branches(branches, otherwise.map(|value| value.collated(label)));
+    if branches.is_empty() {
+        return Ok(otherwise.unwrap_or_else(|| Expr::constant(Value::Null, target)));
+    }
     Ok(Expr {
         kind: ExprKind::Case {
-            branches: branches.into_iter().map(collated).collect(),
-            otherwise: otherwise.map(|value| Box::new(value.collated(label))),
+            branches,
+            otherwise: otherwise.map(Box::new),
         },
         sql_type: target,
         nullable,

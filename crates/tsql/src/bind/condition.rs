@@ -5,16 +5,21 @@ use engine::types::{Length, SqlType, Value};
 
 use super::Binder;
 use super::case::meeting_type;
+use super::fold::{is_written_null, settled};
 use super::implicit;
 use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like, Query};
 use crate::messages;
-use crate::plan::{Condition, Expr, Quantifier, label_of, unified};
+use crate::plan::{Condition, Expr, ExprKind, Quantifier, label_of, unified};
 use crate::scalar::arithmetic::comparison_type;
 use crate::scalar::data_type::text_units;
 
 impl<'a> Binder<'a> {
     /// Binds a condition.
     pub(super) fn condition(&mut self, condition: &'a Expression) -> Result<Condition> {
+        Ok(settled(self.condition_as_written(condition)?))
+    }
+
+    fn condition_as_written(&mut self, condition: &'a Expression) -> Result<Condition> {
         self.line = condition.line;
         // It is moved from list to list on its way down to the sources: up to three hold it at once.
         self.deeper(3 * size_of::<Condition>())?;
@@ -26,7 +31,7 @@ impl<'a> Binder<'a> {
                 let left = self.expression(left)?;
                 let right = self.expression(right)?;
                 self.line = condition.line;
-                comparison(*operator, left, right)
+                self.comparison(*operator, left, right)
             }
             ExpressionKind::Quantified {
                 left,
@@ -39,7 +44,7 @@ impl<'a> Binder<'a> {
             }
             ExpressionKind::Between(between) => self.between(between),
             ExpressionKind::InList { operand, negated, list } => {
-                let found = self.in_list(operand, list)?;
+                let found = settled(self.in_list(operand, list)?);
                 Ok(negate_if(*negated, found))
             }
             ExpressionKind::InQuery {
@@ -52,7 +57,7 @@ impl<'a> Binder<'a> {
             }
             ExpressionKind::Like(like) => self.like(like),
             ExpressionKind::IsNull { operand, negated } => {
-                let found = Condition::IsNull(self.expression(operand)?);
+                let found = settled(Condition::IsNull(self.expression(operand)?));
                 Ok(negate_if(*negated, found))
             }
             ExpressionKind::IsDistinct { left, right, negated } => {
@@ -78,14 +83,21 @@ impl<'a> Binder<'a> {
         let operand = self.expression(&between.operand)?;
         let low = self.expression(&between.low)?;
         let high = self.expression(&between.high)?;
-        let above = comparison(ComparisonOperator::GreaterOrEqual, operand.clone(), low)?;
-        let below = comparison(ComparisonOperator::LessOrEqual, operand, high)?;
-        Ok(negate_if(between.negated, Condition::And(vec![above, below])))
+        let above = self.comparison(ComparisonOperator::GreaterOrEqual, operand.clone(), low)?;
+        let below = self.comparison(ComparisonOperator::LessOrEqual, operand, high)?;
+        Ok(negate_if(
+            between.negated,
+            settled(Condition::And(vec![settled(above), settled(below)])),
+        ))
     }
 
     fn in_list(&mut self, operand: &'a Expression, list: &'a [Expression]) -> Result<Condition> {
         let operand = self.expression(operand)?;
         let list = self.expressions(list)?;
+        if !self.session.options().ansi_nulls && list.iter().any(may_be_the_null) {
+            let equal = |item| self.comparison(ComparisonOperator::Equal, operand.clone(), item);
+            return Ok(Condition::Or(list.into_iter().map(equal).collect::<Result<_>>()?));
+        }
         let all_text = operand.sql_type.is_character() && list.iter().all(|item| item.sql_type.is_character());
         if all_text {
             return in_condition(operand, list);
@@ -133,8 +145,13 @@ impl<'a> Binder<'a> {
     }
 
     fn like(&mut self, like: &'a Like) -> Result<Condition> {
-        let operand = as_text(self.expression(&like.operand)?);
-        let pattern = as_text(self.expression(&like.pattern)?);
+        let (operand, pattern) = (self.expression(&like.operand)?, self.expression(&like.pattern)?);
+        for (position, side) in [&operand, &pattern].into_iter().enumerate() {
+            if side.sql_type == SqlType::SqlVariant {
+                return Err(messages::invalid_argument_type("sql_variant", position + 1, "like"));
+            }
+        }
+        let (operand, pattern) = (as_text(operand), as_text(pattern));
         let escape = match &like.escape {
             Some(escape) => Some(as_text(self.expression(escape)?)),
             None => None,
@@ -208,8 +225,54 @@ fn comparable(left: Expr, right: Expr, operator: &'static str) -> Result<(Expr, 
     Ok((left.collated(label), right.collated(label)))
 }
 
-/// `left operator right`
-pub(super) fn comparison(operator: ComparisonOperator, left: Expr, right: Expr) -> Result<Condition> {
-    let (left, right) = comparable(left, right, operator_name(operator))?;
-    Ok(Condition::Compare { operator, left, right })
+impl Binder<'_> {
+    /// `left operator right`
+    ///
+    /// # Errors
+    /// 206, 402 for types that do not compare.
+    pub(super) fn comparison(&self, operator: ComparisonOperator, left: Expr, right: Expr) -> Result<Condition> {
+        let (left, right) = comparable(left, right, operator_name(operator))?;
+        let by_null = !self.session.options().ansi_nulls && (may_be_the_null(&left) || may_be_the_null(&right));
+        Ok(match operator {
+            ComparisonOperator::Equal if by_null => with_null(left, right, |value| value, operator),
+            ComparisonOperator::NotEqual if by_null => {
+                with_null(left, right, |value| Condition::Not(Box::new(value)), operator)
+            }
+            _ => Condition::Compare { operator, left, right },
+        })
+    }
+}
+
+/// Whether ANSI_NULLS OFF can bear upon a comparison with this: "only if one of the operands of the comparison is either a
+/// variable that is NULL or a literal NULL" (sql-docs, "SET ANSI_NULLS").
+fn may_be_the_null(expression: &Expr) -> bool {
+    match &expression.kind {
+        ExprKind::Variable(_) => true,
+        ExprKind::Convert { operand, .. } => may_be_the_null(operand),
+        _ => is_written_null(expression),
+    }
+}
+
+/// A comparison under ANSI_NULLS OFF: where the variable or literal is NULL, `=` asks whether the other side is NULL, too, and
+/// `<>` whether it is not; elsewhere NULL compares as ever.
+fn with_null(
+    left: Expr,
+    right: Expr,
+    if_null: impl Fn(Condition) -> Condition,
+    operator: ComparisonOperator,
+) -> Condition {
+    if may_be_the_null(&left) && may_be_the_null(&right) {
+        return if_null(Condition::Not(Box::new(Condition::IsDistinct(left, right))));
+    }
+    let (null, other) = if may_be_the_null(&left) {
+        (left.clone(), right.clone())
+    } else {
+        (right.clone(), left.clone())
+    };
+    let is_null = Condition::IsNull(null);
+    let is_not_null = Condition::Not(Box::new(is_null.clone()));
+    Condition::Or(vec![
+        Condition::And(vec![is_null, if_null(Condition::IsNull(other))]),
+        Condition::And(vec![is_not_null, Condition::Compare { operator, left, right }]),
+    ])
 }

@@ -7,6 +7,7 @@ use engine::error::{Error, Result};
 use super::from::FromBuilder;
 use super::scope::Level;
 use super::source::BoundSource;
+use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{CommonTableExpression, Join, QueryBody, SetOperator, TableSource};
 use crate::messages;
@@ -26,6 +27,14 @@ impl<'a> Binder<'a> {
         {
             return self.recursive(position, (first, anchors), step, exposed, from);
         }
+        let names = (exposed.as_str(), definition.name.text.as_str());
+        self.ask_inside(
+            names,
+            &definition.columns,
+            &definition.query.body,
+            QueryKind::CommonTable,
+            from,
+        )?;
         // The expression sees those before it, and no columns around it.
         let hidden = self.ctes.split_off(sees);
         let bound = self.within(Level::Opaque, |binder| binder.nested_query(&definition.query));

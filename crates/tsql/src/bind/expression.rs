@@ -42,7 +42,7 @@ impl<'a> Binder<'a> {
                 let left = self.expression(left)?;
                 let right = self.expression(right)?;
                 self.line = expression.line;
-                binary(*operator, left, right)
+                self.binary(*operator, left, right)
             }
             ExpressionKind::Case(case) => self.case(case),
             ExpressionKind::Cast(cast) => self.cast(cast),
@@ -55,6 +55,16 @@ impl<'a> Binder<'a> {
             ExpressionKind::NextValueFor(_) => Err(not_supported("NEXT VALUE FOR")),
             _ => Err(messages::incorrect_syntax_near_keyword("condition")),
         }
+    }
+
+    /// `left operator right`, as the options of the session have it.
+    pub(super) fn binary(&self, operator: BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
+        let bound = binary(operator, left, right)?;
+        let joins_text = operator == BinaryOperator::Add && bound.sql_type.is_character();
+        if joins_text && !self.session.options().concat_null_yields_null {
+            return Ok(with_empty_nulls(bound));
+        }
+        Ok(bound)
     }
 
     /// `$IDENTITY` is the identity column of the one source that has one.
@@ -198,6 +208,26 @@ pub(super) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Resul
         nullable,
         label,
     })
+}
+
+/// CONCAT_NULL_YIELDS_NULL OFF: "concatenating a null value with a string yields the string itself (the null value is treated as
+/// an empty string)" (sql-docs, "SET CONCAT_NULL_YIELDS_NULL").
+fn with_empty_nulls(mut joined: Expr) -> Expr {
+    if let ExprKind::Arithmetic { left, right, .. } = &mut joined.kind {
+        for side in [left, right] {
+            let (sql_type, label) = (side.sql_type, side.label);
+            let empty = Expr::constant(Value::from(""), SqlType::VarChar(Length::Limited(1))).collated(label);
+            let own = std::mem::replace(&mut **side, empty.clone());
+            **side = Expr {
+                kind: ExprKind::Coalesce(vec![own, empty]),
+                sql_type,
+                nullable: false,
+                label,
+            };
+        }
+    }
+    joined.nullable = false;
+    joined
 }
 
 /// A whole number written beside a decimal has just the digits it is written with: `7.0 / 2` is numeric(7,6).

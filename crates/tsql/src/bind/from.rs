@@ -4,6 +4,7 @@ use engine::error::Result;
 
 use super::scope::{Level, SelectLevel};
 use super::source::BoundSource;
+use super::updatable::{Below, Wanted};
 use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
@@ -16,6 +17,8 @@ pub(super) struct FromBuilder {
     /// In UPDATE and DELETE: the stored sources, one of which is the target. Each has a place for its row's locator right behind
     /// its columns, so that the locator goes wherever a join carries the columns.
     pub(super) stored: Option<Vec<StoredSource>>,
+    /// The source that is to be changed although it is a query.
+    pub(super) wanted: Option<Wanted>,
 }
 
 /// What a source of FROM stores its rows in.
@@ -38,7 +41,6 @@ impl Stored {
 }
 
 /// A source of FROM that UPDATE or DELETE could change.
-#[derive(Debug)]
 pub(super) struct StoredSource {
     pub(super) stored: Stored,
     /// Its alias, or its own name.
@@ -48,6 +50,8 @@ pub(super) struct StoredSource {
     pub(super) offset: usize,
     /// Where its row's locator is.
     pub(super) locator: usize,
+    /// When the table lies below a query: `offset` and `locator` are of the columns behind those that the query shows.
+    pub(super) below: Option<Below>,
 }
 
 impl FromBuilder {
@@ -63,6 +67,7 @@ impl FromBuilder {
         FromBuilder {
             width: 0,
             stored: Some(Vec::new()),
+            wanted: None,
         }
     }
 
@@ -77,6 +82,7 @@ impl FromBuilder {
                 has_alias,
                 offset,
                 locator,
+                below: None,
             };
             self.stored.get_or_insert_default().push(source);
         }
@@ -212,7 +218,8 @@ impl<'a> Binder<'a> {
             columns: visible,
             ..SelectLevel::default()
         });
-        Ok(self.within(level, |binder| binder.condition(on))?.0)
+        let (condition, _) = self.within(level, |binder| binder.condition(on))?;
+        Ok(super::fold::filter(condition))
     }
 
     /// One side of an outer join, put together for itself.

@@ -7,7 +7,7 @@ use super::Binder;
 use crate::ast::{Expression, ExpressionKind, FunctionCall};
 use crate::functions;
 use crate::messages;
-use crate::plan::Expr;
+use crate::plan::{Expr, ExprKind};
 use crate::scalar::moment::DatePart;
 
 /// Functions whose first argument is the bare name of a part of a date.
@@ -43,6 +43,15 @@ impl<'a> Binder<'a> {
             "nullif" => self.nullif(&call.arguments),
             "iif" => self.iif(&call.arguments),
             "choose" => self.choose(&call.arguments),
+            "rand" if call.arguments.is_empty() => {
+                let place = Value::BigInt(self.session.random.new_place());
+                let signature = functions::find(&name).ok_or_else(|| functions::unknown(&name))?;
+                let mut called = signature.resolve(Vec::new())?;
+                if let ExprKind::Function { arguments, .. } = &mut called.kind {
+                    arguments.push(Expr::constant(place, SqlType::BigInt));
+                }
+                Ok(called)
+            }
             "grouping" | "grouping_id" => self.grouping(&call.arguments),
             "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
                 Err(messages::ranking_needs_order(&name))
@@ -69,7 +78,11 @@ impl<'a> Binder<'a> {
         let mut bound = vec![Expr::constant(Value::Int(part.number()), SqlType::Int)];
         bound.extend(self.expressions(rest)?);
         // A date written as text has no scale of its own; DATEADD of it answers datetime.
-        signature.resolve(bound)
+        let called = signature.resolve(bound)?;
+        if let ExprKind::Function { arguments, .. } = &called.kind {
+            functions::check_part(part, name, arguments)?;
+        }
+        Ok(called)
     }
 
     /// `GROUPING(x)` and `GROUPING_ID(x, ...)`: which keys a row of GROUPING SETS has lost. Marked by an aggregate number

@@ -134,11 +134,21 @@ pub(super) struct GroupRewriter<'g> {
     pub(super) aggregate_count: usize,
     /// Names of the columns of FROM, for the error.
     pub(super) columns: &'g [super::ScopeColumn],
+    /// What is rewritten, for the error.
+    pub(super) clause: Clause,
+}
+
+/// The parts of a SELECT above its groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clause {
+    SelectList,
+    Having,
+    OrderBy,
 }
 
 impl GroupRewriter<'_> {
     /// # Errors
-    /// 8120 for a column that is neither grouped nor aggregated.
+    /// 8120, 8121, 8127 for a column that is neither grouped nor aggregated.
     pub(super) fn rewrite(&self, expression: &mut Expr) -> Result<()> {
         if let Some(position) = self.keys.iter().position(|key| key.same_as(expression)) {
             expression.kind = ExprKind::Column(position);
@@ -153,7 +163,11 @@ impl GroupRewriter<'_> {
                 expression.kind = ExprKind::Column(self.keys.len() + number);
                 Ok(())
             }
-            ExprKind::Column(index) => Err(messages::not_grouped(&self.name_of(index))),
+            ExprKind::Column(index) => Err(match self.clause {
+                Clause::SelectList => messages::not_grouped(&self.name_of(index)),
+                Clause::Having => messages::not_grouped_in_having(&self.name_of(index)),
+                Clause::OrderBy => messages::not_grouped_in_order_by(&self.name_of(index)),
+            }),
             _ => expression.change_children(&mut |child| self.rewrite(child)),
         }
     }

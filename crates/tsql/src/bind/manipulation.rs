@@ -154,7 +154,7 @@ impl<'a> Binder<'a> {
                 _ => Assignment::Default,
             });
         let assignments = assignments.collect();
-        let output = self.output(insert.output.as_ref(), &columns)?;
+        let output = self.output(insert.output.as_ref(), &columns, None)?;
         let columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
         Ok(BoundInsert {
             target,
@@ -232,7 +232,12 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&update.query_hints)?;
-        let found = self.find_target(&update.target, &update.hints, &update.from)?;
+        let set = update
+            .assignments
+            .iter()
+            .filter_map(|assignment| assignment.column.as_ref());
+        let set = set.map(|column| column.object().to_owned()).collect();
+        let mut found = self.find_target(&update.target, &update.hints, &update.from, Some(set))?;
         let top = match &update.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -259,12 +264,13 @@ impl<'a> Binder<'a> {
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Update, &set)?;
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
+        let shown = found.shown.take();
         let (mut node, mut used) = search(found, filter);
         assignments
             .iter()
             .chain(&variables)
             .for_each(|(_, value)| value.mark_columns(&mut used));
-        let output = self.output(update.output.as_ref(), &columns)?;
+        let output = self.output(update.output.as_ref(), &columns, shown.as_deref())?;
         let changes_apart = (!columns.needs_row_path(RowAction::Update, output.is_some()))
             .then(|| columns_in_no_index(&target, &assignments))
             .flatten();
@@ -323,7 +329,7 @@ impl<'a> Binder<'a> {
             };
             let value = match assignment.operator {
                 AssignmentOperator::Assign => value,
-                AssignmentOperator::Compound(operator) => super::expression::binary(operator, own.clone(), value)?,
+                AssignmentOperator::Compound(operator) => self.binary(operator, own.clone(), value)?,
             };
             let value = value.assignable()?;
             if !value.is_null_constant() {
@@ -352,11 +358,20 @@ impl<'a> Binder<'a> {
         {
             return Err(messages::multi_part_identifier(&name.to_string()));
         }
-        let position = found
-            .columns
-            .columns
-            .iter()
-            .position(|column| column.name.to_lowercase() == name.object().to_lowercase());
+        let wanted = name.object().to_lowercase();
+        let position = match &found.shown {
+            None => {
+                let mut columns = found.columns.columns.iter();
+                columns.position(|column| column.name.to_lowercase() == wanted)
+            }
+            Some(shown) => {
+                let mut columns = shown.iter().filter(|(shown, _)| shown.to_lowercase() == wanted);
+                let column = columns.next().map(|(_, column)| *column);
+                column
+                    .map(|column| column.ok_or_else(|| found.derived_column()))
+                    .transpose()?
+            }
+        };
         let position = position.ok_or_else(|| messages::invalid_column_name(name.object()))?;
         if found.columns.columns[position].identity {
             return Err(messages::identity_update(&found.columns.columns[position].name));
@@ -377,7 +392,7 @@ impl<'a> Binder<'a> {
             return Err(super::not_supported("WHERE CURRENT OF"));
         }
         self.obey_query_hints(&delete.query_hints)?;
-        let found = self.find_target(&delete.target, &delete.hints, &delete.from)?;
+        let mut found = self.find_target(&delete.target, &delete.hints, &delete.from, None)?;
         let top = match &delete.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -393,6 +408,7 @@ impl<'a> Binder<'a> {
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Delete, &[])?;
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
+        let shown = found.shown.take();
         let (mut node, mut used) = search(found, filter);
         if has_entries(&target) || columns.needs_row_path(RowAction::Delete, delete.output.is_some()) {
             used.iter_mut()
@@ -402,7 +418,7 @@ impl<'a> Binder<'a> {
         }
         set_scan_columns(&mut node, &used);
         let streams = is_single && is_plain_search(&node);
-        let output = self.output(delete.output.as_ref(), &columns)?;
+        let output = self.output(delete.output.as_ref(), &columns, shown.as_deref())?;
         Ok(BoundDelete {
             target,
             no_wait,
@@ -430,7 +446,7 @@ impl<'a> Binder<'a> {
             ast::Target::Table(name) => {
                 let (database, object) = self
                     .session
-                    .find_object(name)?
+                    .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
                     ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
@@ -514,19 +530,35 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds OUTPUT over a row of deleted columns, then inserted columns.
-    fn output(&mut self, output: Option<&'a ast::Output>, columns: &TargetColumns) -> Result<Option<BoundOutput>> {
+    fn output(
+        &mut self,
+        output: Option<&'a ast::Output>,
+        columns: &TargetColumns,
+        shown: Option<&[(String, Option<usize>)]>,
+    ) -> Result<Option<BoundOutput>> {
         let Some(output) = output else { return Ok(None) };
-        let mut visible = Vec::with_capacity(columns.columns.len() * 2);
-        for qualifier in ["deleted", "inserted"] {
-            for column in &columns.columns {
+        let own_names = columns.columns.iter().enumerate();
+        let names: Vec<(String, usize)> = match shown {
+            None => own_names.map(|(index, column)| (column.name.clone(), index)).collect(),
+            // Of a query, only what it shows of the table.
+            Some(shown) => shown
+                .iter()
+                .filter_map(|(name, column)| Some((name.clone(), (*column)?)))
+                .collect(),
+        };
+        let width = columns.columns.len();
+        let mut visible = Vec::with_capacity(names.len() * 2);
+        for (qualifier, offset) in [("deleted", 0), ("inserted", width)] {
+            for (name, index) in &names {
+                let column = &columns.columns[*index];
                 visible.push(ScopeColumn {
                     qualifier: qualifier.to_owned(),
                     path: None,
-                    name: column.name.clone(),
+                    name: name.clone(),
                     sql_type: column.sql_type,
                     label: Label::Implicit(column.collation),
                     nullable: true,
-                    index: visible.len(),
+                    index: offset + index,
                     identity: column.identity,
                     from_table: true,
                 });
@@ -614,7 +646,7 @@ fn check_count(values: usize, columns: usize, all_columns: bool) -> Result<()> {
 fn search(found: Found, filter: Option<Condition>) -> (Node, Vec<bool>) {
     let Found { mut clause, width, .. } = found;
     if let Some(filter) = filter {
-        clause.conjuncts.extend(filter.into_conjuncts());
+        clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
     }
     let node = combine(clause.units, clause.conjuncts, width);
     let mut used = vec![false; width];

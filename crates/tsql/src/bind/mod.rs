@@ -12,6 +12,7 @@ mod condition;
 mod constant;
 mod cte;
 mod expression;
+mod fold;
 mod from;
 mod function;
 mod grouping;
@@ -26,6 +27,7 @@ mod seek;
 mod select;
 mod source;
 mod target;
+mod updatable;
 mod window;
 
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
@@ -96,6 +98,10 @@ pub struct Binder<'a> {
     parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
+    /// What the SELECT bound next is asked for.
+    request: Option<updatable::Request>,
+    /// What it answered.
+    inside: Option<updatable::Inside>,
 }
 
 /// How large the plan of a statement is so far, views and common table expressions in it counted at each reference.
@@ -126,6 +132,8 @@ impl<'a> Binder<'a> {
             reads_tables: false,
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
+            request: None,
+            inside: None,
         }
     }
 
@@ -207,7 +215,7 @@ impl<'a> Binder<'a> {
         let sql_type = target.sql_type;
         let value = self.expression(value)?;
         let value = match operator {
-            Some(operator) => expression::binary(operator, target, value)?,
+            Some(operator) => self.binary(operator, target, value)?,
             None => value,
         };
         implicit(value.assignable()?, sql_type)

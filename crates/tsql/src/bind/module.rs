@@ -111,7 +111,10 @@ impl<'a> Binder<'a> {
         let (arguments, _) = self.within(level, |binder| binder.module_arguments(&module, call, SOURCE_STATE))?;
         match &module.body {
             ModuleBody::Inline { scope, query } => {
-                let (plan, parameters) = self.within_module(&database, scope, |binder| binder.inline(query))?;
+                let (session, schema) = (self.session, module.name.split('.').next());
+                let (plan, parameters) = session.within_schema(schema, || {
+                    self.within_module(&database, scope, |binder| binder.inline(query))
+                })?;
                 let captured = parameters.into_iter().filter_map(|slot| arguments.get(slot).cloned());
                 let mut source = self.derived_columns(plan, names, &module.name, exposed, from)?;
                 if let Node::Derived { captures, .. } = &mut source.node {

@@ -14,7 +14,7 @@ use engine::types::{SqlType, Value};
 
 use super::aggregate::not_in_select_list;
 use super::from::FromBuilder;
-use super::grouping::{GroupBy, GroupRewriter, for_each_window_expression, place_windows};
+use super::grouping::{Clause, GroupBy, GroupRewriter, for_each_window_expression, place_windows};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel, columns_of};
 use super::{Binder, ScopeColumn, implicit};
@@ -65,21 +65,29 @@ impl<'a> Binder<'a> {
 
     fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         self.line = select.line;
-        let mut builder = FromBuilder::default();
+        let request = self.request.take();
+        let mut builder = match &request {
+            Some(request) => self.builder_for(request, select),
+            None => FromBuilder::default(),
+        };
         let mut from = self.sources(&select.from, &mut builder)?;
         let level = Level::Select(SelectLevel {
             columns: from.columns.clone(),
             ..SelectLevel::default()
         });
-        let ((filter, parts), _) = self.within(level, |binder| {
+        let ((filter, mut parts), _) = self.within(level, |binder| {
             let filter = match &select.selection {
                 Some(selection) => Some(binder.condition(selection)?),
                 None => None,
             };
             Ok((filter, binder.select_parts(select, order_by)?))
         })?;
+        if let Some(request) = &request {
+            let is_grouped = parts.is_grouped || select.distinct;
+            self.answer_inside(request, &mut builder, &mut from, &mut parts.items, is_grouped)?;
+        }
         if let Some(filter) = filter {
-            from.conjuncts.extend(filter.into_conjuncts());
+            from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
         let mut node = combine(from.units, from.conjuncts, builder.width);
         let mut used = vec![false; builder.width];
@@ -185,9 +193,7 @@ impl<'a> Binder<'a> {
                 let value = self.expression(value)?;
                 let value = match operator {
                     ast::AssignmentOperator::Assign => value,
-                    ast::AssignmentOperator::Compound(operator) => {
-                        super::expression::binary(*operator, target.clone(), value)?
-                    }
+                    ast::AssignmentOperator::Compound(operator) => self.binary(*operator, target.clone(), value)?,
                 };
                 let value = implicit(value.assignable()?, target.sql_type)?;
                 items.push((value, ResultColumn::new("", target.sql_type)));
@@ -346,7 +352,7 @@ fn finish(
         if let Some(condition) = parts.having.take() {
             node = Node::Filter {
                 input: Box::new(node),
-                condition,
+                condition: super::fold::filter(condition),
             };
         }
     }
@@ -373,22 +379,26 @@ fn finish(
 /// Rewrites everything above grouping.
 fn regroup(parts: &mut Parts, columns: &[ScopeColumn]) -> Result<()> {
     let keys = parts.group.keys.clone();
-    let rewriter = GroupRewriter {
+    let mut rewriter = GroupRewriter {
         keys: &keys,
         aggregate_count: parts.aggregates.len(),
         columns,
+        clause: Clause::SelectList,
     };
     for (item, _) in &mut parts.items {
         rewriter.rewrite(item)?;
     }
+    rewriter.clause = Clause::Having;
     if let Some(having) = &mut parts.having {
         rewriter.rewrite_condition(having)?;
     }
+    rewriter.clause = Clause::OrderBy;
     for (key, _) in &mut parts.order {
         if let OrderKey::Expression(expression) = key {
             rewriter.rewrite(expression)?;
         }
     }
+    rewriter.clause = Clause::SelectList;
     for window in &mut parts.windows {
         rewriter.rewrite_window(window)?;
     }

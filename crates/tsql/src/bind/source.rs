@@ -11,7 +11,8 @@ use engine::types::{Collation, SqlType};
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
 use super::scope::{Level, SelectLevel};
-use super::{Binder, ScopeColumn, implicit};
+use super::updatable::QueryKind;
+use super::{Binder, ScopeColumn, implicit, updatable};
 use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReference};
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
@@ -47,7 +48,7 @@ impl<'a> Binder<'a> {
         if let Some(view) = views::find(&reference.name) {
             return self.system_view(view, &reference.name, Vec::new(), exposed, from);
         }
-        let found = self.session.find_object(&reference.name)?;
+        let found = self.session.find_in_module(&reference.name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
@@ -59,7 +60,11 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds what stands for other tables: hints at it are hints at each of them (sql-docs, "Table hints").
-    fn with_hints<T>(&mut self, reference: &TableReference, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn with_hints<T>(
+        &mut self,
+        reference: &TableReference,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let outer = self.inherited_hints.len();
         self.inherited_hints.extend_from_slice(&reference.hints);
         let result = work(self);
@@ -163,7 +168,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn user_view(
+    pub(super) fn user_view(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -174,8 +179,17 @@ impl<'a> Binder<'a> {
         let ModuleBody::View(view) = &module.body else {
             return Err(messages::invalid_object_name(&exposed));
         };
+        let names = (exposed.as_str(), view.name.object());
+        self.ask_inside(names, &view.columns, &view.query.body, QueryKind::View, from)?;
+        if view.check_option && self.request.as_ref().is_some_and(updatable::Request::is_update) {
+            return Err(super::not_supported("UPDATE of a view WITH CHECK OPTION"));
+        }
         let scope = VariableScope::default();
-        let plan = self.within_module(database, &scope, |binder| binder.nested_query(&view.query))?;
+        let schema = object.definition.qualified_name().map(|(schema, _)| schema);
+        let session = self.session;
+        let plan = session.within_schema(schema, || {
+            self.within_module(database, &scope, |binder| binder.nested_query(&view.query))
+        })?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }
 
@@ -200,9 +214,11 @@ impl<'a> Binder<'a> {
         binder.collation = database.collation();
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
         binder.inherited_hints.clone_from(&self.inherited_hints);
+        binder.request = self.request.take();
         std::mem::swap(&mut binder.size, &mut self.size);
         let result = self.session.within_database(database, || work(&mut binder));
         std::mem::swap(&mut binder.size, &mut self.size);
+        self.inside = binder.inside.take();
         result
     }
 
@@ -216,6 +232,13 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         let Some(visible) = captured else {
+            self.ask_inside(
+                (&alias.text, &alias.text),
+                columns,
+                &query.body,
+                QueryKind::Derived,
+                from,
+            )?;
             let plan = self.nested_query(query)?;
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };
@@ -240,12 +263,14 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        if !names.is_empty() && names.len() != plan.columns.len() {
+        let inside = self.inside.take();
+        let shown = plan.columns.len() - inside.as_ref().map_or(0, updatable::Inside::hidden_count);
+        if !names.is_empty() && names.len() != shown {
             return Err(messages::column_list_mismatch(own_name));
         }
         let offset = from.take(plan.columns.len());
-        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(plan.columns.len());
-        for (index, column) in plan.columns.iter().enumerate() {
+        let mut columns: Vec<ScopeColumn> = Vec::with_capacity(shown);
+        for (index, column) in plan.columns.iter().take(shown).enumerate() {
             let name = names.get(index).map_or(column.name.as_str(), |name| name.text.as_str());
             if name.is_empty() {
                 return Err(messages::column_without_name(index + 1, own_name));
@@ -264,6 +289,11 @@ impl<'a> Binder<'a> {
                 identity: column.identity,
                 from_table: column.from_table,
             });
+        }
+        if let Some(inside) = inside {
+            let names = columns.iter().map(|column| column.name.clone()).collect();
+            let source = self.stored_below(inside, &exposed, names, offset);
+            from.stored.get_or_insert_default().push(source);
         }
         let node = Node::Derived {
             plan: Arc::new(plan),

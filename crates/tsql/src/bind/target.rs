@@ -15,13 +15,15 @@
 
 use std::sync::Arc;
 
-use engine::catalog::ObjectDefinition;
+use engine::catalog::{ModuleKind, ObjectDefinition};
 use engine::error::Result;
 
-use super::from::{FromBuilder, FromClause, Stored};
+use super::from::{FromBuilder, FromClause, Stored, StoredSource};
 use super::hints::{Place, add_locking};
+use super::source::BoundSource;
+use super::updatable::Wanted;
 use super::{Binder, not_supported};
-use crate::ast::{self, TableHint, TableReference, TableSource};
+use crate::ast::{self, Name, TableHint, TableReference, TableSource};
 use crate::messages;
 use crate::plan::{Locking, Node, Target, TargetColumns};
 
@@ -39,11 +41,18 @@ pub(super) struct Found {
     pub(super) is_single: bool,
     /// NOWAIT at the target.
     pub(super) no_wait: bool,
+    /// When the target is a query: the columns it shows, and which of the table's they are.
+    pub(super) shown: Option<Vec<(String, Option<usize>)>>,
     /// What SET may call the target: its exposed name, and what the statement calls it.
     names: [String; 2],
 }
 
 impl Found {
+    /// The error for SET of a column that the query computes.
+    pub(super) fn derived_column(&self) -> engine::error::Error {
+        messages::view_column_is_derived(&self.names[0])
+    }
+
     /// Whether a qualifier of SET means the target.
     pub(super) fn is_called(&self, qualifier: &str) -> bool {
         self.names.iter().any(|name| name.eq_ignore_ascii_case(qualifier))
@@ -67,44 +76,30 @@ impl<'a> Binder<'a> {
         target: &ast::Target,
         hints: &[TableHint],
         from: &'a [TableSource],
+        set: Option<Vec<String>>,
     ) -> Result<Found> {
         let mut builder = FromBuilder::with_locators();
+        if let ast::Target::Table(name) = target {
+            builder.wanted = Some(Wanted {
+                name: name.object().to_owned(),
+                is_qualified: name.parts.len() > 1,
+                columns: set,
+            });
+        }
         let links = from.iter().map(super::select::links_of).sum();
         let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;
         let place = match self.place_in_from(target, &builder, &clause)? {
             Some(place) => place,
             None => {
-                self.own_source(target, &mut builder, &mut clause)?;
+                self.own_source(target, hints, &mut builder, &mut clause)?;
                 builder.stored.as_ref().map_or(0, Vec::len).saturating_sub(1)
             }
         };
         let Some(source) = builder.stored.unwrap_or_default().into_iter().nth(place) else {
             return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
         };
-        let mut found = None;
-        for unit in &mut clause.units {
-            if let Some(scan) = source_at(&mut unit.node, source.offset) {
-                found = Some(scan);
-            }
-        }
         let own_name = name_of(target).to_owned();
-        let (target, no_wait) = match found {
-            Some(Node::Scan(scan)) => {
-                scan.locator = Some(source.locator);
-                scan.locking.is_target = true;
-                let name = &scan.table.table.definition().name;
-                add_locking(&mut scan.locking, hints, Place::Target, name)?;
-                (Target::Table(scan.table.clone()), scan.locking.no_wait)
-            }
-            Some(Node::Variable { slot, locator, .. }) => {
-                // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
-                add_locking(&mut Locking::default(), hints, Place::Target, &own_name)?;
-                *locator = Some(source.locator);
-                let shape = self.variables.shapes().get(*slot).cloned().unwrap_or_default();
-                (Target::Variable(*slot, shape), false)
-            }
-            _ => return Err(messages::invalid_object_name(&own_name)),
-        };
+        let (target, no_wait) = claim(&mut clause, &source, hints, &own_name, self)?;
         let columns = Arc::new(self.target_columns(&target)?);
         let is_single = clause.names.len() == 1;
         Ok(Found {
@@ -116,6 +111,7 @@ impl<'a> Binder<'a> {
             width: builder.width,
             is_single,
             no_wait,
+            shown: source.below.map(|below| below.shown),
             names: [source.exposed, own_name],
         })
     }
@@ -141,10 +137,13 @@ impl<'a> Binder<'a> {
         }
         let is_own_name = stored.iter().any(|source| source.exposed.eq_ignore_ascii_case(wanted));
         if is_alias && !is_own_name && clause.names.iter().any(|name| name.eq_ignore_ascii_case(wanted)) {
-            // A derived table, a view, a common table expression, a function.
-            return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
+            // VALUES, or a function.
+            return Err(messages::view_column_is_derived(wanted));
         }
-        self.refuse_cte(target)?;
+        let below = stored.iter().position(|source| source.below.is_some());
+        if below.is_some() || self.is_query(target)? {
+            return Ok(below);
+        }
         let own = self.stored_of(target)?;
         let mut places = stored.iter().enumerate().filter(|(_, source)| source.stored == own);
         let (Some(first), second) = (places.next(), places.next()) else {
@@ -157,6 +156,18 @@ impl<'a> Binder<'a> {
             .iter()
             .position(|source| source.stored == own && !source.has_alias);
         without_alias.map(Some).ok_or_else(|| messages::ambiguous_table(wanted))
+    }
+
+    /// Whether a target is a common table expression or a view.
+    fn is_query(&self, target: &ast::Target) -> Result<bool> {
+        let ast::Target::Table(name) = target else {
+            return Ok(false);
+        };
+        if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) {
+            return Ok(true);
+        }
+        let found = self.session.find_in_module(name)?;
+        Ok(found.is_some_and(|(_, object)| matches!(&object.definition, ObjectDefinition::Module(_))))
     }
 
     /// A common table expression hides the table of its name, and cannot be changed.
@@ -176,26 +187,77 @@ impl<'a> Binder<'a> {
     }
 
     /// A target that FROM does not name is one more source.
-    fn own_source(&mut self, target: &ast::Target, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
+    fn own_source(
+        &mut self,
+        target: &ast::Target,
+        hints: &[TableHint],
+        builder: &mut FromBuilder,
+        clause: &mut FromClause,
+    ) -> Result<()> {
         let start = builder.width;
         let source = match target {
-            ast::Target::Table(name) => {
-                let found = self.session.find_object(name)?;
-                let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
-                if !matches!(object.definition, ObjectDefinition::Table(_)) {
-                    return Err(not_supported("INSERT, UPDATE or DELETE of a view"));
-                }
-                let reference = TableReference {
-                    line: self.line,
-                    name: name.clone(),
-                    alias: None,
-                    hints: Vec::new(),
-                };
-                self.base_table(database, &object, &reference, name.object().to_owned(), builder)?
-            }
+            ast::Target::Table(name) => self.named_source(name, hints, builder)?,
             ast::Target::Variable(name) => self.table_variable(name, None, builder)?,
         };
         clause.add(source, start, builder.width, false)
+    }
+
+    fn named_source(&mut self, name: &Name, hints: &[TableHint], builder: &mut FromBuilder) -> Result<BoundSource> {
+        let exposed = name.object().to_owned();
+        let visible = self.ctes.iter().rposition(|cte| cte.definition.name.is(name.object()));
+        let mut reference = TableReference {
+            line: self.line,
+            name: name.clone(),
+            alias: None,
+            hints: Vec::new(),
+        };
+        if let (1, Some(position)) = (name.parts.len(), visible) {
+            reference.hints = hints.to_vec();
+            return self.with_hints(&reference, |binder| binder.cte(position, exposed, builder));
+        }
+        let found = self.session.find_in_module(name)?;
+        let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
+        match &object.definition {
+            ObjectDefinition::Table(_) => self.base_table(database, &object, &reference, exposed, builder),
+            ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
+                reference.hints = hints.to_vec();
+                self.with_hints(&reference, |binder| {
+                    binder.user_view(&database, &object, exposed, builder)
+                })
+            }
+            _ => Err(messages::invalid_object_name(&name.to_string())),
+        }
+    }
+}
+
+/// Marks the scan of a stored source as the one whose rows are changed; answers what it scans, and whether it waits for locks.
+pub(super) fn claim(
+    clause: &mut FromClause,
+    source: &StoredSource,
+    hints: &[TableHint],
+    own_name: &str,
+    binder: &Binder<'_>,
+) -> Result<(Target, bool)> {
+    if let Some(below) = &source.below {
+        return Ok((below.target.clone(), false));
+    }
+    let mut units = clause.units.iter_mut();
+    match units.find_map(|unit| source_at(&mut unit.node, source.offset)) {
+        Some(Node::Scan(scan)) => {
+            scan.locator = Some(source.locator);
+            scan.locking.is_target = true;
+            let name = &scan.table.table.definition().name;
+            add_locking(&mut scan.locking, hints, Place::Target, name)?;
+            Ok((Target::Table(scan.table.clone()), scan.locking.no_wait))
+        }
+        Some(Node::Variable { slot, locator, .. }) => {
+            // Nobody else sees its rows: whatever lock a hint asks for, it is as good as held.
+            add_locking(&mut Locking::default(), hints, Place::Target, own_name)?;
+            *locator = Some(source.locator);
+            let shape = binder.variables.shapes().get(*slot).cloned().unwrap_or_default();
+            Ok((Target::Variable(*slot, shape), false))
+        }
+        _ => Err(messages::invalid_object_name(own_name)),
     }
 }
 

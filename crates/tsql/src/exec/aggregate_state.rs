@@ -211,6 +211,8 @@ fn exact_value(number: i128, sql_type: SqlType) -> Option<Value> {
 
 /// AVG: whole numbers are cut; decimals have at least six digits after the point, for which the sum is widened.
 fn average(sum: i128, count: u64, call: &AggregateCall) -> Option<Value> {
+    // A sum beyond the type of the result is an error (sql-docs, "AVG"), even where the average would fit.
+    exact_value(sum, call.sql_type)?;
     let count = i128::from(count);
     let argument_scale = call.argument.as_ref().map_or(0, |argument| argument.sql_type.scale());
     match call.sql_type {

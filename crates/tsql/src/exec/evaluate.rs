@@ -10,13 +10,12 @@ use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
 use super::{Context, subquery};
-use crate::ast::ComparisonOperator;
 use crate::functions::{Call, Implementation};
 use crate::messages;
 use crate::modules::ModuleCall;
 use crate::plan::{Condition, Expr, ExprKind, Subquery};
 use crate::scalar::arithmetic;
-use crate::scalar::compare::{compare, same};
+use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
 use crate::scalar::like::Pattern;
 
@@ -295,18 +294,6 @@ pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) 
         }
         Condition::Exists(_) | Condition::Quantified { .. } => context.test_rows(condition, row)?,
     })
-}
-
-/// Whether an order satisfies a comparison.
-pub fn satisfies(operator: ComparisonOperator, order: Ordering) -> bool {
-    match operator {
-        ComparisonOperator::Equal => order == Ordering::Equal,
-        ComparisonOperator::NotEqual => order != Ordering::Equal,
-        ComparisonOperator::Less => order == Ordering::Less,
-        ComparisonOperator::LessOrEqual => order != Ordering::Greater,
-        ComparisonOperator::Greater => order == Ordering::Greater,
-        ComparisonOperator::GreaterOrEqual => order != Ordering::Less,
-    }
 }
 
 fn test_list<S: Surroundings>(operand: &Expr, list: &[Expr], row: &[Value], context: &S) -> Result<Option<bool>> {

@@ -6,8 +6,10 @@
 //! ```
 //! The form is this process's own: nothing of it outlives the instance. Reading checks every length all the same.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
-use engine::types::{Collation, Decimal, Value};
+use engine::types::{Collation, Decimal, Value, Variant};
 
 const NULL: u8 = 0;
 const BIT: u8 = 1;
@@ -29,6 +31,7 @@ const DATE_TIME_OFFSET: u8 = 16;
 const TEXT: u8 = 17;
 const BINARY: u8 = 18;
 const UNIQUE_IDENTIFIER: u8 = 19;
+const VARIANT: u8 = 20;
 
 /// Appends a row.
 pub(super) fn push_row(row: &[Value], output: &mut Vec<u8>) {
@@ -91,6 +94,11 @@ fn push_value(value: &Value, output: &mut Vec<u8>) {
             output.extend_from_slice(bytes);
         }
         Value::UniqueIdentifier(bytes) => put(UNIQUE_IDENTIFIER, bytes),
+        Value::Variant(variant) => {
+            let bytes = variant.to_bytes();
+            put(VARIANT, &(bytes.len() as u32).to_le_bytes());
+            output.extend_from_slice(&bytes);
+        }
     }
 }
 
@@ -178,6 +186,7 @@ impl<'b> Reader<'b> {
             }
             BINARY => Value::binary(self.counted()?),
             UNIQUE_IDENTIFIER => Value::UniqueIdentifier(self.array()?),
+            VARIANT => Value::Variant(Arc::new(Variant::from_bytes(self.counted()?)?)),
             _ => return Err(Error::assertion("a kept row has a value of no type")),
         })
     }

@@ -9,13 +9,13 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::evaluate::{evaluate, satisfies};
+use super::evaluate::evaluate;
 use super::grant::{Grant, kept_bytes};
 use super::{Context, open};
 use crate::ast::ComparisonOperator;
 use crate::messages;
 use crate::plan::{Quantifier, QueryPlan, Subquery};
-use crate::scalar::compare::{GroupKey, compare};
+use crate::scalar::compare::{GroupKey, compare, satisfies};
 
 /// The kept result of a subquery.
 #[derive(Debug)]

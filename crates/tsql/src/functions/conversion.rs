@@ -8,7 +8,7 @@ use engine::types::{SqlType, Value};
 use super::Parameter::Any;
 use super::{Answer, Call, INT, Signature, signature, variadic};
 use crate::scalar::compare::hash_value;
-use crate::scalar::number::{parse_float, parse_money};
+use crate::scalar::number::is_numeric_text;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("isnumeric", 1, &[Any], INT, isnumeric),
@@ -20,13 +20,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
 
 fn isnumeric(call: &Call<'_>) -> Result<Value> {
     let numeric = match call.value(0) {
-        Value::Text(text) => {
-            let text = text.trim();
-            let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
-            has_digit && (parse_float(text).is_some() || parse_money(text).is_ok())
-        }
+        Value::Text(text) => is_numeric_text(text),
         Value::Null => false,
-        _ => call.argument_type(0).is_numeric() && call.argument_type(0) != SqlType::Bit,
+        Value::Variant(variant) => match &variant.value {
+            Value::Text(text) => is_numeric_text(text),
+            _ => variant.sql_type.is_numeric(),
+        },
+        _ => call.argument_type(0).is_numeric(),
     };
     Ok(Value::Int(i32::from(numeric)))
 }

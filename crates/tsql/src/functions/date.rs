@@ -5,7 +5,7 @@ use engine::types::calendar::{date_from_days, days_from_date, days_in_month};
 use engine::types::{SqlType, Value};
 
 use super::Answer::{Computed, Fixed};
-use super::Parameter::{Any, BigInt, Int, Moment as MomentParameter};
+use super::Parameter::{Any, BigInt, Int, LongMoment, Moment as MomentParameter};
 use super::{Call, INT, NAME, Signature, signature};
 use crate::messages;
 use crate::plan::Expr;
@@ -19,11 +19,11 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("current_date", 0, &[], Fixed(SqlType::Date), now),
     signature("current_timestamp", 0, &[], Fixed(SqlType::DateTime), now),
     signature("dateadd", 3, &[Any, BigInt, MomentParameter], Computed(added), dateadd),
-    signature("datediff", 3, &[Any, MomentParameter, MomentParameter], INT, datediff),
+    signature("datediff", 3, &[Any, LongMoment, LongMoment], INT, datediff),
     signature(
         "datediff_big",
         3,
-        &[Any, MomentParameter, MomentParameter],
+        &[Any, LongMoment, LongMoment],
         Fixed(SqlType::BigInt),
         datediff_big,
     ),
@@ -34,8 +34,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Fixed(SqlType::Date),
         datefromparts,
     ),
-    signature("datename", 2, &[Any, MomentParameter], NAME, datename),
-    signature("datepart", 2, &[Any, MomentParameter], INT, datepart),
+    signature("datename", 2, &[Any, LongMoment], NAME, datename),
+    signature("datepart", 2, &[Any, LongMoment], INT, datepart),
     signature(
         "datetimefromparts",
         7,
@@ -50,12 +50,12 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         Computed(added_second),
         datetrunc,
     ),
-    signature("day", 1, &[MomentParameter], INT, day),
-    signature("eomonth", 1, &[MomentParameter, Int], Fixed(SqlType::Date), eomonth),
+    signature("day", 1, &[LongMoment], INT, day),
+    signature("eomonth", 1, &[LongMoment, Int], Fixed(SqlType::Date), eomonth),
     signature("getdate", 0, &[], Fixed(SqlType::DateTime), now),
     signature("getutcdate", 0, &[], Fixed(SqlType::DateTime), now),
     signature("isdate", 1, &[Any], INT, isdate),
-    signature("month", 1, &[MomentParameter], INT, month),
+    signature("month", 1, &[LongMoment], INT, month),
     signature("sysdatetime", 0, &[], DATETIME2, now),
     signature(
         "sysdatetimeoffset",
@@ -65,7 +65,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         now,
     ),
     signature("sysutcdatetime", 0, &[], DATETIME2, now),
-    signature("year", 1, &[MomentParameter], INT, year),
+    signature("year", 1, &[LongMoment], INT, year),
 ];
 
 /// DATEADD keeps the type of its date.
@@ -91,21 +91,39 @@ fn part(call: &Call<'_>) -> DatePart {
     call.integer(0).and_then(DatePart::from_number).unwrap_or(DatePart::Day)
 }
 
-/// Dates have no parts below the day, times none above the hour.
-fn check_part(part: DatePart, sql_type: SqlType, function: &str) -> Result<()> {
+/// Which parts a function takes of which type: a date has none below the day, a time none above the hour, and only
+/// datetimeoffset has an offset that can be asked for (sql-docs, each function's list of dateparts).
+///
+/// # Errors
+/// 9806 for a part that the function never takes, 9810 for one that it does not take of this type.
+pub(crate) fn check_part(part: DatePart, function: &str, arguments: &[Expr]) -> Result<()> {
+    use DatePart as P;
+    let changes = matches!(function, "dateadd" | "datetrunc");
+    let never = match part {
+        P::TimeZoneOffset => !matches!(function, "datepart" | "datename"),
+        P::IsoWeek => matches!(function, "dateadd" | "datediff" | "datediff_big"),
+        P::WeekDay | P::Nanosecond => function == "datetrunc",
+        _ => false,
+    };
+    if never {
+        return Err(messages::datepart_never_supported(part.name(), function));
+    }
+    // DATEDIFF takes any part of any type: what is missing is midnight or 1900-01-01.
+    if matches!(function, "datediff" | "datediff_big") {
+        return Ok(());
+    }
+    let sql_type = arguments.last().map_or(SqlType::DateTime, |argument| argument.sql_type);
     let is_time = matches!(
         part,
-        DatePart::Hour
-            | DatePart::Minute
-            | DatePart::Second
-            | DatePart::Millisecond
-            | DatePart::Microsecond
-            | DatePart::Nanosecond
+        P::Hour | P::Minute | P::Second | P::Millisecond | P::Microsecond | P::Nanosecond
     );
     let wrong = match sql_type {
-        SqlType::Date => is_time,
+        SqlType::Date => is_time || part == P::TimeZoneOffset,
         SqlType::Time { .. } => !is_time,
-        _ => part == DatePart::TimeZoneOffset && !matches!(sql_type, SqlType::DateTimeOffset { .. }),
+        SqlType::DateTime | SqlType::SmallDateTime => {
+            part == P::TimeZoneOffset || changes && matches!(part, P::Microsecond | P::Nanosecond)
+        }
+        _ => false,
     };
     if wrong {
         Err(messages::datepart_not_supported(part.name(), function, sql_type.name()))
@@ -118,7 +136,6 @@ fn dateadd(call: &Call<'_>) -> Result<Value> {
     let (Some(number), Some(start)) = (call.integer(1), moment(call, 2)) else {
         return Ok(Value::Null);
     };
-    check_part(part(call), call.result, "dateadd")?;
     let moved = add(part(call), number, start);
     let value = moved.and_then(|moved| moved.to_value(call.result));
     value.ok_or_else(|| messages::date_add_overflow(call.result.name()))
@@ -128,7 +145,7 @@ fn datediff(call: &Call<'_>) -> Result<Value> {
     let (Some(from), Some(to)) = (moment(call, 1), moment(call, 2)) else {
         return Ok(Value::Null);
     };
-    let number = difference(part(call), from, to);
+    let number = difference(part(call), from.in_utc(), to.in_utc());
     i32::try_from(number)
         .map(Value::Int)
         .map_err(|_| messages::date_difference_overflow("datediff"))
@@ -138,14 +155,13 @@ fn datediff_big(call: &Call<'_>) -> Result<Value> {
     let (Some(from), Some(to)) = (moment(call, 1), moment(call, 2)) else {
         return Ok(Value::Null);
     };
-    let number = difference(part(call), from, to);
+    let number = difference(part(call), from.in_utc(), to.in_utc());
     i64::try_from(number)
         .map(Value::BigInt)
         .map_err(|_| messages::date_difference_overflow("datediff_big"))
 }
 
 fn datepart(call: &Call<'_>) -> Result<Value> {
-    check_part(part(call), call.argument_type(1), "datepart")?;
     Ok(moment(call, 1).map_or(Value::Null, |moment| {
         Value::Int(part_of_week(part(call), moment, date_first(call)))
     }))
@@ -156,7 +172,6 @@ fn date_first(call: &Call<'_>) -> u8 {
 }
 
 fn datename(call: &Call<'_>) -> Result<Value> {
-    check_part(part(call), call.argument_type(1), "datename")?;
     let Some(moment) = moment(call, 1) else {
         return Ok(Value::Null);
     };

@@ -21,14 +21,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("ceiling", 1, &[Number], Computed(whole), ceiling),
     signature("cos", 1, &[Float], FLOAT, cos),
     signature("cot", 1, &[Float], FLOAT, cot),
-    signature("degrees", 1, &[Float], FLOAT, degrees),
+    signature("degrees", 1, &[Number], Computed(angle), degrees),
     signature("exp", 1, &[Float], FLOAT, exp),
     signature("floor", 1, &[Number], Computed(whole), floor),
     signature("log", 1, &[Float, Float], FLOAT, log),
     signature("log10", 1, &[Float], FLOAT, log10),
     signature("pi", 0, &[], FLOAT, pi),
     signature("power", 2, &[Number, Float], Computed(powered), power),
-    signature("radians", 1, &[Float], FLOAT, radians),
+    signature("radians", 1, &[Number], Computed(angle), radians),
     signature("rand", 0, &[Int], FLOAT, rand),
     signature("round", 2, &[Number, Int, Int], Computed(widened), round),
     signature("sign", 1, &[Number], Computed(widened), sign),
@@ -57,6 +57,26 @@ fn whole(arguments: &[Expr]) -> Result<SqlType> {
         SqlType::Decimal { precision, .. } => SqlType::Decimal { precision, scale: 0 },
         other => other,
     })
+}
+
+/// DEGREES and RADIANS answer in the type of their argument (sql-docs: "Returns a value whose data type matches the data type
+/// of the input argument"), so that RADIANS(1) is 0; exact numbers get 18 digits behind the point.
+fn angle(arguments: &[Expr]) -> Result<SqlType> {
+    Ok(match widened(arguments)? {
+        SqlType::Decimal { .. } => SqlType::Decimal {
+            precision: 38,
+            scale: 18,
+        },
+        other => other,
+    })
+}
+
+fn on_angle(call: &Call<'_>, compute: impl FnOnce(f64) -> f64) -> Result<Value> {
+    let Some(number) = as_float(call.value(0)) else {
+        return Ok(Value::Null);
+    };
+    convert(&finite(compute(number))?, SqlType::Float, call.result, None)
+        .map_err(|_| messages::expression_overflow(call.result))
 }
 
 fn powered(arguments: &[Expr]) -> Result<SqlType> {
@@ -100,13 +120,13 @@ fn cot(call: &Call<'_>) -> Result<Value> {
     on_float(call, |number| 1.0 / number.tan())
 }
 fn degrees(call: &Call<'_>) -> Result<Value> {
-    on_float(call, f64::to_degrees)
+    on_angle(call, f64::to_degrees)
 }
 fn exp(call: &Call<'_>) -> Result<Value> {
     on_float(call, f64::exp)
 }
 fn radians(call: &Call<'_>) -> Result<Value> {
-    on_float(call, f64::to_radians)
+    on_angle(call, f64::to_radians)
 }
 fn sin(call: &Call<'_>) -> Result<Value> {
     on_float(call, f64::sin)
@@ -149,8 +169,14 @@ fn pi(_call: &Call<'_>) -> Result<Value> {
     Ok(Value::Float(std::f64::consts::PI))
 }
 
+/// `RAND(seed)`; binding adds the place of a call without seed as a bigint.
 fn rand(call: &Call<'_>) -> Result<Value> {
-    Ok(Value::Float(call.context.session.random(call.integer(0))))
+    let random = &call.context.session.random;
+    Ok(Value::Float(match (call.values.first(), call.argument_type(0)) {
+        (None, _) => random.next(None),
+        (Some(place), SqlType::BigInt) => random.next(place.as_i64()),
+        (Some(seed), _) => random.seeded(seed.as_i64().and_then(|seed| i32::try_from(seed).ok()).unwrap_or(0)),
+    }))
 }
 
 /// The argument in the result's type.

@@ -43,7 +43,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("schema_name", 0, &[Int], NAME, schema_name),
     signature("type_id", 1, &[Name], INT, type_id),
     signature("type_name", 1, &[Int], NAME, type_name),
-    signature("sql_variant_property", 2, &[Any, Name], NAME, sql_variant_property),
+    signature(
+        "sql_variant_property",
+        2,
+        &[Any, Name],
+        super::Answer::Fixed(SqlType::SqlVariant),
+        sql_variant_property,
+    ),
     signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), |_| {
         Ok(Value::Null)
     }),
@@ -350,15 +356,37 @@ fn alias_types(call: &Call<'_>) -> Vec<AliasType> {
     session.database().catalog.alias_types(session.id)
 }
 
+/// `SQL_VARIANT_PROPERTY(value, 'property')`, itself a sql_variant: names are nvarchar, all else int.
 fn sql_variant_property(call: &Call<'_>) -> Result<Value> {
-    let sql_type = call.argument_type(0);
-    Ok(match call.text(1).map(str::to_ascii_lowercase).as_deref() {
-        Some("basetype") => Value::from(sql_type.name()),
-        Some("precision") => Value::from(sql_type.precision().to_string()),
-        Some("scale") => Value::from(sql_type.scale().to_string()),
-        Some("maxlength") => Value::from(sql_type.max_length().to_string()),
-        _ => Value::Null,
-    })
+    let (sql_type, bytes) = match call.value(0) {
+        Value::Null => return Ok(Value::Null),
+        Value::Variant(variant) => (variant.sql_type, variant.to_bytes().len()),
+        value => {
+            let sql_type = call.argument_type(0);
+            let variant = engine::types::Variant {
+                sql_type,
+                value: value.clone(),
+            };
+            (sql_type, variant.to_bytes().len())
+        }
+    };
+    let number = |number: i32| (Value::Int(number), SqlType::Int);
+    let name = |name: &str| (Value::from(name), SqlType::SYSNAME);
+    // A length of char and binary is one of bytes; max_length already is.
+    let (value, own) = match call
+        .text(1)
+        .map(|property| property.trim_end().to_ascii_lowercase())
+        .as_deref()
+    {
+        Some("basetype") => name(sql_type.name()),
+        Some("precision") => number(i32::from(sql_type.precision())),
+        Some("scale") => number(i32::from(sql_type.scale())),
+        Some("totalbytes") => number(i32::try_from(bytes).unwrap_or(i32::MAX)),
+        Some("collation") if sql_type.is_character() => name("SQL_Latin1_General_CP1_CI_AS"),
+        Some("maxlength") => number(i32::from(sql_type.max_length())),
+        _ => return Ok(Value::Null),
+    };
+    crate::scalar::convert::convert(&value, own, SqlType::SqlVariant, None)
 }
 
 /// A table's identity: its definition and database.

@@ -111,9 +111,8 @@ fn format(call: &Call<'_>) -> Result<Value> {
 /// A random (version 4) identifier.
 fn newid(call: &Call<'_>) -> Result<Value> {
     let mut bytes = [0u8; 16];
-    for chunk in bytes.chunks_mut(4) {
-        let random = (call.context.session.random(None) * f64::from(u32::MAX)) as u32;
-        chunk.copy_from_slice(&random.to_le_bytes());
+    for chunk in bytes.chunks_exact_mut(8) {
+        chunk.copy_from_slice(&call.context.session.random.next_bits().to_le_bytes());
     }
     // The third group is stored little-endian: its high byte, with the version, comes second.
     bytes[7] = bytes[7] & 0x0F | 0x40;

@@ -5,6 +5,7 @@
 
 mod conversion;
 mod date;
+mod date_parts;
 mod format;
 mod math;
 mod metadata;
@@ -15,6 +16,7 @@ mod string_search;
 mod system;
 mod variable;
 
+pub(crate) use date::check_part;
 pub(crate) use metadata::{id_of_schema, type_code};
 pub use variable::global_variable;
 
@@ -97,6 +99,8 @@ pub enum Parameter {
     Number,
     /// A date or time that keeps its type; text and numbers become datetime.
     Moment,
+    /// A date or time that keeps its type; text becomes datetimeoffset, which holds all that a text may say, numbers datetime.
+    LongMoment,
     /// `nvarchar`
     Name,
 }
@@ -173,11 +177,12 @@ const fn variadic(
 /// The function of that name.
 pub fn find(name: &str) -> Option<&'static Signature> {
     let name = name.to_ascii_lowercase();
-    let tables: [&'static [Signature]; 9] = [
+    let tables: [&'static [Signature]; 10] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         math::FUNCTIONS,
         date::FUNCTIONS,
+        date_parts::FUNCTIONS,
         conversion::FUNCTIONS,
         metadata::FUNCTIONS,
         property::FUNCTIONS,
@@ -204,8 +209,10 @@ impl Signature {
     /// # Errors
     /// 174 or 189 for a wrong number of arguments, 8116 for a type the function does not take.
     pub fn resolve(&self, arguments: Vec<Expr>) -> Result<Expr> {
-        let (minimum, maximum) = (self.minimum, self.parameters.len());
-        if arguments.len() < minimum || arguments.len() > maximum && !self.variadic {
+        // Functions of any number of arguments take 254 (sql-docs, "CONCAT").
+        let maximum = if self.variadic { 254 } else { self.parameters.len() };
+        let minimum = self.minimum;
+        if arguments.len() < minimum || arguments.len() > maximum {
             return Err(if minimum == maximum {
                 messages::function_requires(self.name, minimum)
             } else {
@@ -269,9 +276,9 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
         Parameter::Float => SqlType::Float,
         Parameter::Number if own.is_numeric() => own,
         Parameter::Number => SqlType::Float,
-        Parameter::Moment if own.is_temporal() => own,
-        Parameter::Moment if own.is_character() && argument.is_null_constant() => SqlType::DateTime,
-        Parameter::Moment => SqlType::DateTime,
+        Parameter::Moment | Parameter::LongMoment if own.is_temporal() => own,
+        Parameter::LongMoment if own.is_character() => SqlType::DateTimeOffset { scale: 7 },
+        Parameter::Moment | Parameter::LongMoment => SqlType::DateTime,
         Parameter::Name => SqlType::NVarChar(Length::Limited(4000)),
     };
     if argument.is_null_constant() {

@@ -191,6 +191,7 @@ fn datalength(call: &Call<'_>) -> Result<Value> {
             units.count(text) * if units == Units::Utf16 { 2 } else { 1 }
         }
         Value::Binary(bytes) => bytes.len(),
+        Value::Variant(variant) => variant.payload().len(),
         _ => sql_type.fixed_bytes().unwrap_or(0),
     };
     Ok(Value::Int(i32::try_from(length).unwrap_or(i32::MAX)))
@@ -436,19 +437,55 @@ fn substring(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// `PARSENAME('db.schema.object', n)`: the n-th part from the right.
+/// `PARSENAME('db.schema.object', n)`: the n-th part from the right; NULL when the text is no name of up to four parts.
 fn parsename(call: &Call<'_>) -> Result<Value> {
     let (Some(text), Some(part)) = (call.text(0), call.integer(1)) else {
         return Ok(Value::Null);
     };
-    let parts: Vec<&str> = text.split('.').collect();
-    if parts.len() > 4 || !(1..=4).contains(&part) {
-        return Ok(Value::Null);
+    let parts = name_parts(text).filter(|parts| parts.len() <= 4).unwrap_or_default();
+    let found = usize::try_from(part)
+        .ok()
+        .and_then(|part| parts.len().checked_sub(part).filter(|_| part > 0))
+        .and_then(|index| parts.get(index))
+        .filter(|part| !part.is_empty() && part.chars().count() <= 128);
+    Ok(found.map_or(Value::Null, |part| Value::from(part.as_str())))
+}
+
+/// The parts of a name with their brackets or quotes taken off; a doubled closing one inside stands for itself.
+fn name_parts(text: &str) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    let mut characters = text.chars().peekable();
+    loop {
+        let mut part = String::new();
+        let closing = match characters.peek() {
+            Some('[') => Some(']'),
+            Some('"') => Some('"'),
+            _ => None,
+        };
+        match closing {
+            Some(closing) => {
+                characters.next();
+                loop {
+                    match characters.next()? {
+                        end if end == closing => match characters.next_if_eq(&closing) {
+                            Some(doubled) => part.push(doubled),
+                            None => break,
+                        },
+                        other => part.push(other),
+                    }
+                }
+            }
+            None => {
+                while let Some(character) = characters.next_if(|&character| character != '.') {
+                    part.push(character);
+                }
+            }
+        }
+        parts.push(part);
+        match characters.next() {
+            Some('.') => {}
+            Some(_) => return None,
+            None => return Some(parts),
+        }
     }
-    let found = parts
-        .iter()
-        .rev()
-        .nth(part as usize - 1)
-        .filter(|part| !part.is_empty());
-    Ok(found.map_or(Value::Null, |part| Value::text(part.trim_matches(['[', ']', '"']))))
 }

@@ -15,6 +15,14 @@ use crate::scalar::like::Pattern;
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("charindex", 2, &[Text, Text, Int], INT, charindex),
     signature("patindex", 2, &[Text, Text], INT, patindex),
+    signature("difference", 2, &[Text, Text], INT, difference),
+    signature(
+        "soundex",
+        1,
+        &[Text],
+        Fixed(SqlType::VarChar(Length::Limited(5))),
+        soundex,
+    ),
     signature("replace", 3, &[Text, Text, Text], Computed(replaced), replace),
     signature(
         "translate",
@@ -88,6 +96,55 @@ fn charindex(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Int(
         find(&text, &wanted, start, call.collation())?.map_or(0, |at| at as i32 + 1),
     ))
+}
+
+/// The code of how a word sounds: its first letter and three digits (sql-docs, "SOUNDEX"). Letters of one digit count once where
+/// they are neighbours, H and W between them counting for nothing; the word ends at whatever is no letter.
+fn sound_of(text: &str) -> String {
+    let digit = |letter: char| match letter {
+        'B' | 'F' | 'P' | 'V' => '1',
+        'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => '2',
+        'D' | 'T' => '3',
+        'L' => '4',
+        'M' | 'N' => '5',
+        'R' => '6',
+        _ => '0',
+    };
+    let mut letters = text
+        .chars()
+        .map(|letter| letter.to_ascii_uppercase())
+        .take_while(char::is_ascii_uppercase);
+    let Some(first) = letters.next() else {
+        return "0000".to_owned();
+    };
+    let mut code = String::from(first);
+    let mut last = digit(first);
+    for letter in letters.filter(|letter| !matches!(letter, 'H' | 'W')) {
+        let found = digit(letter);
+        if found != '0' && found != last && code.len() < 4 {
+            code.push(found);
+        }
+        last = found;
+    }
+    format!("{code:0<4}")
+}
+
+fn soundex(call: &Call<'_>) -> Result<Value> {
+    Ok(call.text(0).map_or(Value::Null, |text| Value::from(sound_of(text))))
+}
+
+/// How many of the four places of two codes agree.
+fn difference(call: &Call<'_>) -> Result<Value> {
+    let (Some(left), Some(right)) = (call.text(0), call.text(1)) else {
+        return Ok(Value::Null);
+    };
+    let (left, right) = (sound_of(left), sound_of(right));
+    let same = left
+        .bytes()
+        .zip(right.bytes())
+        .filter(|(left, right)| left == right)
+        .count();
+    Ok(Value::Int(same as i32))
 }
 
 fn patindex(call: &Call<'_>) -> Result<Value> {

@@ -16,9 +16,9 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("has_perms_by_name", 3, &[Name, Name, Name, Name, Name], INT, one),
     signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id),
     signature("host_name", 0, &[], NAME, host_name),
-    signature("is_member", 1, &[Name], INT, one),
-    signature("is_rolemember", 1, &[Name, Name], INT, one),
-    signature("is_srvrolemember", 1, &[Name, Name], INT, one),
+    signature("is_member", 1, &[Name], INT, is_rolemember),
+    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember),
+    signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember),
     signature("original_login", 0, &[], NAME, suser_name),
     signature("session_user", 0, &[], NAME, user_name),
     signature("suser_id", 0, &[Name], INT, one),
@@ -71,6 +71,75 @@ fn user_name(call: &Call<'_>) -> Result<Value> {
 /// Permissions and roles: the one login has them all.
 fn one(_call: &Call<'_>) -> Result<Value> {
     Ok(Value::Int(1))
+}
+
+/// The fixed server roles (sql-docs, "Server-level roles").
+const SERVER_ROLES: [&str; 9] = [
+    "bulkadmin",
+    "dbcreator",
+    "diskadmin",
+    "processadmin",
+    "public",
+    "securityadmin",
+    "serveradmin",
+    "setupadmin",
+    "sysadmin",
+];
+
+/// The fixed database roles (sql-docs, "Database-level roles").
+const DATABASE_ROLES: [&str; 10] = [
+    "db_accessadmin",
+    "db_backupoperator",
+    "db_datareader",
+    "db_datawriter",
+    "db_ddladmin",
+    "db_denydatareader",
+    "db_denydatawriter",
+    "db_owner",
+    "db_securityadmin",
+    "public",
+];
+
+fn is_role(roles: &[&str], name: &str) -> bool {
+    roles.iter().any(|role| role.eq_ignore_ascii_case(name.trim_end()))
+}
+
+/// `IS_SRVROLEMEMBER('role', 'login')`: NULL for a role or login that there is not. The one login, sa, is in sysadmin, which
+/// has what every other role has.
+fn is_srvrolemember(call: &Call<'_>) -> Result<Value> {
+    let Some(role) = call.text(0).filter(|role| is_role(&SERVER_ROLES, role)) else {
+        return Ok(Value::Null);
+    };
+    let login = match call.values.len() {
+        1 => Some(call.context.session.login.login.as_str()),
+        _ => call.text(1),
+    };
+    Ok(match login {
+        Some(login) if login.eq_ignore_ascii_case("sa") => Value::Int(1),
+        // A login is a member of public as well; other roles cannot be members of anything.
+        Some(login) if login.eq_ignore_ascii_case(&call.context.session.login.login) => Value::Int(1),
+        Some(login) if is_role(&SERVER_ROLES, login) => Value::Int(i32::from(role.eq_ignore_ascii_case(login))),
+        _ => Value::Null,
+    })
+}
+
+/// `IS_ROLEMEMBER('role', 'user')` and `IS_MEMBER('role')`: NULL for a role or user that there is not. The one user, dbo, is in
+/// db_owner and in public.
+fn is_rolemember(call: &Call<'_>) -> Result<Value> {
+    let Some(role) = call.text(0).filter(|role| is_role(&DATABASE_ROLES, role)) else {
+        return Ok(Value::Null);
+    };
+    let is_public = role.trim_end().eq_ignore_ascii_case("public");
+    let user = if call.values.len() == 1 {
+        Some("dbo")
+    } else {
+        call.text(1)
+    };
+    Ok(match user.map(str::to_ascii_lowercase).as_deref() {
+        Some("dbo") => Value::Int(i32::from(is_public || role.trim_end().eq_ignore_ascii_case("db_owner"))),
+        Some("guest") => Value::Int(i32::from(is_public)),
+        _ => Value::Null,
+    })
 }
 
 fn has_dbaccess(call: &Call<'_>) -> Result<Value> {

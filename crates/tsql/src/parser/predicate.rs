@@ -142,10 +142,17 @@ impl Parser<'_> {
         if negated { Err(self.unexpected()) } else { Ok(left) }
     }
 
+    /// The comparison under the cursor. Its two signs may stand apart: `! =`, `< >`, `> =`.
     fn comparison_operator(&mut self) -> Parsed<Option<ComparisonOperator>> {
-        let TokenKind::Symbol(first, second) = self.token.kind else {
+        let TokenKind::Symbol(first, mut second) = self.token.kind else {
             return Ok(None);
         };
+        if let (b'<' | b'>' | b'!', 0, TokenKind::Symbol(next, 0)) = (first, second, self.peek(1)?.kind)
+            && (next == b'=' || matches!((first, next), (b'<', b'>') | (b'!', b'<' | b'>')))
+        {
+            self.advance()?;
+            second = next;
+        }
         let operator = match (first, second) {
             (b'=', 0) => ComparisonOperator::Equal,
             (b'<', b'>') | (b'!', b'=') => ComparisonOperator::NotEqual,
@@ -153,6 +160,7 @@ impl Parser<'_> {
             (b'<', b'=') | (b'!', b'>') => ComparisonOperator::LessOrEqual,
             (b'>', 0) => ComparisonOperator::Greater,
             (b'>', b'=') | (b'!', b'<') => ComparisonOperator::GreaterOrEqual,
+            (b'!', 0) => return Err(self.unexpected()),
             _ => return Ok(None),
         };
         self.advance()?;

@@ -9,6 +9,7 @@ use engine::types::{Bytes, Decimal, Length, POWERS_OF_TEN, SqlType, Text, Value,
 use super::convert::Units;
 use super::data_type::{byte_length, common_type, decimal_type, exact_digits, precedence, string_type};
 use super::moment::{DATETIME_DAYS, Moment};
+use super::wide::Wide;
 use crate::ast::BinaryOperator;
 use crate::messages::{self, expression_overflow};
 
@@ -54,6 +55,13 @@ pub fn operator_name(operator: BinaryOperator) -> &'static str {
 pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Result<Operation> {
     use BinaryOperator as B;
     let name = operator_name(operator);
+    match (left, right) {
+        (SqlType::SqlVariant, SqlType::SqlVariant) => return Err(messages::invalid_operand_type(left.name(), name)),
+        (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
+            return Err(messages::incompatible_operands(left.name(), right.name(), name));
+        }
+        _ => {}
+    }
     if left.is_character() && right.is_character() {
         return match operator {
             B::Add => Ok(concatenation(left, right)),
@@ -158,10 +166,11 @@ fn temporal(operator: BinaryOperator, left: SqlType, right: SqlType) -> Result<O
 fn decimal_operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Operation {
     let digits = |sql_type| exact_digits(sql_type).map_or((18, 0), |(p, s)| (u32::from(p), u32::from(s)));
     let ((p1, s1), (p2, s2)) = (digits(left), digits(right));
+    let whole_max = (p1 - s1).max(p2 - s2);
     let (precision, scale) = match operator {
         BinaryOperator::Add | BinaryOperator::Subtract => {
             let scale = s1.max(s2);
-            (scale + (p1 - s1).max(p2 - s2) + 1, scale)
+            (scale + whole_max + 1, scale)
         }
         BinaryOperator::Multiply => (p1 + p2 + 1, s1 + s2),
         BinaryOperator::Divide => {
@@ -173,26 +182,24 @@ fn decimal_operation(operator: BinaryOperator, left: SqlType, right: SqlType) ->
             ((p1 - s1).min(p2 - s2) + scale, scale)
         }
     };
-    let result = match operator {
-        // The scale gives way to whole digits only, not to the one that a carry may need.
-        BinaryOperator::Add | BinaryOperator::Subtract if precision > 38 => {
-            let whole = (p1 - s1).max(p2 - s2);
-            decimal_type(38, scale.min(38 - whole))
-        }
-        BinaryOperator::Multiply | BinaryOperator::Divide if precision > 38 => {
-            // The whole digits are kept, but at least six of the fraction's.
+    let reduced = match operator {
+        _ if precision <= 38 => scale,
+        // The whole digits of the operands are kept; the one a carry may need is not counted.
+        BinaryOperator::Add | BinaryOperator::Subtract => scale.min(38 - whole_max),
+        // The whole digits are kept, but at least six of the fraction's.
+        BinaryOperator::Multiply | BinaryOperator::Divide => {
             let whole = precision - scale;
-            let scale = if whole < 32 {
+            if whole < 32 {
                 scale.min(38 - whole)
             } else {
                 scale.min(6)
-            };
-            SqlType::Decimal {
-                precision: 38,
-                scale: scale as u8,
             }
         }
-        _ => decimal_type(precision, scale),
+        _ => scale,
+    };
+    let result = SqlType::Decimal {
+        precision: precision.clamp(1, 38) as u8,
+        scale: reduced.min(38) as u8,
     };
     let exact = |(precision, scale): (u32, u32)| decimal_type(precision, scale);
     Operation {
@@ -303,50 +310,62 @@ fn decimal(operator: BinaryOperator, left: Decimal, right: Decimal, result: SqlT
     let SqlType::Decimal { precision, scale } = result else {
         return Err(overflow());
     };
+    if operator == BinaryOperator::Divide {
+        return divide(left, right, precision, scale);
+    }
+    let (left_coefficient, right_coefficient) = (left.coefficient(), right.coefficient());
     let scale_max = left.scale.max(right.scale);
-    let exact = match operator {
-        BinaryOperator::Multiply => {
-            let product = left.coefficient().checked_mul(right.coefficient());
-            match product {
-                Some(product) => Decimal::new(product, 38, left.scale + right.scale),
-                None => return wide_product(left, right, precision, scale).ok_or_else(overflow),
-            }
-        }
-        BinaryOperator::Divide => return divide(left, right, precision, scale),
-        _ => {
-            let left = left.rescaled(38, scale_max).ok_or_else(overflow)?.coefficient();
-            let right = right.rescaled(38, scale_max).ok_or_else(overflow)?.coefficient();
+    let in_scale = |number: Decimal| number.rescaled(38, scale_max).map(Decimal::coefficient);
+    // Nearly all results have fewer than 38 digits before they are rounded; the others take the long way.
+    let narrow = match operator {
+        BinaryOperator::Modulo if right_coefficient == 0 => return Err(messages::divide_by_zero()),
+        BinaryOperator::Multiply if left.scale + right.scale <= 38 => left_coefficient
+            .checked_mul(right_coefficient)
+            .map(|product| Decimal::new(product, 38, left.scale + right.scale)),
+        BinaryOperator::Multiply => None,
+        _ => in_scale(left).zip(in_scale(right)).and_then(|(left, right)| {
             let number = match operator {
-                BinaryOperator::Add => left.checked_add(right).ok_or_else(overflow)?,
-                BinaryOperator::Subtract => left.checked_sub(right).ok_or_else(overflow)?,
-                _ if right == 0 => return Err(messages::divide_by_zero()),
-                _ => left % right,
+                BinaryOperator::Add => left.checked_add(right),
+                BinaryOperator::Subtract => left.checked_sub(right),
+                _ => left.checked_rem(right),
             };
-            Decimal::new(number, 38, scale_max)
-        }
+            number.map(|number| Decimal::new(number, 38, scale_max))
+        }),
     };
-    exact
-        .rescaled(precision, scale)
-        .map(Value::Decimal)
+    let coefficient = match narrow {
+        Some(exact) => exact.rescaled(precision, scale).map(Decimal::coefficient),
+        None => wide_decimal(operator, left, right, scale).filter(|&number| Decimal::fits(number, precision)),
+    };
+    coefficient
+        .map(|coefficient| Value::Decimal(Decimal::new(coefficient, precision, scale)))
         .ok_or_else(overflow)
 }
 
-/// A product whose exact digits pass 128 bits: one factor loses digits of its fraction first.
-fn wide_product(left: Decimal, right: Decimal, precision: u8, scale: u8) -> Option<Value> {
-    let (mut left, mut right) = (left, right);
-    loop {
-        if let Some(product) = left.coefficient().checked_mul(right.coefficient()) {
-            return Decimal::new(product, 38, left.scale + right.scale)
-                .rescaled(precision, scale)
-                .map(Value::Decimal);
-        }
-        let cut = if left.scale >= right.scale {
-            &mut left
-        } else {
-            &mut right
-        };
-        *cut = cut.rescaled(38, cut.scale.checked_sub(1)?)?;
+/// The result's coefficient at a scale, rounded once from all digits of the exact result; `None` beyond 128 bits.
+fn wide_decimal(operator: BinaryOperator, left: Decimal, right: Decimal, scale: u8) -> Option<i128> {
+    let (magnitude, other) = (left.coefficient().unsigned_abs(), right.coefficient().unsigned_abs());
+    let (negative, other_negative) = (left.coefficient() < 0, right.coefficient() < 0);
+    if operator == BinaryOperator::Multiply {
+        let digits = u32::from(left.scale + right.scale).saturating_sub(u32::from(scale));
+        let product = Wide::product(magnitude, other).without_digits(digits);
+        return product.signed(negative != other_negative);
     }
+    let scale_max = left.scale.max(right.scale);
+    let in_scale = |magnitude: u128, own: u8| {
+        let power = POWERS_OF_TEN.get(usize::from(scale_max - own))?;
+        Some(Wide::product(magnitude, power.unsigned_abs()))
+    };
+    let (left, right) = (in_scale(magnitude, left.scale)?, in_scale(other, right.scale)?);
+    let other_negative = other_negative != (operator == BinaryOperator::Subtract);
+    let (exact, negative) = match operator {
+        BinaryOperator::Modulo => (left.remainder(right), negative),
+        _ if negative == other_negative => (left.plus(right), negative),
+        _ if left >= right => (left.minus(right), negative),
+        _ => (right.minus(left), other_negative),
+    };
+    exact
+        .without_digits(u32::from(scale_max.saturating_sub(scale)))
+        .signed(negative)
 }
 
 /// Long division, digit by digit behind the point, cut (not rounded) at the result's scale as SQL Server does.
@@ -356,19 +375,30 @@ fn divide(left: Decimal, right: Decimal, precision: u8, scale: u8) -> Result<Val
     if divisor == 0 {
         return Err(messages::divide_by_zero());
     }
-    let (mut quotient, mut remainder) = (left.coefficient() / divisor, left.coefficient() % divisor);
+    let negative = (left.coefficient() < 0) != (divisor < 0);
+    let divisor = divisor.unsigned_abs();
+    let dividend = left.coefficient().unsigned_abs();
+    let (mut quotient, mut remainder) = (dividend / divisor, dividend % divisor);
     let mut digits = i32::from(left.scale) - i32::from(right.scale);
     while digits < i32::from(scale) {
-        let scaled = remainder.checked_mul(10).ok_or_else(overflow)?;
-        quotient = quotient
-            .checked_mul(10)
-            .and_then(|tens| tens.checked_add(scaled / divisor))
-            .ok_or_else(overflow)?;
-        remainder = scaled % divisor;
+        // Ten times the remainder may need more than 128 bits; added up and reduced, it never does.
+        let (mut digit, mut sum) = (0, 0);
+        for _ in 0..10 {
+            sum += remainder;
+            if sum >= divisor {
+                sum -= divisor;
+                digit += 1;
+            }
+        }
+        let tens = quotient.checked_mul(10).ok_or_else(overflow)?;
+        quotient = tens.checked_add(digit).ok_or_else(overflow)?;
+        remainder = sum;
         digits += 1;
     }
     let excess = usize::try_from(digits - i32::from(scale)).unwrap_or(0);
-    let quotient = quotient / POWERS_OF_TEN.get(excess).copied().unwrap_or(1);
+    let power = POWERS_OF_TEN.get(excess).copied().unwrap_or(1).unsigned_abs();
+    let quotient = i128::try_from(quotient / power).map_err(|_| overflow())?;
+    let quotient = if negative { -quotient } else { quotient };
     if Decimal::fits(quotient, precision) {
         Ok(Value::Decimal(Decimal::new(quotient, precision, scale)))
     } else {

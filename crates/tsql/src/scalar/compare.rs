@@ -5,6 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use engine::types::{KeyDirection, Text, Value, encode_key_part};
 
+use crate::ast::ComparisonOperator;
+
 /// Compares two values of the same type; `None` when either is NULL. Values of different types compare by their keys, which
 /// binding makes sure never happens.
 pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
@@ -18,6 +20,18 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Binary(left), Value::Binary(right)) => compare_binary(left, right),
         _ => key(left).cmp(&key(right)),
     })
+}
+
+/// Whether an order satisfies a comparison.
+pub fn satisfies(operator: ComparisonOperator, order: Ordering) -> bool {
+    match operator {
+        ComparisonOperator::Equal => order == Ordering::Equal,
+        ComparisonOperator::NotEqual => order != Ordering::Equal,
+        ComparisonOperator::Less => order == Ordering::Less,
+        ComparisonOperator::LessOrEqual => order != Ordering::Greater,
+        ComparisonOperator::Greater => order == Ordering::Greater,
+        ComparisonOperator::GreaterOrEqual => order != Ordering::Less,
+    }
 }
 
 /// Compares two strings by the collation they carry: binding has given both the same.

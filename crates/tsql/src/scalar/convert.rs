@@ -3,9 +3,11 @@
 //! [`convert`] is what CAST does: strings are cut to the target's length without a word. [`store`] is what writing a column
 //! does: a string that would lose more than blanks is an error.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Bytes, Collation, Decimal, Length, SqlType, Text, Value, cp1252, string_room};
+use engine::types::{Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, string_room};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
@@ -22,7 +24,17 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     if value.is_null() {
         return Ok(Value::Null);
     }
+    if let Value::Variant(variant) = value {
+        return match to {
+            SqlType::SqlVariant => Ok(value.clone()),
+            _ => convert(&variant.value, variant.sql_type, to, style),
+        };
+    }
     match to {
+        SqlType::SqlVariant => Ok(Value::Variant(Arc::new(Variant {
+            sql_type: from,
+            value: value.clone(),
+        }))),
         _ if to.is_character() => to_text(value, from, to, style),
         _ if to.is_binary() => to_binary(value, from, to, style.unwrap_or(0)),
         _ if to.is_temporal() => to_temporal(value, from, to, style),
@@ -506,13 +518,7 @@ fn to_decimal(value: &Value, from: SqlType, to: SqlType, precision: u8, scale: u
             }
         })?,
         Value::Real(_) | Value::Float(_) => {
-            let number = as_float(value).unwrap_or(0.0);
-            if number.abs() >= 1e38 {
-                return Err(overflow());
-            }
-            // Digits beyond what a float holds are noise; 17 significant ones keep all it knows.
-            let text = format!("{number:.*}", usize::from(scale).min(30));
-            number::parse_decimal(&text).map_err(|_| overflow())?
+            number::float_to_decimal(as_float(value).unwrap_or(0.0)).ok_or_else(overflow)?
         }
         Value::Binary(_) => Decimal::new(binary_number(value), 38, 0),
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {

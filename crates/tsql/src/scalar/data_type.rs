@@ -83,7 +83,7 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "ntext" | "xml" => SqlType::NVarChar(Length::Max),
         "image" => SqlType::VarBinary(Length::Max),
         "timestamp" | "rowversion" => SqlType::Binary(8),
-        "sql_variant" => SqlType::NVarChar(Length::Limited(4000)),
+        "sql_variant" => SqlType::SqlVariant,
         _ => return None,
     })
 }
@@ -133,6 +133,7 @@ fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
 /// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
 pub fn precedence(sql_type: SqlType) -> u8 {
     match sql_type {
+        SqlType::SqlVariant => 25,
         SqlType::DateTimeOffset { .. } => 24,
         SqlType::DateTime2 { .. } => 23,
         SqlType::DateTime => 22,
@@ -293,6 +294,12 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
     };
     let allowed = match (from, to) {
         _ if from == to => true,
+        // A variant holds anything but the max types, and comes out by CAST alone (sql-docs, "sql_variant").
+        (_, SqlType::SqlVariant) => match byte_length(from) {
+            Length::Max => return Err(clash()),
+            Length::Limited(_) => true,
+        },
+        (SqlType::SqlVariant, _) => explicit,
         (SqlType::UniqueIdentifier, _) => to.is_character() || to.is_binary() || to == SqlType::UniqueIdentifier,
         (_, SqlType::UniqueIdentifier) => from.is_character() || from.is_binary(),
         (SqlType::Date, SqlType::Time { .. }) | (SqlType::Time { .. }, SqlType::Date) => return Err(clash()),

@@ -12,3 +12,4 @@ pub mod moment;
 pub mod moment_format;
 pub mod moment_parse;
 pub mod number;
+mod wide;

@@ -112,6 +112,12 @@ impl Moment {
         })
     }
 
+    /// The same point in time, local to UTC.
+    pub fn in_utc(self) -> Moment {
+        let utc = self.plus_ticks(-i128::from(self.offset_minutes) * i128::from(TICKS_PER_MINUTE));
+        utc.map_or(self, |utc| Moment::new(utc.days, utc.ticks))
+    }
+
     /// Rounded to so many digits of a second.
     fn rounded(self, scale: u8) -> Option<Moment> {
         let unit = 10u64.pow(7 - u32::from(scale.min(7)));
@@ -262,7 +268,7 @@ pub fn add(part: DatePart, number: i64, moment: Moment) -> Option<Moment> {
         DatePart::Year => moment.plus_months(number.checked_mul(12)?),
         DatePart::Quarter => moment.plus_months(number.checked_mul(3)?),
         DatePart::Month => moment.plus_months(number),
-        DatePart::Nanosecond => moment.plus_ticks(i128::from(number) / 100),
+        DatePart::Nanosecond => moment.plus_ticks((i128::from(number) + 50).div_euclid(100)),
         _ => moment.plus_ticks(part.ticks()?.checked_mul(i128::from(number))?),
     }
 }

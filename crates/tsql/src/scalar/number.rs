@@ -66,8 +66,11 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
         Some(rest) => (true, rest.trim_start()),
         None => (false, text),
     };
-    let rest = rest.strip_prefix(['$', '€', '£', '¥']).unwrap_or(rest).trim_start();
-    let (negative, rest) = match rest.strip_prefix('-') {
+    let (rest, signed) = match rest.strip_prefix(is_currency_sign) {
+        Some(rest) => (rest.trim_start(), false),
+        None => (rest, negative),
+    };
+    let (negative, rest) = match rest.strip_prefix('-').filter(|_| !signed) {
         Some(inner) => (!negative, inner),
         None => (negative, rest.strip_prefix('+').unwrap_or(rest)),
     };
@@ -75,8 +78,36 @@ pub fn parse_money(text: &str) -> Result<i128, bool> {
         return Ok(0);
     }
     let plain: String = rest.chars().filter(|&character| character != ',').collect();
+    if plain.is_empty() || plain == "." {
+        return Ok(0);
+    }
+    if plain.starts_with(['+', '-']) {
+        return Err(false);
+    }
     let number = parse_decimal(&plain)?.rescaled(38, 4).ok_or(true)?.coefficient();
     Ok(if negative { -number } else { number })
+}
+
+/// The signs that money may have in front (sql-docs, "money and smallmoney"). The backslash is the yen of code page 932.
+fn is_currency_sign(character: char) -> bool {
+    matches!(
+        character,
+        '$' | '\\' | '¢' | '£' | '¤' | '¥' | '৲' | '৳' | '฿' | '៛' | '₠'
+            ..='₱' | '﷼' | '﹩' | '＄' | '￠' | '￡' | '￥' | '￦'
+    )
+}
+
+/// Whether a text is a number for ISNUMERIC: whether it converts to a whole number, to float, to decimal or to money
+/// (sql-docs, "ISNUMERIC"). That makes a sign, a point, a comma or a currency sign alone a number, and a tab.
+pub fn is_numeric_text(text: &str) -> bool {
+    let text = text.trim_end_matches(' ');
+    let rest = text.trim_start_matches(|character: char| {
+        character == '\u{A0}' || character.is_ascii_whitespace() || character == '\u{B}'
+    });
+    if rest.is_empty() {
+        return !text.trim_start_matches(' ').is_empty();
+    }
+    parse_float(rest).is_some() || parse_money(rest) != Err(false)
 }
 
 /// Text as a floating point number; empty text is zero.
@@ -87,8 +118,11 @@ pub fn parse_float(text: &str) -> Option<f64> {
     }
     let plain = text
         .bytes()
-        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E'));
-    let number: f64 = if plain { text.parse().ok()? } else { return None };
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E' | b'd' | b'D'));
+    let number: f64 = match plain {
+        true => text.replace(['d', 'D'], "e").parse().ok()?,
+        false => return None,
+    };
     number.is_finite().then_some(number)
 }
 
@@ -155,10 +189,63 @@ pub fn group_thousands(digits: &str) -> String {
     grouped
 }
 
+/// A floating point number as an exact one of its first 17 digits; digits beyond are zeros (sql-docs, "float and real":
+/// conversion to decimal is "restricted to values of precision 17 digits only"). `None` beyond 38 digits.
+pub fn float_to_decimal(number: f64) -> Option<Decimal> {
+    let scientific = format!("{number:.16e}");
+    let (mantissa, exponent) = scientific.split_once('e')?;
+    let digits: i128 = mantissa.replace('.', "").parse().ok()?;
+    let scale = 16 - exponent.parse::<i32>().ok()?;
+    if scale < 0 {
+        let power = POWERS_OF_TEN.get(usize::try_from(-scale).ok()?)?;
+        return digits
+            .checked_mul(*power)
+            .filter(|&number| Decimal::fits(number, 38))
+            .map(|number| Decimal::new(number, 38, 0));
+    }
+    // Below 10^-38 nothing is left; digits behind the 38th place are cut off before the caller rounds.
+    let excess = usize::try_from(scale - 38).unwrap_or(0);
+    let digits = POWERS_OF_TEN.get(excess).map_or(0, |power| digits / power);
+    Some(Decimal::new(digits, 38, u8::try_from(scale.min(38)).unwrap_or(38)))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    /// sql-docs, "ISNUMERIC": 1 where the text is valid as int, float, decimal or money, "for some characters that aren't
+    /// numbers, such as plus (+), minus (-), and valid currency symbols such as the dollar sign ($)" too.
+    #[test]
+    fn what_isnumeric_takes() {
+        for text in [
+            "1", "-1.5", "1e5", "1d5", "$", "+", "-", ".", ",", "\\", "€1", "1,2,3", "$-1", " 1 ", "\t", "1.e5", "-$1",
+        ] {
+            assert!(is_numeric_text(text), "{text:?}");
+        }
+        for text in [
+            "", " ", "a", "0x1", "1 2", "e5", "1e", "--1", "(1)", "1.2.3", "inf", "nan",
+        ] {
+            assert!(!is_numeric_text(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn floats_become_decimals_of_seventeen_digits() {
+        let cases = [
+            (std::f64::consts::PI, 20, "3.14159265358979310000"),
+            (0.1, 18, "0.100000000000000010"),
+            (1e22, 0, "10000000000000000000000"),
+            (1.005, 2, "1.00"),
+            (-2.5, 0, "-3"),
+            (1e-40, 10, "0.0000000000"),
+        ];
+        for (number, scale, text) in cases {
+            let found = float_to_decimal(number).unwrap().rescaled(38, scale).unwrap();
+            assert_eq!(found.to_string(), text);
+        }
+        assert_eq!(float_to_decimal(1e39), None);
+    }
 
     #[test]
     fn floats_are_written_as_sql_server_writes_them() {

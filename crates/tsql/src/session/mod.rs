@@ -7,12 +7,13 @@ mod cache;
 mod call;
 mod hasher;
 mod options;
+mod random;
 mod request;
 mod sink;
 mod state;
 
 pub(crate) use hasher::OwnKeys;
-pub use options::{Execution, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
 pub use state::SessionState;
 pub(crate) use state::parse_name;

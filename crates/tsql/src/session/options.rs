@@ -78,6 +78,13 @@ pub enum Execution {
     Shown(&'static str),
 }
 
+/// The options that decide what a plan does: a plan bound under others is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    ansi_nulls: bool,
+    concat_null_yields_null: bool,
+}
+
 impl Default for SetOptions {
     fn default() -> SetOptions {
         SetOptions {
@@ -176,6 +183,14 @@ impl SetOptions {
             None if self.noexec => Execution::Bound,
             None if self.fmtonly => Execution::Described,
             None => Execution::Whole,
+        }
+    }
+
+    /// The options that plans depend on.
+    pub fn of_plans(&self) -> PlanOptions {
+        PlanOptions {
+            ansi_nulls: self.ansi_nulls,
+            concat_null_yields_null: self.concat_null_yields_null,
         }
     }
 

@@ -16,6 +16,7 @@ use engine::types::Collation;
 
 use super::cache::StatementCache;
 use super::options::SetOptions;
+use super::random::RandomNumbers;
 use super::{Login, Message};
 use crate::ast::{Identifier, Name};
 use crate::messages;
@@ -49,7 +50,8 @@ pub struct SessionState {
     scope_identity: Cell<Option<i64>>,
     fetch_status: Cell<i32>,
     nest_level: Cell<u32>,
-    random: Cell<u64>,
+    /// RAND and NEWID.
+    pub random: RandomNumbers,
     now_unix_micros: Cell<u64>,
     caught: RefCell<Vec<Message>>,
     /// Savepoints of the transaction with their names, oldest first.
@@ -64,6 +66,8 @@ pub struct SessionState {
     pub temporary_tables: RefCell<HashMap<String, String>>,
     /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
     dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// The schemas of the modules under way, the innermost last.
+    module_schemas: RefCell<Vec<Option<String>>>,
     /// The texts it has sent and the modules it has called, with their plans.
     pub(crate) statements: RefCell<StatementCache>,
     /// The instance's modules.
@@ -104,7 +108,7 @@ impl SessionState {
             scope_identity: Cell::new(None),
             fetch_status: Cell::new(0),
             nest_level: Cell::new(0),
-            random: Cell::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
+            random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             savepoints: RefCell::default(),
@@ -113,6 +117,7 @@ impl SessionState {
             insert_execute_count: Cell::new(None),
             temporary_tables: RefCell::default(),
             dependencies: RefCell::default(),
+            module_schemas: RefCell::default(),
             statements: RefCell::default(),
             modules,
             caller: &FunctionRunner,
@@ -255,6 +260,34 @@ impl SessionState {
             found = database.catalog.find(schema, &stored, self.id);
         }
         Ok(found.map(|object| (database, object)))
+    }
+
+    /// An object by the name that a statement of a module uses: a name without schema is looked for in the module's own first
+    /// (sql-docs, "CREATE PROCEDURE": names that are not schema-qualified "default to the schema of the stored procedure").
+    ///
+    /// # Errors
+    /// As [`SessionState::find_object`].
+    pub fn find_in_module(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let schema = self.module_schemas.borrow().last().cloned().flatten();
+        if let ([object], Some(schema)) = (name.parts.as_slice(), schema)
+            && !object.text.starts_with('#')
+        {
+            let parts = vec![Identifier::new(&schema), object.clone()];
+            let found = self.find_object(&Name { parts })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        self.find_object(name)
+    }
+
+    /// Works inside of a module of a schema, or with `None` inside of a text that is no module.
+    pub fn within_schema<T>(&self, schema: Option<&str>, work: impl FnOnce() -> T) -> T {
+        let schema = schema.filter(|schema| !schema.eq_ignore_ascii_case("dbo"));
+        self.module_schemas.borrow_mut().push(schema.map(str::to_owned));
+        let result = work();
+        self.module_schemas.borrow_mut().pop();
+        result
     }
 
     /// Waits until the transaction that has created a module is over: it may take the module back.
@@ -523,6 +556,7 @@ impl SessionState {
             return;
         }
         self.now_unix_micros.set(self.instance.env.clock.unix_micros());
+        self.random.begin_statement();
     }
 
     /// The statement's time.
@@ -536,21 +570,6 @@ impl SessionState {
     /// The statement's time in ticks of 1/300 second.
     pub fn now_ticks(&self) -> DateTimeTicks {
         DateTimeTicks::from_unix_micros(self.now_unix_micros.get())
-    }
-
-    /// The next random number, from 0 up to 1; a seed starts a sequence of its own.
-    pub fn random(&self, seed: Option<i64>) -> f64 {
-        let mut state = match seed {
-            Some(seed) => (seed as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x2545_F491_4F6C_DD1D,
-            None => self.random.get(),
-        };
-        // Marsaglia's xorshift64*; its state must not be zero.
-        state = if state == 0 { 1 } else { state };
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.random.set(state);
-        (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Rolls back what is under way.

@@ -18,7 +18,7 @@ use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableSco
 use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
-use crate::session::{OwnKeys, SessionState};
+use crate::session::{OwnKeys, PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
 const PLAN_BYTES: u64 = 512;
@@ -42,6 +42,7 @@ struct Kept {
     database: u16,
     /// The database's default then: constants have it.
     collation: Collation,
+    options: PlanOptions,
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
     versions: Versions,
@@ -136,6 +137,7 @@ impl CompiledBatch {
         };
         let is_valid = kept.database == session.database_id()
             && kept.collation == session.database_collation()
+            && kept.options == session.options().of_plans()
             && kept.identity_insert == session.options().identity_insert
             && kept.versions.iter().all(is_current);
         is_valid.then(|| kept.bound.clone())
@@ -172,6 +174,7 @@ impl CompiledBatch {
             bound,
             database: session.database().id,
             collation: session.database_collation(),
+            options: session.options().of_plans(),
             identity_insert: session.options().identity_insert,
             versions,
             bytes,

@@ -157,8 +157,9 @@ impl Executor<'_> {
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
         let quoted_identifier = self.session.options().quoted_identifier;
         let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
-        self.nested(Rc::new(batch), String::new(), Returns::Nothing, Vec::new())
-            .map(|(flow, _)| flow)
+        let session = self.session;
+        let nested = || self.nested(Rc::new(batch), String::new(), Returns::Nothing, Vec::new());
+        session.within_schema(None, nested).map(|(flow, _)| flow)
     }
 
     /// Runs a batch inside this one; `values` are those of its first variables.
@@ -217,14 +218,17 @@ impl Executor<'_> {
         }
         let found = self
             .session
-            .find_object(name)
+            .find_in_module(name)
             .map_err(|error| self.failure(error, line))?;
         if let Some((database, object)) = found
             && let ObjectDefinition::Module(definition) = &object.definition
         {
             match definition.kind {
                 ModuleKind::Procedure => {
-                    return self.call_user_procedure(&database, &object, &definition.name, given, line);
+                    let (session, schema) = (self.session, definition.schema.as_str());
+                    return session.within_schema(Some(schema), || {
+                        self.call_user_procedure(&database, &object, &definition.name, given, line)
+                    });
                 }
                 ModuleKind::Function => {
                     let called = self.call_function(database, &object, given);
@@ -441,7 +445,8 @@ impl Executor<'_> {
         };
         let values = self.argument_values(&callable, "sp_executesql", given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        self.run_callable(&callable, "", values)
+        let session = self.session;
+        session.within_schema(None, || self.run_callable(&callable, "", values))
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.

@@ -81,8 +81,9 @@ fn call_function(
 ) -> Result<(Value, Variables)> {
     session.enter_level()?;
     let result = with_session_kept(session, || {
+        let schema = call.module.name.split('.').next();
         session.within_database(&call.database, || {
-            within_unit(session, || run(session, call, returns, values))
+            session.within_schema(schema, || within_unit(session, || run(session, call, returns, values)))
         })
     });
     session.leave_level();

@@ -186,7 +186,7 @@ impl Executor<'_> {
             .filter(|character| *character != '#')
             .take(9)
             .collect();
-        let number = (self.session.random(None) * f64::from(u32::MAX)) as u32;
+        let number = self.session.random.next_bits() as u32;
         format!("{kind}__{stem}__{number:08X}")
     }
 

@@ -151,7 +151,7 @@ impl Printer<'_> {
     }
 
     /// FROM with the target in it.
-    fn from_with_target(&self, target: &Target, from: &[Source]) -> String {
+    fn sources_with_target(&self, target: &Target, from: &[Source]) -> String {
         let mut sources = from.to_vec();
         if !target.in_from {
             sources.insert(
@@ -185,7 +185,7 @@ impl Printer<'_> {
         let exposed = self.qualifier(&target.exposed);
         let query = format!(
             "select {exposed}.{address}{}{}",
-            self.from_with_target(target, from),
+            self.sources_with_target(target, from),
             self.where_clause(selection)
         );
         format!(
@@ -209,7 +209,7 @@ impl Printer<'_> {
         let query = format!(
             "select {}.{address} as address{values}{}{}",
             self.qualifier(&target.exposed),
-            self.from_with_target(target, update.from),
+            self.sources_with_target(target, update.from),
             self.where_clause(update.selection)
         );
         let mut number = 0;

@@ -223,6 +223,7 @@ fn odbc(sql_type: SqlType) -> OdbcType {
         SqlType::Binary(_) => variable(-2, 45, characters(1), octets),
         SqlType::VarBinary(_) => variable(if bytes < 0 { -4 } else { -3 }, 37, characters(1), octets),
         SqlType::UniqueIdentifier => (-11, -11, None, 37, 36, 16, None, None),
+        SqlType::SqlVariant => (-150, -150, None, 39, 8000, 8000, None, Some(10)),
     };
     OdbcType {
         code,

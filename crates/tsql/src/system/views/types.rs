@@ -76,6 +76,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         SqlType::Money,
         SqlType::DateTime,
         SqlType::Float,
+        SqlType::SqlVariant,
         SqlType::Bit,
         SqlType::Decimal {
             precision: 38,

@@ -1,0 +1,337 @@
+//! Derived tables, common table expressions and views as targets of UPDATE and DELETE.
+//!
+//! The rows that such a statement changes are those of one table below the query. The query is bound with more columns than it
+//! shows: behind its own come all columns of that table and the row's locator, so that whatever the query does with the rows
+//! (TOP, ROW_NUMBER, joins), those it keeps can be found again.
+//!
+//! ```text
+//! wide row of the statement   | shown columns | columns of the table | locator |
+//! ```
+//! Which table it is (sql-docs, "CREATE VIEW", updatable views): for DELETE the one source there is; for UPDATE the one that all
+//! columns set belong to. Rows must come one for one: no DISTINCT, GROUP BY, aggregates or set operators.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType};
+
+use super::Binder;
+use super::from::{FromBuilder, FromClause, StoredSource};
+use crate::ast::{ExpressionKind, Identifier, QueryBody, Select, SelectItem, SetOperator, TableSource};
+use crate::messages;
+use crate::plan::{Expr, Label, Target};
+use crate::session::ResultColumn;
+
+/// The source of FROM that is to be changed, if it is no table itself.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// What the statement calls it.
+    pub(super) name: String,
+    /// Whether it names a schema as well: then it is a view, and no alias.
+    pub(super) is_qualified: bool,
+    /// The columns that UPDATE sets; `None` for DELETE.
+    pub(super) columns: Option<Vec<String>>,
+}
+
+/// What kind of query a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueryKind {
+    Derived,
+    CommonTable,
+    View,
+}
+
+/// Asks the SELECT that is bound next for the rows of a table below it.
+#[derive(Debug)]
+pub(super) struct Request {
+    wanted: Wanted,
+    /// Names given to the columns from outside; empty when they have their own.
+    names: Vec<String>,
+    is_derived: bool,
+}
+
+/// What such a SELECT answers.
+pub(super) struct Inside {
+    /// The source, as it is to be found in the statement's FROM.
+    source: StoredSource,
+    target: Target,
+    /// For each shown column: the table's column that it is.
+    shown: Vec<Option<usize>>,
+    /// Columns behind those shown, the locator not counted.
+    width: usize,
+}
+
+/// A stored source below a query.
+#[derive(Clone)]
+pub(super) struct Below {
+    /// The table.
+    pub(super) target: Target,
+    /// The shown columns: name, and the table's column.
+    pub(super) shown: Vec<(String, Option<usize>)>,
+    /// Where they begin.
+    pub(super) offset: usize,
+}
+
+impl StoredSource {
+    /// The table's column at a place of the wide row.
+    fn column_at(&self, index: usize) -> Option<usize> {
+        match &self.below {
+            None => (self.offset..self.locator)
+                .contains(&index)
+                .then(|| index - self.offset),
+            Some(below) => index
+                .checked_sub(below.offset)
+                .and_then(|position| below.shown.get(position)?.1),
+        }
+    }
+
+    fn shows(&self, index: usize) -> bool {
+        let (first, count) = match &self.below {
+            None => (self.offset, self.locator - self.offset),
+            Some(below) => (below.offset, below.shown.len()),
+        };
+        (first..first + count).contains(&index)
+    }
+}
+
+impl Binder<'_> {
+    /// Notes, before the query of a source is bound, that its rows are to be changed.
+    ///
+    /// # Errors
+    /// 4416, 4417, 4426 for a query of set operators.
+    pub(super) fn ask_inside(
+        &mut self,
+        (exposed, own_name): (&str, &str),
+        names: &[Identifier],
+        body: &QueryBody,
+        kind: QueryKind,
+        from: &FromBuilder,
+    ) -> Result<()> {
+        let Some(wanted) = &from.wanted else { return Ok(()) };
+        let is_it = match wanted.is_qualified {
+            true => kind == QueryKind::View && own_name.eq_ignore_ascii_case(&wanted.name),
+            false => [exposed, own_name]
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(&wanted.name)),
+        };
+        if !is_it {
+            return Ok(());
+        }
+        let is_derived = kind == QueryKind::Derived;
+        if let QueryBody::SetOperations { others, .. } = body {
+            let is_union_all = others.iter().all(|(operator, _)| *operator == SetOperator::UnionAll);
+            return Err(match (is_derived, is_union_all) {
+                (true, _) => messages::derived_table_of_union(&wanted.name),
+                (false, true) => messages::view_of_union_all(&wanted.name),
+                (false, false) => messages::view_of_union(&wanted.name),
+            });
+        }
+        self.request = Some(Request {
+            wanted: wanted.clone(),
+            names: names.iter().map(|name| name.text.clone()).collect(),
+            is_derived,
+        });
+        Ok(())
+    }
+
+    /// The places of FROM for a SELECT that was asked. A single source may itself be a query: then it is asked in turn.
+    pub(super) fn builder_for(&self, request: &Request, select: &Select) -> FromBuilder {
+        let mut builder = FromBuilder::with_locators();
+        let name = match select.from.as_slice() {
+            [TableSource::Table(reference)] => match &reference.alias {
+                Some(alias) => Some(alias.text.clone()),
+                None => Some(reference.name.object().to_owned()),
+            },
+            [TableSource::Derived { alias, .. }] => Some(alias.text.clone()),
+            _ => None,
+        };
+        builder.wanted = name.map(|name| Wanted {
+            name,
+            is_qualified: false,
+            columns: request.wanted.columns.as_ref().map(|columns| {
+                let inner = columns
+                    .iter()
+                    .filter_map(|column| inner_name(column, &request.names, select));
+                inner.collect()
+            }),
+        });
+        builder
+    }
+
+    /// Chooses the table and adds its columns and locator to what a SELECT answers.
+    ///
+    /// # Errors
+    /// 4403, 4405, 4406 and their like for derived tables, when there is no one table.
+    pub(super) fn answer_inside(
+        &mut self,
+        request: &Request,
+        builder: &mut FromBuilder,
+        clause: &mut FromClause,
+        items: &mut Vec<(Expr, ResultColumn)>,
+        is_grouped: bool,
+    ) -> Result<()> {
+        if is_grouped {
+            return Err(request.error(Refusal::Grouped));
+        }
+        let stored = builder.stored.take().unwrap_or_default();
+        let source = request.choose(stored, clause, items)?;
+        let shown = items
+            .iter()
+            .map(|(item, _)| match item.kind {
+                crate::plan::ExprKind::Column(index) => source.column_at(index),
+                _ => None,
+            })
+            .collect();
+        let (target, _) = super::target::claim(clause, &source, &[], &request.wanted.name, self)?;
+        let columns = self.target_columns(&target)?;
+        for (position, column) in columns.columns.iter().enumerate() {
+            items.push(hidden(source.offset + position, column.sql_type, column.nullable));
+        }
+        items.push(hidden(source.locator, SqlType::VarBinary(Length::Max), true));
+        self.inside = Some(Inside {
+            width: columns.columns.len(),
+            source,
+            target,
+            shown,
+        });
+        Ok(())
+    }
+
+    /// Gives a source of FROM the table below it; `offset` is where its shown columns begin.
+    pub(super) fn stored_below(
+        &self,
+        inside: Inside,
+        exposed: &str,
+        names: Vec<String>,
+        offset: usize,
+    ) -> StoredSource {
+        let first = offset + names.len();
+        StoredSource {
+            stored: inside.source.stored,
+            exposed: exposed.to_owned(),
+            has_alias: true,
+            offset: first,
+            locator: first + inside.width,
+            below: Some(Below {
+                target: inside.target,
+                shown: names.into_iter().zip(inside.shown).collect(),
+                offset,
+            }),
+        }
+    }
+}
+
+impl Inside {
+    /// How many columns stand behind those that the source shows.
+    pub(super) fn hidden_count(&self) -> usize {
+        self.width + 1
+    }
+}
+
+fn hidden(index: usize, sql_type: SqlType, nullable: bool) -> (Expr, ResultColumn) {
+    let column = ResultColumn {
+        name: String::new(),
+        sql_type,
+        nullable,
+        label: Label::default(),
+        identity: false,
+        from_table: false,
+    };
+    (Expr::column(index, sql_type, nullable), column)
+}
+
+/// Why a query cannot be changed through.
+enum Refusal {
+    Grouped,
+    SeveralTables,
+    NoColumn,
+}
+
+impl Request {
+    /// Whether it is UPDATE that asks.
+    pub(super) fn is_update(&self) -> bool {
+        self.wanted.columns.is_some()
+    }
+
+    fn error(&self, refusal: Refusal) -> Error {
+        let name = &self.wanted.name;
+        match (refusal, self.is_derived) {
+            (Refusal::Grouped, false) => messages::view_is_grouped(name),
+            (Refusal::Grouped, true) => messages::derived_table_is_grouped(name),
+            (Refusal::SeveralTables, false) => messages::view_of_several_tables(name),
+            (Refusal::SeveralTables, true) => messages::derived_table_of_several_tables(name),
+            (Refusal::NoColumn, false) => messages::view_column_is_derived(name),
+            (Refusal::NoColumn, true) => messages::derived_table_column_is_derived(name),
+        }
+    }
+
+    /// The source that all columns set belong to; for DELETE the only one.
+    fn choose(
+        &self,
+        mut stored: Vec<StoredSource>,
+        clause: &FromClause,
+        items: &[(Expr, ResultColumn)],
+    ) -> Result<StoredSource> {
+        let Some(columns) = &self.wanted.columns else {
+            return match (stored.pop(), clause.names.len()) {
+                (Some(source), 1) => Ok(source),
+                (_, count) if count > 1 => Err(self.error(Refusal::SeveralTables)),
+                _ => Err(self.error(Refusal::NoColumn)),
+            };
+        };
+        let mut chosen: Option<usize> = None;
+        for column in columns {
+            let Some(position) = self.position_of(column, items) else {
+                continue;
+            };
+            let place = match items.get(position).map(|(item, _)| &item.kind) {
+                Some(crate::plan::ExprKind::Column(index)) => stored.iter().position(|source| source.shows(*index)),
+                _ => None,
+            };
+            let place = place.ok_or_else(|| self.error(Refusal::NoColumn))?;
+            if chosen.is_some_and(|chosen| chosen != place) {
+                return Err(self.error(Refusal::SeveralTables));
+            }
+            chosen = Some(place);
+        }
+        match chosen {
+            Some(place) => Ok(stored.swap_remove(place)),
+            // Columns that there are not are told by whoever binds SET; any table will do until then.
+            None => stored.pop().ok_or_else(|| self.error(Refusal::NoColumn)),
+        }
+    }
+
+    fn position_of(&self, column: &str, items: &[(Expr, ResultColumn)]) -> Option<usize> {
+        if self.names.is_empty() {
+            return items
+                .iter()
+                .position(|(_, item)| item.name.eq_ignore_ascii_case(column));
+        }
+        self.names.iter().position(|name| name.eq_ignore_ascii_case(column))
+    }
+}
+
+/// What the only source of a SELECT calls the column that the SELECT shows under a name.
+fn inner_name(shown: &str, names: &[String], select: &Select) -> Option<String> {
+    let given = names.iter().position(|name| name.eq_ignore_ascii_case(shown));
+    let mut has_wildcard = false;
+    for (position, item) in select.items.iter().enumerate() {
+        match item {
+            SelectItem::Wildcard { .. } => has_wildcard = true,
+            SelectItem::Expression { expression, alias } => {
+                let own = match &expression.kind {
+                    ExpressionKind::Column(name) => Some(name.object()),
+                    _ => None,
+                };
+                let name = alias.as_ref().map(|alias| alias.text.as_str()).or(own);
+                let is_it = match given {
+                    Some(given) => given == position && !has_wildcard,
+                    None => name.is_some_and(|name| name.eq_ignore_ascii_case(shown)),
+                };
+                if is_it {
+                    return own.map(str::to_owned);
+                }
+            }
+            SelectItem::Assignment { .. } => {}
+        }
+    }
+    has_wildcard.then(|| shown.to_owned())
+}
