@@ -63,6 +63,8 @@ pub struct Database {
     unfinished: Mutex<Option<Unfinished>>,
     entry: RwLock<DatabaseEntry>,
     boot: Mutex<BootRecord>,
+    /// The boot record's collation, for whoever must not wait until the record is written.
+    collation: AtomicU8,
     ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
@@ -129,13 +131,14 @@ impl Database {
         let mut next = boot.clone();
         change(&mut next);
         self.boot_page.write(&self.storage.files, &next.encode())?;
+        self.collation.store(next.collation, Ordering::Relaxed);
         *boot = next;
         Ok(())
     }
 
     /// The collation of new columns, and of what has none of its own in a session that is in this database.
     pub fn collation(&self) -> Collation {
-        Collation::from_number(self.boot.lock().collation).unwrap_or_default()
+        Collation::from_number(self.collation.load(Ordering::Relaxed)).unwrap_or_default()
     }
 
     /// Gives new columns a collation. Those there are keep theirs.

@@ -336,6 +336,7 @@ impl Parts {
             recovering: AtomicBool::new(false),
             unfinished: Mutex::new(None),
             entry: RwLock::new(files.entry.clone()),
+            collation: AtomicU8::new(self.boot.collation),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),

@@ -18,6 +18,7 @@ use crate::ast::{
 use crate::messages;
 use crate::modify::check;
 use crate::plan::Target;
+use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
     /// ALTER TABLE.
@@ -51,7 +52,7 @@ impl Executor<'_> {
                 self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
-                let collation = self.declared_collation(collation.as_ref(), &declared, &definition.name)?;
+                let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
                 let column = &mut definition.columns[ordinal];
                 (column.sql_type, column.collation) = (declared.sql_type, collation);
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
@@ -129,7 +130,7 @@ impl Executor<'_> {
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
-        let added = self.column_definition(column, &definition)?;
+        let added = self.column_definition(column, &definition, database.collation())?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
         let is_plain = added.nullable && added.default.is_none() && added.identity.is_none();
@@ -405,7 +406,9 @@ impl Executor<'_> {
         let name = &table.definition().name;
         let value = match (old, place.and_then(|place| table.layout().column_type(place))) {
             (Some(value), Some(from)) => {
-                crate::scalar::convert::store(value, from, column.sql_type, name, &column.name)?
+                // A code page of the new collation may hold what that of the old one does not.
+                let value = recollated(value.clone(), from, column.collation);
+                store(&value, from, column.sql_type, name, &column.name)?
             }
             _ => match &column.default {
                 Some(default) => self.stored_default(&default.text, column.sql_type)?,

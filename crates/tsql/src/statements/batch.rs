@@ -9,6 +9,7 @@ use std::sync::Arc;
 use engine::database::Database;
 use engine::error::Error;
 use engine::memory::Charge;
+use engine::types::Collation;
 
 use super::error::Failure;
 use super::unexecuted::{ParseOnly, parseonly_of};
@@ -39,6 +40,8 @@ pub(super) type Versions = Vec<(Arc<Database>, u64)>;
 struct Kept {
     bound: Rc<Bound>,
     database: u16,
+    /// The database's default then: constants have it.
+    collation: Collation,
     options: PlanOptions,
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
@@ -133,6 +136,7 @@ impl CompiledBatch {
             is_open && database.catalog.version() == *version
         };
         let is_valid = kept.database == session.database_id()
+            && kept.collation == session.database_collation()
             && kept.options == session.options().of_plans()
             && kept.identity_insert == session.options().identity_insert
             && kept.versions.iter().all(is_current);
@@ -169,6 +173,7 @@ impl CompiledBatch {
         let kept = Kept {
             bound,
             database: session.database().id,
+            collation: session.database_collation(),
             options: session.options().of_plans(),
             identity_insert: session.options().identity_insert,
             versions,

@@ -20,6 +20,8 @@ const NO_STORAGE: StorageRoot = StorageRoot {
 /// Collects the parts of a definition.
 struct Draft {
     table: TableDefinition,
+    /// The default of the database that the table is in.
+    collation: Collation,
     /// For columns of unsaid nullability: they become NOT NULL in a primary key.
     said_nullable: Vec<bool>,
 }
@@ -30,6 +32,7 @@ impl Executor<'_> {
     pub(super) fn definition_of(&self, name: &Name, elements: &[TableElement]) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: self.empty_definition(name),
+            collation: self.session.database_of(name)?.collation(),
             said_nullable: Vec::new(),
         };
         for element in elements {
@@ -78,6 +81,7 @@ impl Executor<'_> {
     ) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: table.clone(),
+            collation: Collation::default(),
             said_nullable: Vec::new(),
         };
         self.add_constraint(&mut draft, constraint, own)?;
@@ -191,7 +195,7 @@ impl Executor<'_> {
             return Err(crate::bind::not_supported("computed column"));
         };
         let declared = self.session.declared_type(data_type, draft.table.columns.len() + 1)?;
-        let collation = self.declared_collation(column.collation.as_ref(), &declared, &draft.table.name)?;
+        let collation = self.declared_collation(column.collation.as_ref(), &declared, draft.collation)?;
         let options = self.session.options();
         if !options.ansi_padding && (declared.sql_type.is_character() || declared.sql_type.is_binary()) {
             // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
@@ -200,7 +204,7 @@ impl Executor<'_> {
         draft.add_column(column, declared, collation, options.ansi_null_default_on)
     }
 
-    /// The collation of a column that is declared: the one written, or that of the database its table is in.
+    /// The collation of a column that is declared: the one written, or the default of the database its table is in.
     ///
     /// # Errors
     /// 448 for a name that is none; 447 for a column that is no string, 452 for one of an alias type.
@@ -208,15 +212,11 @@ impl Executor<'_> {
         &self,
         written: Option<&ast::Identifier>,
         declared: &DeclaredType,
-        table: &str,
+        default: Collation,
     ) -> Result<Collation> {
         let is_character = declared.sql_type.is_character();
         let Some(written) = written else {
-            let is_own = is_character && !table.starts_with('#');
-            return Ok(match is_own {
-                true => self.session.database_collation(),
-                false => Collation::default(),
-            });
+            return Ok(if is_character { default } else { Collation::default() });
         };
         let collation = self.session.collation(&written.text)?;
         match declared.alias {
@@ -231,9 +231,11 @@ impl Executor<'_> {
         &self,
         column: &ast::ColumnDefinition,
         table: &TableDefinition,
+        collation: Collation,
     ) -> Result<ColumnDefinition> {
         let mut draft = Draft {
             table: table.clone(),
+            collation,
             said_nullable: Vec::new(),
         };
         self.add_column_to(&mut draft, column)?;

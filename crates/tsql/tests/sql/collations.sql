@@ -153,6 +153,29 @@ alter database master collate Latin1_General_BIN2
 go
 create database bad collate Klingon_CI_AS
 go
+-- a plan that is kept is one of the collation it was bound under
+select case when 'q' = 'Q' then 1 else 0 end q
+go
+alter database cs collate Latin1_General_CI_AI
+go
+select case when 'q' = 'Q' then 1 else 0 end q
+go
+alter database cs collate Latin1_General_CS_AI
+go
+select case when 'q' = 'Q' then 1 else 0 end q
+go
 use master
+go
+select case when 'q' = 'Q' then 1 else 0 end q
+go
+create table cs.dbo.w (a varchar(10), u varchar(10) collate Latin1_General_100_CI_AS_SC_UTF8, n nvarchar(10))
+insert cs.dbo.w values ('a', N'漢', N'字')
+alter table cs.dbo.w alter column n varchar(10) collate Latin1_General_100_CI_AS_SC_UTF8
+select name, collation_name from cs.sys.columns where object_id = object_id('cs.dbo.w') order by column_id
+select a, u, n, cast(n as varchar(10)) collate Latin1_General_CI_AS lost, cast(u as varbinary(10)) bytes from cs.dbo.w
+select object_name(1) from cs.dbo.w where a = 'A'
+go
+insert cs.dbo.w (u) values (N'漢字漢字')
+go
 drop database cs
 go
