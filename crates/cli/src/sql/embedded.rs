@@ -167,6 +167,7 @@ fn width(sql_type: SqlType) -> usize {
         Binary(bytes) => usize::from(bytes) * 2 + 2,
         VarBinary(length) => units(length) * 2 + 2,
         UniqueIdentifier => 36,
+        SqlVariant => 256,
     }
 }
 
@@ -175,6 +176,9 @@ fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
     use SqlType::*;
     /// ODBC canonical with fractions; money with four decimals; float with all digits; binary with 0x.
     const CANONICAL: i32 = 121;
+    if let Value::Variant(variant) = value {
+        return shown(&variant.value, variant.sql_type);
+    }
     let style = match sql_type {
         Date | Time { .. } | SmallDateTime | DateTime | DateTime2 { .. } | DateTimeOffset { .. } => Some(CANONICAL),
         Money | SmallMoney => Some(2),
@@ -205,9 +209,13 @@ fn without_leading_zero(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::types::Variant;
 
     #[test]
     fn values_look_as_they_do_from_a_server() {
+        let (value, sql_type) = (Value::Money(5_000), SqlType::Money);
+        let variant = Value::Variant(Arc::new(Variant { sql_type, value }));
+        assert_eq!(shown(&variant, SqlType::SqlVariant).as_deref(), Some(".5000"));
         for (value, sql_type, text) in [
             (Value::Int(-2), SqlType::Int, "-2"),
             (Value::Bit(true), SqlType::Bit, "1"),
