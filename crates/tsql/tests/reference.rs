@@ -15,7 +15,6 @@
 //! With `UPDATE_REFERENCE=1` the files are written anew with what was answered: read the difference before you keep it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[allow(dead_code)]
 mod transcript;
 
 use std::fmt::Write as _;

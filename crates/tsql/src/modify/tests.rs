@@ -248,9 +248,12 @@ fn computed_columns_are_computed_before_they_are_judged() {
     assert_eq!(ints(&left), [[Some(1), Some(5), Some(5)]]);
 }
 
+/// Rows of one statement as a trigger sees them: `inserted` and `deleted`.
+type Seen = (Vec<Vec<Value>>, Vec<Vec<Value>>);
+
 /// Keeps what it is told; refuses rows with a 13 in front, as a trigger may.
 #[derive(Debug, Default)]
-struct Trigger(Mutex<Vec<(Vec<Vec<Value>>, Vec<Vec<Value>>)>>);
+struct Trigger(Mutex<Vec<Seen>>);
 
 impl Reaction for Trigger {
     fn after(&self, _: &Context<'_>, rows: &ChangedRows) -> engine::error::Result<()> {
