@@ -31,6 +31,11 @@ pub fn encode_char(character: char) -> Option<u8> {
     }
 }
 
+/// Whether the code page has every character of a string.
+pub fn holds(text: &str) -> bool {
+    text.is_ascii() || text.chars().all(|character| encode_char(character).is_some())
+}
+
 /// Appends the bytes of a string; characters outside the page become `?`.
 pub fn encode_into(text: &str, output: &mut Vec<u8>) {
     if text.is_ascii() {

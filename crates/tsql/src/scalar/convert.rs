@@ -152,7 +152,7 @@ pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Valu
 /// Fits a text into a character type: foreign characters replaced, cut, padded.
 fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
     let units_of = Units::of(to, text.collation());
-    if units_of == Units::CodePage && text.chars().any(|character| cp1252::encode_char(character).is_none()) {
+    if units_of == Units::CodePage && !cp1252::holds(text) {
         let charge = string_room(text.len())?;
         let replaced: String = text
             .chars()
