@@ -1,4 +1,4 @@
-//! Where the program's memory comes from: jemalloc, told to give back within a tenth of a second what nobody uses.
+//! Where the program's memory comes from: jemalloc, told to give back soon what nobody uses.
 //!
 //! The instance's accountant of memory (`engine::memory`) holds queries to what `max server memory` allows. That is a promise about
 //! the process only if memory that was given back leaves the process as well. The C library's allocator keeps it: each of its heaps
@@ -12,12 +12,12 @@ use tikv_jemallocator::Jemalloc;
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
-/// Pages that nobody uses go back to the operating system within 100 ms (`dirty_decay_ms`). At once would make an INSERT of wide rows
-/// 2.4 times as long, for buffers that are wanted again at once; a second would keep more of what fifty sessions have used. There is no
-/// stage in which the system may take them but still counts them as the process's (`muzzy_decay_ms`), and their addresses go with
-/// them, which may be limited (`retain`). Small blocks stay with the thread that freed them for a while. Ends with a zero byte, as
-/// the library reads it.
-static SETTINGS: [u8; 49] = *b"dirty_decay_ms:100,muzzy_decay_ms:0,retain:false\0";
+/// Pages that nobody uses go back to the operating system within 50 ms (`dirty_decay_ms`), by a thread of the library's own
+/// (`background_thread`): a session that has nothing to do any more would not come to it. At once would make an INSERT of wide rows
+/// 2.4 times as long, for buffers that are wanted again at once. There is no stage in which the system may take pages but still counts
+/// them as the process's (`muzzy_decay_ms`), and their addresses go with them, which may be limited (`retain`, `narenas`). Small
+/// blocks stay with the thread that freed them for a while. Ends with a zero byte, as the library reads it.
+static SETTINGS: [u8; 81] = *b"background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0,narenas:4,retain:false\0";
 
 /// The pointer under which the library looks for its settings (`malloc_conf` in jemalloc(3), with the prefix of this build of it).
 #[allow(
