@@ -17,7 +17,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// 2.4 times as long, for buffers that are wanted again at once. There is no stage in which the system may take pages but still counts
 /// them as the process's (`muzzy_decay_ms`), and their addresses go with them, which may be limited (`retain`, `narenas`). Small
 /// blocks stay with the thread that freed them for a while. Ends with a zero byte, as the library reads it.
-static SETTINGS: [u8; 81] = *b"background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0,narenas:4,retain:false\0";
+static SETTINGS: [u8; 81] = *b"background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0,narenas:2,retain:false\0";
 
 /// The pointer under which the library looks for its settings (`malloc_conf` in jemalloc(3), with the prefix of this build of it).
 #[allow(

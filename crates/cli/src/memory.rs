@@ -16,7 +16,7 @@ use std::process::Command;
 /// The least memory an instance works with, MB.
 const MB_MIN: u32 = 64;
 /// Addresses that everything but the pool needs, MB: the program, threads' stacks, the allocator.
-const MB_BESIDE: u64 = 512;
+const MB_BESIDE: u64 = 640;
 /// The part of the pool, in percent, that describes it.
 const PERCENT_BESIDE: u64 = 15;
 /// The most of the machine's memory that is taken without being asked for, MB.
