@@ -25,6 +25,9 @@ const MB_MAX: u64 = 4096;
 /// Glibc's limit of heaps for threads, from the environment at the program's start.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 const ARENAS_MAX: &str = "2";
+/// The settings of [`crate::allocator`] from the environment: without a thread of its own, whose stack and heaps need addresses.
+const ALLOCATOR: &str = "_RJEM_MALLOC_CONF";
+const ALLOCATOR_SPARING: &str = "background_thread:false,dirty_decay_ms:0";
 
 /// Where addresses are limited, begins the program anew with few heaps of the C library; returns at once where they are not, or
 /// where somebody has chosen how many there shall be. To be called before anything is open.
@@ -36,7 +39,11 @@ pub fn spare_addresses() {
     if let Ok(program) = std::env::current_exe() {
         let mut again = Command::new(program);
         // Comes back only with an error; then it is tried as it stands.
-        let _ = again.args(std::env::args_os().skip(1)).env(ARENAS, ARENAS_MAX).exec();
+        let _ = again
+            .args(std::env::args_os().skip(1))
+            .env(ARENAS, ARENAS_MAX)
+            .env(ALLOCATOR, ALLOCATOR_SPARING)
+            .exec();
     }
 }
 
