@@ -37,7 +37,7 @@ pub use call::ModuleCall;
 pub(crate) use call::ModuleCaller;
 pub(crate) use compile::declared;
 pub use compile::{Code, Module, ModuleBody, ModuleParameter};
-pub(crate) use names::{function_kind, has_word, refers_to};
+pub(crate) use names::{function_kind, has_word, names_in, refers_to};
 pub(crate) use rules::check_function;
 pub(crate) use variables::TABLE_COLUMNS_MAX;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};

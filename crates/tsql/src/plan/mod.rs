@@ -23,4 +23,6 @@ pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
-pub use target::{Assignment, BoundOutput, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns};
+pub use target::{
+    Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
+};

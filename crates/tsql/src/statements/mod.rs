@@ -17,6 +17,7 @@ mod alter_table;
 mod batch;
 mod bulk;
 mod callable;
+mod constraint;
 mod cursor;
 mod data;
 mod database;

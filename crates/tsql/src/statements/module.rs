@@ -150,10 +150,12 @@ fn statement_of(kind: ModuleKind) -> &'static str {
 /// The name of a table's constraint that calls a function.
 fn constraint_that_calls<'t>(table: &'t TableDefinition, schema: &str, name: &str) -> Option<&'t str> {
     let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
-    defaults
-        .chain(&table.checks)
-        .find(|constraint| refers_to(&constraint.text, schema, name))
-        .map(|constraint| constraint.name.as_str())
+    let defaults = defaults.map(|default| (&default.name, &default.text));
+    let checks = table.checks.iter().map(|check| (&check.name, &check.text));
+    let mut constraints = defaults.chain(checks);
+    constraints
+        .find(|(_, text)| refers_to(text, schema, name))
+        .map(|(constraint, _)| constraint.as_str())
 }
 
 /// Whether a module's text says WITH SCHEMABINDING: without it nothing keeps the objects it names.
