@@ -3,10 +3,10 @@
 use engine::catalog::{CheckConstraint, TableDefinition};
 use engine::error::Result;
 
-use super::manipulation::syntax_error;
 use super::scope::{Level, SelectLevel};
 use super::source::table_columns;
 use super::{Binder, ScopeColumn};
+use crate::messages;
 use crate::plan::{Check, Condition, Expr};
 
 impl Binder<'_> {
@@ -39,13 +39,13 @@ impl Binder<'_> {
     /// A default out of the catalog.
     pub(super) fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
         let Some(text) = text else { return Ok(None) };
-        let parsed = crate::parser::parse_expression(text).map_err(syntax_error)?;
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         Ok(Some(binder.expression(&parsed)?))
     }
 
     fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
-        let parsed = crate::parser::parse_condition(text).map_err(syntax_error)?;
+        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         let level = Level::Select(SelectLevel {
             columns: visible,

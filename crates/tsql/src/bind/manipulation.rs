@@ -569,10 +569,6 @@ impl<'a> Binder<'a> {
     }
 }
 
-pub(super) fn syntax_error(error: crate::error::ParseError) -> engine::error::Error {
-    engine::error::Error::new(error.number, error.severity, error.state, error.message)
-}
-
 /// The table's own name out of `database.schema.table`.
 fn short_name(full_name: &str) -> &str {
     full_name.rsplit('.').next().unwrap_or(full_name)
