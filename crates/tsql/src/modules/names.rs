@@ -84,7 +84,7 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
         let is_qualifier = matches!(token.kind, TokenKind::Symbol(b'.' | b'(', 0));
         names.extend(last.take().filter(|_| !is_qualifier));
         let written = text.get(token.start..token.end).unwrap_or("");
-        let is_keyword = token.kind == TokenKind::Word && crate::keywords::is_reserved(written);
+        let is_keyword = token.kind == TokenKind::Word && syntax::keywords::is_reserved(written);
         last = name_of(text, token).filter(|_| !is_keyword);
     }
     names.extend(last);
