@@ -215,7 +215,12 @@ impl Catalog {
     pub fn remove(&self, ctx: &mut StoreContext<'_>, session: u16, object: &Arc<CatalogObject>) -> Result<()> {
         let is_there = |entry: &Entry| Arc::ptr_eq(&entry.object, object) && entry.dropper.is_none();
         let id = object.definition.object_id();
-        let versions = |state: &State| state.by_id.get(&id).is_some_and(|versions| versions.iter().any(is_there));
+        let versions = |state: &State| {
+            state
+                .by_id
+                .get(&id)
+                .is_some_and(|versions| versions.iter().any(is_there))
+        };
         if !versions(&self.state.read()) {
             return Err(Error::assertion("a definition that is replaced is not the catalog's"));
         }

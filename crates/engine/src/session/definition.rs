@@ -18,6 +18,20 @@ use crate::page::ObjectId;
 use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
 use std::sync::Arc;
 
+/// Times a statement is made from the catalog's definitions before it gives up to those who change them.
+const ATTEMPTS_MAX: usize = 16;
+
+/// Runs what is made from definitions, again when one of them was changed while it waited for that object's lock (2801).
+pub fn with_current_definitions<T>(mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..ATTEMPTS_MAX {
+        match run() {
+            Err(error) if error.number == Error::DEFINITION_CHANGED => {}
+            outcome => return outcome,
+        }
+    }
+    run()
+}
+
 impl Session {
     /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at. A foreign key that
     /// refers to table 0 refers to the table itself.
@@ -119,7 +133,7 @@ impl Session {
 
     /// Replaces an object's definition; its storage stays as the new definition says.
     ///
-    /// Errors: those of [`Session::lock_definition`].
+    /// Errors: 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
@@ -127,6 +141,16 @@ impl Session {
         mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
+        if let Some((schema, name)) = definition
+            .qualified_name()
+            .filter(|name| Some(*name) != object.definition.qualified_name())
+        {
+            self.lock_name(database, schema, name)?;
+            let holder = database.catalog.find(schema, name, self.id);
+            if holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
+                return Err(Error::object_exists(name));
+            }
+        }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_collations(table)?;
