@@ -60,7 +60,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("trigger_nestlevel", 0, &[Int], INT, trigger_nestlevel),
 ];
 
-fn caught(call: &Call<'_>, read: impl Fn(&crate::session::Message) -> Value) -> Result<Value> {
+fn caught(call: &Call<'_>, read: impl Fn(&crate::sink::Message) -> Value) -> Result<Value> {
     Ok(call
         .context
         .session
@@ -143,7 +143,7 @@ fn formatmessage(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let arguments = call.values.get(1..).unwrap_or_default();
-    Ok(Value::from(crate::statements::format_message(text, arguments)))
+    Ok(Value::from(super::message_format::format_message(text, arguments)))
 }
 
 fn current_transaction_id(call: &Call<'_>) -> Result<Value> {

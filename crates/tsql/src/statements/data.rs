@@ -10,10 +10,11 @@ use engine::store::RowLocator;
 use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, closed};
-use crate::exec::{Context, check_isolation, locator_of};
+use crate::context::Context;
+use crate::exec::{check_isolation, locator_of};
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
-use crate::session::DoneKind;
+use crate::sink::DoneKind;
 
 /// Number of the error of a statement that is to be bound again.
 const DEFINITION_CHANGED: i32 = 2801;

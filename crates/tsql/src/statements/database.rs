@@ -5,7 +5,8 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Expression, Statement, StatementKind};
-use crate::session::{DoneKind, Message, ResultColumn, SessionState};
+use crate::sink::{DoneKind, Message, ResultColumn};
+use crate::state::SessionState;
 use crate::system::{Completion, Host, SystemContext};
 
 impl SessionState {

@@ -6,14 +6,15 @@ use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
-use super::batch::{Bound, CompiledBatch};
-use super::error::{Failure, Reach};
 use super::unexecuted::is_executed;
 use crate::ast::{Numbered, Statement, StatementKind};
 use crate::bind::Binder;
-use crate::exec::{Context, TableVariable, Variables};
+use crate::context::{Context, TableVariable, Variables};
+use crate::failure::{Failure, Reach};
 use crate::messages;
-use crate::session::{DoneKind, Execution, Message, ResultSink, SessionState, SinkClosed};
+use crate::prepared::{Bound, CompiledBatch, Prepared};
+use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
+use crate::state::{Execution, SessionState};
 
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
@@ -43,6 +44,8 @@ pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 pub struct Executor<'s> {
     /// The session.
     pub session: &'s SessionState,
+    /// What the session has ready to be executed.
+    pub prepared: &'s Prepared,
     /// Who is told.
     pub sink: &'s mut dyn ResultSink,
     /// What runs.
@@ -81,13 +84,19 @@ impl Returns {
 
 impl<'s> Executor<'s> {
     /// An executor with all variables NULL.
-    pub fn new(session: &'s SessionState, sink: &'s mut dyn ResultSink, batch: Rc<CompiledBatch>) -> Executor<'s> {
-        Executor::with_values(session, sink, batch, Vec::new())
+    pub fn new(
+        session: &'s SessionState,
+        prepared: &'s Prepared,
+        sink: &'s mut dyn ResultSink,
+        batch: Rc<CompiledBatch>,
+    ) -> Executor<'s> {
+        Executor::with_values(session, prepared, sink, batch, Vec::new())
     }
 
     /// An executor whose first variables have these values; the others are NULL.
     pub(super) fn with_values(
         session: &'s SessionState,
+        prepared: &'s Prepared,
         sink: &'s mut dyn ResultSink,
         batch: Rc<CompiledBatch>,
         mut values: Vec<Value>,
@@ -97,6 +106,7 @@ impl<'s> Executor<'s> {
         let tables = shapes.map(|shape| TableVariable::new(shape.clone())).collect();
         Executor {
             session,
+            prepared,
             sink,
             batch,
             variables: Variables::new(values, tables),

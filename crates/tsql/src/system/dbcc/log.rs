@@ -5,11 +5,11 @@ use engine::log::VlfInfo;
 use engine::types::{Decimal, Length, SqlType, Value};
 use vlf::ServerVersion;
 
-use super::super::views::DatabaseFacts;
 use super::super::{Host, Table};
 use super::Command;
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::DatabaseFacts;
 
 const LSN: SqlType = SqlType::Decimal {
     precision: 25,

@@ -6,11 +6,11 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
 use super::super::administration::rename_database;
-use super::super::views::{DatabaseFacts, FileFacts};
 use super::super::{Host, SystemContext, Table};
 use super::{NAME, SystemProcedure, TEXT, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::{DatabaseFacts, FileFacts};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {

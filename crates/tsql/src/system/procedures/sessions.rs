@@ -4,11 +4,11 @@ use engine::error::{Error, Result};
 use engine::lock::Resource;
 use engine::types::{Length, SqlType, Value};
 
-use super::super::views::{SessionFacts, session_facts};
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::{SessionFacts, session_facts};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {

@@ -4,7 +4,7 @@ use engine::catalog::ColumnDefinition;
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<TypeRow>("sys", "types", types),
@@ -19,7 +19,7 @@ system_row!(Collation {
 fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let collation = context.database.collation();
     let aliases = context.database.catalog.alias_types(context.session_id).into_iter();
-    let schemas = |name: &str| crate::functions::id_of_schema(&context.database, context.session_id, name).unwrap_or(1);
+    let schemas = |name: &str| super::id_of_schema(&context.database, context.session_id, name).unwrap_or(1);
     let own = aliases.map(|alias| TypeRow {
         sql_type: alias.base,
         user_type_id: alias.user_type_id as i32,

@@ -13,7 +13,7 @@ use super::facts::{big, datetime};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
 };
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<SessionRow>("sys", "dm_exec_sessions", |context, _| {

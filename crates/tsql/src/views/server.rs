@@ -5,7 +5,7 @@ use engine::waits::WaitRow;
 
 use super::facts::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<WaitRow>("sys", "dm_os_wait_stats", |context, _| {

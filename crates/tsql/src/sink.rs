@@ -5,7 +5,7 @@
 
 use engine::types::{SqlType, Value};
 
-use crate::plan::{Expr, Label};
+use crate::scalar::Label;
 
 /// The client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,6 @@ impl ResultColumn {
 }
 
 impl ResultColumn {
-    /// The column as an expression over the rows that it is a column of.
-    pub(crate) fn expression(&self, index: usize) -> Expr {
-        Expr::column(index, self.sql_type, self.nullable).labelled(self.label.of_column())
-    }
-
     /// Whether its values need no conversion to be those of another column.
     pub(crate) fn is_like(&self, other: &ResultColumn) -> bool {
         let is_collated = !self.sql_type.is_character() || self.label.collation() == other.label.collation();

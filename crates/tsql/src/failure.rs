@@ -2,7 +2,7 @@
 
 use engine::error::Error;
 
-use crate::session::Message;
+use crate::sink::Message;
 
 /// What an error ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

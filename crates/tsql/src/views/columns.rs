@@ -7,7 +7,7 @@ use super::facts::stored_datetime;
 use super::objects::{ObjectRow, table_of, tables};
 use super::types::user_type_id_of;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ColumnRow>("sys", "columns", |context, _| all(columns(context))),

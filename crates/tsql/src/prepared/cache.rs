@@ -6,9 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::batch::CompiledBatch;
+use super::callable::Callable;
 use super::hasher::OwnKeys;
 use crate::modules::{AgingCache, Footprint, Module};
-use crate::statements::{Callable, CompiledBatch};
 
 /// A text longer than this is not likely to be sent again as it is.
 const TEXT_BYTES_MAX: usize = 256 << 10;

@@ -11,7 +11,7 @@ use super::facts::{DatabaseFacts, big, megabytes, past_datetime};
 use super::{
     BIGINT, BIT, DATETIME, FLOAT, INT, REAL, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view,
 };
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     function::<LogInfo>("dm_db_log_info", &[INT], 1, log_info),

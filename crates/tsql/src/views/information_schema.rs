@@ -7,7 +7,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::objects::{ObjectRow, objects, table_of, tables};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<TableRow>("INFORMATION_SCHEMA", "TABLES", |context, _| {

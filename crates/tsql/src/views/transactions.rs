@@ -7,7 +7,7 @@ use vlf::Lsn;
 
 use super::facts::{DatabaseFacts, big, datetime, lsn_number};
 use super::{BIGINT, BIT, DATETIME, INT, LSN, SMALLINT, SystemView, all, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<Active>("sys", "dm_tran_active_transactions", |context, _| {

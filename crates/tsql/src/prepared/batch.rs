@@ -10,21 +10,22 @@ use engine::database::Database;
 use engine::memory::Charge;
 use engine::types::Collation;
 
-use super::error::Failure;
-use super::unexecuted::{ParseOnly, parseonly_of};
+use super::hasher::OwnKeys;
+use super::parse_only::{ParseOnly, parseonly_of};
 use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::failure::Failure;
 use crate::messages;
 use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
-use crate::session::{OwnKeys, PlanOptions, SessionState};
+use crate::state::{PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
 const PLAN_BYTES: u64 = 512;
 
 /// What a statement was bound to.
-pub(super) enum Bound {
+pub(crate) enum Bound {
     Query(BoundQuery),
     Insert(BoundInsert),
     Update(BoundUpdate),
@@ -34,7 +35,7 @@ pub(super) enum Bound {
 }
 
 /// Catalogs with the versions that something was bound against.
-pub(super) type Versions = Vec<(Arc<Database>, u64)>;
+pub(crate) type Versions = Vec<(Arc<Database>, u64)>;
 
 /// A plan and what it was bound against.
 struct Kept {
@@ -91,7 +92,7 @@ pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Res
 fn failed(error: crate::error::ParseError) -> Failure {
     let line = error.line;
     Failure {
-        reach: super::error::Reach::Batch,
+        reach: crate::failure::Reach::Batch,
         ..Failure::new(messages::syntax(error), line, "")
     }
 }
@@ -123,7 +124,7 @@ impl CompiledBatch {
     }
 
     /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were.
-    pub(super) fn plan(&self, key: NodeNumber, session: &SessionState) -> Option<Rc<Bound>> {
+    pub(crate) fn plan(&self, key: NodeNumber, session: &SessionState) -> Option<Rc<Bound>> {
         let plans = self.plans.borrow();
         let kept = plans.get(&key)?;
         let is_current = |(database, version): &(Arc<Database>, u64)| {
@@ -149,7 +150,7 @@ impl CompiledBatch {
     }
 
     /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &self,
         key: NodeNumber,
         bound: Rc<Bound>,

@@ -4,6 +4,7 @@
 //! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
 //! come in the same order.
 
+mod asking;
 mod backup_history;
 mod columns;
 mod compatibility;
@@ -22,16 +23,16 @@ mod sessions;
 mod transactions;
 mod types;
 
+pub use asking::SystemContext;
 pub use facts::used_pages;
 pub(crate) use facts::{DatabaseFacts, FileFacts, datetime, file_bytes, lsn_number, parse_time};
 pub(crate) use indexes::storage_of;
-pub(crate) use objects::{ObjectRow, objects as object_rows, table_of, tables};
+pub(crate) use objects::{FIXED_SCHEMAS, ObjectRow, id_of_schema, objects as object_rows, table_of, tables, type_code};
 pub(crate) use sessions::{Facts as SessionFacts, facts as session_facts};
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
-use super::SystemContext;
 use crate::ast::Name;
 
 /// The rows of a view.
@@ -67,7 +68,7 @@ pub(crate) trait SystemRow {
 /// Implements [`SystemRow`]: `"name" TYPE => |row| value`, one line for each column.
 macro_rules! system_row {
     ($row:ty { $($name:literal $sql_type:expr => $value:expr;)+ }) => {
-        impl crate::system::views::SystemRow for $row {
+        impl crate::views::SystemRow for $row {
             const COLUMNS: &'static [(&'static str, engine::types::SqlType)] = &[$(($name, $sql_type)),+];
 
             fn values(&self) -> Vec<engine::types::Value> {

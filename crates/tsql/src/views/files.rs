@@ -7,7 +7,7 @@ use super::facts::{DatabaseFacts, FileFacts, big, selected, used_pages};
 use super::{
     BIGINT, BIT, GUID, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view,
 };
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<DatabaseFile>("sys", "database_files", |context, _| {

@@ -1,7 +1,7 @@
 //! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use engine::lock::LockOwner;
 use engine::memory::Charge;
 use engine::types::{Collation, Value};
 
-use super::grant::{Account, Grant};
-use super::subquery::CachedResult;
-use crate::bind::TableVariableShape;
-use crate::session::SessionState;
+use crate::grant::{Account, Grant};
+use crate::modules::TableVariableShape;
+use crate::scalar::compare::GroupKey;
+use crate::state::SessionState;
 
 /// A table variable: its rows live in memory and are no part of any transaction, as SQL Server's outlive a rollback.
 #[derive(Debug, Default)]
@@ -46,7 +46,23 @@ impl TableVariable {
 }
 
 /// Rows of one round of a recursive query.
-pub(super) type Round = Rc<Vec<Vec<Value>>>;
+pub(crate) type Round = Rc<Vec<Vec<Value>>>;
+
+/// The kept result of a subquery.
+#[derive(Debug)]
+pub(crate) enum CachedResult {
+    Scalar(Value),
+    Exists(bool),
+    Set(ValueSet),
+}
+
+/// The one column of a subquery.
+#[derive(Debug, Default)]
+pub(crate) struct ValueSet {
+    pub(crate) values: HashSet<GroupKey>,
+    pub(crate) has_null: bool,
+    pub(crate) grant: Option<Grant>,
+}
 
 /// The variables of a running batch or procedure.
 #[derive(Debug, Default)]
@@ -101,7 +117,7 @@ pub struct Context<'s> {
     /// The rows of the last round of each recursive query under way.
     rounds: RefCell<BTreeMap<usize, Round>>,
     account: OnceCell<Rc<Account>>,
-    pub(super) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
+    pub(crate) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
 }
 
 impl<'s> Context<'s> {
@@ -123,8 +139,13 @@ impl<'s> Context<'s> {
     }
 
     /// What the query's operators have taken of the workspace.
-    pub(super) fn account(&self) -> Rc<Account> {
+    fn account(&self) -> Rc<Account> {
         self.account.get_or_init(Rc::default).clone()
+    }
+
+    /// A grant for one more operator of the query.
+    pub(crate) fn grant(&self) -> Grant {
+        Grant::new(self.session.instance.workspace.clone(), self.account())
     }
 
     /// The value of a variable.
@@ -162,12 +183,12 @@ impl<'s> Context<'s> {
     }
 
     /// The rows of the last round of a recursive query.
-    pub(super) fn round(&self, id: usize) -> Round {
+    pub(crate) fn round(&self, id: usize) -> Round {
         self.rounds.borrow().get(&id).cloned().unwrap_or_default()
     }
 
     /// Sets the rows of a round.
-    pub(super) fn set_round(&self, id: usize, rows: Round) {
+    pub(crate) fn set_round(&self, id: usize, rows: Round) {
         self.rounds.borrow_mut().insert(id, rows);
     }
 

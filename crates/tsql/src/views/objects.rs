@@ -9,7 +9,7 @@ use engine::types::{Length, SqlType, Value};
 use super::facts::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, has_word};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
@@ -52,18 +52,26 @@ pub(crate) struct ObjectRow {
     pub(crate) shipped: bool,
 }
 
-/// The id of a schema by its name: the fixed ones of every database, then those of the catalog.
-pub(super) fn schema_id(database: &Database, name: &str, session: u16) -> i32 {
-    let fixed = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
-    if let Some((_, id)) = fixed.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
-        return *id;
+/// Ids of the schemas every database has; others have their object's id.
+pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+
+/// The id of a schema.
+pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
+    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
+        return Some(*id);
     }
     let objects = database.catalog.objects(session);
-    let id = objects.iter().find_map(|object| match &object.definition {
-        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => Some(*object_id),
+    objects.iter().find_map(|object| match &object.definition {
+        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
+            Some(*object_id as i32)
+        }
         _ => None,
-    });
-    id.map_or(1, |id| id as i32)
+    })
+}
+
+/// The letters of an object's kind in `sys.objects.type`.
+pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
+    kind_of(definition).map_or("", |(code, _)| code)
 }
 
 /// `type` and `type_desc` of an object.
@@ -100,7 +108,7 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
             name: name.to_owned(),
             object_id: object.definition.object_id() as i32,
             schema: schema.to_owned(),
-            schema_id: schema_id(database, schema, context.session_id),
+            schema_id: id_of_schema(database, context.session_id, schema).unwrap_or(1),
             parent: 0,
             kind,
             created: created_of(&object.definition),

@@ -11,7 +11,7 @@ use engine::types::{SqlType, Value};
 use super::facts::big;
 use super::objects::{ObjectRow, table_of, tables};
 use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<IndexRow>("sys", "indexes", |context, _| all(indexes(context))),

@@ -5,7 +5,7 @@ use engine::types::{SqlType, Value};
 
 use super::facts::{DatabaseFacts, big, file_bytes};
 use super::{BIGINT, INT, Rows, SystemView, all, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<Counter>("sys", "dm_os_performance_counters", |context, _| counters(context)),

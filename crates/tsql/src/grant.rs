@@ -18,8 +18,6 @@ use engine::memory::{FREE_BYTES, STEP_BYTES};
 use engine::types::Value;
 use engine::workspace::Workspace;
 
-use super::Context;
-
 /// An operator may have one part in so many of the query's share even when others have used it up.
 const OPERATOR_SHARE_DIVISOR: u64 = 8;
 /// A map's own bytes per entry, beside key and value: control byte, load factor, the vector of the key.
@@ -40,11 +38,11 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant of a query.
-    pub(crate) fn new(context: &Context<'_>) -> Grant {
+    /// A grant of a query, whose operators share the account.
+    pub(crate) fn new(workspace: Arc<Workspace>, account: Rc<Account>) -> Grant {
         Grant {
-            workspace: context.session.instance.workspace.clone(),
-            account: context.account(),
+            workspace,
+            account,
             used: 0,
             taken: 0,
         }
@@ -52,26 +50,21 @@ impl Grant {
 
     /// A grant of a workspace, for what outlives a query or is no part of one.
     pub(crate) fn of(workspace: &Arc<Workspace>) -> Grant {
-        Grant {
-            workspace: workspace.clone(),
-            account: Rc::default(),
-            used: 0,
-            taken: 0,
-        }
+        Grant::new(workspace.clone(), Rc::default())
     }
 
     /// The workspace it is of.
-    pub(super) fn workspace(&self) -> &Arc<Workspace> {
+    pub(crate) fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 
     /// Bytes charged.
-    pub(super) fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         self.used
     }
 
     /// Charges bytes; false, and nothing charged, when they are beyond the query's share: time to spill.
-    pub(super) fn has_room(&mut self, bytes: u64) -> bool {
+    pub(crate) fn has_room(&mut self, bytes: u64) -> bool {
         self.charge(bytes, Some(self.workspace.query_limit_bytes()))
     }
 
@@ -110,7 +103,7 @@ impl Grant {
     }
 
     /// Gives everything back.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.taken > 0 {
             self.workspace.give_back(self.taken);
             self.account

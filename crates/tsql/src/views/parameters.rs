@@ -5,7 +5,7 @@ use engine::types::{Length, SqlType, Value};
 use super::types::user_type_id;
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
 use crate::modules::{ModuleBody, ModuleCache};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ParameterRow>("sys", "parameters", parameters),

@@ -6,7 +6,7 @@ use vlf::Lsn;
 
 use super::facts::{DatabaseFacts, datetime, lsn_number};
 use super::{BIT, DATETIME, INT, LSN, NAME, Rows, SystemView, all, nvarchar, system_row, view};
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[view::<BackupSet>("dbo", "backupset", |context, _| history(context))];
 

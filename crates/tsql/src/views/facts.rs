@@ -9,7 +9,7 @@ use engine::seams::DateTimeTicks;
 use engine::types::{Decimal, Value};
 use vlf::Lsn;
 
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 /// Bytes of a page, the unit of file sizes.
 pub(crate) const PAGE_BYTES: u64 = 8192;
