@@ -1,7 +1,28 @@
 //! The placeholders of RAISERROR and FORMATMESSAGE: `%d`, `%s`, `%x`, `%o`, `%u`, with flags, width and precision as C has
 //! them.
 
-use engine::types::Value;
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value};
+
+use super::Answer::Fixed;
+use super::Parameter::{Any, Text};
+use super::{Call, Signature, variadic};
+
+pub(super) const FUNCTIONS: &[Signature] = &[variadic(
+    "formatmessage",
+    1,
+    &[Text, Any],
+    Fixed(SqlType::NVarChar(Length::Limited(2048))),
+    formatmessage,
+)];
+
+fn formatmessage(call: &Call<'_>) -> Result<Value> {
+    let Some(text) = call.text(0) else {
+        return Ok(Value::Null);
+    };
+    let arguments = call.values.get(1..).unwrap_or_default();
+    Ok(Value::from(format_message(text, arguments)))
+}
 
 /// Puts arguments in the place of placeholders; a missing argument is shown as `(null)`.
 pub(crate) fn format_message(text: &str, arguments: &[Value]) -> String {

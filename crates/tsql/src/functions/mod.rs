@@ -3,15 +3,17 @@
 //! A function is found by name once, when a query is bound; [`Signature::resolve`] converts the arguments and decides the
 //! result's type; from then on only its [`Implementation`] is called.
 
+mod caught;
 mod conversion;
 mod date;
 mod date_parts;
 mod format;
+mod identifier;
 mod math;
 mod message_format;
 mod metadata;
-mod miscellaneous;
 mod property;
+mod session;
 mod string;
 mod string_search;
 mod system;
@@ -122,7 +124,7 @@ const fn variadic(
 /// The function of that name.
 pub fn find(name: &str) -> Option<&'static Signature> {
     let name = name.to_ascii_lowercase();
-    let tables: [&'static [Signature]; 10] = [
+    let tables: [&'static [Signature]; 14] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         math::FUNCTIONS,
@@ -132,7 +134,11 @@ pub fn find(name: &str) -> Option<&'static Signature> {
         metadata::FUNCTIONS,
         property::FUNCTIONS,
         system::FUNCTIONS,
-        miscellaneous::FUNCTIONS,
+        session::FUNCTIONS,
+        caught::FUNCTIONS,
+        format::FUNCTIONS,
+        identifier::FUNCTIONS,
+        message_format::FUNCTIONS,
     ];
     tables.into_iter().flatten().find(|signature| signature.name == name)
 }

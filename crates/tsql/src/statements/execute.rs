@@ -10,8 +10,8 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
 
-use super::database::{BatchHost, type_of};
 use super::executor::{Executor, Flow, Outcome, Returns};
+use super::host::{BatchHost, type_of};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
 use crate::failure::{Failure, Reach};

@@ -7,7 +7,7 @@ use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
 use super::bulk::{ROWS_BEFORE_FILL, RowCopy};
-use super::data::goes_to_client;
+use super::change::goes_to_client;
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
 use crate::bind::{BoundInsert, InsertRows};

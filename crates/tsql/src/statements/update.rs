@@ -6,7 +6,7 @@
 use engine::error::{Error, Result};
 use engine::types::Value;
 
-use super::data::{SeenRows, goes_to_client};
+use super::change::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::BoundUpdate;

@@ -4,7 +4,8 @@ use engine::seams::DateTimeTicks;
 use engine::types::{SqlType, Value};
 use vlf::Lsn;
 
-use super::facts::{DatabaseFacts, datetime, lsn_number};
+use super::listed::ListedDatabase;
+use super::values::{datetime, lsn_number};
 use super::{BIT, DATETIME, INT, LSN, NAME, Rows, SystemView, all, nvarchar, system_row, view};
 use crate::views::SystemContext;
 
@@ -13,7 +14,7 @@ pub(super) const VIEWS: &[SystemView] = &[view::<BackupSet>("dbo", "backupset", 
 struct BackupSet {
     id: i32,
     server: String,
-    facts: std::rc::Rc<DatabaseFacts>,
+    listed: std::rc::Rc<ListedDatabase>,
     log: bool,
     finished: DateTimeTicks,
     last_lsn: Lsn,
@@ -22,7 +23,7 @@ struct BackupSet {
 
 system_row!(BackupSet {
     "backup_set_id" INT => |row| row.id.into();
-    "database_name" NAME => |row| row.facts.entry.name.as_str().into();
+    "database_name" NAME => |row| row.listed.entry.name.as_str().into();
     "server_name" NAME => |row| row.server.as_str().into();
     "machine_name" NAME => |row| row.server.as_str().into();
     "type" SqlType::Char(1) => |row| if row.log { "L" } else { "D" }.into();
@@ -31,18 +32,18 @@ system_row!(BackupSet {
     "last_lsn" LSN => |row| lsn_number(row.last_lsn);
     "checkpoint_lsn" LSN => |row| lsn_number(row.checkpoint);
     "database_backup_lsn" LSN => |row| lsn_number(row.checkpoint);
-    "recovery_model" nvarchar(60) => |row| row.facts.recovery_model().name().into();
+    "recovery_model" nvarchar(60) => |row| row.listed.recovery_model().name().into();
     "is_copy_only" BIT => |_| false.into();
     "user_name" NAME => |_| Value::Null;
 });
 
 fn history(context: &SystemContext<'_>) -> Rows {
     let mut rows: Vec<BackupSet> = Vec::new();
-    for facts in DatabaseFacts::every(context) {
-        let Some(boot) = facts.database.as_ref().map(|database| database.boot()) else {
+    for listed in ListedDatabase::every(context) {
+        let Some(boot) = listed.database.as_ref().map(|database| database.boot()) else {
             continue;
         };
-        let facts = std::rc::Rc::new(facts);
+        let listed = std::rc::Rc::new(facts);
         for (log, finished, last_lsn) in [
             (false, boot.full_backup_time, boot.full_backup),
             (true, boot.log_backup_time, boot.log_backup_start),
@@ -53,7 +54,7 @@ fn history(context: &SystemContext<'_>) -> Rows {
             rows.push(BackupSet {
                 id: rows.len() as i32 + 1,
                 server: context.instance.options.server_name.clone(),
-                facts: facts.clone(),
+                listed: listed.clone(),
                 log,
                 finished,
                 last_lsn,

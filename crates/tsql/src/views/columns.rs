@@ -3,9 +3,9 @@
 use engine::catalog::{ColumnDefinition, Identity};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
-use super::facts::stored_datetime;
 use super::objects::{ObjectRow, table_of, tables};
 use super::types::user_type_id_of;
+use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
 use crate::views::SystemContext;
 

@@ -2,25 +2,26 @@
 
 use engine::types::{SqlType, Value};
 
-use super::facts::{DatabaseFacts, FileFacts, stored_datetime};
+use super::listed::{ListedDatabase, ListedFile};
 use super::objects::{ObjectRow, objects};
+use super::values::stored_datetime;
 use super::{DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use engine::recovery::RecoveryModel;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<OldFile>("sys", "sysfiles", |context, _| {
-        all(FileFacts::of(&DatabaseFacts::of(&context.database))
+        all(ListedFile::of(&ListedDatabase::of(&context.database))
             .into_iter()
             .map(OldFile))
     }),
     view::<OldAltFile>("sys", "sysaltfiles", |context, _| {
-        all(DatabaseFacts::every(context)
+        all(ListedDatabase::every(context)
             .iter()
-            .flat_map(FileFacts::of)
+            .flat_map(ListedFile::of)
             .map(OldAltFile))
     }),
     view::<OldDatabase>("sys", "sysdatabases", |context, _| {
-        all(DatabaseFacts::every(context).into_iter().map(OldDatabase))
+        all(ListedDatabase::every(context).into_iter().map(OldDatabase))
     }),
     view::<OldObject>("sys", "sysobjects", |context, _| {
         all(objects(context).into_iter().map(OldObject))
@@ -42,14 +43,14 @@ pub(super) fn is_old_name(name: &str) -> bool {
     .any(|old| old.eq_ignore_ascii_case(name))
 }
 
-impl FileFacts {
+impl ListedFile {
     /// `sysfiles.status`: 2 disk file, 64 log file, 0x100000 growth in percent.
     fn old_status(&self) -> i32 {
         2 | if self.file.log { 64 } else { 0 } | if self.is_percent() { 0x10_0000 } else { 0 }
     }
 }
 
-struct OldFile(FileFacts);
+struct OldFile(ListedFile);
 
 system_row!(OldFile {
     "fileid" SMALLINT => |row| Value::SmallInt(row.0.file.file_id as i16);
@@ -63,7 +64,7 @@ system_row!(OldFile {
     "filename" nvarchar(260) => |row| row.0.file.physical_name.as_str().into();
 });
 
-struct OldAltFile(FileFacts);
+struct OldAltFile(ListedFile);
 
 system_row!(OldAltFile {
     "fileid" SMALLINT => |row| Value::SmallInt(row.0.file.file_id as i16);
@@ -78,7 +79,7 @@ system_row!(OldAltFile {
     "filename" nvarchar(260) => |row| row.0.file.physical_name.as_str().into();
 });
 
-struct OldDatabase(DatabaseFacts);
+struct OldDatabase(ListedDatabase);
 
 impl OldDatabase {
     /// 8 SIMPLE, 32 loading, 128 recovering, 256 suspect, 512 offline, 4096 single user.

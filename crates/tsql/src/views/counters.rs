@@ -3,7 +3,8 @@
 
 use engine::types::{SqlType, Value};
 
-use super::facts::{DatabaseFacts, big, file_bytes};
+use super::listed::{ListedDatabase, file_bytes};
+use super::values::big;
 use super::{BIGINT, INT, Rows, SystemView, all, system_row, view};
 use crate::views::SystemContext;
 
@@ -62,8 +63,8 @@ fn counters(context: &SystemContext<'_>) -> Rows {
 
 fn rows(context: &SystemContext<'_>) -> Vec<Counter> {
     let mut rows = Vec::new();
-    for facts in DatabaseFacts::every(context) {
-        rows.extend(of_database(&facts));
+    for listed in ListedDatabase::every(context) {
+        rows.extend(of_database(&listed));
     }
     let totals = totals(&rows);
     rows.extend(totals);
@@ -89,21 +90,21 @@ fn rows(context: &SystemContext<'_>) -> Vec<Counter> {
     rows
 }
 
-fn of_database(facts: &DatabaseFacts) -> Vec<Counter> {
-    let Some(database) = &facts.database else {
+fn of_database(listed: &ListedDatabase) -> Vec<Counter> {
+    let Some(database) = &listed.database else {
         return Vec::new();
     };
     let counter = |name, value, kind| Counter {
         object: "SQLServer:Databases",
         name,
-        instance: facts.entry.name.clone(),
+        instance: listed.entry.name.clone(),
         value,
         kind,
     };
     let log = &database.storage.log;
     let space = log.space();
     let bytes = |wants_log: bool| -> u64 {
-        facts
+        listed
             .entry
             .files
             .iter()

@@ -5,19 +5,20 @@ use engine::instance::TEMPDB;
 use engine::recovery::RecoveryModel;
 use engine::types::{Collation, SqlType, Value};
 
-use super::facts::{DatabaseFacts, stored_datetime};
+use super::listed::ListedDatabase;
+use super::values::stored_datetime;
 use super::{BIT, DATETIME, GUID, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 
 pub(super) const VIEWS: &[SystemView] = &[
-    view::<DatabaseFacts>("sys", "databases", |context, _| all(DatabaseFacts::every(context))),
+    view::<ListedDatabase>("sys", "databases", |context, _| all(ListedDatabase::every(context))),
     view::<RecoveryStatus>("sys", "database_recovery_status", |context, _| {
-        all(DatabaseFacts::every(context).into_iter().map(RecoveryStatus))
+        all(ListedDatabase::every(context).into_iter().map(RecoveryStatus))
     }),
 ];
 
 const DESCRIPTION: SqlType = nvarchar(60);
 
-impl DatabaseFacts {
+impl ListedDatabase {
     /// `user_access` and its description.
     pub(crate) fn user_access(&self) -> (u8, &'static str) {
         match self.database.as_ref().map(|database| database.access()) {
@@ -66,7 +67,7 @@ impl DatabaseFacts {
     }
 }
 
-system_row!(DatabaseFacts {
+system_row!(ListedDatabase {
     "name" NAME => |row| row.entry.name.as_str().into();
     "database_id" INT => |row| i32::from(row.entry.database_id).into();
     "source_database_id" INT => |_| Value::Null;
@@ -141,7 +142,7 @@ system_row!(DatabaseFacts {
     "is_accelerated_database_recovery_on" BIT => |_| false.into();
 });
 
-struct RecoveryStatus(DatabaseFacts);
+struct RecoveryStatus(ListedDatabase);
 
 impl RecoveryStatus {
     /// The recovery path; `None` while the database cannot be asked.
@@ -156,7 +157,7 @@ system_row!(RecoveryStatus {
     "family_guid" GUID => |row| Value::UniqueIdentifier(row.0.entry.guid);
     "last_log_backup_lsn" super::LSN => |row| {
         let database = row.0.database.as_ref().filter(|database| database.keeps_log_for_backup());
-        database.map_or(Value::Null, |database| super::facts::lsn_number(database.boot().log_backup_start))
+        database.map_or(Value::Null, |database| super::values::lsn_number(database.boot().log_backup_start))
     };
     "recovery_fork_guid" GUID => |row| row.path().map_or(Value::Null, |path| Value::UniqueIdentifier(path.fork.0));
     "first_recovery_fork_guid" GUID => |row| {
@@ -164,6 +165,6 @@ system_row!(RecoveryStatus {
     };
     "fork_point_lsn" super::LSN => |row| {
         let origin = row.path().and_then(|path| path.origin);
-        origin.map_or(Value::Null, |origin| super::facts::lsn_number(origin.point))
+        origin.map_or(Value::Null, |origin| super::values::lsn_number(origin.point))
     };
 });

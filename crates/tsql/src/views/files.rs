@@ -3,7 +3,8 @@
 use engine::buffer::IoStatistics;
 use engine::types::{SqlType, Value};
 
-use super::facts::{DatabaseFacts, FileFacts, big, selected, used_pages};
+use super::listed::{ListedDatabase, ListedFile, selected, used_pages};
+use super::values::big;
 use super::{
     BIGINT, BIT, GUID, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view,
 };
@@ -11,14 +12,14 @@ use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<DatabaseFile>("sys", "database_files", |context, _| {
-        all(FileFacts::of(&DatabaseFacts::of(&context.database))
+        all(ListedFile::of(&ListedDatabase::of(&context.database))
             .into_iter()
             .map(DatabaseFile))
     }),
     view::<MasterFile>("sys", "master_files", |context, _| {
-        all(DatabaseFacts::every(context)
+        all(ListedDatabase::every(context)
             .iter()
-            .flat_map(FileFacts::of)
+            .flat_map(ListedFile::of)
             .map(MasterFile))
     }),
     view::<DataSpace>("sys", "data_spaces", |_, _| all([DataSpace])),
@@ -32,9 +33,9 @@ pub(super) const VIEWS: &[SystemView] = &[
 
 const PATH: SqlType = nvarchar(260);
 
-struct DatabaseFile(FileFacts);
+struct DatabaseFile(ListedFile);
 
-impl FileFacts {
+impl ListedFile {
     fn kind(&self) -> (u8, &'static str) {
         if self.file.log { (1, "LOG") } else { (0, "ROWS") }
     }
@@ -61,7 +62,7 @@ system_row!(DatabaseFile {
     "is_persistent_log_buffer" BIT => |_| false.into();
 });
 
-struct MasterFile(FileFacts);
+struct MasterFile(ListedFile);
 
 system_row!(MasterFile {
     "database_id" INT => |row| i32::from(row.0.database_id).into();
@@ -140,7 +141,7 @@ fn file_space(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 }
 
 struct FileIo {
-    file: FileFacts,
+    file: ListedFile,
     io: IoStatistics,
     sample_ms: u64,
 }
@@ -168,8 +169,8 @@ fn virtual_file_stats(context: &SystemContext<'_>, arguments: &[Value]) -> Rows 
     let wanted = arguments.get(1).and_then(Value::as_i64);
     let sample_ms = context.instance.env.clock.now_micros() / 1000;
     let mut rows = Vec::new();
-    for facts in selected(context, arguments.first()) {
-        let Some(database) = &facts.database else { continue };
+    for listed in selected(context, arguments.first()) {
+        let Some(database) = &listed.database else { continue };
         let data = database.storage.files.information();
         let counters = database.storage.log.counters();
         let log_io = IoStatistics {
@@ -178,14 +179,14 @@ fn virtual_file_stats(context: &SystemContext<'_>, arguments: &[Value]) -> Rows 
             write_stall_micros: counters.flush_write_micros,
             ..IoStatistics::default()
         };
-        let first_log = facts
+        let first_log = listed
             .entry
             .files
             .iter()
             .filter(|file| file.log)
             .map(|file| file.file_id)
             .min();
-        for file in FileFacts::of(&facts) {
+        for file in ListedFile::of(&listed) {
             let id = file.file.file_id;
             if wanted.is_some_and(|wanted| wanted != i64::from(id)) {
                 continue;
@@ -227,24 +228,24 @@ system_row!(Volume {
 
 /// The volume of one file. Its total is what is free and what this instance has taken: others' files are not known.
 fn volumes(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
-    let every: Vec<FileFacts> = DatabaseFacts::every(context).iter().flat_map(FileFacts::of).collect();
+    let every: Vec<ListedFile> = ListedDatabase::every(context).iter().flat_map(ListedFile::of).collect();
     let used_bytes = every.iter().map(|file| file.bytes).sum();
     let (database, file) = (
         arguments.first().and_then(Value::as_i64),
         arguments.get(1).and_then(Value::as_i64),
     );
-    let is_wanted = |facts: &&FileFacts| {
-        database == Some(i64::from(facts.database_id)) && file == Some(i64::from(facts.file.file_id))
+    let is_wanted = |listed: &&ListedFile| {
+        database == Some(i64::from(listed.database_id)) && file == Some(i64::from(listed.file.file_id))
     };
     let mut rows = Vec::new();
-    for facts in every.iter().filter(is_wanted) {
-        let path = context.instance.resolve(&facts.file.physical_name)?;
+    for listed in every.iter().filter(is_wanted) {
+        let path = context.instance.resolve(&listed.file.physical_name)?;
         let folder = path.parent().unwrap_or(&path);
         let available = context.instance.env.disk.available_bytes(folder);
         rows.push(Volume {
-            database_id: facts.database_id,
-            file_id: facts.file.file_id,
-            mount_point: mount_point(&facts.file.physical_name),
+            database_id: listed.database_id,
+            file_id: listed.file.file_id,
+            mount_point: mount_point(&listed.file.physical_name),
             available_bytes: available.unwrap_or(0),
             used_bytes,
         });

@@ -8,8 +8,8 @@ use engine::lock::LockOwner;
 use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
-use super::facts::big;
 use super::objects::{ObjectRow, table_of, tables};
+use super::values::big;
 use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use crate::views::SystemContext;
 

@@ -7,7 +7,8 @@ use engine::types::{SqlType, Value};
 use std::sync::Arc;
 use vlf::Lsn;
 
-use super::facts::{DatabaseFacts, big, megabytes, past_datetime};
+use super::listed::ListedDatabase;
+use super::values::{big, megabytes, past_datetime};
 use super::{
     BIGINT, BIT, DATETIME, FLOAT, INT, REAL, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view,
 };
@@ -29,7 +30,7 @@ fn database_of(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Optio
         None => Some(context.database.clone()),
         Some(id) => context
             .slot_by_id(id)
-            .and_then(|slot| DatabaseFacts::new(&slot).database),
+            .and_then(|slot| ListedDatabase::new(&slot).database),
     })
 }
 

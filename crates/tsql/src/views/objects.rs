@@ -6,7 +6,7 @@ use engine::catalog::{CatalogObject, ForeignKey, ModuleKind, ObjectDefinition, T
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
-use super::facts::stored_datetime;
+use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, has_word};
 use crate::views::SystemContext;

@@ -3,7 +3,7 @@
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitRow;
 
-use super::facts::{big, datetime};
+use super::values::{big, datetime};
 use super::{BIGINT, BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use crate::views::SystemContext;
 

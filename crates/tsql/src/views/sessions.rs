@@ -9,7 +9,7 @@ use engine::lock::{LockRow, Resource};
 use engine::seams::WorkKind;
 use engine::types::{Length, SqlType, Value};
 
-use super::facts::{big, datetime};
+use super::values::{big, datetime};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
 };
@@ -17,18 +17,18 @@ use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<SessionRow>("sys", "dm_exec_sessions", |context, _| {
-        all(facts(context).into_iter().map(SessionRow))
+        all(listed_sessions(context).into_iter().map(SessionRow))
     }),
     view::<RequestRow>("sys", "dm_exec_requests", |context, _| {
         let own = background(context);
-        let requests = facts(context).into_iter().filter(Facts::is_request);
+        let requests = listed_sessions(context).into_iter().filter(ListedSession::is_request);
         all(own.into_iter().chain(requests).map(RequestRow))
     }),
     view::<ConnectionRow>("sys", "dm_exec_connections", |context, _| {
-        all(facts(context).into_iter().map(ConnectionRow))
+        all(listed_sessions(context).into_iter().map(ConnectionRow))
     }),
     view::<ProcessRow>("sys", "sysprocesses", |context, _| {
-        all(facts(context).into_iter().map(ProcessRow))
+        all(listed_sessions(context).into_iter().map(ProcessRow))
     }),
     view::<LockLine>("sys", "dm_tran_locks", |context, _| locks(context)),
     super::function::<TextRow>(
@@ -41,7 +41,7 @@ pub(super) const VIEWS: &[SystemView] = &[
 ];
 
 /// A session and whom it waits for.
-pub(crate) struct Facts {
+pub(crate) struct ListedSession {
     /// The session.
     pub(crate) session: SessionInformation,
     /// The session that holds what it waits for; 0 for none.
@@ -55,7 +55,7 @@ pub(crate) struct Facts {
 }
 
 /// Every session. A session that has described itself no further is the one that asks, or one just begun.
-pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
+pub(crate) fn listed_sessions(context: &SystemContext<'_>) -> Vec<ListedSession> {
     let rows = context.instance.locks.rows();
     let sessions = context.instance.sessions();
     let now = context.instance.env.clock.now_micros();
@@ -66,7 +66,7 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
             .find(|session| session.lock_owner == owner)
             .map_or(0, |session| session.id)
     };
-    let facts = sessions.iter().map(|session| {
+    let listed = sessions.iter().map(|session| {
         let waiting = rows.iter().find(|row| row.owner == session.lock_owner && !row.granted);
         let holder = waiting.and_then(|waiting| {
             rows.iter()
@@ -80,7 +80,7 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
             session.application = context.application.to_owned();
         }
         let work = outer_and_inner(&works, |work| work.session == Some(session.id));
-        Facts {
+        ListedSession {
             work_left_ms: left_ms(&work, now),
             work,
             blocked_by: holder.map_or(0, |row| session_of(row.owner)),
@@ -89,14 +89,14 @@ pub(crate) fn facts(context: &SystemContext<'_>) -> Vec<Facts> {
             session,
         }
     });
-    facts.collect()
+    listed.collect()
 }
 
 /// Where the engine's own requests are numbered from; users' begin at 51.
 const BACKGROUND_SESSION_FIRST: u16 = 8;
 
 /// What the engine does by itself: one request for each database for which it is at work.
-fn background(context: &SystemContext<'_>) -> Vec<Facts> {
+fn background(context: &SystemContext<'_>) -> Vec<ListedSession> {
     let instance = context.instance;
     let now = instance.env.clock.now_micros();
     let works = instance.env.activity.works();
@@ -115,7 +115,7 @@ fn background(context: &SystemContext<'_>) -> Vec<Facts> {
             ..SessionInformation::default()
         };
         let work = Some(work);
-        Some(Facts {
+        Some(ListedSession {
             blocked_by: 0,
             lock_wait: None,
             elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
@@ -137,7 +137,7 @@ fn left_ms(work: &Option<(Arc<Work>, Arc<Work>)>, now: u64) -> u64 {
     work.as_ref().map_or(0, |(_, inner)| inner.milliseconds_left(now))
 }
 
-impl Facts {
+impl ListedSession {
     fn is_request(&self) -> bool {
         self.session.running || self.work.is_some()
     }
@@ -178,7 +178,7 @@ impl Facts {
     }
 }
 
-struct SessionRow(Facts);
+struct SessionRow(ListedSession);
 
 fn id(id: u16) -> Value {
     Value::SmallInt(i16::try_from(id).unwrap_or(i16::MAX))
@@ -225,7 +225,7 @@ system_row!(SessionRow {
     "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
 });
 
-struct RequestRow(Facts);
+struct RequestRow(ListedSession);
 
 /// `sql_handle` and the like: what names a session's text here.
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
@@ -283,7 +283,7 @@ system_row!(RequestRow {
     "granted_query_memory" INT => |_| 0.into();
 });
 
-struct ConnectionRow(Facts);
+struct ConnectionRow(ListedSession);
 
 system_row!(ConnectionRow {
     "session_id" INT => |row| i32::from(row.0.session.id).into();
@@ -302,7 +302,7 @@ system_row!(ConnectionRow {
     "most_recent_sql_handle" HANDLE => |row| handle(row.0.session.id);
 });
 
-struct ProcessRow(Facts);
+struct ProcessRow(ListedSession);
 
 system_row!(ProcessRow {
     "spid" SMALLINT => |row| id(row.0.session.id);

@@ -5,7 +5,8 @@ use engine::seams::DateTimeTicks;
 use engine::types::{SqlType, Value};
 use vlf::Lsn;
 
-use super::facts::{DatabaseFacts, big, datetime, lsn_number};
+use super::listed::ListedDatabase;
+use super::values::{big, datetime, lsn_number};
 use super::{BIGINT, BIT, DATETIME, INT, LSN, SMALLINT, SystemView, all, nvarchar, system_row, view};
 use crate::views::SystemContext;
 
@@ -42,8 +43,8 @@ fn shown(transaction: &Transaction) -> i64 {
 
 fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
     let mut rows = Vec::new();
-    for facts in DatabaseFacts::every(context) {
-        let Some(database) = &facts.database else { continue };
+    for listed in ListedDatabase::every(context) {
+        let Some(database) = &listed.database else { continue };
         rows.extend(database.transactions.snapshot().into_iter().filter_map(|(id, active)| {
             let last = active.end.under_way()?;
             Some(Transaction {

@@ -1,13 +1,11 @@
-//! DBCC commands about identity columns, trace flags, the session and the buffer pool.
+//! DBCC TRACEON, TRACEOFF and TRACESTATUS.
 
 use engine::activity::{Activity, TraceStatus};
-use engine::catalog::ObjectDefinition;
-use engine::error::{Error, Result};
-use engine::types::{Length, SqlType, Value};
+use engine::error::Result;
+use engine::types::{SqlType, Value};
 
 use super::super::{Host, Table};
 use super::Command;
-use super::check::find_table;
 use crate::grammar::TRACE_FLAGS;
 
 /// The flags of a TRACEON, TRACEOFF or TRACESTATUS: every argument but -1, which means the whole server.
@@ -92,79 +90,4 @@ pub(super) fn trace_status(command: &Command<'_>, host: &mut dyn Host) -> Result
         ]);
     }
     table.send(host)
-}
-
-/// `DBCC CHECKIDENT ('table' [, NORESEED | RESEED [, value]])`.
-pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let written = command.text(0).unwrap_or_default();
-    let (database, object) = find_table(command, &written)?;
-    let ObjectDefinition::Table(table) = &object.definition else {
-        return Ok(());
-    };
-    let (_, identity) = table
-        .identity()
-        .ok_or_else(|| Error::new(7997, 16, 1, format!("'{written}' does not contain an identity column.")))?;
-    let current = database.identity_current(table, identity);
-    let shown = |value: Option<i64>| value.map_or("NULL".to_owned(), |value| value.to_string());
-    let reseeds = command.text(1).is_some_and(|word| word.eq_ignore_ascii_case("RESEED"));
-    if let (true, Some(value)) = (reseeds, command.integer(2)) {
-        // Before the first row the value itself comes next, afterwards the one that follows it (sql-docs, DBCC CHECKIDENT).
-        let next = if current.is_some() {
-            value.saturating_add(identity.increment)
-        } else {
-            value
-        };
-        let locks = command.context.engine.borrow().locks().clone();
-        database.reseed_identity(table, identity, next, &locks)?;
-    }
-    if command.is_silent() {
-        return Ok(());
-    }
-    let mut text = format!(
-        "Checking identity information: current identity value '{}'",
-        shown(current)
-    );
-    if command.integer(2).is_none() {
-        text.push_str(&format!(", current column value '{}'", shown(current)));
-    }
-    text.push('.');
-    host.message(&Error::new(
-        if command.integer(2).is_none() { 7998 } else { 7999 },
-        10,
-        1,
-        text,
-    ))
-}
-
-/// `DBCC INPUTBUFFER (session)`.
-pub(super) fn input_buffer(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let id = command.integer(0).unwrap_or_default();
-    let sessions = command.context.instance.sessions();
-    let session = sessions
-        .iter()
-        .find(|session| i64::from(session.id) == id)
-        .ok_or_else(|| Error::new(7955, 16, 2, format!("Invalid SPID {id} specified.")))?;
-    let mut table = Table::new(&[
-        ("EventType", SqlType::NVarChar(Length::Limited(14))),
-        ("Parameters", SqlType::SmallInt),
-        ("EventInfo", SqlType::NVarChar(Length::Limited(4000))),
-    ]);
-    let text: String = session.text.chars().take(4000).collect();
-    table.push(vec!["Language Event".into(), Value::SmallInt(0), text.into()]);
-    table.send(host)
-}
-
-/// `DBCC USEROPTIONS`
-pub(super) fn user_options(host: &mut dyn Host) -> Result<()> {
-    let mut table = Table::new(&[("Set Option", SqlType::SYSNAME), ("Value", SqlType::SYSNAME)]);
-    for (name, value) in host.user_options() {
-        table.push(vec![name.into(), value.into()]);
-    }
-    table.send(host)
-}
-
-/// `DBCC DROPCLEANBUFFERS`: pages that are as they are on disk leave memory.
-pub(super) fn drop_clean_buffers(command: &Command<'_>) -> Result<()> {
-    command.context.instance.pool.drop_clean();
-    Ok(())
 }

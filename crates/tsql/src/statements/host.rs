@@ -1,4 +1,4 @@
-//! USE, and the bridge to what the system does: administration, DBCC, system procedures.
+//! The batch as a host of what the system does (administration, DBCC, system procedures); USE.
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
