@@ -43,7 +43,7 @@ fn history(context: &SystemContext<'_>) -> Rows {
         let Some(boot) = listed.database.as_ref().map(|database| database.boot()) else {
             continue;
         };
-        let listed = std::rc::Rc::new(facts);
+        let listed = std::rc::Rc::new(listed);
         for (log, finished, last_lsn) in [
             (false, boot.full_backup_time, boot.full_backup),
             (true, boot.log_backup_time, boot.log_backup_start),
