@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::error::Result;
 use engine::lock::Mode;
-use engine::session::Table;
+use engine::session::{Table, with_current_definitions};
 use engine::store::RowLocator;
 use engine::types::{SqlType, Value};
 
@@ -15,11 +15,6 @@ use crate::exec::{check_isolation, locator_of};
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::sink::DoneKind;
-
-/// Number of the error of a statement that is to be bound again.
-const DEFINITION_CHANGED: i32 = 2801;
-/// Times a statement is bound before it gives up to those who redefine its tables.
-const BINDINGS_MAX: usize = 16;
 
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
@@ -39,13 +34,7 @@ impl SeenRows {
 impl Executor<'_> {
     /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
     pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
-        for _ in 1..BINDINGS_MAX {
-            match run(self) {
-                Err(error) if error.number == DEFINITION_CHANGED => {}
-                outcome => return outcome,
-            }
-        }
-        run(self)
+        with_current_definitions(|| run(self))
     }
 
     /// Locks a table for writing new rows.
