@@ -259,6 +259,10 @@ messages! {
     coalesce_of_nulls() = 4127, 16, 1, "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.";
     /// 4151: NULLIF with no type to take.
     nullif_of_null() = 4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.";
+    /// 4512: SCHEMABINDING, and a name that is not in two parts.
+    cannot_schema_bind(kind: &str, module: &str, name: &str) = 4512, 16, 3, "Cannot schema bind {kind} '{module}' because name '{name}' is invalid for schema binding. Names must be in two-part format and an object cannot reference itself.";
+    /// 1054: `*` under SCHEMABINDING.
+    star_in_schema_bound() = 1054, 15, 1, "Syntax '*' is not allowed in schema-bound objects.";
     /// 4902: ALTER of a table that does not exist.
     cannot_find_object(name: &str) = 4902, 16, 1, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     /// 4922, 4924: a column that a table does not have.

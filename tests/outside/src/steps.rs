@@ -157,7 +157,7 @@ pub const SUBJECTS: [Subject; 20] = [
     Subject {
         name: "shrink file",
         prepare: &[GROWN, "truncate table victim.dbo.grown"],
-        statement: "use victim dbcc shrinkfile (victim, 2) with no_infomsgs use master",
+        statement: "use victim dbcc shrinkfile (victim_log, 2) with no_infomsgs use master",
         done: &[],
         shows: FILES,
     },

@@ -98,6 +98,11 @@ fn unsaid_is_not_trusted() -> bool {
     true
 }
 
+/// What clients set before anything else.
+fn unsaid_is_on() -> bool {
+    true
+}
+
 /// Where an allocation unit's pages begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StorageRoot {
@@ -298,6 +303,12 @@ pub struct ModuleDefinition {
     pub kind: ModuleKind,
     /// The whole CREATE statement.
     pub text: String,
+    /// ANSI_NULLS was ON when it was created: so it runs.
+    #[serde(default = "unsaid_is_on")]
+    pub uses_ansi_nulls: bool,
+    /// QUOTED_IDENTIFIER was ON when it was created: so its text is read.
+    #[serde(default = "unsaid_is_on")]
+    pub uses_quoted_identifier: bool,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

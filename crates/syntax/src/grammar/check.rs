@@ -6,8 +6,8 @@
 use super::definition::{check_alter_index, check_alter_table, check_elements, check_filegroup, check_index};
 use super::*;
 use crate::ast::{
-    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, SetOption, Statement,
-    StatementKind,
+    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, Restore, RestoreKind, SetOption,
+    Statement, StatementKind,
 };
 
 /// Whether every option of a batch is obeyed.
@@ -210,8 +210,19 @@ fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
     match kind {
         StatementKind::CreateDatabase(create) => check_create_database(line, create),
         StatementKind::AlterDatabase(alter) => check_alter_database(line, &alter.action),
-        StatementKind::Backup(backup) => BACKUP_OPTIONS.admit_all(&backup.options),
-        StatementKind::Restore(restore) => RESTORE_OPTIONS.admit_all(&restore.options),
+        StatementKind::Backup(backup) => {
+            BACKUP_OPTIONS.admit_all(&backup.options)?;
+            let of_logs = ["NORECOVERY", "NO_TRUNCATE"];
+            let other = backup
+                .options
+                .iter()
+                .find(|option| !backup.log && of_logs.contains(&option.name.as_str()));
+            other.map_or(Ok(()), |option| Err(option_of_others(option.line, &option.name)))
+        }
+        StatementKind::Restore(restore) => {
+            RESTORE_OPTIONS.admit_all(&restore.options)?;
+            check_reading_restore(line, restore)
+        }
         StatementKind::Dbcc(dbcc) => {
             // A command that there is not ends its statement alone: the executor says so.
             if DBCC_COMMANDS.word(&dbcc.command).is_some() {
@@ -220,6 +231,47 @@ fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
             DBCC_OPTIONS.admit_all(&dbcc.options)
         }
         _ => Ok(()),
+    }
+}
+
+/// 3032: an option that others of its kind have.
+fn option_of_others(line: u32, option: &str) -> ParseError {
+    let text = format!(
+        "One or more of the options ({}) are not supported for this statement. Review the documentation for supported options.",
+        option.to_lowercase()
+    );
+    ParseError {
+        severity: 16,
+        ..ParseError::new(3032, line, text)
+    }
+}
+
+/// RESTORE that reads sets and restores none: the options of each (SQL Server docs, "RESTORE Statements - FILELISTONLY, HEADERONLY,
+/// LABELONLY, VERIFYONLY").
+fn check_reading_restore(line: u32, restore: &Restore) -> Parsed<()> {
+    const OF_MEDIA: [&str; 7] = [
+        "CHECKSUM",
+        "NO_CHECKSUM",
+        "NOREWIND",
+        "NOUNLOAD",
+        "REWIND",
+        "STOP_ON_ERROR",
+        "UNLOAD",
+    ];
+    let more: &[&str] = match restore.kind {
+        RestoreKind::Database | RestoreKind::Log => return Ok(()),
+        RestoreKind::LabelOnly => &[],
+        RestoreKind::HeaderOnly | RestoreKind::FileListOnly => &["FILE"],
+        RestoreKind::VerifyOnly => &["FILE", "STATS", "BLOCKSIZE", "BUFFERCOUNT", "MAXTRANSFERSIZE"],
+    };
+    let is_known = |name: &str| OF_MEDIA.contains(&name) || more.contains(&name);
+    if let Some(option) = restore.options.iter().find(|option| !is_known(&option.name)) {
+        return Err(option_of_others(option.line, &option.name));
+    }
+    match restore.kind {
+        _ if restore.moves.is_empty() => Ok(()),
+        RestoreKind::VerifyOnly => refused(line, "MOVE"),
+        _ => Err(option_of_others(line, "MOVE")),
     }
 }
 

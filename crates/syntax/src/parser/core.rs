@@ -29,7 +29,15 @@ pub struct Parser<'a> {
     pub(super) height: u32,
     /// The last number given.
     last_number: u32,
+    /// CASE and IIF around the cursor.
+    case_level: u32,
+    /// Whether the cursor is in a module's statements.
+    pub(super) is_in_module: bool,
 }
+
+/// "SQL Server allows for only 10 levels of nesting in CASE expressions" (SQL Server docs, CASE), and IIF counts as one. The limit is
+/// that of the written text: a CASE with many branches is one level.
+const CASE_LEVEL_MAX: u32 = 10;
 
 impl<'a> Parser<'a> {
     /// A parser at the start of `text`.
@@ -51,6 +59,8 @@ impl<'a> Parser<'a> {
             tree_bytes: 0,
             height: 0,
             last_number: 0,
+            case_level: 0,
+            is_in_module: false,
         })
     }
 
@@ -74,6 +84,18 @@ impl<'a> Parser<'a> {
             return Err(ParseError::nested_too_deeply(self.token.line));
         }
         step(self)
+    }
+
+    /// Reads a CASE or IIF, whose parts may hold others; error 125 when there are too many in one another.
+    pub(super) fn in_case<T>(&mut self, step: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.case_level == CASE_LEVEL_MAX {
+            let error = ParseError::new(125, self.line(), "Case expressions may only be nested to level 10.");
+            return Err(ParseError { state: 4, ..error });
+        }
+        self.case_level += 1;
+        let read = step(self);
+        self.case_level -= 1;
+        read
     }
 
     /// Asks for so many bytes more of the tree; error 701 when there is no memory for them.

@@ -17,6 +17,7 @@ impl Parser<'_> {
         };
         let full_kind = if kind == "PROC" { "PROCEDURE" } else { &kind };
         self.require_first(start, &format!("{verb} {full_kind}"))?;
+        self.is_in_module = true;
         match kind.as_str() {
             "VIEW" => self.view(definition),
             "FUNCTION" => self.function(definition),

@@ -173,6 +173,17 @@ impl Parser<'_> {
             self.expect(b')')?;
             return Ok(call);
         }
+        if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
+            self.in_case(|parser| parser.call_arguments(&mut call))?;
+        } else {
+            self.call_arguments(&mut call)?;
+        }
+        self.expect(b')')?;
+        Ok(call)
+    }
+
+    /// What stands between the parentheses of a call.
+    fn call_arguments(&mut self, call: &mut FunctionCall) -> Parsed<()> {
         let single = call.name.parts.len() == 1;
         call.distinct = self.eat_word("DISTINCT")?;
         if !call.distinct {
@@ -195,8 +206,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(b')')?;
-        Ok(call)
+        Ok(())
     }
 
     fn over(&mut self) -> Parsed<Over> {
@@ -249,6 +259,10 @@ impl Parser<'_> {
 
     fn case(&mut self) -> Parsed<ExpressionKind> {
         self.expect_word("CASE")?;
+        self.in_case(Self::case_branches)
+    }
+
+    fn case_branches(&mut self) -> Parsed<ExpressionKind> {
         let operand = if self.at_word("WHEN") {
             None
         } else {

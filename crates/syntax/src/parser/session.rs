@@ -78,9 +78,10 @@ impl Parser<'_> {
     }
 
     /// `ON` or `OFF`. QUOTED_IDENTIFIER takes effect while the batch is parsed (SQL Server docs, "SET
-    /// QUOTED_IDENTIFIER"), so it is put in force before the token after ON or OFF is cut.
+    /// QUOTED_IDENTIFIER"), so it is put in force before the token after ON or OFF is cut. A module keeps the one it was created with.
     fn switch(&mut self, options: Vec<String>) -> Parsed<StatementKind> {
-        if options.iter().any(|option| option == "QUOTED_IDENTIFIER") && self.at_any(&["ON", "OFF"]) {
+        let is_heard = !self.is_in_module && options.iter().any(|option| option == "QUOTED_IDENTIFIER");
+        if is_heard && self.at_any(&["ON", "OFF"]) {
             self.lexer.quoted_identifier = self.at_word("ON");
         }
         if !self.at_any(&["ON", "OFF"]) && !self.at_end() {

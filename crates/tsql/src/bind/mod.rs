@@ -100,6 +100,8 @@ pub struct Binder<'a> {
     parameters_are_captured: bool,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
+    /// Whether tables and views have to be named in two parts: WITH SCHEMABINDING.
+    is_schema_bound: bool,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     /// What it answered.
@@ -134,8 +136,17 @@ impl<'a> Binder<'a> {
             reads_tables: false,
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
+            is_schema_bound: false,
             request: None,
             inside: None,
+        }
+    }
+
+    /// A binder of a module WITH SCHEMABINDING.
+    pub(crate) fn bound_to_schema(self, is_schema_bound: bool) -> Binder<'a> {
+        Binder {
+            is_schema_bound,
+            ..self
         }
     }
 

@@ -113,7 +113,9 @@ impl<'a> Binder<'a> {
             ModuleBody::Inline { scope, query } => {
                 let (session, schema) = (self.session, module.name.split('.').next());
                 let (plan, parameters) = session.within_schema(schema, || {
-                    self.within_module(&database, scope, |binder| binder.inline(query))
+                    session.under_settings(module.settings, || {
+                        self.within_module(&database, scope, |binder| binder.inline(query))
+                    })
                 })?;
                 let captured = parameters.into_iter().filter_map(|slot| arguments.get(slot).cloned());
                 let mut source = self.derived_columns(plan, names, &module.name, exposed, from)?;

@@ -45,6 +45,10 @@ impl<'a> Binder<'a> {
             return bound;
         }
         self.reads_tables = true;
+        if self.is_schema_bound && reference.name.parts.len() != 2 {
+            // Who asked for it knows what the module is called.
+            return Err(messages::cannot_schema_bind("", "", &reference.name.to_string()));
+        }
         if let Some(view) = views::find(&reference.name) {
             return self.system_view(view, &reference.name, Vec::new(), exposed, from);
         }
@@ -188,7 +192,9 @@ impl<'a> Binder<'a> {
         let schema = object.definition.qualified_name().map(|(schema, _)| schema);
         let session = self.session;
         let plan = session.within_schema(schema, || {
-            self.within_module(database, &scope, |binder| binder.nested_query(&view.query))
+            session.under_settings(module.settings, || {
+                self.within_module(database, &scope, |binder| binder.nested_query(&view.query))
+            })
         })?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }

@@ -13,7 +13,10 @@ const TEXT: super::Answer = Fixed(SqlType::NVarChar(Length::Limited(300)));
 const VARIABLES: &[Signature] = &[
     signature("@@connections", 0, &[], INT, |_| Ok(Value::Int(0))),
     signature("@@cpu_busy", 0, &[], INT, |_| Ok(Value::Int(0))),
-    signature("@@cursor_rows", 0, &[], INT, |_| Ok(Value::Int(0))),
+    // Every cursor is "fully populated" when it is opened (SQL Server docs, @@CURSOR_ROWS).
+    signature("@@cursor_rows", 0, &[], INT, |call| {
+        Ok(Value::Int(call.context.session.last_cursor_rows()))
+    }),
     signature("@@datefirst", 0, &[], Fixed(SqlType::TinyInt), |call| {
         Ok(Value::TinyInt(call.context.session.options().date_first))
     }),

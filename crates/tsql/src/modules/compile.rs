@@ -119,6 +119,15 @@ pub enum ModuleBody {
     },
 }
 
+/// The SET options that a module has from its creation, whoever calls it (SQL Server docs, CREATE PROCEDURE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleSettings {
+    /// ANSI_NULLS
+    pub ansi_nulls: bool,
+    /// QUOTED_IDENTIFIER
+    pub quoted_identifier: bool,
+}
+
 /// A procedure, view or function, ready to be bound and run.
 pub struct Module {
     /// `schema.name`, as errors name it.
@@ -127,6 +136,8 @@ pub struct Module {
     pub parameters: Arc<[ModuleParameter]>,
     /// What it does.
     pub body: ModuleBody,
+    /// ANSI_NULLS and QUOTED_IDENTIFIER as they were when it was created.
+    pub settings: ModuleSettings,
     bytes: u64,
     /// The tree's charge, where it is not with the code.
     _charge: Charge,
@@ -138,7 +149,8 @@ impl Module {
     /// # Errors
     /// Those of a text that is no module any more.
     pub(crate) fn parse(definition: &ModuleDefinition) -> Result<Module> {
-        let parsed = crate::parser::parse_to_keep(&definition.text, true).map_err(messages::syntax)?;
+        let parsed = crate::parser::parse_to_keep(&definition.text, definition.uses_quoted_identifier)
+            .map_err(messages::syntax)?;
         let (bytes, charge) = (parsed.bytes, parsed.charge);
         let none = || Error::assertion("the text of a module defines none");
         let statement = parsed.statements.into_iter().next().ok_or_else(none)?;
@@ -161,6 +173,10 @@ impl Module {
             name: format!("{}.{}", definition.schema, definition.name),
             parameters,
             body,
+            settings: ModuleSettings {
+                ansi_nulls: definition.uses_ansi_nulls,
+                quoted_identifier: definition.uses_quoted_identifier,
+            },
             bytes: bytes + definition.text.len() as u64,
             _charge: charge,
         })

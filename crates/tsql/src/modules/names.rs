@@ -97,6 +97,41 @@ pub(super) fn has_name(text: &str, name: &str) -> bool {
     tokens(text).any(|token| name_of(text, token).as_deref() == Some(name.as_str()))
 }
 
+/// The first table or view that stands after FROM or JOIN without its schema. Names of common table expressions and aliases of
+/// derived tables stand before `(` or `AS (` somewhere; cursors, and the FROM of DISTINCT FROM, do not count.
+pub(crate) fn one_part_source(text: &str) -> Option<String> {
+    let tokens: Vec<Token> = tokens(text).collect();
+    let word = |place: usize| {
+        let token = tokens.get(place).filter(|token| token.kind == TokenKind::Word)?;
+        Some(text.get(token.start..token.end)?.to_uppercase())
+    };
+    let is_symbol = |place: usize, symbol| {
+        tokens
+            .get(place)
+            .is_some_and(|token| token.kind == TokenKind::Symbol(symbol, 0))
+    };
+    let name = |place: usize| name_of(text, *tokens.get(place)?);
+    let is_own = |wanted: &str| {
+        (0..tokens.len()).any(|place| {
+            name(place).as_deref() == Some(wanted)
+                && (is_symbol(place + 1, b'(')
+                    || word(place + 1).as_deref() == Some("AS") && is_symbol(place + 2, b'('))
+        })
+    };
+    let fetches = ["NEXT", "PRIOR", "FIRST", "LAST", "DISTINCT"];
+    (1..tokens.len()).find_map(|place| {
+        let before = word(place - 1)?;
+        let is_source = before == "JOIN"
+            || before == "FROM"
+                && !place
+                    .checked_sub(2)
+                    .and_then(word)
+                    .is_some_and(|word| fetches.contains(&word.as_str()));
+        let found = name(place).filter(|_| is_source && !is_symbol(place + 1, b'.') && !is_symbol(place + 1, b'('))?;
+        (!is_own(&found)).then_some(found)
+    })
+}
+
 /// Whether a word stands in a text.
 pub(crate) fn has_word(text: &str, wanted: &str) -> bool {
     let is_it = |token: Token| {

@@ -175,8 +175,13 @@ impl Session {
 
     fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
         let given = given_text(parameters);
-        if let Err(error) = crate::parser::parse_batch(&given.statement) {
-            return tell(&self.state, sink, &Failure::new(messages::syntax(error), 1, ""));
+        // What a batch would be refused for, its options included, is refused here.
+        let quoted_identifier = self.state.options().quoted_identifier;
+        if let Err(failure) = self
+            .prepared
+            .text(quoted_identifier, &given.declarations, &given.statement)
+        {
+            return tell(&self.state, sink, &failure);
         }
         let number = match self.prepared.prepare(given) {
             Ok(number) => number,

@@ -23,6 +23,11 @@ impl Cursor {
         self.rows.is_some()
     }
 
+    /// How many rows it has; none while it is not open.
+    fn row_count(&self) -> usize {
+        self.rows.as_ref().map_or(0, |kept| kept.rows.len())
+    }
+
     /// Lets go of its rows.
     pub(crate) fn close(&mut self) {
         self.rows = None;
@@ -30,6 +35,13 @@ impl Cursor {
 }
 
 impl SessionState {
+    /// `@@CURSOR_ROWS`: rows of the cursor opened last, 0 when it is closed.
+    pub(crate) fn last_cursor_rows(&self) -> i32 {
+        let cursors = self.cursors.borrow();
+        let count = cursors.get(&*self.last_cursor.borrow()).map_or(0, Cursor::row_count);
+        i32::try_from(count).unwrap_or(i32::MAX)
+    }
+
     /// CURSOR_CLOSE_ON_COMMIT: the end of a transaction closes every cursor.
     pub(crate) fn close_cursors_at_end(&self) {
         if self.options().cursor_close_on_commit {

@@ -15,7 +15,7 @@ use super::SessionState;
 use super::admission::admit;
 use crate::ast::{Identifier, Name};
 use crate::messages;
-use crate::modules::{Module, ModuleCache};
+use crate::modules::{Module, ModuleCache, ModuleSettings};
 
 /// What names mean to a session.
 pub struct Lookup {
@@ -210,6 +210,25 @@ impl SessionState {
         let result = work();
         self.lookup.module_schemas.borrow_mut().pop();
         result
+    }
+
+    /// Works under the settings of a module.
+    pub(crate) fn under_settings<T>(&self, settings: ModuleSettings, work: impl FnOnce() -> T) -> T {
+        let own = self.replace_settings(settings);
+        let result = work();
+        self.replace_settings(own);
+        result
+    }
+
+    fn replace_settings(&self, settings: ModuleSettings) -> ModuleSettings {
+        let mut own = settings;
+        self.change_options(|options| {
+            own = ModuleSettings {
+                ansi_nulls: std::mem::replace(&mut options.ansi_nulls, settings.ansi_nulls),
+                quoted_identifier: std::mem::replace(&mut options.quoted_identifier, settings.quoted_identifier),
+            };
+        });
+        own
     }
 
     /// Waits until the transaction that has created a module is over: it may take the module back.

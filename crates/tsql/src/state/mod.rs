@@ -86,6 +86,8 @@ pub struct SessionState {
     caught: RefCell<Vec<Message>>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
+    /// What the cursor opened last is kept under.
+    pub(crate) last_cursor: RefCell<String>,
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
 }
@@ -122,6 +124,7 @@ impl SessionState {
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             cursors: RefCell::default(),
+            last_cursor: RefCell::default(),
             caller,
             function_depth: Cell::new(0),
         }

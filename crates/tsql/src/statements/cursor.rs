@@ -116,6 +116,7 @@ impl Executor<'_> {
             })?;
             Ok(rows)
         })?;
+        self.session.last_cursor.replace(key.clone());
         if let Some(cursor) = self.session.cursors.borrow_mut().get_mut(&key) {
             cursor.columns = bound.plan.columns;
             cursor.rows = Some(rows);

@@ -252,19 +252,18 @@ impl Executor<'_> {
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let callable = self
-            .session
-            .module(object)
-            .and_then(|module| self.prepared.callable(&module));
+        let module = self.session.module(object).map_err(|error| self.failure(error, line))?;
+        let callable = self.prepared.callable(&module);
         let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
-        if name.starts_with('#') {
-            return self.run_callable(&callable, name, values);
-        }
         let session = self.session;
-        session.within_database(database, || self.run_callable(&callable, name, values))
+        let run = || session.under_settings(module.settings, || self.run_callable(&callable, name, values));
+        match name.starts_with('#') {
+            true => run(),
+            false => session.within_database(database, run),
+        }
     }
 
     /// EXECUTE of a scalar function: parameters that are left out have their defaults, as those of procedures do (sql-docs, CREATE

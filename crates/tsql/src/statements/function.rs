@@ -45,7 +45,9 @@ impl FunctionRunner {
             let schema = call.module.name.split('.').next();
             session.within_database(&call.database, || {
                 session.within_schema(schema, || {
-                    within_unit(session, || self.run(session, call, returns, values))
+                    session.under_settings(call.module.settings, || {
+                        within_unit(session, || self.run(session, call, returns, values))
+                    })
                 })
             })
         });

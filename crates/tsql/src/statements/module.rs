@@ -2,14 +2,14 @@
 
 use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinition};
 use engine::database::Database;
-use engine::error::Result;
+use engine::error::{Error, Result};
 
 use super::executor::{Executor, Flow, Outcome};
-use crate::ast::{CreateFunction, DefinitionKind, FunctionBody, Name};
+use crate::ast::{CreateFunction, CreateView, DefinitionKind, FunctionBody, Name, QueryBody, SelectItem};
 use crate::bind::Binder;
 use crate::failure::Failure;
 use crate::messages;
-use crate::modules::{check_function, declared, dependent_on_object};
+use crate::modules::{VariableScope, check_function, declared, dependent_on_object, one_part_source};
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
@@ -18,7 +18,7 @@ impl Executor<'_> {
         let own_name = function.name.object();
         check_function(function).map_err(|(line, error)| Box::new(Failure::new(error, line, own_name)))?;
         let created = self
-            .check_inline(function)
+            .check_function_names(function)
             .and_then(|()| {
                 self.create_module(
                     &function.name,
@@ -36,13 +36,44 @@ impl Executor<'_> {
             .map_err(|error| Box::new(Failure::new(error, line, own_name)))
     }
 
-    /// An inline function is bound when it is created: the tables it names must be there, and its columns must have names.
-    fn check_inline(&self, function: &CreateFunction) -> Result<()> {
+    /// CREATE and ALTER VIEW. WITH SCHEMABINDING it is bound when it is created: what it names must be there, and in two parts.
+    pub(super) fn create_view(&mut self, view: &CreateView) -> Result<()> {
+        if is_schema_bound(&view.options) {
+            let scope = VariableScope::default();
+            let bound = Binder::new(self.session, &scope)
+                .bound_to_schema(true)
+                .inline(&view.query);
+            bound.map_err(|error| named(error, "view", &view.name))?;
+            if has_star(&view.query.body) {
+                return Err(messages::star_in_schema_bound());
+            }
+        }
+        self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)
+    }
+
+    /// An inline function is bound when it is created: the tables it names must be there, and its columns must have
+    /// names. The statements of others are looked at for names alone, and only
+    /// WITH SCHEMABINDING.
+    fn check_function_names(&self, function: &CreateFunction) -> Result<()> {
+        let is_bound = is_schema_bound(&function.options);
         let FunctionBody::InlineTable(query) = &function.body else {
-            return Ok(());
+            let name = is_bound.then(|| one_part_source(&function.text)).flatten();
+            return match name {
+                Some(name) => Err(messages::cannot_schema_bind(
+                    "function",
+                    &function.name.to_string(),
+                    &name,
+                )),
+                None => Ok(()),
+            };
         };
         let (scope, _) = declared(function.parameters.clone())?;
-        let (plan, _) = Binder::new(self.session, &scope).inline(query)?;
+        let mut binder = Binder::new(self.session, &scope).bound_to_schema(is_bound);
+        let bound = binder.inline(query);
+        let (plan, _) = bound.map_err(|error| named(error, "function", &function.name))?;
+        if is_bound && has_star(&query.body) {
+            return Err(messages::star_in_schema_bound());
+        }
         match plan.columns.iter().position(|column| column.name.is_empty()) {
             Some(position) => Err(messages::module_column_without_name(position + 1)),
             None => Ok(()),
@@ -84,6 +115,8 @@ impl Executor<'_> {
             name: stored.clone(),
             kind,
             text: text.to_owned(),
+            uses_ansi_nulls: self.session.options().ansi_nulls,
+            uses_quoted_identifier: self.session.options().quoted_identifier,
             created: (created.days, created.ticks),
         });
         match (former, how) {
@@ -128,5 +161,34 @@ fn statement_of(kind: ModuleKind) -> &'static str {
         ModuleKind::View => "CREATE/ALTER VIEW",
         ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
         ModuleKind::Function => "CREATE/ALTER FUNCTION",
+    }
+}
+
+fn is_schema_bound(options: &[String]) -> bool {
+    options.iter().any(|option| option == "SCHEMABINDING")
+}
+
+/// 4512 with the name of the module that is bound.
+fn named(error: Error, kind: &str, module: &Name) -> Error {
+    let nameless = messages::cannot_schema_bind("", "", "");
+    if error.number != nameless.number {
+        return error;
+    }
+    let message = error
+        .message
+        .replacen(" '' because", &format!("{kind} '{module}' because"), 1);
+    Error { message, ..error }
+}
+
+/// Whether a select list of a query is written with `*`.
+fn has_star(body: &QueryBody) -> bool {
+    match body {
+        QueryBody::Select(select) => select
+            .items
+            .iter()
+            .any(|item| matches!(item, SelectItem::Wildcard { .. })),
+        QueryBody::SetOperations { first, others } => {
+            has_star(first) || others.iter().any(|(_, other)| has_star(other))
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Executor<'_> {
         match option {
             SetOption::Switch { options, on } => {
                 for name in options {
-                    self.session.change_options(|options| options.switch(name, *on));
+                    self.switch_option(name, *on);
                 }
             }
             SetOption::Value { option, value } => self.set_value(option, value)?,
@@ -65,6 +65,19 @@ impl Executor<'_> {
         }
         self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
+    }
+
+    /// "When invoked inside a stored procedure, the setting of SET ANSI_NULLS is not changed" (SQL Server docs, SET ANSI_NULLS), nor is
+    /// that of QUOTED_IDENTIFIER: both are the module's.
+    fn switch_option(&self, name: &str, on: bool) {
+        let is_in_module = !self.procedure.is_empty();
+        self.session.change_options(|options| {
+            let of_module = (options.ansi_nulls, options.quoted_identifier);
+            options.switch(name, on);
+            if is_in_module {
+                (options.ansi_nulls, options.quoted_identifier) = of_module;
+            }
+        });
     }
 
     /// Options with a value. What the grammar has no place for, the parser has refused.

@@ -38,9 +38,7 @@ impl Executor<'_> {
             StatementKind::CreateSchema(schema) => {
                 self.redefining(|executor| executor.create_schema(&schema.name.text))?;
             }
-            StatementKind::CreateView(view) => {
-                self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)?;
-            }
+            StatementKind::CreateView(view) => self.create_view(view)?,
             StatementKind::CreateProcedure(procedure) => {
                 self.create_module(
                     &procedure.name,

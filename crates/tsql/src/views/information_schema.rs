@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition};
+use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, TableDefinition};
 use engine::types::{Length, SqlType, Value};
 
 use super::objects::{ObjectRow, objects, table_of, tables};
@@ -26,6 +26,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         all(constraints(context))
     }),
     view::<KeyColumnRow>("INFORMATION_SCHEMA", "KEY_COLUMN_USAGE", key_columns),
+    view::<ReferentialRow>("INFORMATION_SCHEMA", "REFERENTIAL_CONSTRAINTS", referential_constraints),
     view::<RoutineRow>("INFORMATION_SCHEMA", "ROUTINES", routines),
 ];
 
@@ -213,22 +214,71 @@ system_row!(KeyColumnRow {
 
 fn key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let database = context.database.name();
-    let is_key = |index: &&IndexDefinition| index.primary_key || index.unique_constraint;
     let mut rows = Vec::new();
     for (owner, object) in tables(context) {
         let Some(table) = table_of(&object) else { continue };
-        for index in table.indexes.iter().filter(is_key) {
-            let columns = index.keys.iter().filter_map(|&(column, _)| table.columns.get(column));
+        let unique = table.indexes.iter().filter(|index| index.is_constraint());
+        let unique = unique.map(|index| (&index.name, index.keys.iter().map(|(column, _)| *column).collect()));
+        let foreign = table.foreign_keys.iter().map(|key| (&key.name, key.columns.clone()));
+        for (constraint, columns) in unique.chain(foreign) {
+            let columns: Vec<usize> = columns;
+            let columns = columns.into_iter().filter_map(|column| table.columns.get(column));
             rows.extend(columns.enumerate().map(|(place, column)| KeyColumnRow {
                 database: database.clone(),
                 owner: owner.clone(),
-                constraint: index.name.clone(),
+                constraint: constraint.clone(),
                 column: column.name.clone(),
                 place: place as i32 + 1,
             }));
         }
     }
     all(rows)
+}
+
+struct ReferentialRow {
+    database: String,
+    owner: ObjectRow,
+    constraint: String,
+    unique: (String, String),
+}
+
+system_row!(ReferentialRow {
+    "CONSTRAINT_CATALOG" NAME => |row| row.database.as_str().into();
+    "CONSTRAINT_SCHEMA" NAME => |row| row.owner.schema.as_str().into();
+    "CONSTRAINT_NAME" NAME => |row| row.constraint.as_str().into();
+    "UNIQUE_CONSTRAINT_CATALOG" NAME => |row| row.database.as_str().into();
+    "UNIQUE_CONSTRAINT_SCHEMA" NAME => |row| row.unique.0.as_str().into();
+    "UNIQUE_CONSTRAINT_NAME" NAME => |row| row.unique.1.as_str().into();
+    "MATCH_OPTION" varchar(7) => |_| "SIMPLE".into();
+    "UPDATE_RULE" varchar(11) => |_| "NO ACTION".into();
+    "DELETE_RULE" varchar(11) => |_| "NO ACTION".into();
+});
+
+fn referential_constraints(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        for key in table_of(&object).into_iter().flat_map(|table| &table.foreign_keys) {
+            let Some((referenced, index)) = referenced_key(context, key) else {
+                continue;
+            };
+            rows.push(ReferentialRow {
+                database: context.database.name(),
+                owner: owner.clone(),
+                constraint: key.name.clone(),
+                unique: (referenced.schema, index),
+            });
+        }
+    }
+    all(rows)
+}
+
+/// The table that a foreign key refers to, and the name of the unique index there.
+pub(crate) fn referenced_key(context: &SystemContext<'_>, key: &ForeignKey) -> Option<(TableDefinition, String)> {
+    let catalog = &context.database.catalog;
+    let object = catalog.by_id(key.referenced_object, context.session_id)?;
+    let table = table_of(&object)?;
+    let index = table.indexes.get(table.unique_index_of(&key.referenced_columns)?)?;
+    Some((table.clone(), index.name.clone()))
 }
 
 struct RoutineRow {

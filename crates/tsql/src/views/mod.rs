@@ -26,6 +26,7 @@ mod values;
 
 pub use asking::SystemContext;
 pub(crate) use indexes::storage_of;
+pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
 pub(crate) use objects::{FIXED_SCHEMAS, ObjectRow, id_of_schema, objects as object_rows, table_of, tables, type_code};

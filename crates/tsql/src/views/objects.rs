@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, CheckConstraint, ForeignKey, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{
+    CatalogObject, CheckConstraint, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition, TableDefinition,
+};
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
@@ -325,16 +327,16 @@ fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
 
 struct ModuleRow {
     object_id: i32,
-    text: String,
+    definition: ModuleDefinition,
     null_on_null: bool,
 }
 
 system_row!(ModuleRow {
     "object_id" INT => |row| row.object_id.into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
-    "uses_ansi_nulls" BIT => |_| true.into();
-    "uses_quoted_identifier" BIT => |_| true.into();
-    "is_schema_bound" BIT => |row| has_word(&row.text, "SCHEMABINDING").into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.definition.text.as_str().into();
+    "uses_ansi_nulls" BIT => |row| row.definition.uses_ansi_nulls.into();
+    "uses_quoted_identifier" BIT => |row| row.definition.uses_quoted_identifier.into();
+    "is_schema_bound" BIT => |row| has_word(&row.definition.text, "SCHEMABINDING").into();
     "uses_database_collation" BIT => |_| false.into();
     "is_recompiled" BIT => |_| false.into();
     "null_on_null_input" BIT => |row| row.null_on_null.into();
@@ -347,7 +349,7 @@ fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     all(objects.iter().filter_map(|object| match &object.definition {
         ObjectDefinition::Module(definition) => Some(ModuleRow {
             object_id: definition.object_id as i32,
-            text: definition.text.clone(),
+            definition: definition.clone(),
             null_on_null: ModuleCache::of(context.instance)
                 .module(object)
                 .is_ok_and(|module| module.is_null_on_null()),

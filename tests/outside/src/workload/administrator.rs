@@ -163,7 +163,7 @@ impl Administrator<'_> {
                 // 5039: it is that large already.
                 self.attempt(&modify, &[5039]).map(|_| ())
             }
-            5 => self.run(&format!("use {name} dbcc shrinkfile ({name}, 2) with no_infomsgs")),
+            5 => self.run(&format!("use {name} dbcc shrinkfile ({name}_log, 2) with no_infomsgs")),
             6 => {
                 let model = *self.random.choose(&["simple", "full"]);
                 self.run(&format!("alter database {name} set recovery {model}"))
@@ -183,7 +183,8 @@ impl Administrator<'_> {
         // 1828: a file that could not be removed is still there. 5042: the clients have put rows into it.
         self.attempt(&add, &[1828])?;
         let empty = format!("use {name} dbcc shrinkfile ({name}_2, emptyfile) with no_infomsgs");
-        self.attempt(&empty, &[])?;
+        // 2555: clients have put rows into it.
+        self.attempt(&empty, &[2555])?;
         self.attempt(
             &format!("use master alter database {name} remove file {name}_2"),
             &[5042],

@@ -1,8 +1,8 @@
 //! RESTORE HEADERONLY, FILELISTONLY, LABELONLY and VERIFYONLY: what a media file holds (columns: sql-docs, "RESTORE
 //! Statements - HEADERONLY", "- FILELISTONLY", "- LABELONLY").
 
-use engine::backup::{BackupFile, MediaLabel, SetDescription};
-use engine::error::Result;
+use engine::backup::{BackupEvent, BackupFile, MediaLabel, SetDescription};
+use engine::error::{Error, Result};
 use engine::recovery::BootRecord;
 use engine::seams::WorkKind;
 use engine::types::{Collation, Length, SqlType, Value};
@@ -16,17 +16,29 @@ use crate::views::{SystemRow, datetime, lsn_number, system_row};
 /// Runs one of them.
 pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
     let path = path_of(host, &statement.devices)?;
-    let mut file = None;
+    let (mut file, mut step, mut checksum) = (None, None, false);
     let mut options = Options::new(host, &statement.options);
     while let Some(option) = options.next() {
-        if option.name == "FILE" {
-            file = Some(options.number(option)?);
+        match option.name.as_str() {
+            "FILE" => file = Some(options.number(option)?),
+            "STATS" => step = Some(u64::from(options.percent(option)?)),
+            "CHECKSUM" => checksum = true,
+            // What is left says what is so here anyway.
+            _ => {}
         }
     }
     let instance = context.instance;
+    if checksum {
+        require_checksums(context, host, &path, file)?;
+    }
     match statement.kind {
         RestoreKind::HeaderOnly => match instance.backup_headers(&path) {
-            Ok(sets) => table(sets.into_iter().map(Header)).send(host),
+            Ok(sets) => {
+                let meant = sets
+                    .into_iter()
+                    .filter(|set| file.is_none_or(|file| set.position == file));
+                table(meant.map(Header)).send(host)
+            }
             Err(errors) => Err(sent(host, errors)),
         },
         RestoreKind::FileListOnly => match instance.backup_file_list(&path, file) {
@@ -39,10 +51,44 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
         },
         _ => {
             let work = instance.env.begin_work(WorkKind::Verify, "", 0);
-            let outcome = instance.verify_backup(&path, file, &mut |event| report(host, &work, event));
+            let mut told = 0;
+            let outcome = instance.verify_backup(&path, file, &mut |event| {
+                if let (
+                    Some(step),
+                    BackupEvent::Progress {
+                        processed_bytes,
+                        total_bytes,
+                    },
+                ) = (step, &event)
+                {
+                    while (told + step) * total_bytes <= processed_bytes * 100 && told + step <= 100 {
+                        told += step;
+                        host.message(&percent_processed(told))?;
+                    }
+                }
+                report(host, &work, event)
+            });
             outcome.map_err(|errors| sent(host, errors))
         }
     }
+}
+
+/// 3211, as BACKUP and RESTORE say it.
+fn percent_processed(percent: u64) -> Error {
+    Error::new(3211, 0, 1, format!("{percent} percent processed."))
+}
+
+/// 3187 unless the sets that are read have checksums.
+fn require_checksums(context: &SystemContext<'_>, host: &mut dyn Host, path: &str, file: Option<u32>) -> Result<()> {
+    let sets = context.instance.backup_headers(path);
+    let sets = sets.map_err(|errors| sent(host, errors))?;
+    let mut meant = sets.iter().filter(|set| file.is_none_or(|file| set.position == file));
+    if meant.all(|set| set.checksum) {
+        return Ok(());
+    }
+    let text =
+        "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum information.";
+    Err(Error::new(3187, 16, 1, text))
 }
 
 fn table<R: SystemRow>(rows: impl IntoIterator<Item = R>) -> Table {

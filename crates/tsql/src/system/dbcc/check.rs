@@ -81,6 +81,7 @@ pub(super) fn allocation(command: &Command<'_>, host: &mut dyn Host) -> Result<(
 pub(super) fn table(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let written = command.text(0).unwrap_or_default();
     let (database, object) = find_table(command, &written)?;
+    refuse_repair(command, &database)?;
     let report = checked(command, &database)?;
     let id = object.definition.object_id();
     let found = report

@@ -36,6 +36,7 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     if asks_for_rows && !["OPENTRAN", "LOGINFO"].contains(&statement.command.as_str()) {
         return Err(crate::messages::not_supported("TABLERESULTS"));
     }
+    check_arguments(statement, &arguments)?;
     let command = Command {
         context,
         statement,
@@ -70,6 +71,50 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         1,
         "DBCC execution completed. If DBCC printed error messages, contact your system administrator.",
     ))
+}
+
+/// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON and its
+/// kin take any number.
+const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
+    ("CHECKALLOC", 2, &CHECK_WORDS),
+    ("CHECKCATALOG", 1, &[]),
+    ("CHECKDB", 2, &CHECK_WORDS),
+    ("CHECKIDENT", 3, &["NORESEED", "RESEED"]),
+    ("CHECKTABLE", 2, &CHECK_WORDS),
+    ("DROPCLEANBUFFERS", 0, &[]),
+    ("FREEPROCCACHE", 1, &[]),
+    ("FREESESSIONCACHE", 0, &[]),
+    ("FREESYSTEMCACHE", 2, &[]),
+    ("INPUTBUFFER", 2, &[]),
+    ("LOGINFO", 1, &[]),
+    ("OPENTRAN", 1, &[]),
+    ("SHRINKDATABASE", 3, &["NOTRUNCATE", "TRUNCATEONLY"]),
+    ("SHRINKFILE", 3, &["EMPTYFILE", "NOTRUNCATE", "TRUNCATEONLY"]),
+    ("SQLPERF", 2, &["CLEAR"]),
+    ("USEROPTIONS", 0, &[]),
+];
+
+const CHECK_WORDS: [&str; 4] = ["NOINDEX", "REPAIR_ALLOW_DATA_LOSS", "REPAIR_FAST", "REPAIR_REBUILD"];
+
+/// 2583 for more arguments than the command takes, 2560 for a word that it does not know.
+fn check_arguments(statement: &Dbcc, arguments: &[Value]) -> Result<()> {
+    let Some((_, most, words)) = ARGUMENTS.iter().find(|(command, ..)| *command == statement.command) else {
+        return Ok(());
+    };
+    if arguments.len() > *most {
+        return Err(crate::messages::dbcc_argument_count());
+    }
+    let unknown = arguments.iter().enumerate().skip(1).find(|(_, argument)| {
+        let word = argument.as_str().unwrap_or_default();
+        argument.as_str().is_some() && !words.iter().any(|known| known.eq_ignore_ascii_case(word))
+    });
+    match unknown {
+        Some((place, _)) => {
+            let text = format!("Parameter {} is incorrect for this DBCC statement.", place + 1);
+            Err(Error::new(2560, 16, 9, text))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A word's fate as an error of execution.

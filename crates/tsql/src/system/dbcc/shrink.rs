@@ -1,4 +1,4 @@
-//! DBCC SHRINKFILE and SHRINKDATABASE: log files give back free VLFs at their end; data files keep their pages.
+//! DBCC SHRINKFILE and SHRINKDATABASE: log files give back free VLFs at their end. Data files keep their size, which is said: 40517.
 
 use std::sync::Arc;
 
@@ -47,45 +47,102 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
         .and_then(|megabytes| u64::try_from(megabytes).ok())
         .unwrap_or(0)
         .saturating_mul(MB);
-    let empties = command
-        .text(1)
-        .is_some_and(|word| word.eq_ignore_ascii_case("EMPTYFILE"));
-    if empties && !file.log && file.file_id != PRIMARY_FILE {
-        // Nothing new goes there, so that what is empty stays so until REMOVE FILE.
-        database.space.keep_out(file.file_id);
+    let how = How::of(command);
+    check_standby(&database)?;
+    if how.empties {
+        empty(&database, file)?;
+    } else if !file.log {
+        return Err(crate::messages::not_supported("SHRINKFILE of a data file"));
     }
-    let row = shrink(&database, file, target, host)?;
+    let row = shrink(&database, file, how.target_of(target), host)?;
     let mut table = Table::new(&COLUMNS);
     table.push(row);
     table.send(host)
 }
 
-/// `DBCC SHRINKDATABASE (database [, percent])`: every log file, as far as it goes.
+/// The words of both commands.
+#[derive(Clone, Copy)]
+struct How {
+    empties: bool,
+    keeps_size: bool,
+    only_free_end: bool,
+}
+
+impl How {
+    fn of(command: &Command<'_>) -> How {
+        let has = |wanted: &str| {
+            let mut words = (1..command.arguments.len()).filter_map(|index| command.text(index));
+            words.any(|word| word.eq_ignore_ascii_case(wanted))
+        };
+        How {
+            empties: has("EMPTYFILE"),
+            keeps_size: has("NOTRUNCATE"),
+            only_free_end: has("TRUNCATEONLY"),
+        }
+    }
+
+    /// The size that a file is to have; `None` leaves it as it is. "target_size is ignored if specified with TRUNCATEONLY";
+    /// "NOTRUNCATE is applicable only to data files. The log files aren't affected" (sql-docs, DBCC SHRINKFILE).
+    fn target_of(self, target: u64) -> Option<u64> {
+        (!self.keeps_size).then_some(if self.only_free_end { 0 } else { target })
+    }
+}
+
+/// EMPTYFILE: nothing new goes to the file, so that what is empty stays so until REMOVE FILE. Pages do not move out of it: 2555.
+fn empty(database: &Database, file: &FileEntry) -> Result<()> {
+    let is_emptied = !file.log && file.file_id != PRIMARY_FILE;
+    if is_emptied {
+        database.space.keep_out(file.file_id);
+    }
+    if !is_emptied || database.space.used_pages(file.file_id) > 0 {
+        let text = format!(
+            "Cannot move all contents of file \"{}\" to other places to complete the emptyfile operation.",
+            file.name
+        );
+        return Err(Error::new(2555, 16, 1, text));
+    }
+    Ok(())
+}
+
+/// 7992: the log of a standby must stay as the sets have left it.
+fn check_standby(database: &Database) -> Result<()> {
+    if database.is_standby() {
+        let text = format!("Cannot shrink 'read only' database '{}'.", database.name());
+        return Err(Error::new(7992, 16, 1, text));
+    }
+    Ok(())
+}
+
+/// `DBCC SHRINKDATABASE (database [, percent])`: every log file, as far as it goes. "The Database Engine doesn't display rows for those
+/// files not shrunk" (sql-docs, DBCC SHRINKDATABASE): data files, which keep their size.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let database = command.database(0)?;
+    check_standby(&database)?;
+    let how = How::of(command);
     let percent = command
         .integer(1)
         .and_then(|percent| u64::try_from(percent).ok())
         .unwrap_or(0)
         .min(99);
     let mut table = Table::new(&COLUMNS);
-    for file in database.entry().files {
-        let used = used_pages(&database, &file) * PAGE_BYTES;
-        table.push(shrink(&database, &file, used * 100 / (100 - percent), host)?);
+    for file in database.entry().files.iter().filter(|file| file.log) {
+        let used = used_pages(&database, file) * PAGE_BYTES;
+        let target = how.target_of(used * 100 / (100 - percent));
+        table.push(shrink(&database, file, target, host)?);
     }
-    table.send(host)
+    table.send(host)?;
+    if command.is_silent() {
+        return Ok(());
+    }
+    let told = crate::messages::not_supported("SHRINKDATABASE of data files");
+    host.message(&Error { severity: 10, ..told })
 }
 
 /// Shrinks one file and says how it is now.
-fn shrink(database: &Arc<Database>, file: &FileEntry, target: u64, host: &mut dyn Host) -> Result<Vec<Value>> {
-    if database.is_standby() {
-        // Its log must stay as the sets have left it.
-        let text = format!("Cannot shrink 'read only' database '{}'.", database.name());
-        return Err(Error::new(7992, 16, 1, text));
-    }
+fn shrink(database: &Arc<Database>, file: &FileEntry, target: Option<u64>, host: &mut dyn Host) -> Result<Vec<Value>> {
     let env = &database.storage.env;
     let work = env.begin_work(WorkKind::Shrink, &database.name(), 2);
-    if file.log {
+    if let (true, Some(target)) = (file.log, target) {
         // What a checkpoint frees is free to be cut off; SQL Server pads the log and does the same.
         database.checkpoint()?;
         work.set_done(1);

@@ -1,14 +1,14 @@
-//! The ODBC and JDBC catalog procedures: `sp_tables`, `sp_columns`, `sp_pkeys`, `sp_statistics`, `sp_datatype_info`,
+//! The ODBC and JDBC catalog procedures: `sp_tables`, `sp_columns`, `sp_pkeys`, `sp_fkeys`, `sp_statistics`, `sp_datatype_info`,
 //! `sp_server_info` (sql-docs, "Catalog stored procedures"; type codes: ODBC's `sql.h` and `sqlext.h`).
 
 use engine::catalog::{ColumnDefinition, TableDefinition};
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::like::Pattern;
-use crate::views::{ObjectRow, every, object_rows, table_of, tables};
+use crate::views::{ObjectRow, every, object_rows, referenced_key, table_of, tables};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -36,6 +36,11 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         name: "sp_pkeys",
         parameters: TABLE_PARAMETERS,
         run: primary_keys,
+    },
+    SystemProcedure {
+        name: "sp_fkeys",
+        parameters: FOREIGN_KEY_PARAMETERS,
+        run: foreign_keys,
     },
     SystemProcedure {
         name: "sp_statistics",
@@ -84,6 +89,14 @@ const TABLE_PARAMETERS: Parameters = &[
     ("@table_name", NAME, true),
     ("@table_owner", NAME, false),
     ("@table_qualifier", NAME, false),
+];
+const FOREIGN_KEY_PARAMETERS: Parameters = &[
+    ("@pktable_name", NAME, false),
+    ("@pktable_owner", NAME, false),
+    ("@pktable_qualifier", NAME, false),
+    ("@fktable_name", NAME, false),
+    ("@fktable_owner", NAME, false),
+    ("@fktable_qualifier", NAME, false),
 ];
 const STATISTICS_PARAMETERS: Parameters = &[
     ("@table_name", NAME, true),
@@ -357,6 +370,80 @@ fn primary_keys(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
     }
     answer.send(host).map(|()| 0)
 }
+
+/// `UPDATE_RULE` and `DELETE_RULE` of NO ACTION, and `DEFERRABILITY` of what is checked at once (ODBC's `SQL_NO_ACTION` and
+/// `SQL_NOT_DEFERRABLE`).
+const NO_ACTION: i16 = 1;
+const NOT_DEFERRABLE: i16 = 7;
+
+/// Foreign keys by the table they refer to, the one that has them, or both: a row for each column.
+fn foreign_keys(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    if text(arguments, 0).is_none() && text(arguments, 3).is_none() {
+        let text = "The primary or foreign key table name must be given.";
+        return Err(Error::new(15_252, 16, 1, text));
+    }
+    let name_of = |table: &TableDefinition, column: usize| -> Value {
+        table.columns.get(column).map(|column| column.name.as_str()).into()
+    };
+    let mut rows: Vec<((String, String, String), Vec<Value>)> = Vec::new();
+    for (owner, table) in named_tables(context, arguments.get(3..).unwrap_or_default()) {
+        for key in &table.foreign_keys {
+            let Some((referenced, index)) = referenced_key(context, key) else {
+                continue;
+            };
+            if !fits(&referenced.name, text(arguments, 0), false)
+                || !fits(&referenced.schema, text(arguments, 1), false)
+            {
+                continue;
+            }
+            // Tables that refer to one, by their names; tables that one refers to, by theirs (sql-docs, sp_fkeys).
+            let order = match text(arguments, 0) {
+                Some(_) => (owner.schema.clone(), owner.name.clone(), key.name.clone()),
+                None => (referenced.schema.clone(), referenced.name.clone(), key.name.clone()),
+            };
+            for (place, (&own, &other)) in key.columns.iter().zip(&key.referenced_columns).enumerate() {
+                let row = vec![
+                    context.database.name().into(),
+                    referenced.schema.as_str().into(),
+                    referenced.name.as_str().into(),
+                    name_of(&referenced, other),
+                    context.database.name().into(),
+                    owner.schema.as_str().into(),
+                    owner.name.as_str().into(),
+                    name_of(&table, own),
+                    small(place as i16 + 1),
+                    small(NO_ACTION),
+                    small(NO_ACTION),
+                    key.name.as_str().into(),
+                    index.as_str().into(),
+                    small(NOT_DEFERRABLE),
+                ];
+                rows.push((order.clone(), row));
+            }
+        }
+    }
+    rows.sort_by(|left, right| left.0.cmp(&right.0));
+    let mut answer = Table::new(&FOREIGN_KEY_COLUMNS);
+    rows.into_iter().for_each(|(_, row)| answer.push(row));
+    answer.send(host).map(|()| 0)
+}
+
+const FOREIGN_KEY_COLUMNS: [(&str, SqlType); 14] = [
+    ("PKTABLE_QUALIFIER", SYSNAME),
+    ("PKTABLE_OWNER", SYSNAME),
+    ("PKTABLE_NAME", SYSNAME),
+    ("PKCOLUMN_NAME", SYSNAME),
+    ("FKTABLE_QUALIFIER", SYSNAME),
+    ("FKTABLE_OWNER", SYSNAME),
+    ("FKTABLE_NAME", SYSNAME),
+    ("FKCOLUMN_NAME", SYSNAME),
+    ("KEY_SEQ", SMALLINT),
+    ("UPDATE_RULE", SMALLINT),
+    ("DELETE_RULE", SMALLINT),
+    ("FK_NAME", SYSNAME),
+    ("PK_NAME", SYSNAME),
+    ("DEFERRABILITY", SMALLINT),
+];
 
 /// A row for the table, then one for each key column of each index.
 fn statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
