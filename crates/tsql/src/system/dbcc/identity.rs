@@ -39,12 +39,12 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
         } else {
             value
         };
-        database.reseed_identity(table, identity, next, &locks)?;
+        database.reseed_identity(table, identity, next)?;
     } else if let (true, false, Some(stored)) = (is_behind, is_word("NORESEED"), stored) {
         // "If the current identity value for a table is less than the maximum identity value stored in the identity column, it is
         // reset using the maximum value in the identity column" (sql-docs, DBCC CHECKIDENT).
         let next = stored.saturating_add(identity.increment);
-        database.reseed_identity(table, identity, next, &locks)?;
+        database.reseed_identity(table, identity, next)?;
     }
     if command.is_silent() {
         return Ok(());
