@@ -84,18 +84,6 @@ dbcc shrinkfile (1, 1)
 go
 dbcc shrinkfile (1, emptyfile)
 go
--- "If the current identity value for a table is less than the maximum identity value stored in the identity column, it is reset using the maximum value in the identity column."
-create table n (id int identity, x int)
-set identity_insert n on
-insert n (id, x) values (50, 1)
-set identity_insert n off
-dbcc checkident ('n', reseed, 7)
-insert n values (3)
-dbcc checkident ('n', noreseed)
-dbcc checkident ('n')
-insert n values (2)
-select max(id) as last from n
-go
 create database held
 backup database held to disk = 'held.bak'
 go
