@@ -161,7 +161,6 @@ const NESTING: &[[&str; 4]] = &[
     ["select ", "- ", "1", ""],
     ["select ", "abs(", "1", ")"],
     ["select ", "1 * -", "1", ""],
-    ["select ", "case when 1=1 then ", "1", " end"],
     ["select ", "cast(", "1", " as int)"],
     ["select ", "(select ", "1", ")"],
     ["select ", "sum(1) over (order by ", "1", ")"],

@@ -174,16 +174,16 @@ impl Parser<'_> {
             return Ok(call);
         }
         if call.name.parts.len() == 1 && call.name.object().eq_ignore_ascii_case("IIF") {
-            self.in_case(|parser| parser.call_arguments(&mut call))?;
+            self.in_case(|parser| parser.argument_list(&mut call))?;
         } else {
-            self.call_arguments(&mut call)?;
+            self.argument_list(&mut call)?;
         }
         self.expect(b')')?;
         Ok(call)
     }
 
     /// What stands between the parentheses of a call.
-    fn call_arguments(&mut self, call: &mut FunctionCall) -> Parsed<()> {
+    fn argument_list(&mut self, call: &mut FunctionCall) -> Parsed<()> {
         let single = call.name.parts.len() == 1;
         call.distinct = self.eat_word("DISTINCT")?;
         if !call.distinct {
