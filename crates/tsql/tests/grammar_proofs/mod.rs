@@ -447,7 +447,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "BACKUP WITH",
         "NO_TRUNCATE",
-        Answers("backup database x to disk = 'n.bak' with no_truncate", "Msg 155"),
+        Answers("backup database x to disk = 'n.bak' with no_truncate", "Msg 3032"),
     ),
     (
         "BACKUP WITH",
