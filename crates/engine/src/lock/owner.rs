@@ -205,10 +205,10 @@ impl LockOwner {
         self.restore(resource, None);
     }
 
-    /// Ends what one statement has locked a table for: gives back an S lock that nothing has been added to, down to what was held
-    /// before it.
+    /// Ends what one statement has locked an object for: gives back an S or Sch-S lock that nothing has been added to, down to what was
+    /// held before it.
     pub fn end_shared(&self, resource: Resource, before: Option<Mode>) {
-        if self.mode_of(&resource) == Some(Mode::S) {
+        if matches!(self.mode_of(&resource), Some(Mode::S | Mode::SchS)) {
             self.restore(resource, before);
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
 //! an owner is freed when the transaction is over.
+//!
+//! Invariant: a definition is replaced or dropped only by who holds its lock and has seen it to be the current one since. Else what
+//! another session made of the object while this one waited would be lost, and its rows in the catalog would stay beside the new ones.
 
 use super::{Session, Table};
 use crate::catalog::{
@@ -88,27 +91,54 @@ impl Session {
         self.create_object(database, ObjectDefinition::AliasType(alias))
     }
 
-    /// Drops an object with its storage.
-    pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
+    /// Locks an object against everybody, for a change of its definition.
+    ///
+    /// Errors: 2801 when the definition is not the current one any more: whoever wants to change it begins anew, and keeps the lock if
+    /// a transaction is under way. Those of waiting for the lock.
+    pub fn lock_definition(&mut self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
+        let definition = &object.definition;
         self.locks()
-            .lock(Resource::Object(database.id, object.definition.object_id()), Mode::SchM)?;
+            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
+        match database.catalog.is_current(object, self.id) {
+            true => Ok(()),
+            false => Err(Error::definition_changed(
+                definition.qualified_name().map_or("", |(_, name)| name),
+            )),
+        }
+    }
+
+    /// Drops an object with its storage.
+    ///
+    /// Errors: those of [`Session::lock_definition`].
+    pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
+        self.lock_definition(database, object)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
     }
 
     /// Replaces an object's definition; its storage stays as the new definition says.
+    ///
+    /// Errors: those of [`Session::lock_definition`]; 2714 when the object gets a name that is taken.
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
         mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
+        self.lock_definition(database, object)?;
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_collations(table)?;
         }
-        self.locks()
-            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
+        if let Some((schema, name)) = definition.qualified_name()
+            && object.definition.qualified_name() != Some((schema, name))
+        {
+            self.lock_name(database, schema, name)?;
+            let taken = database.catalog.find(schema, name, self.id);
+            if taken.is_some_and(|other| !Arc::ptr_eq(&other, object)) {
+                return Err(Error::object_exists(name));
+            }
+        }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
     }
@@ -131,15 +161,14 @@ impl Session {
     /// Gives a table another definition and new, empty storage for all of it: a heap unless it has a clustered index, a tree for each
     /// index. The table keeps its id, which others refer to.
     ///
-    /// Errors: those of waiting for the table; 1101, 1105, 9002 for want of space.
+    /// Errors: those of [`Session::lock_definition`]; 1101, 1105, 9002 for want of space.
     pub fn replace_storage(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
         mut table: TableDefinition,
     ) -> Result<Arc<CatalogObject>> {
-        self.locks()
-            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        self.lock_definition(database, object)?;
         let owner = database.clone();
         self.write(database, |ctx| {
             let has_clustered = table.clustered().is_some();
@@ -170,8 +199,7 @@ impl Session {
             return Err(Error::assertion("only tables have indexes"));
         };
         let mut table = table.clone();
-        self.locks()
-            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = table
             .indexes

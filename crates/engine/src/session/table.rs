@@ -91,11 +91,11 @@ impl Table {
         &self.database
     }
 
-    /// Whether the catalog still has the definition that it was opened by, as a session sees it. To be asked when its lock is held: who
-    /// waited for that may find another definition, with other storage, indexes and constraints.
+    /// Whether the catalog still has the definition that it was opened by, as a session sees it ([`Catalog::is_current`]).
+    ///
+    /// [`Catalog::is_current`]: crate::catalog::Catalog::is_current
     pub fn is_current(&self, session: u16) -> bool {
-        let object = self.database.catalog.by_id(self.definition().object_id, session);
-        object.is_some_and(|object| Arc::ptr_eq(&object, &self.object))
+        self.database.catalog.is_current(&self.object, session)
     }
 
     pub(super) fn rows(&self) -> &Rows {

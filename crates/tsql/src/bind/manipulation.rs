@@ -10,7 +10,7 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
-use super::source::{bound_table, table_columns};
+use super::source::table_columns;
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -445,7 +445,7 @@ impl<'a> Binder<'a> {
                     .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
-                    ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
+                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(&database, &object, None)?)),
                     _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
                 }
             }

@@ -48,9 +48,13 @@ impl<'a> Binder<'a> {
 
     fn user_function_object(&self, call: &FunctionCall) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
         let found = self.session.find_object(&call.name)?;
-        Ok(found.filter(|(_, object)| {
+        let found = found.filter(|(_, object)| {
             matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function)
-        }))
+        });
+        if let Some((database, object)) = &found {
+            self.session.hold(database, object, None)?;
+        }
+        Ok(found)
     }
 
     /// The arguments of a call in the types of the parameters. DEFAULT has to be written where a default is wanted (sql-docs,

@@ -27,6 +27,26 @@ pub(super) struct BoundSource {
     pub(super) name: String,
 }
 
+impl Binder<'_> {
+    /// A table as plans refer to it, whose definition is held until the end of the statement.
+    ///
+    /// # Errors
+    /// 2801 when there is another one by now; those of waiting for it and of opening the table.
+    pub(super) fn bound_table(
+        &self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        locking: Option<Locking>,
+    ) -> Result<Arc<BoundTable>> {
+        // Before that its pages may be anybody's.
+        self.session.hold(database, object, locking)?;
+        let table = Table::open(database, object)?;
+        let definition = table.definition();
+        let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
+        Ok(Arc::new(BoundTable { table, full_name }))
+    }
+}
+
 impl<'a> Binder<'a> {
     /// Binds a table, view or common table expression by its name.
     pub(super) fn table(&mut self, reference: &'a TableReference, from: &mut FromBuilder) -> Result<BoundSource> {
@@ -98,7 +118,7 @@ impl<'a> Binder<'a> {
         }
         let access = access(definition, &reference.hints)?;
         let node = Node::Scan(Box::new(ScanNode {
-            table: bound_table(&database, object)?,
+            table: self.bound_table(&database, object, Some(locking))?,
             offset,
             columns: Vec::new(),
             locator: None,
@@ -175,6 +195,7 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
+        self.session.hold(database, object, None)?;
         let module = self.session.module(object)?;
         let ModuleBody::View(view) = &module.body else {
             return Err(messages::invalid_object_name(&exposed));
@@ -461,12 +482,4 @@ pub(super) fn table_columns(
             from_table: true,
         });
     columns.collect()
-}
-
-/// A table as plans refer to it.
-pub(super) fn bound_table(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Arc<BoundTable>> {
-    let table = Table::open(database, object)?;
-    let definition = table.definition();
-    let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
-    Ok(Arc::new(BoundTable { table, full_name }))
 }

@@ -63,15 +63,7 @@ pub(crate) fn check_isolation(isolation: Isolation, database: &Database) -> Resu
 
 /// Under NOWAIT, waits for no lock of the table.
 fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    if !scan.locking.no_wait {
-        return work();
-    }
-    let locks = &context.session.locks;
-    let timeout_ms = locks.timeout_ms();
-    locks.set_timeout_ms(0);
-    let result = work();
-    locks.set_timeout_ms(timeout_ms);
-    result
+    context.session.within_no_wait(scan.locking.no_wait, work)
 }
 
 /// Opens a scan or a search.

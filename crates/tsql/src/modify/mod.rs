@@ -45,7 +45,6 @@ use engine::types::{SqlType, Value};
 
 use crate::exec::grant::KeptRows;
 use crate::exec::{Context, locator_of};
-use crate::messages;
 use crate::plan::{Assignment, BoundOutput, RowAction, Target, TargetColumns};
 use crate::session::SessionState;
 use reference::References;
@@ -125,7 +124,7 @@ pub(crate) fn require_current(session: &SessionState, target: &Target, columns: 
     }
     let mut tables = std::iter::once(target).chain(others.map(|other| &other.table));
     match tables.find(|bound| !bound.table.is_current(session.id)) {
-        Some(bound) => Err(messages::definition_changed(&bound.full_name)),
+        Some(bound) => Err(Error::definition_changed(&bound.full_name)),
         None => Ok(()),
     }
 }

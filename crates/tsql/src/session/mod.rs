@@ -5,6 +5,7 @@
 
 mod cache;
 mod call;
+mod definitions;
 mod hasher;
 mod options;
 mod random;
@@ -12,6 +13,7 @@ mod request;
 mod sink;
 mod state;
 
+pub(crate) use definitions::Dependencies;
 pub(crate) use hasher::OwnKeys;
 pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};

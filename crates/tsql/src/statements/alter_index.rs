@@ -13,7 +13,12 @@ use crate::messages;
 impl Executor<'_> {
     /// ALTER INDEX. The index must be there; its options of SET say what is so here anyway.
     pub(super) fn alter_index(&mut self, alter: &AlterIndex) -> Result<()> {
-        let (database, object, definition) = self.find_table(&alter.table)?;
+        let (database, object, definition) = match alter.action {
+            AlterIndexAction::Rebuild => self.table_to_redefine(&alter.table)?,
+            AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => {
+                self.find_table(&alter.table)?
+            }
+        };
         let place = match &alter.name {
             None => None,
             Some(name) => Some(

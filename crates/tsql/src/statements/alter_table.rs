@@ -6,7 +6,6 @@ use engine::cancel;
 use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::ReadMode;
 
@@ -23,7 +22,7 @@ use crate::scalar::convert::{recollated, store};
 impl Executor<'_> {
     /// ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(&alter.name)?;
+        let (database, object, mut definition) = self.table_to_redefine(&alter.name)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
                 let check = check.unwrap_or(true);
@@ -129,7 +128,7 @@ impl Executor<'_> {
     }
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(name)?;
+        let (database, object, mut definition) = self.table_to_redefine(name)?;
         let added = self.column_definition(column, &definition, database.collation())?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
@@ -163,7 +162,7 @@ impl Executor<'_> {
         own: &[IndexColumn],
         check: bool,
     ) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(name)?;
+        let (database, object, mut definition) = self.table_to_redefine(name)?;
         match &constraint.kind {
             ConstraintKind::Default {
                 definition: default,
@@ -215,7 +214,7 @@ impl Executor<'_> {
         own: &[IndexColumn],
         check: bool,
     ) -> Result<()> {
-        let (database, object, definition) = self.find_table(name)?;
+        let (database, object, definition) = self.table_to_redefine(name)?;
         if definition.name.starts_with('#') {
             let skipped = messages::foreign_key_skipped(name.object());
             return self.inform(skipped.number, skipped.severity, 0, skipped.message);
@@ -234,13 +233,13 @@ impl Executor<'_> {
         if !check {
             return Ok(());
         }
-        let (database, object, _) = self.find_table(name)?;
+        let (database, object, _) = self.table_to_redefine(name)?;
         self.check_references(&bound(Table::open(&database, &object)?), &[key])
     }
 
     /// 547 when a row that is there already violates a constraint.
     fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.find_table(name)?;
+        let (database, object, _) = self.table_to_redefine(name)?;
         let target = Target::Table(bound(Table::open(&database, &object)?));
         let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
         let Target::Table(table) = &target else { return Ok(()) };
@@ -262,7 +261,7 @@ impl Executor<'_> {
     }
 
     fn drop_column(&mut self, name: &Name, column: &str, if_exists: bool) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(name)?;
+        let (database, object, mut definition) = self.table_to_redefine(name)?;
         let Some(ordinal) = definition.column(column) else {
             return if if_exists {
                 Ok(())
@@ -304,7 +303,7 @@ impl Executor<'_> {
     }
 
     fn drop_constraint(&mut self, name: &Name, constraint: &str, if_exists: bool) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(name)?;
+        let (database, object, mut definition) = self.table_to_redefine(name)?;
         let same = |other: &str| other.eq_ignore_ascii_case(constraint);
         if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
             let index = &definition.indexes[place];
@@ -351,8 +350,8 @@ impl Executor<'_> {
         moved: Option<&[Option<usize>]>,
     ) -> Result<()> {
         let locks = self.session.locks.clone();
+        self.session.engine.borrow_mut().lock_definition(database, object)?;
         let old = Table::open(database, object)?;
-        old.lock(&locks, Mode::SchM)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
         let created = {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::RowLocator;
@@ -15,8 +15,6 @@ use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::session::DoneKind;
 
-/// Number of the error of a statement that is to be bound again.
-const DEFINITION_CHANGED: i32 = 2801;
 /// Times a statement is bound before it gives up to those who redefine its tables.
 const BINDINGS_MAX: usize = 16;
 
@@ -36,11 +34,12 @@ impl SeenRows {
 }
 
 impl Executor<'_> {
-    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
+    /// Runs a statement that changes rows or definitions, again if it finds an object redefined once it has that object's lock: it is
+    /// bound anew then.
     pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         for _ in 1..BINDINGS_MAX {
             match run(self) {
-                Err(error) if error.number == DEFINITION_CHANGED => {}
+                Err(error) if error.number == Error::DEFINITION_CHANGED => {}
                 outcome => return outcome,
             }
         }
@@ -56,13 +55,8 @@ impl Executor<'_> {
 
     /// Runs a change, under NOWAIT without waiting for any lock.
     pub(super) fn within_no_wait<T>(&mut self, no_wait: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let timeout_ms = self.session.locks.timeout_ms();
-        if no_wait {
-            self.session.locks.set_timeout_ms(0);
-        }
-        let result = work(self);
-        self.session.locks.set_timeout_ms(timeout_ms);
-        result
+        let session = self.session;
+        session.within_no_wait(no_wait, || work(self))
     }
 
     /// Appends all rows of a query to a table that nobody else can see.

@@ -97,7 +97,11 @@ impl Executor<'_> {
             return Err(messages::foreign_key_across_databases(name));
         }
         match &object.definition {
-            ObjectDefinition::Table(_) => Ok(Some(object)),
+            ObjectDefinition::Table(_) => {
+                // What the key is judged by now is what it will refer to.
+                self.session.engine.borrow_mut().lock_definition(&database, &object)?;
+                Ok(Some(object))
+            }
             _ => Err(missing()),
         }
     }

@@ -18,9 +18,9 @@ impl Executor<'_> {
         let own_name = function.name.object();
         check_function(function).map_err(|(line, error)| Box::new(Failure::new(error, line, own_name)))?;
         let created = self
-            .check_inline(function)
-            .and_then(|()| {
-                self.create_module(
+            .redefining(|executor| {
+                executor.check_inline(function)?;
+                executor.create_module(
                     &function.name,
                     ModuleKind::Function,
                     function.definition,
@@ -89,6 +89,7 @@ impl Executor<'_> {
                 if crate::functions::type_code(&object.definition) != crate::functions::type_code(&definition) {
                     return Err(messages::incompatible_object_type(&name.to_string()));
                 }
+                self.session.engine.borrow_mut().lock_definition(&database, &object)?;
                 self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
                 self.atomically(true, |executor| {
                     let mut engine = executor.session.engine.borrow_mut();

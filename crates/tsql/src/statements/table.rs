@@ -17,31 +17,42 @@ use crate::session::DoneKind;
 impl Executor<'_> {
     /// Statements that change the catalog or the instance.
     pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
-        match kind {
-            StatementKind::CreateTable(create) => self.create_table(create, line)?,
-            StatementKind::AlterTable(alter) => self.alter_table(alter)?,
-            StatementKind::CreateIndex(create) => self.create_index(create)?,
-            StatementKind::DropIndex(drop) => self.drop_index(drop)?,
-            StatementKind::AlterIndex(alter) => self.alter_index(alter)?,
-            StatementKind::Drop(drop) => self.drop_objects(drop)?,
-            StatementKind::TruncateTable(name) => self.truncate(name)?,
-            StatementKind::CreateType(create) => self.create_type(create)?,
-            StatementKind::CreateSchema(schema) => self.create_schema(&schema.name.text)?,
-            StatementKind::CreateView(view) => {
-                self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)?;
-            }
-            StatementKind::CreateProcedure(procedure) => {
-                self.create_module(
-                    &procedure.name,
-                    ModuleKind::Procedure,
-                    procedure.definition,
-                    &procedure.text,
-                )?;
-            }
-            other => return self.administration(other, line),
+        if !changes_catalog(kind) {
+            return self.administration(kind, line);
         }
+        self.redefining(|executor| executor.change_catalog(kind, line))?;
         self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
+    }
+
+    /// Changes definitions in one unit, from the first look at them on. It is begun anew when an object was redefined while it was waited
+    /// for: a definition is made from the one it replaces.
+    pub(super) fn redefining(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.with_current_plan(|executor| executor.atomically(true, &work))
+    }
+
+    fn change_catalog(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
+        match kind {
+            StatementKind::CreateTable(create) => self.create_table(create, line),
+            StatementKind::AlterTable(alter) => self.alter_table(alter),
+            StatementKind::CreateIndex(create) => self.create_index(create),
+            StatementKind::DropIndex(drop) => self.drop_index(drop),
+            StatementKind::AlterIndex(alter) => self.alter_index(alter),
+            StatementKind::Drop(drop) => self.drop_objects(drop),
+            StatementKind::TruncateTable(name) => self.truncate(name),
+            StatementKind::CreateType(create) => self.create_type(create),
+            StatementKind::CreateSchema(schema) => self.create_schema(&schema.name.text),
+            StatementKind::CreateView(view) => {
+                self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)
+            }
+            StatementKind::CreateProcedure(procedure) => self.create_module(
+                &procedure.name,
+                ModuleKind::Procedure,
+                procedure.definition,
+                &procedure.text,
+            ),
+            _ => Err(Error::assertion("a statement that changes no definition")),
+        }
     }
 
     /// CREATE TABLE.
@@ -121,6 +132,19 @@ impl Executor<'_> {
         }
     }
 
+    /// A table by its name, locked for a change of its definition.
+    ///
+    /// # Errors
+    /// 4902 when there is none, 2801 when it was redefined while it was waited for; those of waiting.
+    pub(super) fn table_to_redefine(
+        &self,
+        name: &Name,
+    ) -> Result<(Arc<Database>, Arc<CatalogObject>, TableDefinition)> {
+        let (database, object, definition) = self.find_table(name)?;
+        self.session.engine.borrow_mut().lock_definition(&database, &object)?;
+        Ok((database, object, definition))
+    }
+
     /// DROP of anything.
     fn drop_objects(&mut self, drop: &Drop) -> Result<()> {
         for name in &drop.names {
@@ -159,6 +183,7 @@ impl Executor<'_> {
                 Err(messages::cannot_drop(word, &name.to_string()))
             };
         };
+        self.session.engine.borrow_mut().lock_definition(&database, &object)?;
         self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
         self.check_not_named(
             &database,
@@ -177,7 +202,7 @@ impl Executor<'_> {
     }
 
     fn truncate(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.find_table(name)?;
+        let (database, object, _) = self.table_to_redefine(name)?;
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
         self.atomically(true, |executor| {
             let mut session = executor.session.engine.borrow_mut();
@@ -206,7 +231,7 @@ impl Executor<'_> {
 
     /// CREATE INDEX. A clustered one rebuilds the table.
     fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
-        let (database, object, definition) = self.find_table(&create.table)?;
+        let (database, object, definition) = self.table_to_redefine(&create.table)?;
         if definition.indexes.iter().any(|index| create.name.is(&index.name)) {
             let text = format!(
                 "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
@@ -273,7 +298,7 @@ impl Executor<'_> {
 
     fn drop_index(&mut self, drop: &DropIndex) -> Result<()> {
         for (index, table) in &drop.indexes {
-            let (database, object, mut definition) = self.find_table(table)?;
+            let (database, object, mut definition) = self.table_to_redefine(table)?;
             let place = definition.indexes.iter().position(|other| index.is(&other.name));
             let Some(place) = place else {
                 if drop.if_exists {
@@ -340,4 +365,22 @@ impl Executor<'_> {
         }
         Ok(())
     }
+}
+
+/// Statements that make, change or drop objects of a database.
+fn changes_catalog(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::CreateTable(_)
+            | StatementKind::AlterTable(_)
+            | StatementKind::CreateIndex(_)
+            | StatementKind::DropIndex(_)
+            | StatementKind::AlterIndex(_)
+            | StatementKind::Drop(_)
+            | StatementKind::TruncateTable(_)
+            | StatementKind::CreateType(_)
+            | StatementKind::CreateSchema(_)
+            | StatementKind::CreateView(_)
+            | StatementKind::CreateProcedure(_)
+    )
 }

@@ -251,7 +251,11 @@ impl Executor<'_> {
             return self.within_unit(work);
         }
         let outer = self.session.replace_in_unit(true);
-        let result = self.as_own_unit(writes, work);
+        // A part of a statement is part of the statement's unit.
+        let result = match outer && self.session.transaction_count() == 0 {
+            true => work(self),
+            false => self.as_own_unit(writes, work),
+        };
         self.session.replace_in_unit(outer);
         result
     }
@@ -260,7 +264,7 @@ impl Executor<'_> {
     fn within_unit<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outer = self.session.statement_locks.take();
         let result = work(self);
-        self.end_statement_locks();
+        self.session.end_statement_locks();
         self.session.statement_locks.replace(outer);
         result
     }
@@ -273,7 +277,7 @@ impl Executor<'_> {
                 None
             };
             let result = work(self);
-            self.end_statement_locks();
+            self.session.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
                 self.return_to(&mark)?;
             }
@@ -281,7 +285,7 @@ impl Executor<'_> {
         }
         self.session.engine.borrow_mut().begin();
         let result = work(self);
-        self.end_statement_locks();
+        self.session.end_statement_locks();
         match result {
             Ok(value) => {
                 self.session.engine.borrow_mut().commit()?;
@@ -291,12 +295,6 @@ impl Executor<'_> {
                 self.session.engine.borrow_mut().roll_back()?;
                 Err(error)
             }
-        }
-    }
-
-    fn end_statement_locks(&self) {
-        for (resource, before) in self.session.statement_locks.take().into_iter().rev() {
-            self.session.locks.end_shared(resource, before);
         }
     }
 

@@ -21,6 +21,9 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     run: rename,
 }];
 
+/// How often a renaming begins anew when somebody else redefines the object while it is waited for.
+const ATTEMPTS_MAX: usize = 16;
+
 /// 15225, as for every name that means nothing.
 fn no_item(context: &SystemContext<'_>, name: &str, kind: &str) -> Error {
     let text = format!(
@@ -45,10 +48,19 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
             "Error: The input parameter '@newname' is not allowed to be null.",
         ));
     }
+    let again = |rename: &dyn Fn() -> Result<()>| {
+        for _ in 1..ATTEMPTS_MAX {
+            match rename() {
+                Err(error) if error.number == Error::DEFINITION_CHANGED => {}
+                outcome => return outcome,
+            }
+        }
+        rename()
+    };
     match kind.as_deref() {
         Some("DATABASE") => rename_database(context, name.object(), new_name)?,
-        Some("COLUMN" | "INDEX") => rename_part(context, &name, new_name, shown == "COLUMN", written)?,
-        None | Some("OBJECT") => rename_object(context, &name, new_name, written, shown)?,
+        Some("COLUMN" | "INDEX") => again(&|| rename_part(context, &name, new_name, shown == "COLUMN", written))?,
+        None | Some("OBJECT") => again(&|| rename_object(context, &name, new_name, written, shown))?,
         Some(_) => {
             return Err(Error::new(
                 15249,
