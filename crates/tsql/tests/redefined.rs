@@ -189,7 +189,7 @@ fn who_redefines_a_table_begins_with_what_others_have_made_of_it() {
         "create table other (n int)",
     ];
     // What the second does, and the numbers with which it may fail after the first.
-    let second = [
+    let second: [(&str, &[&str]); 13] = [
         ("alter table c add k2 int", &["4902"]),
         ("alter table c add k3 int not null default 2", &["4902"]),
         ("create index i2 on c (n)", &["4902"]),
