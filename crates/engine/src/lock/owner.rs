@@ -205,10 +205,10 @@ impl LockOwner {
         self.restore(resource, None);
     }
 
-    /// Ends what one statement has locked an object for: gives back an S or Sch-S lock that nothing has been added to, down to what was
-    /// held before it.
-    pub fn end_shared(&self, resource: Resource, before: Option<Mode>) {
-        if matches!(self.mode_of(&resource), Some(Mode::S | Mode::SchS)) {
+    /// Ends what one statement has locked an object for: gives back a lock that nothing has been added to, down to what was held before
+    /// it.
+    pub fn end_of_statement(&self, resource: Resource, taken: Mode, before: Option<Mode>) {
+        if self.mode_of(&resource) == Some(taken) {
             self.restore(resource, before);
         }
     }

@@ -18,6 +18,7 @@ use super::{Context, Operator, evaluate};
 use crate::messages;
 use crate::plan::{Access, Expr, IndexSeek, ScanNode};
 use crate::scalar::convert::convert;
+use crate::session::StatementLock;
 use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
@@ -44,7 +45,11 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
     if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
-        session.statement_locks.borrow_mut().push((resource, before));
+        session.statement_locks.borrow_mut().push(StatementLock {
+            resource,
+            taken: wanted.table,
+            before,
+        });
     }
     Ok(())
 }

@@ -25,6 +25,16 @@ pub(crate) struct Dependencies {
     definitions: Vec<Definition>,
 }
 
+/// A lock that a statement has taken for no longer than itself.
+pub struct StatementLock {
+    /// Of what.
+    pub resource: Resource,
+    /// The mode it was taken in. Whatever makes it stronger keeps it.
+    pub taken: Mode,
+    /// The mode that was held before.
+    pub before: Option<Mode>,
+}
+
 /// An object that something is bound to.
 struct Definition {
     database: Arc<Database>,
@@ -94,11 +104,12 @@ impl SessionState {
         })
     }
 
+    /// Locks an object, unless some lock of it is held already: each of them keeps its definition as it is.
     fn lock(&self, definition: &Definition, mode: Mode) -> Result<()> {
         let database = definition.database.id;
         let resource = Resource::Object(database, definition.object_id);
         let before = self.locks.mode_of(&resource);
-        if before.is_some_and(|before| before.covers(mode)) {
+        if before.is_some() {
             return Ok(());
         }
         let no_wait = definition.locking.is_some_and(|locking| locking.no_wait);
@@ -106,8 +117,12 @@ impl SessionState {
             self.locks.lock(Resource::Database(database), Mode::S)?;
             self.locks.lock(resource, mode)
         })?;
-        if before.is_none() {
-            self.statement_locks.borrow_mut().push((resource, before));
+        if mode == Mode::SchS {
+            self.statement_locks.borrow_mut().push(StatementLock {
+                resource,
+                taken: mode,
+                before,
+            });
         }
         Ok(())
     }
@@ -131,8 +146,8 @@ impl SessionState {
 
     /// Ends the locks that are held for a statement and not for its transaction.
     pub(crate) fn end_statement_locks(&self) {
-        for (resource, before) in self.statement_locks.take().into_iter().rev() {
-            self.locks.end_shared(resource, before);
+        for lock in self.statement_locks.take().into_iter().rev() {
+            self.locks.end_of_statement(lock.resource, lock.taken, lock.before);
         }
     }
 

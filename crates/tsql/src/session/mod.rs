@@ -14,6 +14,7 @@ mod sink;
 mod state;
 
 pub(crate) use definitions::Dependencies;
+pub use definitions::StatementLock;
 pub(crate) use hasher::OwnKeys;
 pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};

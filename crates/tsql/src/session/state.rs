@@ -15,7 +15,7 @@ use engine::seams::DateTimeTicks;
 use engine::types::Collation;
 
 use super::cache::StatementCache;
-use super::definitions::Dependencies;
+use super::definitions::{Dependencies, StatementLock};
 use super::options::SetOptions;
 use super::random::RandomNumbers;
 use super::{Login, Message};
@@ -59,8 +59,8 @@ pub struct SessionState {
     pub savepoints: RefCell<Vec<(String, engine::session::Mark)>>,
     /// The outermost transaction's name; empty when it has none.
     pub transaction_name: RefCell<String>,
-    /// Tables that the statement under way has locked for no longer than itself, with what was held before.
-    pub statement_locks: RefCell<Vec<(engine::lock::Resource, Option<engine::lock::Mode>)>>,
+    /// What the statement under way has locked for no longer than itself.
+    pub statement_locks: RefCell<Vec<StatementLock>>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
     pub insert_execute_count: Cell<Option<u32>>,
     /// Names of temporary tables and procedures in lower case, and what they are called in tempdb.
