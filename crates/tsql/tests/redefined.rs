@@ -202,7 +202,7 @@ fn who_redefines_a_table_begins_with_what_others_have_made_of_it() {
         ("exec sp_rename 'c.n', 'm', 'column'", &["15225"]),
         ("drop index i0 on c", &["3701", "4902"]),
         ("alter index i0 on c rebuild", &["7999", "4902"]),
-        ("create table r2 (x int references c (n))", &["1776", "1767"]),
+        ("create table r2 (x int references c (n))", &["1767", "1776", "1778"]),
     ];
     let mut waited = 0;
     for one_text in first {
@@ -381,6 +381,10 @@ fn reads_by_the_definition_there_is(redefinition: &str, reader: &str, is_kept: b
     let (answer, held) = thread.join().unwrap();
     let text = format!("use d\n{reader}");
     let asked_then = run(&mut session(&instance), &text);
+    if reader.contains("nolock") && !has_waited {
+        // Only rows were changed of what it reads, and it reads what is not committed.
+        return false;
+    }
     let database = "  (database d)\n";
     assert_eq!(answer.replace(database, ""), asked_then.replace(database, ""), "{told}");
     assert!(held.contains("\n  0\n"), "{told}: locks stay: {held}");
