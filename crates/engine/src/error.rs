@@ -39,9 +39,6 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Number of the error of a statement that is to be bound again: an object was redefined while it waited.
-    pub const DEFINITION_CHANGED: i32 = 2801;
-
     /// An error with every part given. Prefer a named constructor.
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> Error {
         Error {
@@ -288,6 +285,15 @@ impl Error {
         Error::new(1505, 16, 1, text)
     }
 
+    /// The number of [`Error::definition_changed`].
+    pub const DEFINITION_CHANGED: i32 = 2801;
+
+    /// 2801: what a statement was made from is not what the catalog has by now.
+    pub fn definition_changed(name: &str) -> Error {
+        let text = format!("The definition of object '{name}' has changed since it was compiled.");
+        Error::new(Error::DEFINITION_CHANGED, 16, 1, text)
+    }
+
     /// 2714: the name is taken.
     pub fn object_exists(name: &str) -> Error {
         Error::new(
@@ -296,12 +302,6 @@ impl Error {
             6,
             format!("There is already an object named '{name}' in the database."),
         )
-    }
-
-    /// 2801: an object was redefined while somebody waited for its lock.
-    pub fn definition_changed(object: &str) -> Error {
-        let text = format!("The definition of object '{object}' has changed since it was compiled.");
-        Error::new(Error::DEFINITION_CHANGED, 16, 1, text)
     }
 
     /// 3624: a rule of our own code did not hold; the session ends, the server goes on.

@@ -3,8 +3,9 @@
 //! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
 //! an owner is freed when the transaction is over.
 //!
-//! Invariant: a definition is replaced or dropped only by who holds its lock and has seen it to be the current one since. Else what
-//! another session made of the object while this one waited would be lost, and its rows in the catalog would stay beside the new ones.
+//! Invariant: a definition is replaced or dropped only by who holds Sch-M on its object and has found, with that lock held, that it is
+//! the catalog's. Who waited for the lock may hold a definition that somebody else has replaced meanwhile (2801): made into a new one,
+//! it would undo what the other did.
 
 use super::{Session, Table};
 use crate::catalog::{
@@ -16,6 +17,20 @@ use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
 use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
 use std::sync::Arc;
+
+/// Times a statement is made from the catalog's definitions before it gives up to those who change them.
+const ATTEMPTS_MAX: usize = 16;
+
+/// Runs what is made from definitions, again when one of them was changed while it waited for that object's lock (2801).
+pub fn with_current_definitions<T>(mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..ATTEMPTS_MAX {
+        match run() {
+            Err(error) if error.number == Error::DEFINITION_CHANGED => {}
+            outcome => return outcome,
+        }
+    }
+    run()
+}
 
 impl Session {
     /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at. A foreign key that
@@ -91,19 +106,18 @@ impl Session {
         self.create_object(database, ObjectDefinition::AliasType(alias))
     }
 
-    /// Locks an object against everybody, for a change of its definition.
+    /// Locks an object against everybody before its definition is changed or dropped, or before it is judged whether that may be.
     ///
-    /// Errors: 2801 when the definition is not the current one any more: whoever wants to change it begins anew, and keeps the lock if
-    /// a transaction is under way. Those of waiting for the lock.
-    pub fn lock_definition(&mut self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
-        let definition = &object.definition;
-        self.locks()
-            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
+    /// Errors: 2801 when it was redefined or dropped while this waited; those of waiting.
+    pub fn lock_definition(&self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
+        let id = object.definition.object_id();
+        self.locks().lock(Resource::Object(database.id, id), Mode::SchM)?;
         match database.catalog.is_current(object, self.id) {
             true => Ok(()),
-            false => Err(Error::definition_changed(
-                definition.qualified_name().map_or("", |(_, name)| name),
-            )),
+            false => {
+                let name = object.definition.qualified_name().map_or("", |(_, name)| name);
+                Err(Error::definition_changed(name))
+            }
         }
     }
 
@@ -118,7 +132,7 @@ impl Session {
 
     /// Replaces an object's definition; its storage stays as the new definition says.
     ///
-    /// Errors: those of [`Session::lock_definition`]; 2714 when the object gets a name that is taken.
+    /// Errors: 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
@@ -126,18 +140,19 @@ impl Session {
         mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
+        if let Some((schema, name)) = definition
+            .qualified_name()
+            .filter(|name| Some(*name) != object.definition.qualified_name())
+        {
+            self.lock_name(database, schema, name)?;
+            let holder = database.catalog.find(schema, name, self.id);
+            if holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
+                return Err(Error::object_exists(name));
+            }
+        }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_collations(table)?;
-        }
-        if let Some((schema, name)) = definition.qualified_name()
-            && object.definition.qualified_name() != Some((schema, name))
-        {
-            self.lock_name(database, schema, name)?;
-            let taken = database.catalog.find(schema, name, self.id);
-            if taken.is_some_and(|other| !Arc::ptr_eq(&other, object)) {
-                return Err(Error::object_exists(name));
-            }
         }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
@@ -188,7 +203,7 @@ impl Session {
     /// Adds a nonclustered index and fills it.
     ///
     /// # Errors
-    /// 1505 for two rows of one key under a unique index; those of space.
+    /// 1505 for two rows of one key under a unique index; those of [`Session::lock_definition`] and of space.
     pub fn create_index(
         &mut self,
         database: &Arc<Database>,

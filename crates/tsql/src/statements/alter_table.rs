@@ -16,17 +16,17 @@ use crate::ast::{
 };
 use crate::messages;
 use crate::modify::check;
+use crate::modules::ColumnChange;
 use crate::plan::Target;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
     /// ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
-        let (database, object, mut definition) = self.table_to_redefine(&alter.name)?;
+        let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
-                let check = check.unwrap_or(true);
-                self.atomically(true, |executor| executor.add_elements(&alter.name, elements, check))
+                self.add_elements(&alter.name, elements, check.unwrap_or(true))
             }
             AlterTableAction::Drop(dropped) => {
                 for one in dropped {
@@ -48,8 +48,15 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
-                self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
+                let is_same = std::mem::discriminant(&declared.sql_type)
+                    == std::mem::discriminant(&definition.columns[ordinal].sql_type);
+                let change = if is_same {
+                    ColumnChange::Resized
+                } else {
+                    ColumnChange::Retyped
+                };
+                self.check_column_is_free(&database, &definition, ordinal, change)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
                 let column = &mut definition.columns[ordinal];
@@ -57,21 +64,17 @@ impl Executor<'_> {
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
-                self.atomically(true, |executor| {
-                    executor.rebuild(&database, &object, definition, Some(&moved))
-                })
+                self.rebuild(&database, &object, definition, Some(&moved))
             }
-            AlterTableAction::Rebuild(_) => {
-                self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
-            }
+            AlterTableAction::Rebuild(_) => self.rebuild(&database, &object, definition, None),
             AlterTableAction::CheckConstraint {
                 check_existing,
                 enable,
                 names,
-            } => self.atomically(true, |executor| {
+            } => {
                 let how = (*enable, check_existing.unwrap_or(false));
-                executor.switch_constraints(&alter.name, &database, &object, how, names)
-            }),
+                self.switch_constraints(&alter.name, &database, &object, how, names)
+            }
             // What the grammar admits says what is so here anyway.
             AlterTableAction::Set(_) => Ok(()),
         }
@@ -128,7 +131,7 @@ impl Executor<'_> {
     }
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
-        let (database, object, mut definition) = self.table_to_redefine(name)?;
+        let (database, object, mut definition) = self.find_table(name)?;
         let added = self.column_definition(column, &definition, database.collation())?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
@@ -141,7 +144,8 @@ impl Executor<'_> {
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
-    fn replace_definition(
+    /// Stores what is known of a table anew; its rows stay as they are.
+    pub(super) fn replace_definition(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -162,7 +166,7 @@ impl Executor<'_> {
         own: &[IndexColumn],
         check: bool,
     ) -> Result<()> {
-        let (database, object, mut definition) = self.table_to_redefine(name)?;
+        let (database, object, mut definition) = self.find_table(name)?;
         match &constraint.kind {
             ConstraintKind::Default {
                 definition: default,
@@ -214,7 +218,7 @@ impl Executor<'_> {
         own: &[IndexColumn],
         check: bool,
     ) -> Result<()> {
-        let (database, object, definition) = self.table_to_redefine(name)?;
+        let (database, object, definition) = self.find_table(name)?;
         if definition.name.starts_with('#') {
             let skipped = messages::foreign_key_skipped(name.object());
             return self.inform(skipped.number, skipped.severity, 0, skipped.message);
@@ -233,13 +237,13 @@ impl Executor<'_> {
         if !check {
             return Ok(());
         }
-        let (database, object, _) = self.table_to_redefine(name)?;
+        let (database, object, _) = self.find_table(name)?;
         self.check_references(&bound(Table::open(&database, &object)?), &[key])
     }
 
     /// 547 when a row that is there already violates a constraint.
     fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.table_to_redefine(name)?;
+        let (database, object, _) = self.find_table(name)?;
         let target = Target::Table(bound(Table::open(&database, &object)?));
         let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
         let Target::Table(table) = &target else { return Ok(()) };
@@ -261,7 +265,7 @@ impl Executor<'_> {
     }
 
     fn drop_column(&mut self, name: &Name, column: &str, if_exists: bool) -> Result<()> {
-        let (database, object, mut definition) = self.table_to_redefine(name)?;
+        let (database, object, mut definition) = self.find_table(name)?;
         let Some(ordinal) = definition.column(column) else {
             return if if_exists {
                 Ok(())
@@ -282,7 +286,7 @@ impl Executor<'_> {
             .filter(|other| *other != ordinal)
             .map(Some)
             .collect();
-        self.check_column_is_free(&database, &definition, ordinal)?;
+        self.check_column_is_free(&database, &definition, ordinal, ColumnChange::Dropped)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
@@ -296,14 +300,12 @@ impl Executor<'_> {
                 key.referenced_columns.iter_mut().for_each(shift);
             }
         }
-        self.atomically(true, |executor| {
-            executor.rebuild(&database, &object, definition, Some(&moved))?;
-            executor.shift_referenced_columns(&database, own_id, &shift)
-        })
+        self.rebuild(&database, &object, definition, Some(&moved))?;
+        self.shift_referenced_columns(&database, own_id, &shift)
     }
 
     fn drop_constraint(&mut self, name: &Name, constraint: &str, if_exists: bool) -> Result<()> {
-        let (database, object, mut definition) = self.table_to_redefine(name)?;
+        let (database, object, mut definition) = self.find_table(name)?;
         let same = |other: &str| other.eq_ignore_ascii_case(constraint);
         if let Some(place) = definition.indexes.iter().position(|index| same(&index.name)) {
             let index = &definition.indexes[place];
@@ -330,15 +332,7 @@ impl Executor<'_> {
                 Err(Error::new(3728, 16, 1, text))
             };
         }
-        let changed = ObjectDefinition::Table(definition);
-        self.atomically(true, |executor| {
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .replace_object(&database, &object, changed)
-                .map(|_| ())
-        })
+        self.replace_definition(&database, &object, definition)
     }
 
     /// Rewrites a table under a new definition. `moved` says, for every new column, which old one it was.
@@ -350,7 +344,7 @@ impl Executor<'_> {
         moved: Option<&[Option<usize>]>,
     ) -> Result<()> {
         let locks = self.session.locks.clone();
-        self.session.engine.borrow_mut().lock_definition(database, object)?;
+        self.session.engine.borrow().lock_definition(database, object)?;
         let old = Table::open(database, object)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));

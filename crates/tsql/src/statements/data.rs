@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::lock::Mode;
-use engine::session::Table;
+use engine::session::{Table, with_current_definitions};
 use engine::store::RowLocator;
 use engine::types::{SqlType, Value};
 
@@ -14,9 +14,6 @@ use crate::exec::{Context, check_isolation, locator_of};
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
 use crate::session::DoneKind;
-
-/// Times a statement is bound before it gives up to those who redefine its tables.
-const BINDINGS_MAX: usize = 16;
 
 /// The rows of a target that a search has met, so that each is changed once.
 #[derive(Default)]
@@ -34,16 +31,9 @@ impl SeenRows {
 }
 
 impl Executor<'_> {
-    /// Runs a statement that changes rows or definitions, again if it finds an object redefined once it has that object's lock: it is
-    /// bound anew then.
+    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
     pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
-        for _ in 1..BINDINGS_MAX {
-            match run(self) {
-                Err(error) if error.number == Error::DEFINITION_CHANGED => {}
-                outcome => return outcome,
-            }
-        }
-        run(self)
+        with_current_definitions(|| run(self))
     }
 
     /// Locks a table for writing new rows.
@@ -55,8 +45,13 @@ impl Executor<'_> {
 
     /// Runs a change, under NOWAIT without waiting for any lock.
     pub(super) fn within_no_wait<T>(&mut self, no_wait: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let session = self.session;
-        session.within_no_wait(no_wait, || work(self))
+        let timeout_ms = self.session.locks.timeout_ms();
+        if no_wait {
+            self.session.locks.set_timeout_ms(0);
+        }
+        let result = work(self);
+        self.session.locks.set_timeout_ms(timeout_ms);
+        result
     }
 
     /// Appends all rows of a query to a table that nobody else can see.

@@ -10,59 +10,61 @@ use engine::session::Table;
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
-use crate::ast::{CreateIndex, CreateTable, Drop, DropIndex, Name, ObjectKind, StatementKind};
+use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
+use crate::modules::object_of_schema;
 use crate::session::DoneKind;
 
 impl Executor<'_> {
     /// Statements that change the catalog or the instance.
     pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
-        if !changes_catalog(kind) {
-            return self.administration(kind, line);
+        match kind {
+            StatementKind::CreateTable(create) => self.redefining(|executor| executor.create_table(create, line))?,
+            StatementKind::AlterTable(alter) => self.redefining(|executor| executor.alter_table(alter))?,
+            StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create))?,
+            StatementKind::DropIndex(drop) => {
+                for (index, table) in &drop.indexes {
+                    self.redefining(|executor| executor.drop_index(index, table, drop.if_exists))?;
+                }
+            }
+            StatementKind::AlterIndex(alter) => self.redefining(|executor| executor.alter_index(alter))?,
+            StatementKind::Drop(drop) => {
+                for name in &drop.names {
+                    self.redefining(|executor| executor.drop_object(drop, name))?;
+                }
+            }
+            StatementKind::TruncateTable(name) => self.redefining(|executor| executor.truncate(name))?,
+            StatementKind::CreateType(create) => self.redefining(|executor| executor.create_type(create))?,
+            StatementKind::CreateSchema(schema) => {
+                self.redefining(|executor| executor.create_schema(&schema.name.text))?;
+            }
+            StatementKind::CreateView(view) => {
+                self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)?;
+            }
+            StatementKind::CreateProcedure(procedure) => {
+                self.create_module(
+                    &procedure.name,
+                    ModuleKind::Procedure,
+                    procedure.definition,
+                    &procedure.text,
+                )?;
+            }
+            other => return self.administration(other, line),
         }
-        self.redefining(|executor| executor.change_catalog(kind, line))?;
         self.session.set_row_count(0);
         self.done(None, DoneKind::Other)
     }
 
-    /// Changes definitions in one unit, from the first look at them on. It is begun anew when an object was redefined while it was waited
-    /// for: a definition is made from the one it replaces.
+    /// Runs what changes definitions as a unit: whole or not at all, and again when an object it has found was redefined while it waited
+    /// for the object's lock.
     pub(super) fn redefining(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         self.with_current_plan(|executor| executor.atomically(true, &work))
-    }
-
-    fn change_catalog(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
-        match kind {
-            StatementKind::CreateTable(create) => self.create_table(create, line),
-            StatementKind::AlterTable(alter) => self.alter_table(alter),
-            StatementKind::CreateIndex(create) => self.create_index(create),
-            StatementKind::DropIndex(drop) => self.drop_index(drop),
-            StatementKind::AlterIndex(alter) => self.alter_index(alter),
-            StatementKind::Drop(drop) => self.drop_objects(drop),
-            StatementKind::TruncateTable(name) => self.truncate(name),
-            StatementKind::CreateType(create) => self.create_type(create),
-            StatementKind::CreateSchema(schema) => self.create_schema(&schema.name.text),
-            StatementKind::CreateView(view) => {
-                self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)
-            }
-            StatementKind::CreateProcedure(procedure) => self.create_module(
-                &procedure.name,
-                ModuleKind::Procedure,
-                procedure.definition,
-                &procedure.text,
-            ),
-            _ => Err(Error::assertion("a statement that changes no definition")),
-        }
     }
 
     /// CREATE TABLE.
     fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let definition = self.definition_of(&create.name, &create.elements)?;
-        self.atomically(true, |executor| {
-            executor
-                .create_defined_table(&create.name, definition, line)
-                .map(|_| ())
-        })
+        self.create_defined_table(&create.name, definition, line).map(|_| ())
     }
 
     /// Creates a table from its definition. A temporary one gets a name in tempdb that is its session's alone.
@@ -132,27 +134,14 @@ impl Executor<'_> {
         }
     }
 
-    /// A table by its name, locked for a change of its definition.
-    ///
-    /// # Errors
-    /// 4902 when there is none, 2801 when it was redefined while it was waited for; those of waiting.
-    pub(super) fn table_to_redefine(
-        &self,
-        name: &Name,
-    ) -> Result<(Arc<Database>, Arc<CatalogObject>, TableDefinition)> {
+    /// A table that is about to be changed, as [`Executor::find_table`] finds it, locked against everybody else.
+    pub(super) fn table_to_change(&self, name: &Name) -> Result<(Arc<Database>, Arc<CatalogObject>, TableDefinition)> {
         let (database, object, definition) = self.find_table(name)?;
-        self.session.engine.borrow_mut().lock_definition(&database, &object)?;
+        self.session.engine.borrow().lock_definition(&database, &object)?;
         Ok((database, object, definition))
     }
 
-    /// DROP of anything.
-    fn drop_objects(&mut self, drop: &Drop) -> Result<()> {
-        for name in &drop.names {
-            self.drop_object(drop, name)?;
-        }
-        Ok(())
-    }
-
+    /// DROP of one object.
     fn drop_object(&mut self, drop: &Drop, name: &Name) -> Result<()> {
         if drop.kind == ObjectKind::Type {
             return self.drop_type(name, drop.if_exists);
@@ -183,17 +172,21 @@ impl Executor<'_> {
                 Err(messages::cannot_drop(word, &name.to_string()))
             };
         };
-        self.session.engine.borrow_mut().lock_definition(&database, &object)?;
+        self.session.engine.borrow().lock_definition(&database, &object)?;
         self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
+        if let ObjectDefinition::Schema { name, .. } = &object.definition
+            && let Some(inside) = object_of_schema(&database, self.session.id, name)
+        {
+            let inside = inside.definition.qualified_name().map_or("", |(_, name)| name);
+            return Err(messages::referenced_by_object("drop schema", name, inside));
+        }
         self.check_not_named(
             &database,
             &object,
             &format!("DROP {}", word.to_uppercase()),
             &name.to_string(),
         )?;
-        self.atomically(true, |executor| {
-            executor.session.engine.borrow_mut().drop_object(&database, &object)
-        })?;
+        self.session.engine.borrow_mut().drop_object(&database, &object)?;
         self.session
             .temporary_tables
             .borrow_mut()
@@ -202,12 +195,10 @@ impl Executor<'_> {
     }
 
     fn truncate(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.table_to_redefine(name)?;
+        let (database, object, _) = self.table_to_change(name)?;
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
-        self.atomically(true, |executor| {
-            let mut session = executor.session.engine.borrow_mut();
-            session.truncate_table(&database, &object).map(|_| ())
-        })
+        let mut session = self.session.engine.borrow_mut();
+        session.truncate_table(&database, &object).map(|_| ())
     }
 
     fn create_schema(&mut self, name: &str) -> Result<()> {
@@ -219,19 +210,13 @@ impl Executor<'_> {
             object_id: database.new_object_id()?,
             name: name.to_owned(),
         };
-        self.atomically(true, |executor| {
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .create_object(&database, definition)
-                .map(|_| ())
-        })
+        let mut session = self.session.engine.borrow_mut();
+        session.create_object(&database, definition).map(|_| ())
     }
 
     /// CREATE INDEX. A clustered one rebuilds the table.
     fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
-        let (database, object, definition) = self.table_to_redefine(&create.table)?;
+        let (database, object, definition) = self.table_to_change(&create.table)?;
         if definition.indexes.iter().any(|index| create.name.is(&index.name)) {
             let text = format!(
                 "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
@@ -263,9 +248,7 @@ impl Executor<'_> {
                 first_iam: (0, 0),
             },
         };
-        self.atomically(true, |executor| {
-            executor.add_index(&database, &object, &definition, index)
-        })
+        self.add_index(&database, &object, &definition, index)
     }
 
     /// Adds an index to a table that may have rows.
@@ -296,34 +279,29 @@ impl Executor<'_> {
         self.rebuild(database, object, changed, None)
     }
 
-    fn drop_index(&mut self, drop: &DropIndex) -> Result<()> {
-        for (index, table) in &drop.indexes {
-            let (database, object, mut definition) = self.table_to_redefine(table)?;
-            let place = definition.indexes.iter().position(|other| index.is(&other.name));
-            let Some(place) = place else {
-                if drop.if_exists {
-                    continue;
-                }
-                return Err(messages::cannot_drop("index", &format!("{table}.{index}")));
+    fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
+        let (database, object, mut definition) = self.table_to_change(table)?;
+        let place = definition.indexes.iter().position(|other| index.is(&other.name));
+        let Some(place) = place else {
+            return match if_exists {
+                true => Ok(()),
+                false => Err(messages::cannot_drop("index", &format!("{table}.{index}"))),
             };
-            if definition.indexes[place].primary_key || definition.indexes[place].unique_constraint {
-                let text = format!(
-                    "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for PRIMARY KEY constraint enforcement."
-                );
-                return Err(Error::new(3723, 16, 4, text));
-            }
-            if self
-                .key_that_needs(&database, &definition, &definition.indexes[place])
-                .is_some()
-            {
-                let text = format!(
-                    "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for FOREIGN KEY constraint enforcement."
-                );
-                return Err(Error::new(3723, 16, 6, text));
-            }
-            self.remove_index(&database, &object, &mut definition, place)?;
+        };
+        let found = &definition.indexes[place];
+        let refused = |enforced: &str, state: u8| {
+            let text = format!(
+                "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for {enforced} constraint enforcement."
+            );
+            Err(Error::new(3723, 16, state, text))
+        };
+        if found.primary_key || found.unique_constraint {
+            return refused("PRIMARY KEY", 4);
         }
-        Ok(())
+        if self.key_that_needs(&database, &definition, found).is_some() {
+            return refused("FOREIGN KEY", 6);
+        }
+        self.remove_index(&database, &object, &mut definition, place)
     }
 
     pub(super) fn remove_index(
@@ -335,18 +313,10 @@ impl Executor<'_> {
     ) -> Result<()> {
         let removed = definition.indexes.remove(place);
         let definition = definition.clone();
-        self.atomically(true, |executor| {
-            if removed.index_id == 1 {
-                return executor.rebuild(database, object, definition, None);
-            }
-            let changed = ObjectDefinition::Table(definition);
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .replace_object(database, object, changed)
-                .map(|_| ())
-        })
+        if removed.index_id == 1 {
+            return self.rebuild(database, object, definition, None);
+        }
+        self.replace_definition(database, object, definition)
     }
 
     /// Drops the session's temporary tables, at its end.
@@ -365,22 +335,4 @@ impl Executor<'_> {
         }
         Ok(())
     }
-}
-
-/// Statements that make, change or drop objects of a database.
-fn changes_catalog(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::CreateTable(_)
-            | StatementKind::AlterTable(_)
-            | StatementKind::CreateIndex(_)
-            | StatementKind::DropIndex(_)
-            | StatementKind::AlterIndex(_)
-            | StatementKind::Drop(_)
-            | StatementKind::TruncateTable(_)
-            | StatementKind::CreateType(_)
-            | StatementKind::CreateSchema(_)
-            | StatementKind::CreateView(_)
-            | StatementKind::CreateProcedure(_)
-    )
 }

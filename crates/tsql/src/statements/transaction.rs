@@ -251,11 +251,7 @@ impl Executor<'_> {
             return self.within_unit(work);
         }
         let outer = self.session.replace_in_unit(true);
-        // A part of a statement is part of the statement's unit.
-        let result = match outer && self.session.transaction_count() == 0 {
-            true => work(self),
-            false => self.as_own_unit(writes, work),
-        };
+        let result = self.as_own_unit(writes, work);
         self.session.replace_in_unit(outer);
         result
     }
