@@ -22,6 +22,7 @@ use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
     TargetColumn, TargetColumns, TopCount,
 };
+use crate::state::Reading;
 
 /// The rows of an INSERT.
 pub enum InsertRows {
@@ -445,7 +446,11 @@ impl<'a> Binder<'a> {
                     .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
-                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(&database, &object, None)?)),
+                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(
+                        &database,
+                        &object,
+                        Reading::default(),
+                    )?)),
                     _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
                 }
             }

@@ -22,6 +22,7 @@ use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
 use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
 use crate::plan::{Expr, ExprKind, Label, Node, QueryPlan};
+use crate::state::Reading;
 
 /// State of 313 for a scalar function, and for one in FROM.
 const SCALAR_STATE: u8 = 2;
@@ -52,7 +53,7 @@ impl<'a> Binder<'a> {
             matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function)
         });
         if let Some((database, object)) = &found {
-            self.session.hold(database, object, None)?;
+            self.session.hold(database, object, Reading::default())?;
         }
         Ok(found)
     }

@@ -17,6 +17,7 @@ use engine::error::{Error, Result};
 use super::Binder;
 use crate::messages;
 use crate::plan::{BoundTable, Reference, RowAction, Target, TargetColumns};
+use crate::state::Reading;
 
 impl Binder<'_> {
     /// The columns of a target with the foreign keys that an action, and an update of these columns, can break.
@@ -93,7 +94,7 @@ impl Binder<'_> {
             false => {
                 let object = database.catalog.by_id(key.referenced_object, self.session.id);
                 let object = object.ok_or_else(|| Error::assertion("a foreign key refers to no table"))?;
-                self.bound_table(database, &object, None)?
+                self.bound_table(database, &object, Reading::default())?
             }
         };
         Ok(Reference {
@@ -117,7 +118,7 @@ impl Binder<'_> {
         let is_own = other.definition.object_id() == table.table.definition().object_id;
         let other = match is_own {
             true => table.clone(),
-            false => self.bound_table(database, other, None)?,
+            false => self.bound_table(database, other, Reading::default())?,
         };
         Ok(Reference {
             name: key.name.clone(),

@@ -17,6 +17,7 @@ use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReferenc
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
+use crate::state::Reading;
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -36,10 +37,10 @@ impl Binder<'_> {
         &self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
-        locking: Option<Locking>,
+        reading: Reading,
     ) -> Result<Arc<BoundTable>> {
         // Before that its pages may be anybody's.
-        self.session.hold(database, object, locking)?;
+        self.session.hold(database, object, reading)?;
         let table = Table::open(database, object)?;
         let definition = table.definition();
         let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
@@ -118,7 +119,7 @@ impl<'a> Binder<'a> {
         }
         let access = access(definition, &reference.hints)?;
         let node = Node::Scan(Box::new(ScanNode {
-            table: self.bound_table(&database, object, Some(locking))?,
+            table: self.bound_table(&database, object, Reading::from(locking))?,
             offset,
             columns: Vec::new(),
             locator: None,
@@ -195,7 +196,7 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        self.session.hold(database, object, None)?;
+        self.session.hold(database, object, Reading::default())?;
         let module = self.session.module(object)?;
         let ModuleBody::View(view) = &module.body else {
             return Err(messages::invalid_object_name(&exposed));

@@ -14,11 +14,12 @@ use engine::session::{Isolation, KeyRange, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
 use engine::types::{KeyDirection, Value, encode_stored_key_part};
 
-use super::{Context, Operator, evaluate};
+use super::{Operator, evaluate};
+use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Expr, IndexSeek, ScanNode};
 use crate::scalar::convert::convert;
-use crate::session::StatementLock;
+use crate::state::StatementLock;
 use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
@@ -45,7 +46,7 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
     if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
-        session.statement_locks.borrow_mut().push(StatementLock {
+        session.transaction.statement_locks.borrow_mut().push(StatementLock {
             resource,
             taken: wanted.table,
             before,

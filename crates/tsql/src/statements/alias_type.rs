@@ -11,7 +11,7 @@ use super::executor::Executor;
 use crate::ast::{CreateType, DataType, Name, TypeDefinition};
 use crate::messages;
 use crate::scalar::data_type::{TypePlace, resolve};
-use crate::session::SessionState;
+use crate::state::SessionState;
 
 /// What a column was declared with.
 pub(super) struct DeclaredType {

@@ -4,13 +4,13 @@ use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinit
 use engine::database::Database;
 use engine::error::Result;
 
-use super::error::Failure;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{CreateFunction, DefinitionKind, FunctionBody, Name};
 use crate::bind::Binder;
+use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{check_function, declared, dependent_on_object};
-use crate::session::DoneKind;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// CREATE and ALTER FUNCTION. What is refused in its text has a line of its own.
@@ -90,7 +90,7 @@ impl Executor<'_> {
             (Some(_), DefinitionKind::Create) => Err(messages::object_exists(name.object())),
             (None, DefinitionKind::Alter) => Err(messages::invalid_object_name(&name.to_string())),
             (Some((_, object)), _) => {
-                if crate::functions::type_code(&object.definition) != crate::functions::type_code(&definition) {
+                if crate::views::type_code(&object.definition) != crate::views::type_code(&definition) {
                     return Err(messages::incompatible_object_type(&name.to_string()));
                 }
                 self.session.engine.borrow().lock_definition(&database, &object)?;

@@ -13,7 +13,7 @@ use super::executor::Executor;
 use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
 use crate::modules::object_of_schema;
-use crate::session::DoneKind;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// Statements that change the catalog or the instance.
@@ -104,6 +104,7 @@ impl Executor<'_> {
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
         if is_private {
             self.session
+                .lookup
                 .temporary_tables
                 .borrow_mut()
                 .insert(own_name.to_lowercase(), stored);
@@ -112,7 +113,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn check_schema(&self, database: &Database, schema: &str) -> Result<()> {
-        if crate::functions::id_of_schema(database, self.session.id, schema).is_some() {
+        if crate::views::id_of_schema(database, self.session.id, schema).is_some() {
             return Ok(());
         }
         let text = format!(
@@ -164,7 +165,7 @@ impl Executor<'_> {
         } else {
             self.session.find_object(name)?
         };
-        let found = found.filter(|(_, object)| wanted.contains(&crate::functions::type_code(&object.definition)));
+        let found = found.filter(|(_, object)| wanted.contains(&crate::views::type_code(&object.definition)));
         let Some((database, object)) = found else {
             return if drop.if_exists {
                 Ok(())
@@ -188,6 +189,7 @@ impl Executor<'_> {
         )?;
         self.session.engine.borrow_mut().drop_object(&database, &object)?;
         self.session
+            .lookup
             .temporary_tables
             .borrow_mut()
             .remove(&name.object().to_lowercase());
@@ -203,7 +205,7 @@ impl Executor<'_> {
 
     fn create_schema(&mut self, name: &str) -> Result<()> {
         let database = self.session.database();
-        if crate::functions::id_of_schema(&database, self.session.id, name).is_some() {
+        if crate::views::id_of_schema(&database, self.session.id, name).is_some() {
             return Err(messages::object_exists(name));
         }
         let definition = ObjectDefinition::Schema {
@@ -320,8 +322,8 @@ impl Executor<'_> {
     }
 
     /// Drops the session's temporary tables, at its end.
-    pub(crate) fn drop_temporary_tables(session: &crate::session::SessionState) -> Result<()> {
-        let names: Vec<String> = session.temporary_tables.take().into_values().collect();
+    pub(crate) fn drop_temporary_tables(session: &crate::state::SessionState) -> Result<()> {
+        let names: Vec<String> = session.lookup.temporary_tables.take().into_values().collect();
         let Some(tempdb) = session.instance.database_by_id(TEMPDB) else {
             return Ok(());
         };

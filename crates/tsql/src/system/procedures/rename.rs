@@ -8,7 +8,7 @@ use engine::session::with_current_definitions;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::administration::rename_database;
-use super::super::{Host, SystemContext, names};
+use super::super::{Host, SystemContext};
 use super::{NAME, SystemProcedure, text};
 use crate::ast::Name;
 use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
@@ -38,7 +38,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
     };
     let kind = text(arguments, 2).map(str::to_uppercase);
     let shown = kind.as_deref().unwrap_or("(null)");
-    let name = names::parse(written).ok_or_else(|| no_item(context, written, shown))?;
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_item(context, written, shown))?;
     if new_name.is_empty() {
         return Err(Error::new(
             15223,
