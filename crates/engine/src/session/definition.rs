@@ -50,6 +50,9 @@ impl Session {
         database.note_collations(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        // Before its storage, which nobody owns until the catalog has it: a check of the database waits here, and finds none such.
+        self.locks()
+            .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)?;
         let session = self.id;
         let owner = database.clone();
         self.write(database, |ctx| {

@@ -117,7 +117,9 @@ pub(super) fn open<'p>(
         }));
     }
     let mut found = Vec::new();
-    table.seek_index(seek.index, locks, range, &mut found)?;
+    within_timeout(scan, context, || {
+        table.seek_index(seek.index, locks, mode, range, &mut found)
+    })?;
     Ok(Box::new(Lookup {
         node: scan,
         mode,
