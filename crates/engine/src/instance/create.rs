@@ -208,6 +208,7 @@ impl Instance {
     fn remove_database(&self, operation: &Operation, statement: &str) -> Result<()> {
         let entry = operation.entry();
         let intent = self.intent_of_files(&entry, statement)?;
+        let _held = self.hold_files(&intent);
         let change = MasterChange {
             begin: Some(&intent),
             former: Some(entry.database_id),

@@ -1,7 +1,7 @@
 //! ALTER DATABASE ADD FILE, REMOVE FILE and the new place of MODIFY FILE. Order: [`super::intents`].
 
 use super::intents::Proof;
-use super::paths::{Purpose, Refusal, Verdict};
+use super::paths::{Admission, Purpose, Refusal, Verdict};
 use super::{Instance, Operation};
 use crate::buffer::DataFileSpecification;
 use crate::catalog::{DatabaseEntry, FileEntry};
@@ -78,6 +78,7 @@ impl Instance {
         let file = entry.files.remove(place.ok_or_else(|| Error::no_file_to_remove(name))?);
         let statement = format!("ALTER DATABASE '{}' REMOVE FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [self.resolve(&file.physical_name)?])?;
+        let _held = self.hold_files(&intent);
         let mut store = || -> std::result::Result<(), NotStored> {
             self.change_entry(operation, entry.clone(), None, Some(&intent))
         };
@@ -93,9 +94,9 @@ impl Instance {
     /// nobody has, or the file itself.
     ///
     /// Errors: 5105, 5133, 5170 and 5123.
-    pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<()> {
+    pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<NewPlace> {
         if self.resolve(name)? == self.resolve(&file.physical_name)? {
-            return Ok(());
+            return Ok(NewPlace { _held: None });
         }
         let purpose = Purpose::RestoredFile { replace: true };
         let admission = self
@@ -105,6 +106,12 @@ impl Instance {
                 _ => refused.for_file(),
             })?;
         debug_assert!(admission.verdict != Verdict::Use);
-        Ok(())
+        Ok(NewPlace { _held: Some(admission) })
     }
+}
+
+/// A path that nobody else may take until the entry that has it is stored.
+#[must_use]
+pub struct NewPlace {
+    _held: Option<Admission>,
 }

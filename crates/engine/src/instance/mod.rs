@@ -37,6 +37,7 @@ pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
+pub use files::NewPlace;
 pub use operation::{Operation, Work};
 pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
 pub use registry::{DatabaseSlot, DatabaseState};

@@ -404,6 +404,7 @@ impl Instance {
     fn dismantle(&self, operation: &Operation, planned: &DatabaseEntry, statement: &str) -> Result<()> {
         let former = operation.entry();
         let intent = self.intent_of_files(&former, statement)?;
+        let _held = self.hold_files(&intent);
         let entry = DatabaseEntry {
             being_replaced: true,
             ..planned.clone()

@@ -64,6 +64,7 @@ impl Instance {
             let files = self.files_of(&operation.entry())?;
             Database::take_standby_back(&self.opening(), &files)?;
             let intent = self.intent_of_undo_file(&entry, &undo_file)?;
+            let _held = self.hold_files(&intent);
             self.change_entry(operation, entry.clone(), None, Some(&intent))?;
             self.sweep(&intent, Proof::Entry);
             Ok(())
@@ -88,6 +89,7 @@ impl Instance {
         let recover = || -> Result<()> {
             database.fork_standby()?;
             let intent = self.intent_of_undo_file(&entry, &undo_file)?;
+            let _held = self.hold_files(&intent);
             self.change_entry(operation, entry.clone(), None, Some(&intent))?;
             let ended = database.end_standby();
             self.sweep(&intent, Proof::Entry);

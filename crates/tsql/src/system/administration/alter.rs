@@ -198,8 +198,11 @@ impl<'a> Change<'a> {
             self.grow(&file, size)?;
         }
         self.set_limits(&file)?;
-        if let Some(path) = &specification.file_name {
-            self.context.instance.check_new_place(&entry, &file, path)?;
+        let new_path = specification.file_name.as_ref();
+        let _held = new_path
+            .map(|path| self.context.instance.check_new_place(&entry, &file, path))
+            .transpose()?;
+        if let Some(path) = new_path {
             file.physical_name.clone_from(path);
         }
         self.context.instance.update_entry(&self.operation, |entry| {
