@@ -147,7 +147,7 @@ fn statement_named(name: &str) -> fn(&Instance) -> Result<()> {
     STATEMENTS.iter().find(|(other, _)| *other == name).unwrap().1
 }
 
-/// A machine with `vlf`, which holds a row, and a media file with a full set and a log set of it.
+/// A machine with `vlf`, which holds two rows, and a media file with a full set and a log set of it.
 fn prepared() -> SimDisk {
     let disk = SimDisk::new(7);
     let instance = start(&disk, LogPolicy::native());
@@ -160,6 +160,11 @@ fn prepared() -> SimDisk {
         session.commit().unwrap();
     });
     back_up(&instance, BackupKind::Database, MEDIA, LogTail::default()).unwrap();
+    with_session(&instance, |session| {
+        let vlf = instance.database("vlf").unwrap();
+        insert(session, &open_table(&vlf, "t"), 2, 2);
+        session.commit().unwrap();
+    });
     back_up(&instance, BackupKind::Log, MEDIA, LogTail::default()).unwrap();
     instance.shutdown(false).unwrap();
     disk
@@ -245,7 +250,7 @@ const FIRSTS: [First; 10] = [
 fn is_kept_out(error: &Error) -> bool {
     let beside_restore = [3702, 3101, 5052, 927];
     // Nor are there files of the name that anybody may make.
-    let no_database = [1801, 3701, 3118, 5011, 911, 5170];
+    let no_database = [1801, 3701, 3118, 5011, 911, 5123, 5170];
     error.number == 3617 || beside_restore.contains(&error.number) || no_database.contains(&error.number)
 }
 
@@ -429,7 +434,7 @@ fn sessions_that_bring_a_database_online_at_once_open_it_once() {
     let disk = prepared();
     let instance = start(&disk, LogPolicy::native());
     let next = AtomicI32::new(100);
-    let acknowledged = Mutex::new(BTreeSet::from([1]));
+    let acknowledged = Mutex::new(BTreeSet::from([1, 2]));
     for _ in 0..ROUNDS {
         take_offline(&instance).unwrap();
         let opened = Mutex::new(Vec::new());
