@@ -10,8 +10,6 @@ mod options;
 mod restore;
 mod with_options;
 
-pub(crate) use options::admit;
-
 use engine::error::{Error, Result};
 
 use super::{Completion, Host, SystemContext};
