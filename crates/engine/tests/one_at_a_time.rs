@@ -192,7 +192,7 @@ struct First {
     state: Option<&'static str>,
 }
 
-const FIRSTS: [First; 10] = [
+const FIRSTS: [First; 9] = [
     First {
         name: "CREATE",
         before: &["DROP"],
@@ -227,11 +227,6 @@ const FIRSTS: [First; 10] = [
         name: "ONLINE",
         before: &["OFFLINE"],
         state: Some("ONLINE"),
-    },
-    First {
-        name: "OFFLINE",
-        before: &[],
-        state: Some("OFFLINE"),
     },
     First {
         name: "ADD FILE",

@@ -74,12 +74,12 @@ fn a_stopped_instance_is_upgraded_once_and_goes_on() {
 fn a_database_whose_file_is_full_is_upgraded_and_gets_the_ids_of_constraints_when_there_is_room() {
     for policy in [LogPolicy::native(), LogPolicy::classic()] {
         let mut story = Story::on(unpacked(FULL), policy);
-        assert_eq!(says_upgraded(&story, "full"), 1);
-        story.run("use [full]");
+        assert_eq!(says_upgraded(&story, "filled"), 1);
+        story.run("use filled");
         assert_eq!(story.rows("select * from parent"), ["1 one"]);
-        story.is_sound("full");
+        story.is_sound("filled");
         let without_id = |story: &Story| {
-            let objects = story.instance.database("full").unwrap().catalog.objects(0);
+            let objects = story.instance.database("filled").unwrap().catalog.objects(0);
             let mut tables = objects.iter().filter_map(|object| match &object.definition {
                 ObjectDefinition::Table(table) => Some(table.clone()),
                 _ => None,
@@ -87,13 +87,13 @@ fn a_database_whose_file_is_full_is_upgraded_and_gets_the_ids_of_constraints_whe
             tables.any(|mut table| table.constraint_ids_mut().any(|id| *id == 0))
         };
         assert!(without_id(&story), "there was room after all");
-        story.run("alter database [full] modify file (name = full_data, maxsize = 20MB)");
+        story.run("alter database filled modify file (name = filled_data, maxsize = 20MB)");
         for again in Again::ALL {
-            story.again(again, "full");
+            story.again(again, "filled");
             assert!(!without_id(&story));
-            story.is_sound("full");
+            story.is_sound("filled");
         }
-        story.run("use [full] create table more (id int not null primary key) insert more values (1)");
+        story.run("use filled create table more (id int not null primary key) insert more values (1)");
     }
 }
 

@@ -1,10 +1,10 @@
 -- A database whose data file is full: tables with constraints, which an upgrade gives ids of their own, until no page is left.
-create database [full] on (name = full_data, filename = 'c:\full.mdf', size = 2MB, maxsize = 3MB, filegrowth = 1MB)
-    log on (name = full_log, filename = 'c:\full.ldf', size = 2MB, filegrowth = 1MB)
+create database filled on (name = filled_data, filename = 'c:\filled.mdf', size = 2MB, maxsize = 3MB, filegrowth = 1MB)
+    log on (name = filled_log, filename = 'c:\filled.ldf', size = 2MB, filegrowth = 1MB)
 go
-alter database [full] set recovery simple
+alter database filled set recovery simple
 go
-use [full]
+use filled
 go
 create table parent (id int not null constraint parent_key primary key, name varchar(20) not null constraint parent_name default 'none')
 insert parent values (1, 'one')

@@ -5,7 +5,7 @@
 #
 # stopped.zst   an instance stopped in order, with the databases `old` and `mixed`
 # killed.zst    the same kind of instance, killed in the middle of a transaction that creates a table
-# full.zst      an instance stopped in order, with the database `full`, whose data file has no room left
+# full.zst      an instance stopped in order, with the database `filled`, whose data file has no room left
 # media.zst     old.bak: a full backup and two log backups of `old`, the tail of its log in the second
 #
 # A file is a run of entries "path, a newline, length in decimal, a newline, bytes", compressed with zstd. What each database
