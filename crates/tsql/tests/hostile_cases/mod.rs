@@ -50,7 +50,11 @@ pub fn deep_expressions() -> Vec<Case> {
         select("minus signs", "- ".repeat(100_000) + "1", deep),
         select("tildes", "~".repeat(100_000) + "1", deep),
         test("NOT", "not ".repeat(100_000) + "1 = 1", deep),
-        select("CASE", nested(50_000, "case when 1 = 1 then ", "1", " end"), Refused(&[125])),
+        select(
+            "CASE",
+            nested(50_000, "case when 1 = 1 then ", "1", " end"),
+            Refused(&[125]),
+        ),
         select("IIF", nested(50_000, "iif(1 = 1, ", "1", ", 0)"), Refused(&[125])),
         select("COALESCE", nested(50_000, "coalesce(null, ", "1", ")"), deep),
         select("CAST", nested(50_000, "cast(", "1", " as int)"), deep),

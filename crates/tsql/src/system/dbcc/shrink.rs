@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::catalog::FileEntry;
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::instance::{Operation, Work};
 use engine::seams::WorkKind;
 use engine::types::{SqlType, Value};
 
@@ -30,10 +31,11 @@ const PRIMARY_FILE: u16 = 1;
 
 /// `DBCC SHRINKFILE (file [, megabytes | EMPTYFILE] [, NOTRUNCATE | TRUNCATEONLY])`.
 pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let database = command.context.database.clone();
+    let operation = begin(command, &command.context.database)?;
+    let database = operation.database()?;
     let written = command.text(0).unwrap_or_default();
     let id = command.argument(0).as_i64();
-    let entry = database.entry();
+    let entry = operation.entry();
     let is_meant = |file: &&FileEntry| match id {
         Some(id) => i64::from(file.file_id) == id,
         None => file.name.eq_ignore_ascii_case(&written),
@@ -116,7 +118,8 @@ fn check_standby(database: &Database) -> Result<()> {
 /// `DBCC SHRINKDATABASE (database [, percent])`: every log file, as far as it goes. "The Database Engine doesn't display rows for those
 /// files not shrunk" (sql-docs, DBCC SHRINKDATABASE): data files, which keep their size.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let database = command.database(0)?;
+    let operation = begin(command, &*command.database(0)?)?;
+    let database = operation.database()?;
     check_standby(&database)?;
     let how = How::of(command);
     let percent = command
@@ -125,7 +128,7 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
         .unwrap_or(0)
         .min(99);
     let mut table = Table::new(&COLUMNS);
-    for file in database.entry().files.iter().filter(|file| file.log) {
+    for file in operation.entry().files.iter().filter(|file| file.log) {
         let used = used_pages(&database, file) * PAGE_BYTES;
         let target = how.target_of(used * 100 / (100 - percent));
         table.push(shrink(&database, file, target, host)?);
@@ -136,6 +139,15 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
     }
     let told = crate::messages::not_supported("SHRINKDATABASE of data files");
     host.message(&Error { severity: 10, ..told })
+}
+
+/// No file is added, removed or backed up meanwhile, and the database stays open.
+///
+/// # Errors
+/// 3023 beside a backup; 3617 when the request is to stop before it is its turn.
+fn begin(command: &Command<'_>, database: &Database) -> Result<Operation> {
+    let instance = command.context.instance;
+    instance.alter(&database.name(), Work::Files)
 }
 
 /// Shrinks one file and says how it is now.
