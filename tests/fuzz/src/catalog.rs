@@ -10,6 +10,7 @@ use engine::types::{SqlType, Value};
 use engine::waits::WaitStatistics;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tsql::scalar::convert::Units;
 use tsql::session::{DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
 use vlf::ServerVersion;
 
@@ -125,21 +126,42 @@ const SESSION_SCRIPT: &str = "use fuzz create table #p (i int, s varchar(20), d 
 pub const DECLARATIONS: &str = "declare @i int = 3, @n decimal(10, 2) = 1.25, @f float = 2.5, @s varchar(50) = 'abc', @u nvarchar(100) = N'\u{e4}x', \
     @d datetime = '2024-02-29', @v varbinary(20) = 0x41, @o uniqueidentifier = null, @a sql_variant = 7, @tv table (i int, s varchar(20)); ";
 
-/// A sink that counts, and takes no more than [`ROWS_MAX`] rows.
+/// A sink that counts, takes no more than [`ROWS_MAX`] rows, and looks whether their values fit the columns announced.
 #[derive(Debug, Default)]
 pub struct Counter {
     rows: u64,
+    types: Vec<SqlType>,
     /// Errors told, of severity 11 and above.
     pub errors: Vec<i32>,
 }
 
+/// Whether a client that reserves what the column says can take the value.
+fn fits(value: &Value, sql_type: SqlType) -> bool {
+    let most = match sql_type {
+        SqlType::Char(units) | SqlType::NChar(units) | SqlType::Binary(units) => usize::from(units),
+        SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => length.units_max(),
+        _ => usize::MAX,
+    };
+    let units = match value {
+        Value::Text(text) => Units::of(sql_type, text.collation()).count(text),
+        Value::Binary(bytes) => bytes.len(),
+        _ => 0,
+    };
+    value.belongs_to(sql_type) && units <= most
+}
+
 impl ResultSink for Counter {
-    fn columns(&mut self, _: &[ResultColumn]) -> Result<(), SinkClosed> {
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        self.types = columns.iter().map(|column| column.sql_type).collect();
         Ok(())
     }
 
-    fn row(&mut self, _: &[Value]) -> Result<(), SinkClosed> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
         self.rows += 1;
+        assert_eq!(row.len(), self.types.len(), "one value for each column");
+        for (value, sql_type) in row.iter().zip(&self.types) {
+            assert!(fits(value, *sql_type), "{value:?} in a column of {sql_type}");
+        }
         if self.rows > ROWS_MAX { Err(SinkClosed) } else { Ok(()) }
     }
 
