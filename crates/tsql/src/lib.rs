@@ -1,23 +1,24 @@
-//! T-SQL: lexer, parser, binder, executor.
+//! T-SQL over the engine: binder, operators, functions, statements, system views, DBCC. The syntax has a crate of its own.
 
-pub mod ast;
-pub mod batches;
 pub mod bind;
-pub mod error;
+pub mod context;
 pub mod exec;
+pub mod failure;
 pub mod functions;
-pub mod grammar;
-pub mod keywords;
-pub mod lexer;
+pub mod grant;
 pub mod messages;
 pub mod modify;
 pub mod modules;
 pub mod parser;
 pub mod plan;
+pub mod prepared;
 pub mod scalar;
 pub mod session;
+pub mod sink;
 pub mod stack;
+pub mod state;
 pub mod statements;
 pub mod system;
+pub mod views;
 
-pub use system::views;
+pub use syntax::{ast, batches, error, grammar};

@@ -14,6 +14,7 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 use vlf::Lsn;
+use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 
 /// Bytes of a record's header; a compensation record has ten more.
 pub const RECORD_HEADER_BYTES: usize = 22;
@@ -21,13 +22,14 @@ pub const RECORD_HEADER_BYTES: usize = 22;
 pub const COMPENSATION_HEADER_BYTES: usize = RECORD_HEADER_BYTES + Lsn::BYTES;
 /// The largest payload of a record: a 60 KB block less its header, sector stamps, one slot and the longer record header.
 pub const PAYLOAD_BYTES_MAX: usize = RECORD_BYTES_MAX - COMPENSATION_HEADER_BYTES;
-/// The largest record, header included.
-pub(crate) const RECORD_BYTES_MAX: usize =
-    vlf::BLOCK_BYTES_MAX - vlf::BLOCK_BYTES_MAX / vlf::SECTOR_BYTES - BLOCK_OVERHEAD_BYTES;
-/// What a block spends on its header and on the slot of its first record.
-pub(crate) const BLOCK_OVERHEAD_BYTES: usize = vlf::block::BLOCK_HEADER_BYTES + SLOT_BYTES;
-/// A record's entry in the slot array of its block.
-pub(crate) const SLOT_BYTES: usize = 2;
+/// Log space to set aside for a compensation record with so many bytes of payload, its slot included; 0 for a change that is never
+/// undone.
+pub(crate) fn undo_reserve_bytes(payload_bytes: u32) -> u64 {
+    match payload_bytes {
+        0 => 0,
+        payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
+    }
+}
 
 /// Names a transaction for as long as its records are in the log. 0 is the system itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -229,7 +231,7 @@ pub struct TransactionChain {
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
-    /// Where others can see `last`: a checkpoint writes it down while the transaction goes on.
+    /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
     pub end: ChainEnd,
 }
 
@@ -240,17 +242,25 @@ pub struct ChainEnd(Arc<Mutex<Standing>>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Standing {
+    first: Lsn,
     last: Lsn,
     reserved_bytes: u64,
     is_over: bool,
 }
 
 impl ChainEnd {
-    fn at(last: Lsn) -> ChainEnd {
+    fn at(first: Lsn, last: Lsn) -> ChainEnd {
         ChainEnd(Arc::new(Mutex::new(Standing {
+            first,
             last,
             ..Standing::default()
         })))
+    }
+
+    /// The first record; `None` before there is one.
+    pub fn first(&self) -> Option<Lsn> {
+        let first = self.0.lock().first;
+        (first != Lsn::ZERO).then_some(first)
     }
 
     /// The newest record; `None` once that is the transaction's Commit or Abort.
@@ -287,7 +297,7 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
-            end: ChainEnd::at(last),
+            end: ChainEnd::at(first, last),
         }
     }
 
@@ -303,6 +313,7 @@ impl TransactionChain {
         }
         self.last = lsn;
         *self.end.0.lock() = Standing {
+            first: self.first,
             last: lsn,
             reserved_bytes: self.reserved_bytes,
             is_over: kind.ends_transaction(),

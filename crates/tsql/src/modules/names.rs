@@ -3,7 +3,7 @@
 //! The catalog's views ask this of every module of a database, and DROP of every text that could hold a reference. Tokens answer
 //! it, in time linear in the text, with no tree to keep.
 
-use crate::lexer::{Lexer, Token, TokenKind};
+use syntax::lexer::{Lexer, Token, TokenKind};
 
 /// What a function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,28 @@ pub(crate) fn refers_to(text: &str, schema: &str, name: &str) -> bool {
         before = [before[1], Some(token)];
     }
     false
+}
+
+/// The names in an expression, in lower case, of functions and of what stands before a point left out: those of its columns, and some
+/// that are no column of any table.
+pub(crate) fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut last: Option<String> = None;
+    for token in tokens(text) {
+        let is_qualifier = matches!(token.kind, TokenKind::Symbol(b'.' | b'(', 0));
+        names.extend(last.take().filter(|_| !is_qualifier));
+        let written = text.get(token.start..token.end).unwrap_or("");
+        let is_keyword = token.kind == TokenKind::Word && syntax::keywords::is_reserved(written);
+        last = name_of(text, token).filter(|_| !is_keyword);
+    }
+    names.extend(last);
+    names
+}
+
+/// Whether a name stands in a text: of a column, a variable's is none.
+pub(super) fn has_name(text: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    tokens(text).any(|token| name_of(text, token).as_deref() == Some(name.as_str()))
 }
 
 /// Whether a word stands in a text.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};
 
+use super::Reaction;
 use super::{BoundTable, Condition, Expr};
-use crate::bind::TableVariableShape;
-use crate::modify::Reaction;
+use crate::modules::TableVariableShape;
 use crate::scalar::convert::{recollated, store};
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// What a statement changes.
 #[derive(Clone)]
@@ -74,13 +74,24 @@ pub struct Reference {
     pub is_own: bool,
 }
 
+/// A CHECK over a row of a target.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Name of the constraint.
+    pub name: String,
+    /// What must not be false.
+    pub condition: Condition,
+    /// The column, when it reads just one.
+    pub column: Option<String>,
+}
+
 /// All columns of a target, and what its rows must satisfy.
 #[derive(Clone, Debug, Default)]
 pub struct TargetColumns {
     /// In order.
     pub columns: Vec<TargetColumn>,
-    /// CHECK constraints by name, over a row of the columns.
-    pub checks: Vec<(String, Condition)>,
+    /// CHECK constraints that are on.
+    pub checks: Vec<Check>,
     /// Foreign keys of the target that the change may break: a new row must find its key at the other end.
     pub references: Vec<Reference>,
     /// Foreign keys of other tables, and of itself, that refer to the target: a row that goes must not be referred to.
@@ -179,7 +190,11 @@ mod tests {
             ..TargetColumns::default()
         };
         let check = TargetColumns {
-            checks: vec![("c".into(), Condition::Constant(Some(true)))],
+            checks: vec![Check {
+                name: "c".into(),
+                condition: Condition::Constant(Some(true)),
+                column: None,
+            }],
             ..plain.clone()
         };
         let computed = TargetColumns {
@@ -210,7 +225,7 @@ mod tests {
     struct Deaf;
 
     impl Reaction for Deaf {
-        fn after(&self, _: &crate::exec::Context<'_>, _: &crate::modify::ChangedRows) -> Result<()> {
+        fn after(&self, _: &crate::context::Context<'_>, _: &crate::plan::ChangedRows) -> Result<()> {
             Ok(())
         }
     }

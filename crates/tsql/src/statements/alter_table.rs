@@ -3,31 +3,26 @@
 use std::sync::Arc;
 
 use engine::cancel;
-use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, CheckConstraint, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::ReadMode;
 
 use super::executor::Executor;
 use super::foreign_key::bound;
-use crate::ast::{
-    AlterTable, AlterTableAction, ConstraintKind, Identifier, IndexColumn, Name, TableConstraint, TableElement,
-};
+use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, IndexColumn, Name, TableConstraint, TableElement};
 use crate::messages;
-use crate::modify::check;
-use crate::plan::Target;
+use crate::modules::ColumnChange;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
     /// ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(&alter.name)?;
+        let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
-                let check = check.unwrap_or(true);
-                self.atomically(true, |executor| executor.add_elements(&alter.name, elements, check))
+                self.add_elements(&alter.name, elements, check.unwrap_or(true))
             }
             AlterTableAction::Drop(dropped) => {
                 for one in dropped {
@@ -49,8 +44,15 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
-                self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
+                let is_same = std::mem::discriminant(&declared.sql_type)
+                    == std::mem::discriminant(&definition.columns[ordinal].sql_type);
+                let change = if is_same {
+                    ColumnChange::Resized
+                } else {
+                    ColumnChange::Retyped
+                };
+                self.check_column_is_free(&database, &definition, ordinal, change)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
                 let column = &mut definition.columns[ordinal];
@@ -58,54 +60,20 @@ impl Executor<'_> {
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
-                self.atomically(true, |executor| {
-                    executor.rebuild(&database, &object, definition, Some(&moved))
-                })
+                self.rebuild(&database, &object, definition, Some(&moved))
             }
-            AlterTableAction::Rebuild(_) => {
-                self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
-            }
+            AlterTableAction::Rebuild(_) => self.rebuild(&database, &object, definition, None),
             AlterTableAction::CheckConstraint {
                 check_existing,
                 enable,
                 names,
-            } => self.atomically(true, |executor| {
+            } => {
                 let how = (*enable, check_existing.unwrap_or(false));
-                executor.switch_constraints(&alter.name, &database, &object, how, names)
-            }),
+                self.switch_constraints(&database, &object, how, names)
+            }
             // What the grammar admits says what is so here anyway.
             AlterTableAction::Set(_) => Ok(()),
         }
-    }
-
-    /// CHECK and NOCHECK CONSTRAINT. A CHECK is always switched on: what is left to do is to look at the rows once more.
-    fn switch_constraints(
-        &mut self,
-        table: &Name,
-        database: &Arc<Database>,
-        object: &Arc<CatalogObject>,
-        (enable, check_existing): (bool, bool),
-        names: &[Identifier],
-    ) -> Result<()> {
-        let ObjectDefinition::Table(definition) = &object.definition else {
-            return Err(Error::assertion("only tables have constraints"));
-        };
-        let is_key = |name: &&Identifier| definition.foreign_keys.iter().any(|key| name.is(&key.name));
-        let is_check = |name: &&Identifier| definition.checks.iter().any(|check| name.is(&check.name));
-        if let Some(name) = names.iter().find(|name| !is_key(name) && !is_check(name)) {
-            return Err(messages::no_such_constraint(&name.text));
-        }
-        let checks = match names.is_empty() {
-            true => !definition.checks.is_empty(),
-            false => names.iter().any(|name| is_check(&name)),
-        };
-        if checks && !enable {
-            return Err(crate::bind::not_supported("NOCHECK CONSTRAINT of a CHECK"));
-        }
-        if checks && check_existing {
-            self.check_existing_rows(table)?;
-        }
-        self.switch_foreign_keys(database, object, (enable, check_existing), names)
     }
 
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
@@ -142,7 +110,8 @@ impl Executor<'_> {
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
-    fn replace_definition(
+    /// Stores what is known of a table anew; its rows stay as they are.
+    pub(super) fn replace_definition(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -201,9 +170,21 @@ impl Executor<'_> {
             }
             ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
             ConstraintKind::Check { .. } => {
-                let extended = self.definition_with(&definition, constraint, own)?;
+                let mut extended = self.definition_with(&definition, constraint, own)?;
+                let Some(added) = extended.checks.last_mut() else {
+                    return Err(Error::assertion("a CHECK that was not added"));
+                };
+                added.is_not_trusted = !check;
+                let added = added.name.clone();
+                let is_it = |check: &CheckConstraint| check.name == added;
+                // Names that it gets wrong are found under NOCHECK too.
+                crate::bind::Binder::new(self.session, &self.batch.scope).checks_of(&extended, &is_it)?;
                 self.replace_definition(&database, &object, extended)?;
-                if check { self.check_existing_rows(name) } else { Ok(()) }
+                if !check {
+                    return Ok(());
+                }
+                let (database, object, _) = self.find_table(name)?;
+                self.check_stored_rows(&bound(Table::open(&database, &object)?), &is_it)
             }
         }
     }
@@ -238,29 +219,6 @@ impl Executor<'_> {
         self.check_references(&bound(Table::open(&database, &object)?), &[key])
     }
 
-    /// 547 when a row that is there already violates a constraint.
-    fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.find_table(name)?;
-        let target = Target::Table(bound(Table::open(&database, &object)?));
-        let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
-        let Target::Table(table) = &target else { return Ok(()) };
-        let locks = self.session.locks.clone();
-        let context = self.context();
-        let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
-        let mut row = Vec::new();
-        while scan.next_batch()? {
-            for position in 0..scan.len() {
-                cancel::spend(1)?;
-                table
-                    .table
-                    .layout()
-                    .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
-                check::row(&columns, &row, "ALTER TABLE", &context)?;
-            }
-        }
-        Ok(())
-    }
-
     fn drop_column(&mut self, name: &Name, column: &str, if_exists: bool) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
         let Some(ordinal) = definition.column(column) else {
@@ -283,7 +241,7 @@ impl Executor<'_> {
             .filter(|other| *other != ordinal)
             .map(Some)
             .collect();
-        self.check_column_is_free(&database, &definition, ordinal)?;
+        self.check_column_is_free(&database, &definition, ordinal, ColumnChange::Dropped)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
@@ -297,10 +255,8 @@ impl Executor<'_> {
                 key.referenced_columns.iter_mut().for_each(shift);
             }
         }
-        self.atomically(true, |executor| {
-            executor.rebuild(&database, &object, definition, Some(&moved))?;
-            executor.shift_referenced_columns(&database, own_id, &shift)
-        })
+        self.rebuild(&database, &object, definition, Some(&moved))?;
+        self.shift_referenced_columns(&database, own_id, &shift)
     }
 
     fn drop_constraint(&mut self, name: &Name, constraint: &str, if_exists: bool) -> Result<()> {
@@ -331,15 +287,7 @@ impl Executor<'_> {
                 Err(Error::new(3728, 16, 1, text))
             };
         }
-        let changed = ObjectDefinition::Table(definition);
-        self.atomically(true, |executor| {
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .replace_object(&database, &object, changed)
-                .map(|_| ())
-        })
+        self.replace_definition(&database, &object, definition)
     }
 
     /// Rewrites a table under a new definition. `moved` says, for every new column, which old one it was.
@@ -351,8 +299,8 @@ impl Executor<'_> {
         moved: Option<&[Option<usize>]>,
     ) -> Result<()> {
         let locks = self.session.locks.clone();
+        self.session.engine.borrow().lock_definition(database, object)?;
         let old = Table::open(database, object)?;
-        old.lock(&locks, Mode::SchM)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
         let created = {
@@ -389,7 +337,7 @@ impl Executor<'_> {
             }
         }
         if let (Some(current), Some((_, identity))) = (current, new.definition().identity()) {
-            database.identity_used(new.definition(), identity, current, &locks)?;
+            database.identity_used(new.definition(), identity, current)?;
         }
         Ok(())
     }
@@ -426,8 +374,7 @@ impl Executor<'_> {
 
     /// The value of a default's text.
     fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
-        let parsed = crate::parser::parse_expression(text)
-            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
         let bound = binder.scalar_as(&parsed, sql_type)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())

@@ -1,6 +1,8 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
-use engine::catalog::{ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition};
+use engine::catalog::{
+    CheckConstraint, ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
+};
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
@@ -9,7 +11,7 @@ use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// Storage that the engine chooses when the table is created.
 const NO_STORAGE: StorageRoot = StorageRoot {
@@ -151,10 +153,12 @@ impl Executor<'_> {
             }
             ConstraintKind::Check { text, .. } => {
                 let name = name("CK", draft);
-                draft.table.checks.push(NamedText {
+                draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
                     object_id: 0,
+                    is_not_trusted: false,
+                    is_disabled: false,
                 });
                 Ok(())
             }

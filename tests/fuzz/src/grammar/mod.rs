@@ -30,7 +30,7 @@ mod tests {
 
     /// Every word that the parser looks for, by its sources.
     fn words_of_the_parser() -> Vec<String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/tsql/src/parser");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/syntax/src/parser");
         let mut words = Vec::new();
         for file in std::fs::read_dir(folder).unwrap() {
             let text = std::fs::read_to_string(file.unwrap().path()).unwrap();

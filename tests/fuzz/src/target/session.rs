@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tsql::session::{BatchOutcome, Execution, Session};
+use tsql::session::{BatchOutcome, Session};
+use tsql::state::Execution;
 
 /// A statement that runs so long is told to stop, as an ATTENTION tells it.
 const RUNS_AT_MOST: Duration = Duration::from_secs(2);

@@ -4,7 +4,7 @@ use super::{Reached, Target};
 use crate::grammar::{Grammar, Manner, TSQL, write};
 use crate::{corpus, mutate};
 use outside::random::Random;
-use tsql::lexer::{Lexer, TokenKind};
+use syntax::lexer::{Lexer, TokenKind};
 use tsql::{batches, parser};
 
 /// Parts of a text of random characters at most.

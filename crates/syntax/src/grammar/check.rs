@@ -1,0 +1,368 @@
+//! The check of a batch against the tables of words, before anything of it runs.
+//!
+//! Invariant: every kind of statement is named here, and every part of a statement that the executor does not read is looked at:
+//! the patterns leave nothing out, so that the compiler demands a decision for each new part of the syntax tree.
+
+use super::definition::{check_alter_index, check_alter_table, check_elements, check_filegroup, check_index};
+use super::*;
+use crate::ast::{
+    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, SetOption, Statement,
+    StatementKind,
+};
+
+/// Whether every option of a batch is obeyed.
+///
+/// # Errors
+/// The first that is not: 40517 for what is known and not done, SQL Server's number for words that there are not.
+pub fn check(statements: &[Statement]) -> Parsed<()> {
+    check_showplan(statements)?;
+    statements.iter().try_for_each(check_statement)
+}
+
+fn refused(line: u32, what: &str) -> Parsed<()> {
+    Err(ParseError::not_supported(line, what))
+}
+
+fn check_statement(statement: &Statement) -> Parsed<()> {
+    let line = statement.line;
+    match &statement.kind {
+        StatementKind::Block(_)
+        | StatementKind::If(_)
+        | StatementKind::While(_)
+        | StatementKind::TryCatch { .. }
+        | StatementKind::CreateProcedure(_)
+        | StatementKind::CreateFunction(_)
+        | StatementKind::CreateView(_) => check_nesting(line, &statement.kind),
+        StatementKind::CreateTable(_)
+        | StatementKind::AlterTable(_)
+        | StatementKind::CreateIndex(_)
+        | StatementKind::AlterIndex(_)
+        | StatementKind::CreateSchema(_)
+        | StatementKind::Declare(_) => check_definition(line, &statement.kind),
+        StatementKind::CreateDatabase(_)
+        | StatementKind::AlterDatabase(_)
+        | StatementKind::Backup(_)
+        | StatementKind::Restore(_)
+        | StatementKind::Dbcc(_) => check_administration(line, &statement.kind),
+        StatementKind::SetOption(option) => check_set(line, option),
+        StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
+        StatementKind::BeginTransaction { .. }
+        | StatementKind::Permission(_)
+        | StatementKind::UpdateStatistics(_)
+        | StatementKind::BulkInsert(_)
+        | StatementKind::InsertBulk(_) => {
+            undone(&statement.kind).map_or(Ok(()), |what| Err(ParseError::not_supported(line, what)))
+        }
+        // Commits are durable whatever they ask for, as in a database whose DELAYED_DURABILITY is DISABLED (SQL Server docs,
+        // "Control transaction durability"). Nothing but what the executor reads stands in the others.
+        StatementKind::CommitTransaction { .. }
+        | StatementKind::CreateType(_)
+        | StatementKind::Select(_)
+        | StatementKind::Insert(_)
+        | StatementKind::Update(_)
+        | StatementKind::Delete(_)
+        | StatementKind::TruncateTable(_)
+        | StatementKind::DropIndex(_)
+        | StatementKind::Drop(_)
+        | StatementKind::Use(_)
+        | StatementKind::Checkpoint(_)
+        | StatementKind::Shutdown { .. }
+        | StatementKind::Kill { .. }
+        | StatementKind::Reconfigure { .. }
+        | StatementKind::RollbackTransaction { .. }
+        | StatementKind::SaveTransaction(_)
+        | StatementKind::SetVariable(_)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Return(_)
+        | StatementKind::Goto(_)
+        | StatementKind::Label(_)
+        | StatementKind::Throw(_)
+        | StatementKind::RaiseError(_)
+        | StatementKind::Print(_)
+        | StatementKind::WaitFor { .. }
+        | StatementKind::Execute(_)
+        | StatementKind::OpenCursor(_)
+        | StatementKind::FetchCursor(_)
+        | StatementKind::CloseCursor(_)
+        | StatementKind::DeallocateCursor(_) => Ok(()),
+    }
+}
+
+/// What a statement is that is not done at all.
+fn undone(kind: &StatementKind) -> Option<&'static str> {
+    match kind {
+        StatementKind::BeginTransaction { name: _, mark } => mark.as_ref().map(|_| "WITH MARK"),
+        StatementKind::Permission(permission) => Some(match permission.action {
+            crate::ast::PermissionAction::Grant => "GRANT",
+            crate::ast::PermissionAction::Deny => "DENY",
+            crate::ast::PermissionAction::Revoke => "REVOKE",
+        }),
+        StatementKind::UpdateStatistics(_) => Some("UPDATE STATISTICS"),
+        StatementKind::BulkInsert(_) => Some("BULK INSERT"),
+        StatementKind::InsertBulk(_) => Some("INSERT BULK"),
+        _ => None,
+    }
+}
+
+/// Statements inside of others.
+fn check_nesting(line: u32, kind: &StatementKind) -> Parsed<()> {
+    match kind {
+        StatementKind::Block(statements) => statements.iter().try_for_each(check_statement),
+        StatementKind::If(branch) => {
+            check_statement(&branch.then)?;
+            branch.otherwise.as_ref().map_or(Ok(()), check_statement)
+        }
+        StatementKind::While(repeated) => check_statement(&repeated.body),
+        StatementKind::TryCatch { attempt, handler } => attempt.iter().chain(handler).try_for_each(check_statement),
+        StatementKind::CreateProcedure(procedure) => {
+            check_words(&PROCEDURE_OPTIONS, line, &procedure.options)?;
+            procedure.body.iter().try_for_each(check_statement)
+        }
+        StatementKind::CreateFunction(function) => {
+            check_words(&FUNCTION_OPTIONS, line, &function.options)?;
+            // Statements with an effect are refused where the function is created, by 443: variables alone are left.
+            let statements = match &function.body {
+                FunctionBody::Scalar { statements, .. } => statements.as_slice(),
+                FunctionBody::InlineTable(_) => &[],
+                FunctionBody::Table {
+                    elements, statements, ..
+                } => {
+                    check_elements(elements)?;
+                    statements.as_slice()
+                }
+            };
+            let mut checked = Ok(());
+            walk(statements, &mut |inner| {
+                if let (Ok(()), StatementKind::Declare(_) | StatementKind::DeclareCursor(_)) = (&checked, &inner.kind) {
+                    checked = check_statement(inner);
+                }
+            });
+            checked
+        }
+        StatementKind::CreateView(view) => {
+            check_words(&VIEW_OPTIONS, line, &view.options)?;
+            if view.check_option {
+                return refused(line, "WITH CHECK OPTION");
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Options of modules and cursors: words alone. What follows EXECUTE AS, and ON or OFF, is the value.
+fn check_words(place: &Place, line: u32, options: &[String]) -> Parsed<()> {
+    for option in options {
+        if place.word(option).is_some() {
+            place.admit(line, option, None)?;
+        } else {
+            let (name, value) = option.rsplit_once(' ').unwrap_or((option, ""));
+            let name = match name.trim_end_matches(" =") {
+                "EXEC AS" => "EXECUTE AS",
+                name => name,
+            };
+            place.admit(line, name, Some(value))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
+    match kind {
+        StatementKind::CreateTable(table) => {
+            let crate::ast::CreateTable {
+                name: _,
+                elements,
+                filegroup,
+                text_filegroup,
+                options,
+            } = &**table;
+            check_elements(elements)?;
+            check_filegroup(line, filegroup.as_ref())?;
+            check_filegroup(line, text_filegroup.as_ref())?;
+            TABLE_OPTIONS.admit_all(options)
+        }
+        StatementKind::AlterTable(alter) => check_alter_table(alter),
+        StatementKind::CreateIndex(index) => check_index(line, index),
+        StatementKind::AlterIndex(alter) => check_alter_index(line, alter),
+        StatementKind::CreateSchema(schema) => match &schema.owner {
+            Some(owner) if !owner.is("dbo") => {
+                let text = format!(
+                    "Cannot find the principal '{owner}', because it does not exist or you do not have permission."
+                );
+                Err(ParseError {
+                    severity: 16,
+                    ..ParseError::new(15_151, line, text)
+                })
+            }
+            _ => Ok(()),
+        },
+        StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| match &one.kind {
+            DeclarationKind::Table(elements) => check_elements(elements),
+            DeclarationKind::Scalar { .. } | DeclarationKind::Cursor => Ok(()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
+    match kind {
+        StatementKind::CreateDatabase(create) => check_create_database(line, create),
+        StatementKind::AlterDatabase(alter) => check_alter_database(line, &alter.action),
+        StatementKind::Backup(backup) => BACKUP_OPTIONS.admit_all(&backup.options),
+        StatementKind::Restore(restore) => RESTORE_OPTIONS.admit_all(&restore.options),
+        StatementKind::Dbcc(dbcc) => {
+            // A command that there is not ends its statement alone: the executor says so.
+            if DBCC_COMMANDS.word(&dbcc.command).is_some() {
+                DBCC_COMMANDS.admit(line, &dbcc.command, None)?;
+            }
+            DBCC_OPTIONS.admit_all(&dbcc.options)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
+    // What is left out here is read by the executor.
+    let CreateDatabase {
+        name: _,
+        containment: _,
+        files: _,
+        filegroups,
+        log_files: _,
+        collation: _,
+        attach: _,
+        options,
+    } = create;
+    if let Some(filegroup) = filegroups.first() {
+        return refused(line, &format!("FILEGROUP {}", filegroup.name));
+    }
+    DATABASE_WITH.admit_all(options)
+}
+
+fn check_alter_database(line: u32, action: &AlterDatabaseAction) -> Parsed<()> {
+    match action {
+        AlterDatabaseAction::Set {
+            options,
+            termination: _,
+        } => options.iter().try_for_each(|option| {
+            let arguments = OptionValue {
+                line,
+                name: String::new(),
+                value: None,
+                arguments: option.arguments.clone(),
+            };
+            let value = match (&option.value, option_text(&arguments)) {
+                (Some(value), Some(inside)) => Some(format!("{value} {inside}")),
+                (value, inside) => value.clone().or(inside),
+            };
+            DATABASE_SET.admit(line, &option.name, value.as_deref())
+        }),
+        AlterDatabaseAction::AddFiles { files: _, filegroup } => check_filegroup(line, filegroup.as_ref()),
+        AlterDatabaseAction::ModifyFile(file) if file.offline => refused(line, "OFFLINE"),
+        AlterDatabaseAction::ScopedConfiguration(option) => SCOPED_CONFIGURATIONS.admit_option(option),
+        AlterDatabaseAction::ModifyFile(_)
+        | AlterDatabaseAction::AddLogFiles(_)
+        | AlterDatabaseAction::RemoveFile(_)
+        | AlterDatabaseAction::AddFilegroup(_)
+        | AlterDatabaseAction::RemoveFilegroup(_)
+        | AlterDatabaseAction::ModifyFilegroup { .. }
+        | AlterDatabaseAction::ModifyName(_)
+        | AlterDatabaseAction::Collate(_) => Ok(()),
+    }
+}
+
+fn check_cursor(line: u32, cursor: &DeclareCursor) -> Parsed<()> {
+    let DeclareCursor {
+        name: _,
+        options,
+        query: _,
+        for_update,
+        update_columns: _,
+        read_only: _,
+    } = cursor;
+    if *for_update {
+        return refused(line, "CURSOR FOR UPDATE");
+    }
+    check_words(&CURSOR_OPTIONS, line, options)
+}
+
+fn check_set(line: u32, option: &SetOption) -> Parsed<()> {
+    match option {
+        SetOption::Switch { options, on } => options.iter().try_for_each(|option| {
+            let value = Some(if *on { "ON" } else { "OFF" });
+            match option.split_once(' ') {
+                Some(("STATISTICS", what)) => {
+                    let admitted = SET_STATISTICS.admit(line, what, value);
+                    admitted.map_err(|_| ParseError::not_supported(line, &format!("STATISTICS {what}")))
+                }
+                Some(("OFFSETS", what)) => {
+                    let admitted = SET_OFFSETS.admit(line, what, value);
+                    admitted.map_err(|_| ParseError::not_supported(line, "OFFSETS"))
+                }
+                _ => SET_SWITCHES.admit(line, option, value),
+            }
+        }),
+        // Judged when it runs.
+        SetOption::Value { .. } | SetOption::IsolationLevel(_) | SetOption::IdentityInsert { .. } => Ok(()),
+    }
+}
+
+/// 1067: a SHOWPLAN that is turned on stands alone in its batch, and none stands inside of another statement.
+fn check_showplan(statements: &[Statement]) -> Parsed<()> {
+    let error = |line, state| {
+        let text = "The SET SHOWPLAN statements must be the only statements in the batch.";
+        let error = ParseError::new(1067, line, text);
+        Err(ParseError { state, ..error })
+    };
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::SetOption(SetOption::Switch { options, on }) => {
+                let alone = statements.len() == 1 && options.len() == 1;
+                if *on && !alone && is_showplan(options) {
+                    return error(statement.line, 2);
+                }
+            }
+            _ => {
+                let mut found = None;
+                walk(std::slice::from_ref(statement), &mut |inner| {
+                    if let StatementKind::SetOption(SetOption::Switch { options, .. }) = &inner.kind
+                        && is_showplan(options)
+                    {
+                        found = Some(inner.line);
+                    }
+                });
+                if let Some(line) = found {
+                    return error(line, 1);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_showplan(options: &[String]) -> bool {
+    options.iter().any(|option| option.starts_with("SHOWPLAN_"))
+}
+
+/// Calls `visit` for every statement, those inside of others included.
+pub fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
+    for statement in statements {
+        visit(statement);
+        match &statement.kind {
+            StatementKind::Block(inner) => walk(inner, visit),
+            StatementKind::If(branch) => {
+                walk(std::slice::from_ref(&branch.then), visit);
+                walk(branch.otherwise.as_slice(), visit);
+            }
+            StatementKind::While(repeated) => walk(std::slice::from_ref(&repeated.body), visit),
+            StatementKind::TryCatch { attempt, handler } => {
+                walk(attempt, visit);
+                walk(handler, visit);
+            }
+            StatementKind::CreateProcedure(procedure) => walk(&procedure.body, visit),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Procedures, functions and views.
+
+use super::{Parsed, Parser};
+use crate::ast::{
+    CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Parameter, Statement, StatementKind,
+};
+use crate::error::ParseError;
+use crate::lexer::{Lexer, TokenKind};
+
+impl Parser<'_> {
+    /// A module, from its kind on; `start` is where its CREATE or ALTER begins. It must be alone in its batch.
+    pub(super) fn module(&mut self, definition: DefinitionKind, start: usize) -> Parsed<StatementKind> {
+        let kind = self.any_word()?;
+        let verb = match definition {
+            DefinitionKind::Create | DefinitionKind::CreateOrAlter => "CREATE",
+            DefinitionKind::Alter => "ALTER",
+        };
+        let full_kind = if kind == "PROC" { "PROCEDURE" } else { &kind };
+        self.require_first(start, &format!("{verb} {full_kind}"))?;
+        match kind.as_str() {
+            "VIEW" => self.view(definition),
+            "FUNCTION" => self.function(definition),
+            _ => self.procedure(definition),
+        }
+    }
+
+    /// Error 111 unless the statement that begins at `start` is the first of the text.
+    pub(super) fn require_first(&self, start: usize, statement: &str) -> Parsed<()> {
+        if Lexer::new(self.text, true).next_token()?.start == start {
+            return Ok(());
+        }
+        let text = format!("'{statement}' must be the first statement in a query batch.");
+        Err(ParseError::new(111, self.previous.line, text))
+    }
+
+    fn module_options(&mut self) -> Parsed<Vec<String>> {
+        if !self.eat_word("WITH")? {
+            return Ok(Vec::new());
+        }
+        self.list(|parser| {
+            let mut words = parser.any_word()?;
+            if matches!(words.as_str(), "EXECUTE" | "EXEC") {
+                parser.expect_word("AS")?;
+                words.push_str(" AS ");
+                words.push_str(&if parser.at_string() {
+                    parser.string()?
+                } else {
+                    parser.any_word()?
+                });
+            }
+            if words == "INLINE" {
+                parser.expect(b'=')?;
+                words.push_str(if parser.on_or_off()? { " = ON" } else { " = OFF" });
+            }
+            let returns_null = words == "RETURNS" || words == "CALLED";
+            while returns_null && parser.token.kind == TokenKind::Word && !parser.at_word("AS") {
+                words.push(' ');
+                words.push_str(&parser.any_word()?);
+            }
+            Ok(words)
+        })
+    }
+
+    fn parameter(&mut self) -> Parsed<Parameter> {
+        let name = self.variable()?;
+        self.eat_word("AS")?;
+        self.refuse(&["CURSOR"])?;
+        let data_type = self.data_type()?;
+        self.optional_nullable()?;
+        let default = if self.eat(b'=')? {
+            Some(self.argument_value()?)
+        } else {
+            None
+        };
+        let output = self.eat_word("OUTPUT")? || self.eat_word("OUT")?;
+        let read_only = self.eat_word("READONLY")?;
+        Ok(Parameter {
+            name,
+            data_type,
+            default,
+            output,
+            read_only,
+        })
+    }
+
+    /// Parameters with commas between.
+    pub(super) fn parameter_list(&mut self) -> Parsed<Vec<Parameter>> {
+        self.list(Self::parameter)
+    }
+
+    fn procedure(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        let parameters = if self.at(b'(') {
+            self.enclosed(Self::parameter)?
+        } else if self.token.kind == TokenKind::Variable {
+            self.parameter_list()?
+        } else {
+            Vec::new()
+        };
+        let options = self.module_options()?;
+        if self.at_word("FOR") && self.peek_word(1, "REPLICATION")? {
+            return Err(ParseError::not_supported(self.line(), "FOR REPLICATION"));
+        }
+        self.expect_word("AS")?;
+        let body = self.statements_to_end()?;
+        let text = self.text.to_owned();
+        let procedure = CreateProcedure {
+            definition,
+            name,
+            parameters,
+            options,
+            body,
+            text,
+        };
+        Ok(StatementKind::CreateProcedure(Box::new(procedure)))
+    }
+
+    /// All statements to the end of the batch, at least one.
+    fn statements_to_end(&mut self) -> Parsed<Vec<Statement>> {
+        let statements = self.nested(|parser| parser.statements(&[]))?;
+        if statements.is_empty() {
+            return Err(self.unexpected());
+        }
+        Ok(statements)
+    }
+
+    fn function(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        self.expect(b'(')?;
+        let parameters = if self.at(b')') {
+            Vec::new()
+        } else {
+            self.parameter_list()?
+        };
+        self.expect(b')')?;
+        self.expect_word("RETURNS")?;
+        let (body, options) = if self.eat_word("TABLE")? {
+            let options = self.module_options()?;
+            self.eat_word("AS")?;
+            self.expect_word("RETURN")?;
+            (FunctionBody::InlineTable(Box::new(self.returned_query()?)), options)
+        } else if self.token.kind == TokenKind::Variable {
+            let variable = self.variable()?;
+            self.expect_word("TABLE")?;
+            let elements = self.table_elements()?;
+            let options = self.module_options()?;
+            self.eat_word("AS")?;
+            let statements = self.function_block()?;
+            (
+                FunctionBody::Table {
+                    variable,
+                    elements,
+                    statements,
+                },
+                options,
+            )
+        } else {
+            let returns = self.data_type()?;
+            let options = self.module_options()?;
+            self.eat_word("AS")?;
+            (
+                FunctionBody::Scalar {
+                    returns,
+                    statements: self.function_block()?,
+                },
+                options,
+            )
+        };
+        let text = self.text.to_owned();
+        let function = CreateFunction {
+            definition,
+            name,
+            parameters,
+            body,
+            options,
+            text,
+        };
+        Ok(StatementKind::CreateFunction(Box::new(function)))
+    }
+
+    /// The query of an inline function, with or without parentheses and common table expressions.
+    fn returned_query(&mut self) -> Parsed<crate::ast::Query> {
+        if self.at(b'(') && self.peek_word(1, "WITH")? {
+            self.advance()?;
+            let ctes = self.common_table_expressions()?;
+            let query = self.query(ctes)?;
+            self.expect(b')')?;
+            return Ok(query);
+        }
+        let ctes = if self.at_word("WITH") {
+            self.common_table_expressions()?
+        } else {
+            Vec::new()
+        };
+        self.query(ctes)
+    }
+
+    fn function_block(&mut self) -> Parsed<Vec<Statement>> {
+        self.expect_word("BEGIN")?;
+        let statements = self.nested(|parser| parser.statements(&["END"]))?;
+        self.expect_word("END")?;
+        Ok(statements)
+    }
+
+    fn view(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {
+        let name = self.name()?;
+        let columns = self.optional_columns()?;
+        let options = self.module_options()?;
+        self.expect_word("AS")?;
+        let ctes = if self.at_word("WITH") {
+            self.common_table_expressions()?
+        } else {
+            Vec::new()
+        };
+        let query = self.query(ctes)?;
+        let check_option = self.at_word("WITH") && self.eat_words(&["WITH", "CHECK", "OPTION"])?;
+        let text = self.text.to_owned();
+        let view = CreateView {
+            definition,
+            name,
+            columns,
+            options,
+            query,
+            check_option,
+            text,
+        };
+        Ok(StatementKind::CreateView(Box::new(view)))
+    }
+}
