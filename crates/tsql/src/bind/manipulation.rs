@@ -9,8 +9,8 @@ use engine::types::Value;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
+use super::query::assigns;
 use super::scope::{Level, SelectLevel};
-use super::source::bound_table;
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -22,6 +22,7 @@ use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
     TargetColumn, TargetColumns, TopCount,
 };
+use crate::state::Reading;
 
 /// The rows of an INSERT.
 pub enum InsertRows {
@@ -185,6 +186,9 @@ impl<'a> Binder<'a> {
                 Ok(InsertRows::Values(bound))
             }
             InsertSource::Query(query) => {
+                if assigns(&query.body) {
+                    return Err(messages::assignment_in_insert());
+                }
                 let plan = self.query(query)?;
                 match plan.columns.len().cmp(&listed.len()) {
                     std::cmp::Ordering::Equal => Ok(InsertRows::Query(Box::new(plan))),
@@ -445,7 +449,11 @@ impl<'a> Binder<'a> {
                     .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
-                    ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
+                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(
+                        &database,
+                        &object,
+                        Reading::default(),
+                    )?)),
                     _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
                 }
             }
