@@ -289,6 +289,8 @@ messages! {
     windowed_function_misplaced() = 4108, 15, 1, "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
     /// 4112: a ranking function without ORDER BY.
     ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
+    /// 4116: NTILE of zero or fewer groups, or of NULL.
+    tiles_not_positive() = 4116, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.";
     /// 4127: COALESCE with no type to take.
     coalesce_of_nulls() = 4127, 16, 1, "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.";
     /// 4151: NULLIF with no type to take.
@@ -399,6 +401,8 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 8730: LAG or LEAD with an offset below 0.
+    negative_offset() = 8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.";
     /// 9806: a part that the function takes of no type.
     datepart_never_supported(part: &str, function: &str) = 9806, 16, 0, "The datepart {part} is not supported by date function {function}.";
     /// 9810: a part of a date that its type does not have.

@@ -140,6 +140,20 @@ fn coalesced(arguments: Vec<Expr>, sql_type: SqlType, nullable: bool) -> Result<
     })
 }
 
+/// A NULL that is left over is not the word NULL, which takes any type: it has the type of what it is left of.
+fn typed(settled: Expr) -> Expr {
+    if !settled.is_null_constant() {
+        return settled;
+    }
+    let (sql_type, label) = (settled.sql_type, settled.label);
+    let kind = ExprKind::Convert {
+        operand: Box::new(settled),
+        style: None,
+        or_null: false,
+    };
+    Expr::new(kind, sql_type).labelled(label)
+}
+
 fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
     let mut values = branches.iter().map(|(_, value)| value).chain(&otherwise);
     if values.all(Expr::is_null_constant) {
@@ -162,7 +176,7 @@ fn finish_case(branches: Vec<(Condition, Expr)>, otherwise: Option<Expr>) -> Res
     let branches = branches.into_iter().map(collated).collect();
     let (branches, otherwise) = possible_branches(branches, otherwise.map(|value| value.collated(label)));
     if branches.is_empty() {
-        return Ok(otherwise.unwrap_or_else(|| Expr::constant(Value::Null, target)));
+        return Ok(typed(otherwise.unwrap_or_else(|| Expr::constant(Value::Null, target))));
     }
     Ok(Expr {
         kind: ExprKind::Case {

@@ -13,6 +13,7 @@ use super::window_frame::frame_values;
 use super::{Operator, evaluate, open};
 use crate::context::Context;
 use crate::grant::{Grant, row_bytes};
+use crate::messages;
 use crate::plan::{Node, WindowCall, WindowFunction};
 use crate::scalar::compare::order;
 
@@ -212,8 +213,9 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
             let first = partition.members.first().map_or(&[][..], |&row| &partition.rows[row]);
             let tiles = evaluate(tiles, first, context)?
                 .as_i64()
+                .and_then(|tiles| usize::try_from(tiles).ok())
                 .filter(|&tiles| tiles > 0)
-                .unwrap_or(1) as usize;
+                .ok_or_else(messages::tiles_not_positive)?;
             (0..count)
                 .map(|position| number(tile_of(position, count, tiles)))
                 .collect()
@@ -229,10 +231,12 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
                 cancel::spend(1)?;
                 let row = &partition.rows[partition.members[position]];
                 let away = evaluate(offset, row, context)?.as_i64().unwrap_or(0);
-                let away = if *backward { -away } else { away };
-                let target = (position as i64)
-                    .checked_add(away)
-                    .and_then(|target| usize::try_from(target).ok());
+                let away = usize::try_from(away).map_err(|_| messages::negative_offset())?;
+                let target = if *backward {
+                    position.checked_sub(away)
+                } else {
+                    position.checked_add(away)
+                };
                 let neighbour = target.and_then(|target| partition.members.get(target));
                 values.push(match (neighbour, default) {
                     (Some(&neighbour), _) => evaluate(value, &partition.rows[neighbour], context)?.into_owned(),

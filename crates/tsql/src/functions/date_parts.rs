@@ -160,7 +160,7 @@ fn datetimeoffsetfromparts(call: &Call<'_>) -> Result<Value> {
     };
     let ticks = ticks([hour, minute, second], fraction, call.result.scale());
     // Both parts of an offset have its sign.
-    let one_sign = hours.signum() * minutes.signum() >= 0 && minutes.abs() < 60;
+    let one_sign = hours.signum() * minutes.signum() >= 0 && (-59..=59).contains(&minutes);
     let offset = i16::try_from(hours.saturating_mul(60).saturating_add(minutes))
         .ok()
         .filter(|offset| one_sign && i64::from(offset.unsigned_abs()) <= OFFSET_MINUTES_MAX);
@@ -181,7 +181,7 @@ fn offset_of(call: &Call<'_>, function: &str) -> Result<Option<i16>> {
         value => value.as_i64(),
     };
     minutes
-        .filter(|minutes| minutes.abs() <= OFFSET_MINUTES_MAX)
+        .filter(|minutes| (-OFFSET_MINUTES_MAX..=OFFSET_MINUTES_MAX).contains(minutes))
         .and_then(|minutes| i16::try_from(minutes).ok())
         .map(Some)
         .ok_or_else(|| {

@@ -124,6 +124,11 @@ const fn variadic(
 /// The function of that name.
 pub fn find(name: &str) -> Option<&'static Signature> {
     let name = name.to_ascii_lowercase();
+    every().find(|signature| signature.name == name)
+}
+
+/// All functions but those with a syntax of their own.
+pub fn every() -> impl Iterator<Item = &'static Signature> {
     let tables: [&'static [Signature]; 14] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
@@ -140,7 +145,7 @@ pub fn find(name: &str) -> Option<&'static Signature> {
         identifier::FUNCTIONS,
         message_format::FUNCTIONS,
     ];
-    tables.into_iter().flatten().find(|signature| signature.name == name)
+    tables.into_iter().flatten()
 }
 
 /// Functions that compare the strings they are given: two collations are a conflict (sql-docs, "Collation precedence").

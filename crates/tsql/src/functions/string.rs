@@ -4,7 +4,7 @@ use engine::error::Result;
 use engine::memory::Charge;
 use engine::types::{Length, SqlType, Value, cp1252, string_room};
 
-use super::Answer::{Computed, Fixed, Same};
+use super::Answer::{Computed, Fixed};
 use super::Parameter::{Any, BigInt, Float, Int, Text};
 use super::{Call, INT, NAME, Signature, signature, variadic};
 use crate::messages;
@@ -57,11 +57,16 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     ),
     signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff),
     signature("substring", 3, &[Any, Int, Int], Computed(variable), substring),
-    signature("trim", 1, &[Text, Text], Same(0), trim),
+    signature("trim", 1, &[Text, Text], Computed(trimmed_type), trim),
     signature("unicode", 1, &[Text], INT, unicode),
     signature("upper", 1, &[Text], Computed(variable), upper),
     signature("parsename", 2, &[Text, Int], NAME, parsename),
 ];
+
+/// The variable form of the type of what is trimmed: the last argument, behind the characters that go.
+fn trimmed_type(arguments: &[Expr]) -> Result<SqlType> {
+    variable(arguments.get(1..).filter(|rest| !rest.is_empty()).unwrap_or(arguments))
+}
 
 /// The variable form of the first argument's type.
 fn variable(arguments: &[Expr]) -> Result<SqlType> {

@@ -97,10 +97,14 @@ impl Printer<'_> {
 
     fn insert(&self, table: usize, columns: &[usize], output: &[usize], rows: &str) -> String {
         let names = joined(columns, ", ", |&column| self.column_of(table, column).to_owned());
+        let mut inserted = self.output(table, output, "inserted");
+        // A parenthesis right behind a name would make it the name of a function.
+        if !inserted.is_empty() && rows.starts_with('(') {
+            inserted += " as last";
+        }
         format!(
-            "insert into {} ({names}){} {rows}{}",
+            "insert into {} ({names}){inserted} {rows}{}",
             self.name_of(table),
-            self.output(table, output, "inserted"),
             self.returning(table, output)
         )
     }

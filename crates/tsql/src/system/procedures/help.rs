@@ -93,6 +93,8 @@ fn kind(row: &ObjectRow) -> String {
     match row.kind.0 {
         "P" => "stored procedure".to_owned(),
         "FN" => "scalar function".to_owned(),
+        "IF" => "inline function".to_owned(),
+        "TF" => "table function".to_owned(),
         "PK" => "primary key cns".to_owned(),
         "UQ" => "unique cns".to_owned(),
         "D" => "default (maybe cns)".to_owned(),

@@ -1,0 +1,28 @@
+//! Random inputs for everything that reads what a client sends.
+//!
+//! ```text
+//!   runner        one worker after the other, watched; counts and seeds; what was found, made smaller
+//!     |   shrink      an input with less in it, tried in a process of its own
+//!   worker        a history of one target: makes inputs, gives them, judges
+//!     |
+//!   target        lexer and parser; binder; execution; functions; TDS messages; a conversation with the server
+//!     |   |   |
+//!   grammar  mutate  wire      statements by grammar; bytes of real texts, changed; TDS messages, right and nearly right
+//!     |   |
+//!   catalog  corpus            tables, views and modules that statements may name; the texts of this repository
+//! ```
+//! What is judged of an input: no panic on any thread, no end of the process (an overflowed stack is one), no more memory than
+//! [`worker::MEMORY_BYTES`] and a hundred times its length, an end within [`runner::STUCK_AFTER`]. An input that took a second of
+//! processor time is told of and counted, but is no failure: how long it may take depends on what it asks for.
+//!
+//! Invariant: an input is made of its target's name, its seed, its number and the texts of this repository alone.
+
+pub mod catalog;
+pub mod corpus;
+pub mod grammar;
+pub mod mutate;
+pub mod runner;
+pub mod shrink;
+pub mod target;
+pub mod wire;
+pub mod worker;

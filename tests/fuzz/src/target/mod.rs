@@ -1,0 +1,102 @@
+//! What is given inputs: each target makes them and hands them to the program's own functions.
+
+mod functions;
+mod session;
+mod tds;
+mod text;
+
+use outside::random::Random;
+
+/// Whether an input got past the first look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// It was refused as a whole: it does not parse, or is no message.
+    Refused,
+    /// It was taken: parsed, bound, executed or decoded.
+    Taken,
+}
+
+/// Something that reads inputs.
+pub trait Target {
+    /// Makes an input of draws.
+    fn make(&self, random: &mut Random) -> Vec<u8>;
+
+    /// Gives an input to the program.
+    fn take(&mut self, input: &[u8]) -> Reached;
+}
+
+/// A target's name and what a run of all does with it.
+#[derive(Clone, Copy)]
+pub struct Description {
+    /// Its name in commands and counts.
+    pub name: &'static str,
+    /// Of 1,000 inputs of a run of all targets, so many are for this one.
+    pub share: u64,
+    /// Inputs of a history; each history has a target of its own.
+    pub history: u64,
+    /// A new one.
+    pub build: fn() -> Box<dyn Target>,
+}
+
+/// All targets.
+pub const TARGETS: &[Description] = &[
+    Description {
+        name: "batch-bytes",
+        share: 250,
+        history: 20_000,
+        build: text::by_bytes,
+    },
+    Description {
+        name: "batch-grammar",
+        share: 150,
+        history: 20_000,
+        build: text::by_grammar,
+    },
+    Description {
+        name: "bind-grammar",
+        share: 110,
+        history: 2_000,
+        build: session::binding,
+    },
+    Description {
+        name: "run-grammar",
+        share: 20,
+        history: 500,
+        build: session::running,
+    },
+    Description {
+        name: "functions",
+        share: 60,
+        history: 2_000,
+        build: functions::build,
+    },
+    Description {
+        name: "tds-packets",
+        share: 150,
+        history: 20_000,
+        build: tds::packets,
+    },
+    Description {
+        name: "tds-messages",
+        share: 250,
+        history: 20_000,
+        build: tds::messages,
+    },
+    Description {
+        name: "tds-calls",
+        share: 9,
+        history: 1_000,
+        build: tds::calls,
+    },
+    Description {
+        name: "tds-conversation",
+        share: 1,
+        history: 200,
+        build: tds::conversation,
+    },
+];
+
+/// The target of a name.
+pub fn find(name: &str) -> Option<&'static Description> {
+    TARGETS.iter().find(|target| target.name == name)
+}

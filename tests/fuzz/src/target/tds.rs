@@ -1,0 +1,454 @@
+//! The protocol: packets, messages, calls with parameters of every type, and whole conversations with a listening server.
+
+use super::{Reached, Target};
+use crate::{catalog, mutate, wire};
+use ::tds::{
+    BulkLoad, Column, Login, PacketReader, PreLogin, RowWriter, RpcBatch, RpcRequest, SqlBatch, TdsVersion,
+    TokenWriter, TransactionRequest, Value,
+};
+use engine::instance::Instance;
+use outside::random::Random;
+use server::backend::{Notice, ParameterizedSql, SessionChange, StatementKind};
+use server::sql::{SqlBackend, SqlSession};
+use server::{Backend, BackendSession, ResultSink, Server, ServerOptions, SessionRequest, Stop};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Messages above this are refused by the reader under test.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
+const VERSIONS: [TdsVersion; 3] = [TdsVersion::V7_1, TdsVersion::V7_2, TdsVersion::V7_4];
+/// A server that says nothing for so long on a conversation that is over has lost it.
+const SILENT_AT_MOST: Duration = Duration::from_secs(20);
+const PASSWORD: &str = "Fuzz 1 fuzz";
+
+/// Packets cut anywhere.
+pub fn packets() -> Box<dyn Target> {
+    Box::new(Packets)
+}
+
+/// Payloads of messages.
+pub fn messages() -> Box<dyn Target> {
+    Box::new(Messages)
+}
+
+/// Calls that are decoded and executed.
+pub fn calls() -> Box<dyn Target> {
+    Box::new(Calls { world: None })
+}
+
+/// Connections to a server of its own.
+pub fn conversation() -> Box<dyn Target> {
+    Box::new(Conversation { server: None })
+}
+
+struct Packets;
+
+impl Target for Packets {
+    /// Some messages in packets, with ATTENTIONs between packets, and changed; the first byte says how the stream is cut.
+    fn make(&self, random: &mut Random) -> Vec<u8> {
+        let mut stream = Vec::new();
+        for _ in 0..1 + random.below(4) {
+            let (kind, payload) = wire::message(random);
+            stream.extend(in_packets(kind, &payload, random));
+        }
+        if random.below(4) > 0 {
+            mutate::change_bytes(&mut stream, random);
+        }
+        stream.insert(0, random.draw() as u8);
+        stream
+    }
+
+    fn take(&mut self, input: &[u8]) -> Reached {
+        let Some((piece, stream)) = input.split_first() else {
+            return Reached::Refused;
+        };
+        let mut reader = PacketReader::new(MESSAGE_BYTES_MAX);
+        let mut reached = Reached::Refused;
+        for piece in stream.chunks(1 + usize::from(*piece)) {
+            let mut rest = piece;
+            while !rest.is_empty() {
+                let before = rest.len();
+                match reader.next(&mut rest) {
+                    Ok(Some(message)) => {
+                        assert!(
+                            message.payload.len() <= MESSAGE_BYTES_MAX,
+                            "{} bytes",
+                            message.payload.len()
+                        );
+                        decode(message.kind.to_byte(), &message.payload);
+                        reader.recycle(message.payload);
+                        reached = Reached::Taken;
+                    }
+                    Ok(None) => assert!(rest.is_empty(), "the reader stopped before the end"),
+                    Err(_) => return reached,
+                }
+                assert!(rest.len() < before, "nothing was consumed");
+                assert!(
+                    reader.partial_bytes() <= 2 * MESSAGE_BYTES_MAX + input.len(),
+                    "{} bytes",
+                    reader.partial_bytes()
+                );
+            }
+        }
+        reached
+    }
+}
+
+/// Packets of a drawn size; at times an ATTENTION stands between two.
+fn in_packets(kind: u8, payload: &[u8], random: &mut Random) -> Vec<u8> {
+    let bytes = *random.choose(&[16_usize, 100, 504, 4088]);
+    let packets = wire::packets(kind, payload, bytes);
+    if random.below(5) > 0 || payload.len() <= bytes {
+        return packets;
+    }
+    let place = (1 + random.below((payload.len() / bytes) as u64) as usize) * (bytes + 8);
+    let place = place.min(packets.len());
+    [
+        &packets[..place],
+        &wire::packets(wire::ATTENTION, &[], 8),
+        &packets[place..],
+    ]
+    .concat()
+}
+
+struct Messages;
+
+/// Decodes a payload as the server does, in every version. True when it is a message of the kind.
+fn decode(kind: u8, payload: &[u8]) -> bool {
+    let mut is_right = false;
+    for version in VERSIONS {
+        is_right |= match kind {
+            0x01 => SqlBatch::parse(payload, version).is_ok(),
+            0x03 => requests(payload, version).is_ok_and(|requests| !requests.is_empty()),
+            0x07 => rows(payload, version),
+            0x0E => TransactionRequest::parse(payload, version).is_ok(),
+            0x10 => Login::parse(payload).is_ok(),
+            0x12 => PreLogin::parse(payload).is_ok(),
+            _ => false,
+        };
+    }
+    is_right
+}
+
+fn requests(payload: &[u8], version: TdsVersion) -> Result<Vec<RpcRequest>, ::tds::DecodeError> {
+    let mut batch = RpcBatch::parse(payload, version)?;
+    let mut requests = Vec::new();
+    while let Some(request) = batch.next_request()? {
+        // What the server makes of parameters is done with all of them.
+        for parameter in &request.parameters {
+            let _ = server::sql::parameter(parameter);
+        }
+        // A message of very many calls is served one at a time.
+        if requests.len() < 100 {
+            requests.push(request);
+        }
+    }
+    Ok(requests)
+}
+
+fn rows(payload: &[u8], version: TdsVersion) -> bool {
+    let Ok(mut load) = BulkLoad::parse(payload, version) else {
+        return false;
+    };
+    let mut row = Vec::new();
+    while let Ok(true) = load.next_row(&mut row) {
+        assert_eq!(row.len(), load.columns().len());
+        // Rows without columns never end a message of row tokens early.
+    }
+    true
+}
+
+impl Target for Messages {
+    /// The type, then the payload.
+    fn make(&self, random: &mut Random) -> Vec<u8> {
+        let (kind, mut payload) = wire::message(random);
+        if random.below(4) > 0 {
+            mutate::change_bytes(&mut payload, random);
+        }
+        payload.insert(0, kind);
+        payload
+    }
+
+    fn take(&mut self, input: &[u8]) -> Reached {
+        match input.split_first() {
+            Some((kind, payload)) if decode(*kind, payload) => Reached::Taken,
+            _ => Reached::Refused,
+        }
+    }
+}
+
+/// Takes answers as the server's own results do, and keeps none.
+struct Answers {
+    tokens: TokenWriter,
+    errors: usize,
+}
+
+impl ResultSink for Answers {
+    fn columns(&mut self, columns: &[Column]) -> Result<(), Stop> {
+        self.tokens.columns(columns);
+        Ok(())
+    }
+
+    fn row(&mut self, fill: &mut dyn FnMut(&mut RowWriter<'_>)) -> Result<(), Stop> {
+        let mut row = self.tokens.row();
+        fill(&mut row);
+        row.finish()
+            .unwrap_or_else(|error| panic!("a row does not fit its columns: {error:?}"));
+        self.end()
+    }
+
+    fn done(&mut self, _: StatementKind, _: Option<u64>) -> Result<(), Stop> {
+        self.end()
+    }
+
+    fn notice(&mut self, notice: &Notice) -> Result<(), Stop> {
+        self.errors += usize::from(notice.severity > 10);
+        self.end()
+    }
+
+    fn changed(&mut self, _: SessionChange<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+impl Answers {
+    fn end(&mut self) -> Result<(), Stop> {
+        self.tokens.finish(&mut std::io::sink()).map_err(|_| Stop)
+    }
+}
+
+struct World {
+    session: SqlSession,
+    _instance: Arc<Instance>,
+}
+
+impl World {
+    fn new() -> World {
+        let (instance, _) = catalog::filled();
+        let backend = SqlBackend::new(instance.clone(), 1000, String::new(), Arc::new(|_| {}));
+        let request = SessionRequest {
+            login: "sa".into(),
+            host: "HOST".into(),
+            application: "fuzz".into(),
+            library: "fuzz".into(),
+            client_pid: 1,
+            address: "here".into(),
+            database: "fuzz".into(),
+            packet_bytes: 4096,
+        };
+        let session = backend
+            .open_session(request)
+            .unwrap_or_else(|notice| panic!("no session: {notice:?}"));
+        World {
+            session,
+            _instance: instance,
+        }
+    }
+}
+
+struct Calls {
+    world: Option<World>,
+}
+
+fn text_of(value: Option<&::tds::RpcParameter>) -> String {
+    value.and_then(|parameter| parameter.value.text()).unwrap_or_default()
+}
+
+impl Target for Calls {
+    fn make(&self, random: &mut Random) -> Vec<u8> {
+        let mut payload = wire::calls(random);
+        if random.below(3) == 0 {
+            mutate::change_bytes(&mut payload, random);
+        }
+        payload
+    }
+
+    fn take(&mut self, input: &[u8]) -> Reached {
+        let Ok(requests) = requests(input, TdsVersion::V7_4) else {
+            return Reached::Refused;
+        };
+        let world = self.world.get_or_insert_with(World::new);
+        let mut answers = Answers {
+            tokens: TokenWriter::new(TdsVersion::V7_4),
+            errors: 0,
+        };
+        for request in &requests {
+            let arguments = request.parameters.as_slice();
+            let outcome = match request.procedure {
+                ::tds::Procedure::ExecuteSql => {
+                    let (text, declarations) = (text_of(arguments.first()), text_of(arguments.get(1)));
+                    let sql = ParameterizedSql {
+                        text: &text,
+                        declarations: &declarations,
+                        arguments: arguments.get(2..).unwrap_or_default(),
+                    };
+                    world.session.run_parameterized(sql, &mut answers)
+                }
+                _ => world.session.call(request.procedure.name(), arguments, &mut answers),
+            };
+            for (place, value) in outcome.outputs {
+                assert!(place < arguments.len(), "an output without a parameter");
+                write_back(&mut answers.tokens, request, place, &value);
+            }
+        }
+        if world.session.has_ended() {
+            self.world = None;
+        }
+        if answers.errors == 0 {
+            Reached::Taken
+        } else {
+            Reached::Refused
+        }
+    }
+}
+
+/// Writes an output parameter in the type that the client declared.
+fn write_back(tokens: &mut TokenWriter, request: &RpcRequest, _place: usize, value: &Value) {
+    let column = Column::new("x", request.parameters[_place].column_type);
+    tokens.columns(std::slice::from_ref(&column));
+    let mut row = tokens.row();
+    row.value(value);
+    // A value may not fit the client's type; the server then sends an error in its place.
+    let _ = row.finish();
+    let _ = tokens.finish(&mut std::io::sink());
+}
+
+struct Listening {
+    server: Server,
+    _instance: Arc<Instance>,
+}
+
+impl Listening {
+    fn start() -> Listening {
+        let (instance, _) = catalog::filled();
+        let record = server::credentials::hash_password(PASSWORD).unwrap_or_else(|error| panic!("{error}"));
+        let backend = Arc::new(SqlBackend::new(instance.clone(), 1000, record, Arc::new(|_| {})));
+        let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let server =
+            Server::start(options, backend).unwrap_or_else(|error| panic!("the server does not listen: {error}"));
+        Listening {
+            server,
+            _instance: instance,
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.server.stop(Duration::from_secs(5));
+    }
+}
+
+struct Conversation {
+    server: Option<Listening>,
+}
+
+impl Target for Conversation {
+    /// All that a client sends: mostly a right login, and then messages that are right, wrong, cut off by ATTENTIONs, or noise.
+    fn make(&self, random: &mut Random) -> Vec<u8> {
+        let mut prelogin = wire::packets(0x12, &wire::prelogin(random), 4088);
+        // Encryption that is asked for would end the conversation before it begins.
+        if random.below(10) == 0 {
+            mutate::change_bytes(&mut prelogin, random);
+        }
+        let mut login = wire::packets(0x10, &wire::login(random, "sa", PASSWORD), 4088);
+        if random.below(10) == 0 {
+            mutate::change_bytes(&mut login, random);
+        }
+        let mut stream = prelogin;
+        stream.extend(login);
+        for _ in 0..random.below(6) {
+            let (kind, mut payload) = wire::message(random);
+            if random.below(2) == 0 {
+                mutate::change_bytes(&mut payload, random);
+            }
+            let mut packets = in_packets(kind, &payload, random);
+            if random.below(8) == 0 {
+                mutate::change_bytes(&mut packets, random);
+            }
+            stream.extend(packets);
+            if random.below(4) == 0 {
+                stream.extend(wire::packets(wire::ATTENTION, &[], 8));
+            }
+        }
+        stream
+    }
+
+    fn take(&mut self, input: &[u8]) -> Reached {
+        let listening = self.server.get_or_insert_with(Listening::start);
+        let address = listening.server.local_address();
+        let answered = converse(address, input);
+        // Whatever one client did, the next one is served.
+        let mut random = Random::new(1);
+        let mut right = wire::packets(0x12, &wire::prelogin(&mut Random::new(3)), 4088);
+        right.extend(wire::packets(0x10, &wire::login(&mut random, "sa", PASSWORD), 4088));
+        right.extend(wire::packets(0x01, &select_1(), 4088));
+        let others = converse(address, &right);
+        assert!(
+            holds_row(&others),
+            "another client was not served: {} bytes came",
+            others.len()
+        );
+        if answered.len() > 100 {
+            Reached::Taken
+        } else {
+            Reached::Refused
+        }
+    }
+}
+
+/// `select 1` without headers of a transaction.
+fn select_1() -> Vec<u8> {
+    let mut payload = 4_u32.to_le_bytes().to_vec();
+    payload.extend("select 1".encode_utf16().flat_map(u16::to_le_bytes));
+    payload
+}
+
+/// A ROW token of one int, 1.
+fn holds_row(answer: &[u8]) -> bool {
+    answer.windows(5).any(|bytes| bytes == [0xD1, 1, 0, 0, 0])
+        || answer.windows(6).any(|bytes| bytes == [0xD1, 4, 1, 0, 0, 0])
+}
+
+/// Sends all, says that nothing more comes, and reads to the end.
+fn converse(address: SocketAddr, input: &[u8]) -> Vec<u8> {
+    let Ok(mut stream) = TcpStream::connect(address) else {
+        panic!("the server takes no connection");
+    };
+    // A server that closes early refuses the rest: that is its right.
+    let _ = stream.set_read_timeout(Some(SILENT_AT_MOST));
+    let _ = stream.set_nodelay(true);
+    let mut sender = stream.try_clone().unwrap_or_else(|error| panic!("{error}"));
+    let bytes = input.to_vec();
+    let sending = std::thread::spawn(move || {
+        let _ = sender.write_all(&bytes);
+        let _ = sender.shutdown(std::net::Shutdown::Write);
+    });
+    let since = Instant::now();
+    let mut answer = Vec::new();
+    let mut buffer = [0; 16 << 10];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                ) =>
+            {
+                panic!("the server was silent for {} s", since.elapsed().as_secs());
+            }
+            Err(_) => break,
+        }
+    }
+    // The sending thread only writes; it has nothing to tell.
+    let _ = sending.join();
+    answer
+}
