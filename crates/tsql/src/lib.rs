@@ -1,14 +1,8 @@
-//! T-SQL: lexer, parser, binder, executor.
+//! T-SQL over the engine: binder, executor, system views, DBCC. The syntax has a crate of its own.
 
-pub mod ast;
-pub mod batches;
 pub mod bind;
-pub mod error;
 pub mod exec;
 pub mod functions;
-pub mod grammar;
-pub mod keywords;
-pub mod lexer;
 pub mod messages;
 pub mod modify;
 pub mod modules;
@@ -20,4 +14,5 @@ pub mod stack;
 pub mod statements;
 pub mod system;
 
+pub use syntax::{ast, batches, error, grammar};
 pub use system::views;

@@ -1,10 +1,11 @@
 //! The sentences that binding and executing T-SQL can fail with: SQL Server's number, severity, state and words.
 //!
 //! One function per number, sorted by number. Texts follow Microsoft's list of "Database Engine events and errors"
-//! (sql-docs). Errors of the engine itself are built in `engine::error`, syntax errors in [`crate::error`].
+//! (sql-docs). Errors of the engine itself are built in `engine::error`, syntax errors in [`syntax::error`].
 
 use engine::error::Error;
 use engine::types::SqlType;
+use syntax::error::ParseError;
 
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:literal, $text:literal;)*) => {
@@ -432,6 +433,11 @@ messages! {
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
+}
+
+/// What a text that does not parse, or that says a word which is refused, fails with.
+pub(crate) fn syntax(error: ParseError) -> Error {
+    Error::new(error.number, error.severity, error.state, error.message)
 }
 
 /// 2743: a SET with a value of the wrong kind. Each option has a state of its own.

@@ -1,6 +1,6 @@
 //! A walk through the grammar: every word that may stand as an option has its effect, or is refused by a number that names it.
 //!
-//! The walk goes over the tables that the server itself asks (`tsql::grammar::PLACES`). A word that is added there without a
+//! The walk goes over the tables that the server itself asks (`syntax::grammar::PLACES`). A word that is added there without a
 //! proof here fails the test, and so does a statement whose table is not asked, for it then takes words that there are not.
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -16,7 +16,7 @@ use crate::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tsql::batches;
+use syntax::batches;
 
 /// Between two looks at a server that is still recovering.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);

@@ -1,7 +1,7 @@
 //! Table hints and query hints: what each comes to. None is taken without effect; what cannot be done is refused by name.
 
 use engine::catalog::TableDefinition;
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::lock::Mode;
 use engine::session::Isolation;
 
@@ -120,11 +120,6 @@ fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
     Ok(Access::Index(place))
 }
 
-/// A word's fate as an error of binding.
-fn admitted(fate: std::result::Result<(), crate::error::ParseError>) -> Result<()> {
-    fate.map_err(|error| Error::new(error.number, error.severity, error.state, error.message))
-}
-
 impl Binder<'_> {
     /// Obeys OPTION (...).
     ///
@@ -145,10 +140,12 @@ impl Binder<'_> {
                 "USE HINT" => {
                     for text in value.split(',') {
                         let name = text.trim().trim_start_matches(['N', 'n']).trim_matches('\'');
-                        admitted(USE_HINTS.admit(1, &name.to_ascii_uppercase(), None))?;
+                        USE_HINTS
+                            .admit(1, &name.to_ascii_uppercase(), None)
+                            .map_err(messages::syntax)?;
                     }
                 }
-                name => admitted(QUERY_HINTS.admit(1, name, None))?,
+                name => QUERY_HINTS.admit(1, name, None).map_err(messages::syntax)?,
             }
         }
         Ok(())

@@ -510,13 +510,13 @@ impl<'a> Binder<'a> {
     /// A default out of the catalog.
     fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
         let Some(text) = text else { return Ok(None) };
-        let parsed = crate::parser::parse_expression(text).map_err(syntax_error)?;
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         Ok(Some(binder.expression(&parsed)?))
     }
 
     fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
-        let parsed = crate::parser::parse_condition(text).map_err(syntax_error)?;
+        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         let level = Level::Select(SelectLevel {
             columns: visible,
@@ -590,10 +590,6 @@ impl<'a> Binder<'a> {
             target,
         }))
     }
-}
-
-fn syntax_error(error: crate::error::ParseError) -> engine::error::Error {
-    engine::error::Error::new(error.number, error.severity, error.state, error.message)
 }
 
 /// The table's own name out of `database.schema.table`.

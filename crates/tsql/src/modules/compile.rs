@@ -11,7 +11,7 @@ use super::variables::{TableVariableShape, VariableScope};
 use crate::ast::{
     CreateFunction, CreateProcedure, CreateView, Expression, FunctionBody, Parameter, Query, Statement, StatementKind,
 };
-use crate::error::ParseError;
+use crate::messages;
 use crate::parser::ParsedBatch;
 use crate::scalar::data_type::{TypePlace, resolve};
 
@@ -132,17 +132,13 @@ pub struct Module {
     _charge: Charge,
 }
 
-fn syntax(error: ParseError) -> Error {
-    Error::new(error.number, error.severity, error.state, error.message)
-}
-
 impl Module {
     /// The module that a text in the catalog defines.
     ///
     /// # Errors
     /// Those of a text that is no module any more.
     pub(crate) fn parse(definition: &ModuleDefinition) -> Result<Module> {
-        let parsed = crate::parser::parse_to_keep(&definition.text, true).map_err(syntax)?;
+        let parsed = crate::parser::parse_to_keep(&definition.text, true).map_err(messages::syntax)?;
         let (bytes, charge) = (parsed.bytes, parsed.charge);
         let none = || Error::assertion("the text of a module defines none");
         let statement = parsed.statements.into_iter().next().ok_or_else(none)?;

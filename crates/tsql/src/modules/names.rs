@@ -3,7 +3,7 @@
 //! The catalog's views ask this of every module of a database, and DROP of every text that could hold a reference. Tokens answer
 //! it, in time linear in the text, with no tree to keep.
 
-use crate::lexer::{Lexer, Token, TokenKind};
+use syntax::lexer::{Lexer, Token, TokenKind};
 
 /// What a function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -199,8 +199,7 @@ impl Session {
     fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
         let (declarations, statement) = (text(parameters, 1), text(parameters, 2));
         if let Err(error) = crate::parser::parse_batch(&statement) {
-            let error = Error::new(error.number, error.severity, error.state, error.message);
-            return tell(&self.state, sink, &Failure::new(error, 1, ""));
+            return tell(&self.state, sink, &Failure::new(messages::syntax(error), 1, ""));
         }
         let number = match self.prepared.add(&declarations, &statement) {
             Ok(number) => number,

@@ -426,8 +426,7 @@ impl Executor<'_> {
 
     /// The value of a default's text.
     fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
-        let parsed = crate::parser::parse_expression(text)
-            .map_err(|error| Error::new(error.number, error.severity, error.state, error.message))?;
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
         let bound = binder.scalar_as(&parsed, sql_type)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())

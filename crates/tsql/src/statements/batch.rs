@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::database::Database;
-use engine::error::Error;
 use engine::memory::Charge;
 use engine::types::Collation;
 
@@ -15,6 +14,7 @@ use super::error::Failure;
 use super::unexecuted::{ParseOnly, parseonly_of};
 use crate::ast::NodeNumber;
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
+use crate::messages;
 use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
@@ -90,10 +90,9 @@ pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Res
 /// The failure of a batch that is not run at all.
 fn failed(error: crate::error::ParseError) -> Failure {
     let line = error.line;
-    let error = Error::new(error.number, error.severity, error.state, error.message);
     Failure {
         reach: super::error::Reach::Batch,
-        ..Failure::new(error, line, "")
+        ..Failure::new(messages::syntax(error), line, "")
     }
 }
 

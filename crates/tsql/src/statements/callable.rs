@@ -8,6 +8,7 @@ use engine::error::{Error, Result};
 
 use super::batch::{CompiledBatch, compile};
 use super::error::Failure;
+use crate::messages;
 use crate::modules::{Module, ModuleParameter, declared};
 use crate::session::SessionState;
 
@@ -31,11 +32,7 @@ impl Callable {
     ) -> std::result::Result<Callable, Box<Failure>> {
         let parameters = crate::parser::parse_parameters(declarations).map_err(|error| {
             let line = error.line;
-            Failure::new(
-                Error::new(error.number, error.severity, error.state, error.message),
-                line,
-                "",
-            )
+            Failure::new(messages::syntax(error), line, "")
         })?;
         let (scope, parameters) = declared(parameters).map_err(|error| Failure::new(error, 1, ""))?;
         let batch = compile(statement, quoted_identifier, scope)?;

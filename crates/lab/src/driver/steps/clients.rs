@@ -8,7 +8,7 @@ use crate::results::{ConfigurationResults, Latencies};
 use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::time::Instant;
-use tsql::batches;
+use syntax::batches;
 
 /// What one client is to do.
 struct Client {

@@ -14,7 +14,7 @@ use crate::ast::{
 ///
 /// # Errors
 /// The first that is not: 40517 for what is known and not done, SQL Server's number for words that there are not.
-pub(crate) fn check(statements: &[Statement]) -> Parsed<()> {
+pub fn check(statements: &[Statement]) -> Parsed<()> {
     check_showplan(statements)?;
     statements.iter().try_for_each(check_statement)
 }
@@ -347,7 +347,7 @@ fn is_showplan(options: &[String]) -> bool {
 }
 
 /// Calls `visit` for every statement, those inside of others included.
-pub(crate) fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
+pub fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
     for statement in statements {
         visit(statement);
         match &statement.kind {

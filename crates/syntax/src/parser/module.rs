@@ -5,7 +5,7 @@ use crate::ast::{
     CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Parameter, Statement, StatementKind,
 };
 use crate::error::ParseError;
-use crate::lexer::TokenKind;
+use crate::lexer::{Lexer, TokenKind};
 
 impl Parser<'_> {
     /// A module, from its kind on; `start` is where its CREATE or ALTER begins. It must be alone in its batch.
@@ -26,7 +26,7 @@ impl Parser<'_> {
 
     /// Error 111 unless the statement that begins at `start` is the first of the text.
     pub(super) fn require_first(&self, start: usize, statement: &str) -> Parsed<()> {
-        if Parser::new(self.text, true)?.token.start == start {
+        if Lexer::new(self.text, true).next_token()?.start == start {
             return Ok(());
         }
         let text = format!("'{statement}' must be the first statement in a query batch.");

@@ -18,12 +18,11 @@ mod check;
 mod definition;
 mod places;
 
-pub(crate) use check::{check, walk};
+pub use check::{check, walk};
 pub use places::*;
 
 use crate::ast::{Expression, ExpressionKind, Literal, OptionValue, UnaryOperator};
-use crate::error::ParseError;
-use crate::parser::Parsed;
+use crate::error::{ParseError, Parsed};
 
 /// What becomes of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +88,7 @@ impl Place {
     ///
     /// # Errors
     /// The number of an unknown word; 40517 for a known one that is not done.
-    pub(crate) fn admit(&self, line: u32, name: &str, value: Option<&str>) -> Parsed<()> {
+    pub fn admit(&self, line: u32, name: &str, value: Option<&str>) -> Parsed<()> {
         let Some(word) = self.word(name) else {
             return Err(self.unknown(line, name));
         };
@@ -102,13 +101,13 @@ impl Place {
     }
 
     /// The same for an option of a WITH list.
-    pub(crate) fn admit_option(&self, option: &OptionValue) -> Parsed<()> {
+    pub fn admit_option(&self, option: &OptionValue) -> Parsed<()> {
         let value = option_text(option);
         self.admit(option.line, &option.name.to_ascii_uppercase(), value.as_deref())
     }
 
     /// All options of a WITH list.
-    pub(crate) fn admit_all(&self, options: &[OptionValue]) -> Parsed<()> {
+    pub fn admit_all(&self, options: &[OptionValue]) -> Parsed<()> {
         options.iter().try_for_each(|option| self.admit_option(option))
     }
 
@@ -120,7 +119,7 @@ impl Place {
     }
 
     /// The error of a word that is not in the table.
-    pub(crate) fn unknown(&self, line: u32, name: &str) -> ParseError {
+    pub fn unknown(&self, line: u32, name: &str) -> ParseError {
         match self.unknown {
             Unknown::Option(statement) => {
                 ParseError::new(155, line, format!("'{name}' is not a recognized {statement} option."))
@@ -167,7 +166,7 @@ fn option_text(option: &OptionValue) -> Option<String> {
 }
 
 /// An option's value as written, in upper case: a word, a number with its sign, a string or a variable.
-pub(crate) fn value_text(value: &Expression) -> String {
+pub fn value_text(value: &Expression) -> String {
     match &value.kind {
         ExpressionKind::Column(name) => name.object().to_ascii_uppercase(),
         ExpressionKind::Variable(name) => name.to_ascii_uppercase(),

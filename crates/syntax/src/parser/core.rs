@@ -1,13 +1,11 @@
 //! The parser's state, its small steps, and names.
 
-use engine::cancel;
-
 use super::Parsed;
 use crate::ast::{Expression, Identifier, Name, NodeNumber};
 use crate::error::ParseError;
 use crate::keywords::is_reserved;
 use crate::lexer::{Lexer, Token, TokenKind};
-use engine::memory::Charge;
+use crate::resources::Resources;
 
 /// Greatest height of a tree that is built without recursion: each operator of a chain such as `1 + 1 + 1`, each join of a
 /// chain of joins. Such a tree takes no stack to build, but each level of it does wherever it is walked.
@@ -17,9 +15,9 @@ const HEIGHT_MAX: u32 = 1_000;
 const TOKEN_BYTES: u64 = 64;
 
 /// A parser over one text.
-#[derive(Debug)]
 pub struct Parser<'a> {
     pub(super) text: &'a str,
+    resources: &'a mut dyn Resources,
     pub(super) lexer: Lexer<'a>,
     /// The token under the cursor.
     pub(super) token: Token,
@@ -27,8 +25,6 @@ pub struct Parser<'a> {
     pub(super) previous: Token,
     /// Memory the tree so far takes, in bytes, estimated.
     tree_bytes: u64,
-    /// What was asked for it.
-    tree: Charge,
     /// Height of the tallest tree made since this was last put to 0.
     pub(super) height: u32,
     /// The last number given.
@@ -37,7 +33,7 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// A parser at the start of `text`.
-    pub fn new(text: &'a str, quoted_identifier: bool) -> Parsed<Self> {
+    pub fn new(text: &'a str, quoted_identifier: bool, resources: &'a mut dyn Resources) -> Parsed<Self> {
         let mut lexer = Lexer::new(text, quoted_identifier);
         let previous = Token {
             kind: TokenKind::End,
@@ -48,11 +44,11 @@ impl<'a> Parser<'a> {
         let token = lexer.next_token()?;
         Ok(Self {
             text,
+            resources,
             lexer,
             token,
             previous,
             tree_bytes: 0,
-            tree: Charge::default(),
             height: 0,
             last_number: 0,
         })
@@ -74,7 +70,7 @@ impl<'a> Parser<'a> {
 
     /// Runs a step that may come back to itself, one level deeper.
     pub(super) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if !crate::stack::has_room() {
+        if !self.resources.has_stack() {
             return Err(ParseError::nested_too_deeply(self.token.line));
         }
         step(self)
@@ -83,14 +79,16 @@ impl<'a> Parser<'a> {
     /// Asks for so many bytes more of the tree; error 701 when there is no memory for them.
     pub(super) fn charge(&mut self, bytes: u64) -> Parsed<()> {
         self.tree_bytes = self.tree_bytes.saturating_add(bytes);
-        let line = self.token.line;
-        let granted = self.tree.grow_to(self.tree_bytes);
-        granted.map_err(|_| ParseError::insufficient_memory(line))
+        if self.resources.grow_tree(self.tree_bytes) {
+            Ok(())
+        } else {
+            Err(ParseError::insufficient_memory(self.token.line))
+        }
     }
 
-    /// What the tree takes, in bytes, and what was asked for it: to be kept as long as the tree.
-    pub(super) fn take_tree(&mut self) -> (u64, Charge) {
-        (self.tree_bytes, std::mem::take(&mut self.tree))
+    /// What the tree takes, in bytes, estimated.
+    pub(super) fn tree_bytes(&self) -> u64 {
+        self.tree_bytes
     }
 
     /// Notes that the tree under construction grew by one level.
@@ -119,7 +117,7 @@ impl<'a> Parser<'a> {
 
     /// Moves on and returns the token passed.
     pub(super) fn advance(&mut self) -> Parsed<Token> {
-        if cancel::spend(1).is_err() {
+        if !self.resources.spend_step() {
             return Err(ParseError::cancelled(self.token.line));
         }
         self.charge((self.token.end - self.token.start) as u64 + TOKEN_BYTES)?;

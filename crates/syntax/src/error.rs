@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+/// What every step of parsing and checking returns.
+pub type Parsed<T> = Result<T, ParseError>;
+
 /// Longest piece of source text quoted in a message, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 128;
 
@@ -37,10 +40,10 @@ impl ParseError {
 
     /// 3617: the client wants the batch to end while it is parsed.
     pub fn cancelled(line: u32) -> Self {
-        let error = engine::error::Error::cancelled();
         Self {
-            severity: error.severity,
-            ..Self::new(error.number, line, error.message)
+            severity: 11,
+            state: 0,
+            ..Self::new(3617, line, "Operation cancelled by user.")
         }
     }
 
