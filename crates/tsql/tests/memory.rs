@@ -152,6 +152,11 @@ fn ranks_beyond_memory_are_the_same() {
         "select id, row_number() over (order by amount desc, id) from t order by id",
         "select id, rank() over (partition by grp order by name), dense_rank() over (partition by name order by grp desc),
                 row_number() over (order by at, id desc) from t order by id",
+        // Nothing but the ranks could spill here.
+        "select count(*), max(n), sum(cast(n as bigint) * id) from
+            (select id, row_number() over (order by amount desc, id) as n from t) as numbered",
+        "select count(*), max(n), sum(cast(n as bigint) * id) from
+            (select id, rank() over (partition by grp order by name) + dense_rank() over (order by at) as n from t) as ranked",
     ] {
         server.assert_same(query, true);
     }

@@ -50,18 +50,20 @@ pub struct Judgement {
     pub ms: u64,
 }
 
-/// Runs every test alone and unchanged, and writes which changes it comes by.
-pub fn trace(folder: &Path, programs: &BTreeMap<String, PathBuf>) -> Result<(), Box<dyn Error>> {
+/// Runs every test alone and unchanged, and writes which changes it comes by. Tests of programs that are as they were when they
+/// were last run are not run, but for those of `again`.
+pub fn trace(folder: &Path, programs: &BTreeMap<String, PathBuf>, again: &[String]) -> Result<(), Box<dyn Error>> {
     let known = suite::read(folder).unwrap_or_default();
     let since = fs::metadata(folder.join("tests.json"))
         .and_then(|file| file.modified())
         .ok();
     let mut tests = Vec::new();
     for (binary, program) in programs {
-        let is_known = since.is_some_and(|since| {
-            let built = fs::metadata(program).and_then(|file| file.modified());
-            built.is_ok_and(|built| built < since)
-        });
+        let is_known = !again.contains(binary)
+            && since.is_some_and(|since| {
+                let built = fs::metadata(program).and_then(|file| file.modified());
+                built.is_ok_and(|built| built < since)
+            });
         for test in suite::tests_of(binary, program)? {
             let old = known
                 .iter()
@@ -114,13 +116,10 @@ pub fn judgements(folder: &Path) -> Result<BTreeMap<u32, Judgement>, Box<dyn Err
     Ok(all)
 }
 
-/// Judges all changes without a judgement, or those of `again`, with the tests that `which` takes.
-pub fn run(folder: &Path, again: &[u32], which: impl Fn(&Test) -> bool) -> Result<(), Box<dyn Error>> {
+/// Judges all changes without a judgement, or those of `again`.
+pub fn run(folder: &Path, again: &[u32]) -> Result<(), Box<dyn Error>> {
     let plan = Plan::read(folder)?;
-    let mut tests: Vec<Test> = suite::read(folder)?
-        .into_iter()
-        .filter(|test| test.passes && which(test))
-        .collect();
+    let mut tests: Vec<Test> = suite::read(folder)?.into_iter().filter(|test| test.passes).collect();
     tests.sort_by_key(|test| test.ms);
     let judged = judgements(folder)?;
     let mut results = File::options()
@@ -145,24 +144,41 @@ pub fn run(folder: &Path, again: &[u32], which: impl Fn(&Test) -> bool) -> Resul
     Ok(())
 }
 
-/// Judges all that survived once more, by one more test; its catches are added to the results.
-pub fn run_alone(folder: &Path, test: Test) -> Result<(), Box<dyn Error>> {
-    let test = traced(folder, test)?;
-    if !test.passes {
-        return Err(format!("{} fails without any change", test.full_name()).into());
-    }
+/// Judges all that were not caught once more, by `tests` alone; catches are added to the results.
+pub fn judge_survivors(folder: &Path, tests: &[Test]) -> Result<(), Box<dyn Error>> {
     let mut results = File::options().append(true).open(folder.join("results.jsonl"))?;
-    let survived = judgements(folder)?
-        .into_values()
-        .filter(|judgement| judgement.outcome != Outcome::Caught);
-    for survivor in survived.filter(|survivor| test.reached.contains(&survivor.id)) {
-        let judgement = judge(folder, survivor.id, std::slice::from_ref(&test))?;
-        println!("{} {:?} {} ms", judgement.id, judgement.outcome, judgement.ms);
+    let judged = judgements(folder)?.into_values();
+    let survivors = judged.filter(|judgement| judgement.outcome != Outcome::Caught);
+    for survivor in survivors.filter(|survivor| tests.iter().any(|test| test.reached.contains(&survivor.id))) {
+        let judgement = judge(folder, survivor.id, tests)?;
+        println!(
+            "{} {:?} {:?} {} ms",
+            judgement.id, judgement.outcome, judgement.by, judgement.ms
+        );
         if judgement.outcome != survivor.outcome {
             writeln!(results, "{}", serde_json::to_string(&judgement)?)?;
         }
     }
     Ok(())
+}
+
+/// Judges survivors by the tests of some programs; see [`judge_survivors`].
+pub fn judge_survivors_by(folder: &Path, binaries: &[String]) -> Result<(), Box<dyn Error>> {
+    let tests = suite::read(folder)?.into_iter();
+    let mut tests: Vec<Test> = tests
+        .filter(|test| test.passes && binaries.contains(&test.binary))
+        .collect();
+    tests.sort_by_key(|test| test.ms);
+    judge_survivors(folder, &tests)
+}
+
+/// Judges survivors by a test that is no cargo test; see [`judge_survivors`].
+pub fn judge_survivors_alone(folder: &Path, test: Test) -> Result<(), Box<dyn Error>> {
+    let test = traced(folder, test)?;
+    if !test.passes {
+        return Err(format!("{} fails without any change", test.full_name()).into());
+    }
+    judge_survivors(folder, &[test])
 }
 
 fn judge(folder: &Path, id: u32, tests: &[Test]) -> Result<Judgement, Box<dyn Error>> {
@@ -236,7 +252,7 @@ pub fn confirm(folder: &Path) -> Result<(), Box<dyn Error>> {
     let again: Vec<u32> = doubtful.map(|judgement| judgement.id).collect();
     match again.is_empty() {
         true => Ok(()),
-        false => self::run(folder, &again, |_| true),
+        false => self::run(folder, &again),
     }
 }
 

@@ -30,14 +30,16 @@ Draws small changes of crates/tsql/src/{bind,modify,exec} and tells which of the
   vlflab-mutants prepare      copies the workspace, draws, writes all changes into the copy, each behind a question
   vlflab-mutants trace        builds the copy's tests; runs each alone to see which changes it comes by
   vlflab-mutants run          judges all changes that are not judged yet by the tests that come by them, quickest first
-  vlflab-mutants differential judges those that survived by random statements beside SQLite
+  vlflab-mutants survivors    judges those that were not caught by the tests of --tests alone
+  vlflab-mutants differential judges those that were not caught by random statements beside SQLite
   vlflab-mutants confirm      runs the tests that caught something again, unchanged
   vlflab-mutants report       counts, and all changes that were not caught
-  vlflab-mutants take-tests   takes the workspace's tests as they are now into the copy (then: trace, run --mutants)
+  vlflab-mutants take-tests   takes the workspace's tests as they are now into the copy (then: trace, survivors)
 
   --count N          how many to draw (default 500)
   --seed N           of the draw (default 1)
   --mutants N,N,...  judges these again
+  --tests NAME,...   programs of tests: trace runs theirs again, whatever their age
   --statements N     of the differential test (default 600)
   --folder DIR       copy, build, results (default target/mutants)";
 
@@ -45,6 +47,7 @@ struct Options {
     count: usize,
     seed: u64,
     mutants: Vec<u32>,
+    tests: Vec<String>,
     statements: u64,
     folder: PathBuf,
 }
@@ -54,6 +57,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
         count: 500,
         seed: 1,
         mutants: Vec::new(),
+        tests: Vec::new(),
         statements: 600,
         folder: "target/mutants".into(),
     };
@@ -68,6 +72,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
                 let numbers = value.split(',').map(|number| number.parse().map_err(wrong));
                 options.mutants = numbers.collect::<Result<_, _>>()?;
             }
+            "--tests" => options.tests = value.split(',').map(str::to_string).collect(),
             "--statements" => options.statements = value.parse().map_err(wrong)?,
             "--folder" => options.folder = value.into(),
             _ => return Err(format!("there is no option {name}; see vlflab-mutants --help")),
@@ -103,8 +108,9 @@ fn act(command: &str, options: &Options) -> Result<(), Box<dyn Error>> {
                 plan.refused
             );
         }
-        "trace" => campaign::trace(folder, &workshop::build(folder)?)?,
-        "run" => campaign::run(folder, &options.mutants, |_| true)?,
+        "trace" => campaign::trace(folder, &workshop::build(folder)?, &options.tests)?,
+        "run" => campaign::run(folder, &options.mutants)?,
+        "survivors" => campaign::judge_survivors_by(folder, &options.tests)?,
         "differential" => differential(options)?,
         "confirm" => campaign::confirm(folder)?,
         "report" => print!("{}", report::report(folder)?),
@@ -135,5 +141,5 @@ fn differential(options: &Options) -> Result<(), Box<dyn Error>> {
         reached: Vec::new(),
         passes: false,
     };
-    campaign::run_alone(folder, test)
+    campaign::judge_survivors_alone(folder, test)
 }
