@@ -285,6 +285,15 @@ impl Error {
         Error::new(1505, 16, 1, text)
     }
 
+    /// The number of [`Error::definition_changed`].
+    pub const DEFINITION_CHANGED: i32 = 2801;
+
+    /// 2801: what a statement was made from is not what the catalog has by now.
+    pub fn definition_changed(name: &str) -> Error {
+        let text = format!("The definition of object '{name}' has changed since it was compiled.");
+        Error::new(Error::DEFINITION_CHANGED, 16, 1, text)
+    }
+
     /// 2714: the name is taken.
     pub fn object_exists(name: &str) -> Error {
         Error::new(

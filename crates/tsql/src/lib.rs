@@ -1,18 +1,24 @@
-//! T-SQL over the engine: binder, executor, system views, DBCC. The syntax has a crate of its own.
+//! T-SQL over the engine: binder, operators, functions, statements, system views, DBCC. The syntax has a crate of its own.
 
 pub mod bind;
+pub mod context;
 pub mod exec;
+pub mod failure;
 pub mod functions;
+pub mod grant;
 pub mod messages;
 pub mod modify;
 pub mod modules;
 pub mod parser;
 pub mod plan;
+pub mod prepared;
 pub mod scalar;
 pub mod session;
+pub mod sink;
 pub mod stack;
+pub mod state;
 pub mod statements;
 pub mod system;
+pub mod views;
 
 pub use syntax::{ast, batches, error, grammar};
-pub use system::views;

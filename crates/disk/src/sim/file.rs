@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::inode::{Inode, allocation_for};
 use super::{FaultError, Gate, OS_ERROR_NO_SPACE, OperationKind, SECTOR_BYTES, State, identity_of, injected};
@@ -31,6 +31,15 @@ impl SimFile {
             state,
             sync_failed: AtomicBool::new(false),
         }
+    }
+
+    /// The disk, for an operation that no test holds any more.
+    fn lock_for(&self, kind: OperationKind) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        while let Some(hold) = state.take_hold(kind, &self.path) {
+            MutexGuard::unlocked(&mut state, || hold.wait());
+        }
+        state
     }
 
     fn error(&self, kind: DiskErrorKind, operation: &'static str) -> DiskError {
@@ -70,7 +79,7 @@ impl SimFile {
             .checked_add(bytes.len() as u64)
             .filter(|end| *end <= FILE_BYTES_MAX)
             .ok_or_else(|| self.error(DiskErrorKind::Io, "write").at(offset))?;
-        let mut guard = self.state.lock();
+        let mut guard = self.lock_for(kind);
         let state = &mut *guard;
         let durable = kind == OperationKind::WriteDurable;
         match state.begin(kind, &self.path) {
@@ -107,7 +116,7 @@ impl SimFile {
         if len > FILE_BYTES_MAX {
             return Err(self.error(DiskErrorKind::Io, kind.verb()).at(len));
         }
-        let mut guard = self.state.lock();
+        let mut guard = self.lock_for(kind);
         let state = &mut *guard;
         let gate = state.begin(kind, &self.path);
         let sequence = state.operation_count;
@@ -151,7 +160,7 @@ impl File for SimFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError> {
-        let mut state = self.state.lock();
+        let mut state = self.lock_for(OperationKind::Read);
         match state.begin(OperationKind::Read, &self.path) {
             Gate::Pass => {}
             Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => {
@@ -185,7 +194,7 @@ impl File for SimFile {
 
     fn sync(&self) -> Result<(), DiskError> {
         self.check_durability_is_known()?;
-        let mut guard = self.state.lock();
+        let mut guard = self.lock_for(OperationKind::Sync);
         let state = &mut *guard;
         match state.begin(OperationKind::Sync, &self.path) {
             Gate::Pass => {

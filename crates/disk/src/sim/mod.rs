@@ -17,6 +17,7 @@
 
 mod content;
 mod file;
+mod hold;
 mod inode;
 mod random;
 
@@ -28,6 +29,8 @@ use parking_lot::Mutex;
 
 use crate::{Access, Disk, DiskError, DiskErrorKind, File, FileIdentity, FileKind, Found};
 use file::SimFile;
+pub use hold::Held;
+use hold::Hold;
 use inode::Inode;
 use random::Random;
 
@@ -161,6 +164,7 @@ struct State {
     locks: BTreeSet<PathBuf>,
     capacity_bytes: Option<u64>,
     faults: Vec<Fault>,
+    holds: Vec<Hold>,
     fault_count: u64,
     operation_count: u64,
     counts: BTreeMap<OperationKind, u64>,
@@ -220,6 +224,7 @@ impl State {
             locks: BTreeSet::new(),
             capacity_bytes: None,
             faults: Vec::new(),
+            holds: Vec::new(),
             fault_count: 0,
             operation_count: 0,
             counts: BTreeMap::new(),
@@ -228,6 +233,12 @@ impl State {
             in_flight: None,
             random: Random::new(seed),
         }
+    }
+
+    /// What keeps an operation from beginning, if a test wants it held; each holds one.
+    fn take_hold(&mut self, kind: OperationKind, path: &Path) -> Option<Hold> {
+        let place = self.holds.iter().position(|hold| hold.matches(kind, path))?;
+        Some(self.holds.remove(place))
     }
 
     /// Counts an operation and tells whether it may happen.
@@ -374,9 +385,10 @@ impl SimDisk {
     }
 
     /// An independent copy of the disk as it is, unsynced changes, faults and counters included. Shares unchanged
-    /// bytes. Open files and locks stay with the original.
+    /// bytes. Open files, locks and held operations stay with the original.
     pub fn snapshot(&self) -> SimDisk {
         let mut state = self.state.lock().clone();
+        state.holds.clear();
         state.locks.clear();
         state.open_files.clear();
         let linked: BTreeSet<u64> = state.names.values().copied().collect();
@@ -437,6 +449,14 @@ impl SimDisk {
             error,
             repetition,
         });
+    }
+
+    /// Makes the next operation of this kind on an open file whose path contains `path_part` wait until the answer is dropped. It
+    /// gets hold of the disk, and its number, after that.
+    pub fn hold_next(&self, kind: OperationKind, path_part: &str) -> Held {
+        let (hold, held) = Hold::new(kind, path_part);
+        self.state.lock().holds.push(hold);
+        held
     }
 
     /// Removes all injected faults that have not struck yet or strike forever.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
 
@@ -399,4 +400,24 @@ fn names_behave_as_those_of_a_file_system() {
     assert_eq!(error.kind, DiskErrorKind::InUse);
     drop(guard);
     disk.lock_exclusive(lock).unwrap();
+}
+
+/// The disk is everybody else's while one operation is held, and the held one comes after theirs.
+#[test]
+fn a_held_operation_waits_alone() {
+    let (disk, file) = disk_with_log();
+    file.write_durable_at(0, &[1; 512]).unwrap();
+    std::thread::scope(|scope| {
+        let held = disk.hold_next(OperationKind::Write, "log");
+        let never = disk.hold_next(OperationKind::Grow, "log");
+        let writer = scope.spawn(|| file.write_at(0, &[2; 512]).unwrap());
+        assert!(held.is_reached_within(Duration::from_secs(60)));
+        assert!(!never.is_reached_within(Duration::ZERO));
+        file.write_at(0, &[3; 512]).unwrap();
+        assert!(!writer.is_finished());
+        drop(held);
+    });
+    let mut byte = [0];
+    file.read_at(0, &mut byte).unwrap();
+    assert_eq!(byte, [2]);
 }

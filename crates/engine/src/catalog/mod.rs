@@ -9,6 +9,7 @@
 //! others still see the object as it was, and wait for its lock when they use it.
 //!
 //! Invariant: after [`Catalog::finish`] the definitions in memory are those of the committed rows.
+//! Invariant: a name finds an object only by a version that has this name: a renamed object is not found by the former one.
 
 mod definition;
 
@@ -119,10 +120,15 @@ impl Catalog {
     /// The object of that name as `session` sees it. Names are compared without case.
     pub fn find(&self, schema: &str, name: &str, session: u16) -> Option<Arc<CatalogObject>> {
         let state = self.state.read();
-        let ids = state.by_name.get(&(schema.to_lowercase(), name.to_lowercase()))?;
-        ids.iter()
+        let key = (schema.to_lowercase(), name.to_lowercase());
+        let ids = state.by_name.get(&key)?;
+        let visible = ids
+            .iter()
             .rev()
-            .find_map(|id| newest_visible(state.by_id.get(id)?, session))
+            .filter_map(|id| newest_visible(state.by_id.get(id)?, session));
+        // A rename that is not committed leaves its object under both names.
+        let mut named = visible.filter(|object| name_key(&object.definition).as_ref() == Some(&key));
+        named.next()
     }
 
     /// Whether a definition is one that a transaction of another session has made and not committed.
@@ -203,15 +209,28 @@ impl Catalog {
     }
 
     /// Removes an object in the transaction of `ctx`.
+    ///
+    /// Errors: 3624 when the object is not the catalog's any more, or its rows are gone: to go on would leave two definitions of one id,
+    /// which do not open again.
     pub fn remove(&self, ctx: &mut StoreContext<'_>, session: u16, object: &Arc<CatalogObject>) -> Result<()> {
+        let is_there = |entry: &Entry| Arc::ptr_eq(&entry.object, object) && entry.dropper.is_none();
+        let id = object.definition.object_id();
+        let versions = |state: &State| {
+            state
+                .by_id
+                .get(&id)
+                .is_some_and(|versions| versions.iter().any(is_there))
+        };
+        if !versions(&self.state.read()) {
+            return Err(Error::assertion("a definition that is replaced is not the catalog's"));
+        }
         for &rid in &object.rows {
-            self.heap.delete(ctx, rid)?;
+            if !self.heap.delete(ctx, rid)? {
+                return Err(Error::assertion("a row of a definition that is replaced is gone"));
+            }
         }
         let mut state = self.state.write();
-        if let Some(versions) = state.by_id.get_mut(&object.definition.object_id()) {
-            let same = versions.iter_mut().filter(|entry| Arc::ptr_eq(&entry.object, object));
-            same.for_each(|entry| entry.dropper = Some(session));
-        }
+        for_entry(&mut state, object, |entry| entry.dropper = Some(session));
         state
             .pending
             .entry(session)
@@ -291,11 +310,8 @@ impl Catalog {
     fn enter(&self, object: Arc<CatalogObject>, creator: Option<u16>) {
         let id = object.definition.object_id();
         let mut state = self.state.write();
-        if let Some((schema, name)) = object.definition.qualified_name() {
-            let ids = state
-                .by_name
-                .entry((schema.to_lowercase(), name.to_lowercase()))
-                .or_default();
+        if let Some(key) = name_key(&object.definition) {
+            let ids = state.by_name.entry(key).or_default();
             if !ids.contains(&id) {
                 ids.push(id);
             }
@@ -343,21 +359,30 @@ fn for_entry(state: &mut State, object: &Arc<CatalogObject>, change: impl Fn(&mu
 
 fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRoot> {
     let id = object.definition.object_id();
-    let mut is_gone = false;
+    let key = name_key(&object.definition);
+    let mut is_named = false;
     if let Some(versions) = state.by_id.get_mut(&id) {
         versions.retain(|entry| !Arc::ptr_eq(&entry.object, object));
-        is_gone = versions.is_empty();
+        is_named = versions.iter().any(|entry| name_key(&entry.object.definition) == key);
+        if versions.is_empty() {
+            state.by_id.remove(&id);
+        }
     }
-    if is_gone {
-        state.by_id.remove(&id);
-        if let Some((schema, name)) = object.definition.qualified_name() {
-            let key = (schema.to_lowercase(), name.to_lowercase());
-            if let Some(ids) = state.by_name.get_mut(&key) {
-                ids.retain(|&other| other != id);
-            }
+    if let Some(key) = key.filter(|_| !is_named)
+        && let Some(ids) = state.by_name.get_mut(&key)
+    {
+        ids.retain(|&other| other != id);
+        if ids.is_empty() {
+            state.by_name.remove(&key);
         }
     }
     roots_of(&object.definition)
+}
+
+/// Under which schema and name an object is found: names are compared without case.
+fn name_key(definition: &ObjectDefinition) -> Option<(String, String)> {
+    let (schema, name) = definition.qualified_name()?;
+    Some((schema.to_lowercase(), name.to_lowercase()))
 }
 
 /// Of storage that lost an owner, that which has no other: a new version of a table keeps the old one's.

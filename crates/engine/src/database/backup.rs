@@ -124,6 +124,7 @@ impl Database {
         let _hold = self.hold_log(self.truncation_point().0);
         self.checkpoint()?;
         self.tell(|| "BackupDatabase: Checkpoint done".to_string());
+        // In this order: a transaction that is not in the table yet begins behind this checkpoint.
         let boot = self.boot();
         let first = self
             .transactions

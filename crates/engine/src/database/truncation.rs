@@ -96,6 +96,7 @@ impl Database {
 
     /// Up to where the log may be reused, and what holds it there.
     pub fn truncation_point(&self) -> (Lsn, ReuseWait) {
+        // Before the table of transactions is looked at: one that is not in it yet begins behind this checkpoint.
         let boot = self.boot();
         let backup_start = self.keeps_log_for_backup().then_some(boot.log_backup_start);
         let holds = [

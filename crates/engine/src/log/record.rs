@@ -229,7 +229,7 @@ pub struct TransactionChain {
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
-    /// Where others can see `last`: a checkpoint writes it down while the transaction goes on.
+    /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
     pub end: ChainEnd,
 }
 
@@ -240,17 +240,25 @@ pub struct ChainEnd(Arc<Mutex<Standing>>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Standing {
+    first: Lsn,
     last: Lsn,
     reserved_bytes: u64,
     is_over: bool,
 }
 
 impl ChainEnd {
-    fn at(last: Lsn) -> ChainEnd {
+    fn at(first: Lsn, last: Lsn) -> ChainEnd {
         ChainEnd(Arc::new(Mutex::new(Standing {
+            first,
             last,
             ..Standing::default()
         })))
+    }
+
+    /// The first record; `None` before there is one.
+    pub fn first(&self) -> Option<Lsn> {
+        let first = self.0.lock().first;
+        (first != Lsn::ZERO).then_some(first)
     }
 
     /// The newest record; `None` once that is the transaction's Commit or Abort.
@@ -287,7 +295,7 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
-            end: ChainEnd::at(last),
+            end: ChainEnd::at(first, last),
         }
     }
 
@@ -303,6 +311,7 @@ impl TransactionChain {
         }
         self.last = lsn;
         *self.end.0.lock() = Standing {
+            first: self.first,
             last: lsn,
             reserved_bytes: self.reserved_bytes,
             is_over: kind.ends_transaction(),

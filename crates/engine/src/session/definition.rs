@@ -2,6 +2,10 @@
 //!
 //! The object is locked against everybody (Sch-M) until the transaction ends. Storage that a rollback or a drop leaves without
 //! an owner is freed when the transaction is over.
+//!
+//! Invariant: a definition is replaced or dropped only by who holds Sch-M on its object and has found, with that lock held, that it is
+//! the catalog's. Who waited for the lock may hold a definition that somebody else has replaced meanwhile (2801): made into a new one,
+//! it would undo what the other did.
 
 use super::{Session, Table};
 use crate::catalog::{
@@ -13,6 +17,20 @@ use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
 use crate::store::{Heap, ObjectRoot, StoreContext, Tree};
 use std::sync::Arc;
+
+/// Times a statement is made from the catalog's definitions before it gives up to those who change them.
+const ATTEMPTS_MAX: usize = 16;
+
+/// Runs what is made from definitions, again when one of them was changed while it waited for that object's lock (2801).
+pub fn with_current_definitions<T>(mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..ATTEMPTS_MAX {
+        match run() {
+            Err(error) if error.number == Error::DEFINITION_CHANGED => {}
+            outcome => return outcome,
+        }
+    }
+    run()
+}
 
 impl Session {
     /// Creates a table. Its id and the roots of its storage are chosen here; what `table` says of them is not looked at. A foreign key that
@@ -88,27 +106,55 @@ impl Session {
         self.create_object(database, ObjectDefinition::AliasType(alias))
     }
 
+    /// Locks an object against everybody before its definition is changed or dropped, or before it is judged whether that may be.
+    ///
+    /// Errors: 2801 when it was redefined or dropped while this waited; those of waiting.
+    pub fn lock_definition(&self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
+        let id = object.definition.object_id();
+        self.locks().lock(Resource::Object(database.id, id), Mode::SchM)?;
+        let current = database.catalog.by_id(id, self.id);
+        match current.is_some_and(|current| Arc::ptr_eq(&current, object)) {
+            true => Ok(()),
+            false => {
+                let name = object.definition.qualified_name().map_or("", |(_, name)| name);
+                Err(Error::definition_changed(name))
+            }
+        }
+    }
+
     /// Drops an object with its storage.
+    ///
+    /// Errors: those of [`Session::lock_definition`].
     pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
-        self.locks()
-            .lock(Resource::Object(database.id, object.definition.object_id()), Mode::SchM)?;
+        self.lock_definition(database, object)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
     }
 
     /// Replaces an object's definition; its storage stays as the new definition says.
+    ///
+    /// Errors: 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
         mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
+        self.lock_definition(database, object)?;
+        if let Some((schema, name)) = definition
+            .qualified_name()
+            .filter(|name| Some(*name) != object.definition.qualified_name())
+        {
+            self.lock_name(database, schema, name)?;
+            let holder = database.catalog.find(schema, name, self.id);
+            if holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
+                return Err(Error::object_exists(name));
+            }
+        }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_collations(table)?;
         }
-        self.locks()
-            .lock(Resource::Object(database.id, definition.object_id()), Mode::SchM)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
     }
@@ -131,15 +177,14 @@ impl Session {
     /// Gives a table another definition and new, empty storage for all of it: a heap unless it has a clustered index, a tree for each
     /// index. The table keeps its id, which others refer to.
     ///
-    /// Errors: those of waiting for the table; 1101, 1105, 9002 for want of space.
+    /// Errors: those of [`Session::lock_definition`]; 1101, 1105, 9002 for want of space.
     pub fn replace_storage(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
         mut table: TableDefinition,
     ) -> Result<Arc<CatalogObject>> {
-        self.locks()
-            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        self.lock_definition(database, object)?;
         let owner = database.clone();
         self.write(database, |ctx| {
             let has_clustered = table.clustered().is_some();
@@ -159,7 +204,7 @@ impl Session {
     /// Adds a nonclustered index and fills it.
     ///
     /// # Errors
-    /// 1505 for two rows of one key under a unique index; those of space.
+    /// 1505 for two rows of one key under a unique index; those of [`Session::lock_definition`] and of space.
     pub fn create_index(
         &mut self,
         database: &Arc<Database>,
@@ -170,8 +215,7 @@ impl Session {
             return Err(Error::assertion("only tables have indexes"));
         };
         let mut table = table.clone();
-        self.locks()
-            .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = table
             .indexes

@@ -15,6 +15,7 @@ mod lookup;
 mod parts;
 mod table;
 
+pub use definition::with_current_definitions;
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 

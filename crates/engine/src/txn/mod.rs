@@ -6,11 +6,28 @@
 //! what is certainly committed.
 //!
 //! Invariants:
-//! - A transaction is in the table, and `oldest_active` at most its first LSN, before it changes its first page.
+//! - A transaction has an entry before its Begin record is appended, and shows its first LSN ([`ChainEnd::first`]) before the
+//!   log's mutex is free again. So whoever looks here after a place in the log was taken sees every transaction whose Begin is
+//!   before that place.
+//! - `oldest_active` is at most a transaction's first LSN before it changes its first page.
 //! - It leaves the table after its Commit record is durable (or its Abort record is logged) and before its locks are released.
 //! - Rollback needs no space that was not reserved when the change was logged, and so cannot fail for a full log.
+//!
+//! The table is not locked while Begin is appended, for that may wait for a growth of the log, and every transaction that ends
+//! locks the table. An entry without a first LSN stands for nothing yet, and nobody is shown it. What that means for those who
+//! look while a Begin is under way:
+//!
+//! | who looks | the Begin, if not seen, is | why that will do |
+//! |---|---|---|
+//! | a checkpoint, after its CheckpointBegin | behind that | analysis meets it |
+//! | truncation and a backup, after reading where redo starts | behind the CheckpointBegin of that checkpoint | the log is kept from there |
+//! | who publishes `oldest_active`, perhaps a later LSN | anywhere | the transaction publishes again before its first page |
+//!
+//! Its reserve is taken under the log's mutex together with the record, and shown with it.
 
 mod rollback;
+#[cfg(test)]
+mod tests;
 
 pub use rollback::{Undone, roll_back_while};
 
@@ -31,7 +48,7 @@ use vlf::Lsn;
 pub struct ActiveTransaction {
     /// Its Begin record.
     pub first: Lsn,
-    /// Its newest record; written by the log at each append.
+    /// Its first and newest record; written by the log at each append.
     pub end: ChainEnd,
     /// The session it belongs to; 0 for the engine's own.
     pub session: u16,
@@ -44,6 +61,14 @@ pub struct ActiveTransaction {
 }
 
 impl ActiveTransaction {
+    /// Its Begin record, if that is in the log.
+    fn begun_at(&self) -> Option<Lsn> {
+        match self.first {
+            Lsn::ZERO => self.end.first(),
+            first => Some(first),
+        }
+    }
+
     /// What it has locked for writing in its database; `None` when that is not all that undo of it would need.
     pub fn write_locks(&self, database: u16) -> Option<Vec<WriteLock>> {
         self.owner.upgrade()?.write_locks(database)
@@ -58,7 +83,8 @@ pub struct TransactionTable {
     leaves_undone: AtomicBool,
 }
 
-/// The entries in the order of their numbers. Short transactions come and go at the end, and the memory stays.
+/// The entries in the order of their numbers. Short transactions come and go at the end, and the memory stays. `first` of one
+/// whose Begin is being appended is zero.
 #[derive(Default)]
 struct Active(Vec<(TransactionId, ActiveTransaction)>);
 
@@ -74,6 +100,13 @@ impl Active {
         }
     }
 
+    /// Its Begin is in the log.
+    fn begun(&mut self, id: TransactionId, first: Lsn) {
+        if let Ok(place) = self.place(id) {
+            self.0[place].1.first = first;
+        }
+    }
+
     fn remove(&mut self, id: TransactionId) {
         if let Ok(place) = self.place(id) {
             self.0.remove(place);
@@ -86,7 +119,7 @@ impl Active {
 
     /// The first record of the oldest.
     fn oldest(&self) -> Option<Lsn> {
-        self.0.iter().map(|(_, entry)| entry.first).min()
+        self.0.iter().filter_map(|(_, entry)| entry.begun_at()).min()
     }
 }
 
@@ -110,7 +143,7 @@ impl TransactionTable {
         self.next.fetch_max(id.0 + 1, Ordering::Relaxed);
     }
 
-    /// Begins a transaction: logs its Begin record and enters it. `owner` takes every lock for it, or is absent for those of
+    /// Begins a transaction: enters it and logs its Begin record. `owner` takes every lock for it, or is absent for those of
     /// the engine's own.
     ///
     /// Errors: 9002 when the log is full; nothing has begun then.
@@ -125,25 +158,29 @@ impl TransactionTable {
         let id = TransactionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut chain = TransactionChain::new(id);
         let begun = storage.env.clock.wall_ticks();
-        // The table is locked over the append, so that a checkpoint which begins after this record also sees the entry.
-        let mut active = self.active.lock();
+        let entry = ActiveTransaction {
+            first: Lsn::ZERO,
+            end: chain.end.clone(),
+            session,
+            name: name.clone(),
+            begun,
+            owner: owner.map(Arc::downgrade).unwrap_or_default(),
+        };
+        self.active.lock().insert(id, entry);
         let payload = [
             &begun.days.to_le_bytes()[..],
             &begun.ticks.to_le_bytes()[..],
             name.as_bytes(),
         ];
-        let first = storage.log.append(&mut chain, RecordKind::Begin, &payload, 0)?;
-        active.insert(
-            id,
-            ActiveTransaction {
-                first,
-                end: chain.end.clone(),
-                session,
-                name,
-                begun,
-                owner: owner.map(Arc::downgrade).unwrap_or_default(),
-            },
-        );
+        let appended = storage.log.append(&mut chain, RecordKind::Begin, &payload, 0);
+        let mut active = self.active.lock();
+        match appended {
+            Ok(first) => active.begun(id, first),
+            Err(error) => {
+                active.remove(id);
+                return Err(error);
+            }
+        }
         publish_oldest(storage, &active);
         Ok(chain)
     }
@@ -260,9 +297,15 @@ impl TransactionTable {
         self.active.lock().oldest()
     }
 
-    /// A copy of the table, oldest number first.
+    /// A copy of the table, oldest number first: every transaction whose Begin was in the log before the call, and perhaps some
+    /// that begin meanwhile.
     pub fn snapshot(&self) -> Vec<(TransactionId, ActiveTransaction)> {
-        self.active.lock().0.clone()
+        let active = self.active.lock();
+        let begun = active.0.iter().filter_map(|(id, entry)| {
+            let first = entry.begun_at()?;
+            Some((*id, ActiveTransaction { first, ..entry.clone() }))
+        });
+        begun.collect()
     }
 
     /// Tells readers and writers of pages which transactions are under way, before the first one begins or ends: until then
@@ -275,119 +318,4 @@ impl TransactionTable {
 fn publish_oldest(storage: &DatabaseStorage, active: &Active) {
     let oldest = active.oldest();
     storage.oldest_active.store(oldest.unwrap_or_else(|| storage.log.end()));
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use crate::instance::{CreateDatabase, Instance, InstanceOptions};
-    use crate::log::LogPolicy;
-    use crate::seams::{Background, Environment, ManualClock};
-    use disk::sim::{CutPolicy, SimDisk};
-    use std::sync::Arc;
-    use vlf::Lsn;
-
-    fn start(disk: &SimDisk) -> Arc<Instance> {
-        let clock = Arc::new(ManualClock::starting_at(0));
-        let env = Environment {
-            disk: Arc::new(disk.clone()),
-            errorlog: Arc::new(crate::errorlog::ErrorLog::new(clock.clone())),
-            clock,
-            background: Background::Inline,
-            waits: Arc::default(),
-            activity: Arc::default(),
-        };
-        let options = InstanceOptions {
-            folder: "/instance".into(),
-            server_name: "TEST".into(),
-            version: vlf::ServerVersion::V2022,
-            policy: LogPolicy::native(),
-            max_server_memory_bytes: 4 << 20,
-            instant_file_initialization: true,
-        };
-        Instance::start(options, env).unwrap()
-    }
-
-    /// A session had logged its Commit and was waiting for the disk when a checkpoint began. The checkpoint listed the
-    /// transaction as under way, with the Commit as its newest record; after a crash, analysis began behind that Commit and
-    /// undo refused to undo it: the database was SUSPECT. Found by killing a server in the middle of 15,000 commits.
-    #[test]
-    fn a_checkpoint_between_a_commit_record_and_its_flush_does_not_list_the_transaction() {
-        let disk = SimDisk::new(1);
-        let instance = start(&disk);
-        let statement = CreateDatabase {
-            name: "vlf".into(),
-            ..CreateDatabase::default()
-        };
-        let database = instance.create_database(&statement).unwrap();
-        let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
-        database
-            .transactions
-            .commit_lazily(&database.storage, &mut chain)
-            .unwrap();
-        assert_eq!(database.transactions.snapshot().len(), 1, "still waiting for its flush");
-        database.checkpoint().unwrap();
-        disk.power_cut_at(disk.operation_count() + 1);
-        std::mem::forget((database, instance));
-
-        let instance = start(&disk.after_power_cut(CutPolicy::AllKept, 1));
-        let database = instance.database("vlf").unwrap();
-        assert_eq!(database.recovery().rolled_back, 0);
-    }
-
-    /// Until the first transaction of a server's life had ended, every reader took every row for somebody's work and locked it:
-    /// a database that was only read never got rid of that.
-    #[test]
-    fn a_database_without_transactions_is_settled_from_its_start() {
-        let disk = SimDisk::new(1);
-        let instance = start(&disk);
-        let statement = CreateDatabase {
-            name: "vlf".into(),
-            ..CreateDatabase::default()
-        };
-        instance.create_database(&statement).unwrap();
-        drop(instance);
-        let database = start(&disk).database("vlf").unwrap();
-        assert!(database.transactions.snapshot().is_empty());
-        let storage = &database.storage;
-        let changed = storage.pool.read(storage.id, database.boot().catalog_root).unwrap();
-        let (oldest, newest) = (storage.oldest_active.load(), changed.view().lsn());
-        assert!(newest > Lsn::ZERO && newest < oldest, "{newest} is not before {oldest}");
-        drop(changed);
-        // A transaction under way takes that back.
-        let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
-        assert!(database.storage.oldest_active.load() <= chain.first);
-        database.transactions.commit(&database.storage, &mut chain).unwrap();
-        assert!(database.storage.oldest_active.load() > chain.first);
-    }
-
-    /// Numbers are given before the table is locked, so transactions do not always enter in their order.
-    #[test]
-    fn transactions_are_listed_by_number_and_leave_in_any_order() {
-        let disk = SimDisk::new(1);
-        let instance = start(&disk);
-        let database = instance.database("master").unwrap();
-        let (table, storage) = (&database.transactions, &database.storage);
-        let mut chains: Vec<_> = (0..4).map(|_| table.begin(storage, 51, "t", None).unwrap()).collect();
-        let adopted =
-            crate::log::TransactionChain::recovered(crate::log::TransactionId(1), chains[0].first, chains[0].first);
-        let owner = Arc::new(crate::lock::LockOwner::new(
-            Arc::default(),
-            storage.env.clock.clone(),
-            Arc::default(),
-            0,
-            Arc::default(),
-        ));
-        table.adopt(storage, &adopted, &owner);
-        let listed = || table.snapshot().iter().map(|(id, _)| id.0).collect::<Vec<_>>();
-        assert!(listed().is_sorted() && listed().len() == 5 && listed()[0] == 1);
-        for place in [2, 0, 1, 0] {
-            let mut chain = chains.remove(place);
-            let before = listed();
-            table.commit_system(storage, &mut chain).unwrap();
-            let expected: Vec<u64> = before.into_iter().filter(|id| *id != chain.id.0).collect();
-            assert_eq!(listed(), expected);
-        }
-        assert_eq!(listed(), [1]);
-    }
 }

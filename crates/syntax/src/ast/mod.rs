@@ -13,6 +13,7 @@ mod expression;
 mod flow;
 mod manipulation;
 mod module;
+mod name_text;
 mod query;
 mod table;
 

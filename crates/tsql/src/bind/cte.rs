@@ -12,7 +12,7 @@ use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{CommonTableExpression, Join, QueryBody, SetOperator, TableSource};
 use crate::messages;
 use crate::plan::{Node, QueryPlan};
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 impl<'a> Binder<'a> {
     /// Binds a reference to a visible common table expression.

@@ -44,7 +44,8 @@ use crate::messages;
 pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
 pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
 use crate::plan::{Condition, Expr};
-use crate::session::{ResultColumn, SessionState};
+use crate::sink::ResultColumn;
+use crate::state::SessionState;
 use aggregate::aggregate_of;
 use scope::Level;
 

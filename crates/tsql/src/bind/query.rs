@@ -9,7 +9,7 @@ use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, SelectItem, 
 use crate::messages;
 use crate::plan::{Expr, Label, Node, QueryPlan, SetKind, SortKey, label_of};
 use crate::scalar::data_type::common_type;
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// A SELECT statement.
 pub struct BoundQuery {

@@ -21,7 +21,7 @@ use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, ExpressionKind, Literal, OrderItem, Select, SelectItem, Top};
 use crate::messages;
 use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, SortKey, TopCount, WindowCall};
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// What the plan of a SELECT takes beside its expressions and sources.
 const SELECT_PLAN_BYTES: usize = 1_024;

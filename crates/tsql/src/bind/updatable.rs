@@ -18,7 +18,7 @@ use super::from::{FromBuilder, FromClause, StoredSource};
 use crate::ast::{ExpressionKind, Identifier, QueryBody, Select, SelectItem, SetOperator, TableSource};
 use crate::messages;
 use crate::plan::{Expr, Label, Target};
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// The source of FROM that is to be changed, if it is no table itself.
 #[derive(Clone, Debug)]

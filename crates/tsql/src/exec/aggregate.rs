@@ -14,9 +14,10 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::aggregate_state::AggregateState;
-use super::grant::{Grant, row_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
-use super::{Context, Operator, evaluate, open};
+use super::{Operator, evaluate, open};
+use crate::context::Context;
+use crate::grant::{Grant, row_bytes};
 use crate::plan::{AggregateCall, Expr, Node};
 use crate::scalar::compare::GroupKey;
 
@@ -154,8 +155,8 @@ impl<'p> Grouping<'p> {
     fn new(aggregates: &'p [AggregateCall], level: u32, context: &Context<'_>) -> Grouping<'p> {
         Grouping {
             aggregates,
-            grant: Grant::new(context),
-            distinct_grant: Grant::new(context),
+            grant: context.grant(),
+            distinct_grant: context.grant(),
             index: HashMap::new(),
             groups: Vec::new(),
             level,
@@ -229,7 +230,7 @@ impl<'p> Grouping<'p> {
         self.distinct_grant.clear();
         let mut row = vec![Value::Null; 3];
         while let Some(mut rows) = pending.pop() {
-            let mut grant = Grant::new(context);
+            let mut grant = context.grant();
             let mut seen = HashSet::new();
             let mut aside: Option<Partitions> = None;
             while rows.next(&mut row)? {

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use engine::error::Result;
 use engine::types::{Decimal, SqlType, Text, Value, string_room};
 
-use super::grant::{Grant, row_bytes};
-use super::{Context, evaluate};
+use super::evaluate;
+use crate::context::Context;
+use crate::grant::{Grant, row_bytes};
 use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction};
 use crate::scalar::compare::{GroupKey, order};

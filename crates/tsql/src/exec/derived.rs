@@ -8,7 +8,8 @@ use engine::lock::LockOwner;
 use engine::types::Value;
 
 use super::subquery::capture;
-use super::{Context, Operator, evaluate, holds, open};
+use super::{Operator, evaluate, holds, open};
+use crate::context::Context;
 use crate::plan::{Condition, Expr, QueryPlan};
 
 /// One row without columns.

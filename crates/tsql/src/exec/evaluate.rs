@@ -9,11 +9,11 @@ use engine::error::Result;
 use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
-use super::{Context, subquery};
-use crate::functions::{Call, Implementation};
+use super::subquery;
+use crate::context::Context;
 use crate::messages;
 use crate::modules::ModuleCall;
-use crate::plan::{Condition, Expr, ExprKind, Subquery};
+use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};

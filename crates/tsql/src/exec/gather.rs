@@ -17,9 +17,9 @@ use engine::memory;
 use engine::session::{PutAside, TableParts, TableScan};
 use engine::store::ReadMode;
 
-use super::Context;
 use super::exchange::Exchange;
 use super::scan::{lock_table, read_mode};
+use crate::context::Context;
 use crate::plan::ScanNode;
 
 /// Pages read in sequence that cost one unit.

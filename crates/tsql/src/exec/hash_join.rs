@@ -14,10 +14,11 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::derived::place;
-use super::grant::{Grant, row_bytes};
 use super::join::clear;
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
-use super::{Context, Operator, evaluate, holds, open};
+use super::{Operator, evaluate, holds, open};
+use crate::context::Context;
+use crate::grant::{Grant, row_bytes};
 use crate::plan::{Condition, Expr, JoinKind, Node};
 use crate::scalar::compare::GroupKey;
 
@@ -99,7 +100,7 @@ impl<'p> Hash<'p> {
             kind,
             keys,
             residual,
-            grant: Grant::new(context),
+            grant: context.grant(),
             table: Table::default(),
             aside: None,
             pending: Vec::new(),

@@ -5,7 +5,8 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::{Context, Operator, holds, open};
+use super::{Operator, holds, open};
+use crate::context::Context;
 use crate::plan::{Condition, JoinKind, Node};
 
 /// Makes a range of the wide row NULL.

@@ -5,12 +5,10 @@
 
 mod aggregate;
 mod aggregate_state;
-mod context;
 mod derived;
 mod evaluate;
 mod exchange;
 pub(crate) mod gather;
-pub(crate) mod grant;
 mod hash_join;
 mod join;
 mod merge_sort;
@@ -31,7 +29,6 @@ mod top;
 mod window;
 mod window_frame;
 
-pub use context::{Context, TableVariable, Variables};
 pub use evaluate::{Surroundings, evaluate, holds, test};
 pub use scan::locator_of;
 #[cfg(test)]
@@ -42,6 +39,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use crate::context::Context;
 use crate::plan::{Node, QueryPlan};
 
 /// A source of rows.

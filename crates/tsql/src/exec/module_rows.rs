@@ -7,10 +7,11 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
+use super::Operator;
 use super::derived::place;
-use super::grant::{Grant, kept_bytes};
 use super::subquery::capture;
-use super::{Context, Operator};
+use crate::context::Context;
+use crate::grant::{Grant, kept_bytes};
 use crate::modules::ModuleCall;
 use crate::plan::Expr;
 
@@ -37,7 +38,7 @@ impl<'p> ModuleRows<'p> {
 
     fn run(&self, context: &Context<'_>, row: &[Value]) -> Result<Left> {
         let values = capture(self.arguments, row, context)?.to_vec();
-        let (mut rows, mut grant) = (VecDeque::new(), Grant::new(context));
+        let (mut rows, mut grant) = (VecDeque::new(), context.grant());
         let session = context.session;
         session.module_caller().rows(session, self.call, values, &mut |row| {
             grant.require(kept_bytes(&row))?;

@@ -3,7 +3,8 @@
 use engine::error::Result;
 use engine::types::Value;
 
-use super::{Context, Operator};
+use super::Operator;
+use crate::context::Context;
 use crate::plan::{WindowCall, WindowFunction};
 
 /// Rows with their number in one more column per call.

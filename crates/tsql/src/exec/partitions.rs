@@ -13,8 +13,8 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 use engine::workspace::{Extent, SpillFile};
 
-use super::grant::Grant;
 use super::row_bytes::{push_row, read_row};
+use crate::grant::Grant;
 use crate::scalar::compare::GroupKey;
 
 const BITS: u32 = 4;

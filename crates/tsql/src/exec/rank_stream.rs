@@ -10,7 +10,8 @@ use engine::types::{KeyDirection, Value, encode_key_part};
 
 use super::sort::direction;
 use super::sorter::{Sorted, Sorter};
-use super::{Context, Operator, evaluate};
+use super::{Operator, evaluate};
+use crate::context::Context;
 use crate::plan::{WindowCall, WindowFunction};
 
 /// Rows with one more column per call.

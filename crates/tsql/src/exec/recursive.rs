@@ -8,10 +8,11 @@ use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::context::Round;
 use super::derived::place;
-use super::grant::{Grant, kept_bytes};
-use super::{Context, Operator, open};
+use super::{Operator, open};
+use crate::context::Context;
+use crate::context::Round;
+use crate::grant::{Grant, kept_bytes};
 use crate::plan::{Node, QueryPlan};
 
 /// The whole query.
@@ -84,7 +85,7 @@ impl<'p> Recursive<'p> {
         let mut operator = open(node, self.locks, context)?;
         let mut row = vec![Value::Null; width];
         let mut rows = Vec::new();
-        let mut grant = Grant::new(context);
+        let mut grant = context.grant();
         while operator.next(context, &mut row)? {
             grant.require(kept_bytes(&row))?;
             rows.push(row.get(..self.width).unwrap_or_default().to_vec());

@@ -14,7 +14,8 @@ use engine::session::{Isolation, KeyRange, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
 use engine::types::{KeyDirection, Value, encode_stored_key_part};
 
-use super::{Context, Operator, evaluate};
+use super::{Operator, evaluate};
+use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Expr, IndexSeek, ScanNode};
 use crate::scalar::convert::convert;
@@ -44,7 +45,11 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
     if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
-        session.statement_locks.borrow_mut().push((resource, before));
+        session
+            .transaction
+            .statement_locks
+            .borrow_mut()
+            .push((resource, before));
     }
     Ok(())
 }

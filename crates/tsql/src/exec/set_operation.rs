@@ -7,9 +7,10 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::grant::{Grant, kept_bytes};
 use super::spill_set::SpillSet;
-use super::{Context, Operator, open};
+use super::{Operator, open};
+use crate::context::Context;
+use crate::grant::{Grant, kept_bytes};
 use crate::plan::{Node, SetKind};
 use crate::scalar::compare::GroupKey;
 
@@ -111,7 +112,7 @@ impl<'p> SetOperation<'p> {
     fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
         let mut found = HashSet::new();
         let mut buffer = vec![Value::Null; self.width];
-        let mut grant = Grant::new(context);
+        let mut grant = context.grant();
         while self.right.next(context, &mut buffer)? {
             if found.insert(GroupKey(buffer.clone())) {
                 grant.require(kept_bytes(&buffer))?;

@@ -4,10 +4,10 @@
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
-use super::{Context, Surroundings, evaluate};
-use crate::functions::Implementation;
+use super::{Surroundings, evaluate};
+use crate::context::Context;
 use crate::modules::ModuleCall;
-use crate::plan::{Condition, Expr, ExprKind, Subquery};
+use crate::plan::{Condition, Expr, ExprKind, Implementation, Subquery};
 
 /// Nothing beside the row.
 pub(crate) struct RowAlone;

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use engine::error::Result;
 use engine::types::{KeyDirection, Value, encode_key_part};
 
+use super::Operator;
 use super::sorter::{Sorted, Sorter};
-use super::{Context, Operator};
+use crate::context::Context;
 use crate::plan::SortKey;
 use crate::scalar::compare::order;
 

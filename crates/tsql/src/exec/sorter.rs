@@ -17,10 +17,10 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 use engine::workspace::{Extent, SpillFile};
 
-use super::Context;
-use super::grant::Grant;
 use super::merge_sort;
 use super::row_bytes::{push_row, read_row};
+use crate::context::Context;
+use crate::grant::Grant;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
@@ -74,7 +74,7 @@ pub(super) struct Sorter {
 impl Sorter {
     pub(super) fn new(context: &Context<'_>) -> Sorter {
         Sorter {
-            grant: Grant::new(context),
+            grant: context.grant(),
             chunks: Vec::new(),
             entries: Vec::new(),
             scratch: Vec::new(),

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::Context;
-use super::grant::{Grant, row_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
+use crate::context::Context;
+use crate::grant::{Grant, row_bytes};
 use crate::scalar::compare::GroupKey;
 
 /// Rows seen, told apart by their first columns.
@@ -42,7 +42,7 @@ impl SpillSet {
         if self.seen.contains(&key) {
             return Ok(false);
         }
-        let grant = self.grant.get_or_insert_with(|| Grant::new(context));
+        let grant = self.grant.get_or_insert_with(|| context.grant());
         // Once something was put aside, a row not in memory may lie there: it goes the same way.
         if self.aside.is_none() && grant.has_room(row_bytes(&key.0)) {
             self.seen.insert(key);

@@ -1,7 +1,6 @@
 //! Subqueries as values and sets. One that captures nothing runs once per statement; its result is kept.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,28 +9,13 @@ use engine::error::Result;
 use engine::types::Value;
 
 use super::evaluate::evaluate;
-use super::grant::{Grant, kept_bytes};
-use super::{Context, open};
+use super::open;
 use crate::ast::ComparisonOperator;
+use crate::context::{CachedResult, Context, ValueSet};
+use crate::grant::kept_bytes;
 use crate::messages;
 use crate::plan::{Quantifier, QueryPlan, Subquery};
 use crate::scalar::compare::{GroupKey, compare, satisfies};
-
-/// The kept result of a subquery.
-#[derive(Debug)]
-pub(super) enum CachedResult {
-    Scalar(Value),
-    Exists(bool),
-    Set(ValueSet),
-}
-
-/// The one column of a subquery.
-#[derive(Debug, Default)]
-pub(super) struct ValueSet {
-    values: HashSet<GroupKey>,
-    has_null: bool,
-    grant: Option<Grant>,
-}
 
 /// What running a subquery for a row comes to, beside its own rows.
 const STEPS_PER_RUN: usize = 4;
@@ -109,7 +93,7 @@ pub(super) fn quantified(
 ) -> Result<Option<bool>> {
     let result = cached(subquery, row, context, |plan| {
         let mut set = ValueSet::default();
-        let mut grant = Grant::new(context);
+        let mut grant = context.grant();
         super::run(plan, context, &mut |row| {
             match row.first() {
                 None | Some(Value::Null) => set.has_null = true,

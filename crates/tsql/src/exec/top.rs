@@ -7,7 +7,8 @@ use engine::types::Value;
 
 use super::sort::{collect, compare_rows};
 use super::sorter::Sorted;
-use super::{Context, Operator, evaluate};
+use super::{Operator, evaluate};
+use crate::context::Context;
 use crate::messages;
 use crate::plan::{Expr, TopCount};
 

@@ -7,11 +7,12 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::grant::{Grant, row_bytes};
 use super::merge_sort;
 use super::rank_stream::RankStream;
 use super::window_frame::frame_values;
-use super::{Context, Operator, evaluate, open};
+use super::{Operator, evaluate, open};
+use crate::context::Context;
+use crate::grant::{Grant, row_bytes};
 use crate::plan::{Node, WindowCall, WindowFunction};
 use crate::scalar::compare::order;
 
@@ -48,7 +49,7 @@ impl<'p> Window<'p> {
         calls: &'p [WindowCall],
         context: &Context<'_>,
     ) -> Result<Window<'p>> {
-        let mut grant = Grant::new(context);
+        let mut grant = context.grant();
         let mut input = open(input, context.locks(), context)?;
         let is_ranking = calls.iter().all(RankStream::computes);
         let mut rows = Vec::new();

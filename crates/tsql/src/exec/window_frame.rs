@@ -8,9 +8,9 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::aggregate_state::AggregateState;
-use super::grant::Grant;
+use super::evaluate;
 use super::window::Partition;
-use super::{Context, evaluate};
+use crate::context::Context;
 use crate::plan::{WindowBound, WindowCall, WindowFunction};
 
 /// The call's values for one partition, in its order.
@@ -26,7 +26,7 @@ pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context
         WindowFunction::Aggregate(aggregate) => {
             let mut values = Vec::with_capacity(frames.len());
             let mut state = AggregateState::new(aggregate);
-            let (mut texts, mut values_seen) = (Grant::new(context), Grant::new(context));
+            let (mut texts, mut values_seen) = (context.grant(), context.grant());
             let (mut start, mut end) = (0, 0);
             for &(frame_start, frame_end) in &frames {
                 if frame_start != start || frame_end < end {

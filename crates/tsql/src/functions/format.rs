@@ -1,14 +1,29 @@
 //! FORMAT for the patterns that are in common use: .NET's standard numeric and date patterns and custom ones, en-US.
 
+use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::Parameter::{Any, Name};
+use super::{Call, LONG_NAME, Signature, signature};
 use crate::scalar::convert::as_float;
 use crate::scalar::moment::{DatePart, Moment, part_of};
 use crate::scalar::moment_format::{MONTHS, WEEKDAYS};
 use crate::scalar::number::group_thousands;
 
+pub(super) const FUNCTIONS: &[Signature] = &[signature("format", 2, &[Any, Name, Name], LONG_NAME, format_value)];
+
+fn format_value(call: &Call<'_>) -> Result<Value> {
+    let Some(pattern) = call.text(1) else {
+        return Ok(Value::Null);
+    };
+    if call.value(0).is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(format(call.value(0), call.argument_type(0), pattern).map_or(Value::Null, Value::from))
+}
+
 /// The value in the pattern; `None` when the pattern does not apply to it.
-pub(super) fn format(value: &Value, sql_type: SqlType, pattern: &str) -> Option<String> {
+fn format(value: &Value, sql_type: SqlType, pattern: &str) -> Option<String> {
     if sql_type.is_temporal() {
         return Some(format_moment(Moment::from_value(value)?, pattern));
     }

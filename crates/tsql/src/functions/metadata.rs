@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{AliasType, CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{AliasType, CatalogObject, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -112,25 +112,12 @@ fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
     }
 }
 
-/// The letters of an object's kind in `sys.objects.type`.
-pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
-    match definition {
-        ObjectDefinition::Table(_) => "U",
-        ObjectDefinition::Module(module) => match module.kind {
-            ModuleKind::View => "V",
-            ModuleKind::Procedure => "P",
-            ModuleKind::Function => crate::modules::function_kind(&module.text).codes().0,
-        },
-        _ => "",
-    }
-}
-
 fn object_id(call: &Call<'_>) -> Result<Value> {
     let Some((_, object)) = object_by_name(call, 0) else {
         return Ok(Value::Null);
     };
     let matches = call.text(1).is_none_or(|wanted| {
-        let code = type_code(&object.definition);
+        let code = crate::views::type_code(&object.definition);
         wanted.trim().eq_ignore_ascii_case(code)
     });
     Ok(if matches {
@@ -173,7 +160,7 @@ fn objectproperty(call: &Call<'_>) -> Result<Value> {
     let (Some((_, object)), Some(property)) = (object_by_id(call, None), call.text(1)) else {
         return Ok(Value::Null);
     };
-    let code = type_code(&object.definition);
+    let code = crate::views::type_code(&object.definition);
     let table = table_of(&object);
     let answer = match property.to_ascii_lowercase().as_str() {
         "istable" | "isusertable" => code == "U",
@@ -237,26 +224,6 @@ fn columnproperty(call: &Call<'_>) -> Result<Value> {
     })
 }
 
-/// Ids of the schemas every database has; others have their object's id.
-pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
-
-/// The id of a schema.
-pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
-    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
-        return Some(*id);
-    }
-    database
-        .catalog
-        .objects(session)
-        .iter()
-        .find_map(|object| match &object.definition {
-            ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
-                Some(*object_id as i32)
-            }
-            _ => None,
-        })
-}
-
 fn schema_id(call: &Call<'_>) -> Result<Value> {
     let session = call.context.session;
     let name = if call.values.is_empty() {
@@ -264,7 +231,7 @@ fn schema_id(call: &Call<'_>) -> Result<Value> {
     } else {
         call.text(0)
     };
-    let id = name.and_then(|name| id_of_schema(&session.database(), session.id, name));
+    let id = name.and_then(|name| crate::views::id_of_schema(&session.database(), session.id, name));
     Ok(id.map_or(Value::Null, Value::Int))
 }
 
@@ -276,7 +243,10 @@ fn schema_name(call: &Call<'_>) -> Result<Value> {
     let Some(id) = call.integer(0) else {
         return Ok(Value::Null);
     };
-    if let Some((name, _)) = FIXED_SCHEMAS.iter().find(|(_, fixed)| i64::from(*fixed) == id) {
+    if let Some((name, _)) = crate::views::FIXED_SCHEMAS
+        .iter()
+        .find(|(_, fixed)| i64::from(*fixed) == id)
+    {
         return Ok(Value::from(*name));
     }
     let found = u32::try_from(id)
@@ -328,7 +298,7 @@ fn type_id(call: &Call<'_>) -> Result<Value> {
     if let Some((_, id)) = found {
         return Ok(Value::Int(*id));
     }
-    let name = call.text(0).and_then(crate::session::parse_name);
+    let name = call.text(0).and_then(crate::ast::Name::parse);
     let own = name.and_then(|name| {
         let schema = name.schema().unwrap_or("dbo").to_owned();
         alias_types(call)

@@ -3,84 +3,31 @@
 //! A function is found by name once, when a query is bound; [`Signature::resolve`] converts the arguments and decides the
 //! result's type; from then on only its [`Implementation`] is called.
 
+mod caught;
 mod conversion;
 mod date;
 mod date_parts;
 mod format;
+mod identifier;
 mod math;
+mod message_format;
 mod metadata;
-mod miscellaneous;
 mod property;
+mod session;
 mod string;
 mod string_search;
 mod system;
 mod variable;
 
 pub(crate) use date::check_part;
-pub(crate) use metadata::{id_of_schema, type_code};
+pub(crate) use message_format::format_message;
 pub use variable::global_variable;
 
 use engine::error::{Error, Result};
-use engine::types::{Collation, Length, SqlType, Value};
+use engine::types::{Length, SqlType};
 
-use crate::exec::Context;
 use crate::messages;
-use crate::plan::{Expr, Label, label_of};
-
-/// A call under way.
-pub struct Call<'c> {
-    /// Session and variables.
-    pub context: &'c Context<'c>,
-    /// The arguments' values.
-    pub values: &'c [Value],
-    /// The arguments as bound: their types.
-    pub expressions: &'c [Expr],
-    /// The type of the result.
-    pub result: SqlType,
-}
-
-/// The code of a function.
-pub type Implementation = fn(&Call<'_>) -> Result<Value>;
-
-impl Call<'_> {
-    /// An argument; NULL beyond the last.
-    pub fn value(&self, index: usize) -> &Value {
-        self.values.get(index).unwrap_or(&Value::Null)
-    }
-
-    /// An argument as text; `None` for NULL.
-    pub fn text(&self, index: usize) -> Option<&str> {
-        self.value(index).as_str()
-    }
-
-    /// An argument as a whole number; `None` for NULL.
-    pub fn integer(&self, index: usize) -> Option<i64> {
-        self.value(index).as_i64()
-    }
-
-    /// The collation that its strings compare by: binding has given all of them the same.
-    pub fn collation(&self) -> Collation {
-        let mut strings = self
-            .expressions
-            .iter()
-            .filter(|argument| argument.sql_type.is_character());
-        strings
-            .next()
-            .map_or_else(Collation::default, |first| first.label.collation())
-    }
-
-    /// An argument's type.
-    pub fn argument_type(&self, index: usize) -> SqlType {
-        self.expressions
-            .get(index)
-            .map_or(SqlType::Int, |expression| expression.sql_type)
-    }
-
-    /// Whether any argument is NULL.
-    pub fn any_null(&self) -> bool {
-        self.values.iter().any(Value::is_null)
-    }
-}
+use crate::plan::{Call, Expr, Implementation, Label, label_of};
 
 /// What a parameter is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +124,7 @@ const fn variadic(
 /// The function of that name.
 pub fn find(name: &str) -> Option<&'static Signature> {
     let name = name.to_ascii_lowercase();
-    let tables: [&'static [Signature]; 10] = [
+    let tables: [&'static [Signature]; 14] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         math::FUNCTIONS,
@@ -187,7 +134,11 @@ pub fn find(name: &str) -> Option<&'static Signature> {
         metadata::FUNCTIONS,
         property::FUNCTIONS,
         system::FUNCTIONS,
-        miscellaneous::FUNCTIONS,
+        session::FUNCTIONS,
+        caught::FUNCTIONS,
+        format::FUNCTIONS,
+        identifier::FUNCTIONS,
+        message_format::FUNCTIONS,
     ];
     tables.into_iter().flatten().find(|signature| signature.name == name)
 }

@@ -3,7 +3,8 @@
 use engine::error::Result;
 use engine::types::Value;
 
-use crate::exec::{Context, test};
+use crate::context::Context;
+use crate::exec::test;
 use crate::messages;
 use crate::plan::{TargetColumn, TargetColumns};
 

@@ -37,49 +37,20 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::types::{SqlType, Value};
 
-use crate::exec::grant::KeptRows;
-use crate::exec::{Context, locator_of};
+use crate::context::Context;
+use crate::exec::locator_of;
+use crate::grant::KeptRows;
 use crate::messages;
-use crate::plan::{Assignment, BoundOutput, RowAction, Target, TargetColumns};
-use crate::session::SessionState;
+use crate::plan::{Assignment, BoundOutput, ChangedRows, RowAction, Target, TargetColumns};
+use crate::state::SessionState;
 use reference::References;
 pub(crate) use reference::check_stored_references;
 pub(crate) use write::Fill;
 use write::Writer;
-
-/// The rows a statement has changed, as they were and as they are.
-#[derive(Debug, Default)]
-pub struct ChangedRows {
-    deleted: KeptRows,
-    inserted: KeptRows,
-}
-
-impl ChangedRows {
-    /// Rows as they were: those deleted, and those updated before that.
-    pub fn deleted(&self) -> &[Vec<Value>] {
-        &self.deleted.rows
-    }
-
-    /// Rows as they are: those inserted, and those updated after that, in the order of [`ChangedRows::deleted`].
-    pub fn inserted(&self) -> &[Vec<Value>] {
-        &self.inserted.rows
-    }
-}
-
-/// What follows a statement that has changed rows of a target: the place of triggers, and of foreign keys that cascade.
-pub trait Reaction: fmt::Debug + Send + Sync {
-    /// Called once, when all rows are written and judged, within the statement's unit. May change rows by pipelines of its own.
-    ///
-    /// # Errors
-    /// What it fails with fails the statement.
-    fn after(&self, context: &Context<'_>, rows: &ChangedRows) -> Result<()>;
-}
 
 /// A row with what is to be done to it. Rows are values of all columns of the target; a locator is one of the wide row's.
 #[derive(Debug, Clone)]

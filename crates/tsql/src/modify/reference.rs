@@ -17,8 +17,9 @@ use engine::session::Table;
 use engine::types::{Collation, KeyDirection, Value, encode_stored_key_part};
 
 use super::check::in_two;
-use crate::exec::grant::Grant;
-use crate::exec::{Context, after_prefix};
+use crate::context::Context;
+use crate::exec::after_prefix;
+use crate::grant::Grant;
 use crate::messages;
 use crate::plan::{Reference, TargetColumns};
 

@@ -16,11 +16,14 @@ use engine::store::ReadMode;
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitStatistics;
 
-use super::{ChangedRows, Pipeline, Reaction, RowChange};
+use super::{Pipeline, RowChange};
 use crate::bind::{Binder, VariableScope};
-use crate::exec::{Context, Variables, locator_value};
-use crate::plan::{BoundOutput, BoundTable, Expr, OutputTarget, Target, TargetColumns};
-use crate::session::{DoneKind, Login, Message, ResultColumn, ResultSink, Session, SessionState, SinkClosed};
+use crate::context::{Context, Variables};
+use crate::exec::locator_value;
+use crate::plan::{BoundOutput, BoundTable, ChangedRows, Expr, OutputTarget, Reaction, Target, TargetColumns};
+use crate::session::Session;
+use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::state::{Login, SessionState};
 
 /// Rows and errors of a batch.
 #[derive(Default)]

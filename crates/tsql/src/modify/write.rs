@@ -11,8 +11,9 @@ use engine::session::{Table, TableFill};
 use engine::store::{Placement, RowLocator};
 use engine::types::{EncodedRows, Value};
 
-use crate::exec::grant::{Grant, kept_bytes};
-use crate::exec::{Context, TableVariable, locator_of};
+use crate::context::{Context, TableVariable};
+use crate::exec::locator_of;
+use crate::grant::{Grant, kept_bytes};
 use crate::messages;
 use crate::plan::Target;
 

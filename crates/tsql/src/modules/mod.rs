@@ -3,7 +3,7 @@
 //! ```text
 //! catalog:   name -> CatalogObject (immutable, with the text)          found anew at every use, so it is the one that counts
 //! instance:  CatalogObject -> Module: tree, parameters, variables      ModuleCache, here; ages by bytes
-//! session:   Module -> plans of its statements, by node number         session::cache; a plan knows what it was bound against
+//! session:   Module -> plans of its statements, by node number         prepared::cache; a plan knows what it was bound against
 //! ```
 //! A module is found by the *identity* of its definition in the catalog. ALTER, a rollback, RESTORE and opening a database make
 //! other definitions, so a module is never out of date: what is kept of a former definition is found by nobody, and ages out. The
@@ -12,21 +12,22 @@
 //! Trees are shared, plans are not: a plan depends on what its session sees (uncommitted changes of its own, its temporary tables,
 //! its options), and belongs to the session. Nodes have numbers ([`crate::ast::NodeNumber`]), and plans are found by them.
 //!
-//! Execution calls modules through [`ModuleCaller`], a trait that is declared here and implemented by `statements`: a bound call
-//! holds the module it calls, and the session who calls it. So operators and expressions run functions of the user without
-//! knowing what a statement is.
+//! Execution calls modules through [`crate::state::ModuleCaller`], a trait that `statements` implements and hands to the session's
+//! state: a bound call holds the module it calls. So operators and expressions run functions of the user without knowing what a
+//! statement is.
 //!
 //! ```text
-//! bind   --makes-->  ModuleCall { module, arguments }          in an expression, or as a source of FROM
+//! bind   --makes-->  ModuleCall { module, database }           in an expression, or as a source of FROM
 //! exec   --calls-->  ModuleCaller::scalar | rows               the trait
 //! statements         runs the module's statements              the implementation
 //! ```
-//! Invariant: this room imports neither binder, operators nor statements.
+//! Invariant: this room imports neither session, binder, operators nor statements.
 
 mod aging;
 mod cache;
 mod call;
 mod compile;
+mod dependents;
 mod names;
 mod rules;
 mod variables;
@@ -34,10 +35,10 @@ mod variables;
 pub(crate) use aging::{AgingCache, Footprint};
 pub(crate) use cache::ModuleCache;
 pub use call::ModuleCall;
-pub(crate) use call::ModuleCaller;
 pub(crate) use compile::declared;
 pub use compile::{Code, Module, ModuleBody, ModuleParameter};
-pub(crate) use names::{function_kind, has_word, refers_to};
+pub(crate) use dependents::{ColumnChange, dependent_on_column, dependent_on_object, object_of_schema};
+pub(crate) use names::{function_kind, has_word};
 pub(crate) use rules::check_function;
 pub(crate) use variables::TABLE_COLUMNS_MAX;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};

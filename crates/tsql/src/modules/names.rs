@@ -75,6 +75,12 @@ pub(crate) fn refers_to(text: &str, schema: &str, name: &str) -> bool {
     false
 }
 
+/// Whether a name stands in a text: of a column, a variable's is none.
+pub(super) fn has_name(text: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    tokens(text).any(|token| name_of(text, token).as_deref() == Some(name.as_str()))
+}
+
 /// Whether a word stands in a text.
 pub(crate) fn has_word(text: &str, wanted: &str) -> bool {
     let is_it = |token: Token| {

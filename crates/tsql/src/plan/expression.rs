@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use engine::types::{SqlType, Value};
 
+use super::Implementation;
 use super::{Condition, Label, QueryPlan};
 use crate::ast::BinaryOperator;
-use crate::functions::Implementation;
 use crate::modules::ModuleCall;
 use crate::scalar::arithmetic::negate;
 use crate::scalar::convert::convert;

@@ -10,17 +10,22 @@
 mod calls;
 mod condition;
 mod expression;
+mod function;
 mod label;
 mod locking;
 mod node;
+mod reaction;
 mod target;
 
+pub use crate::scalar::{Conflict, Label};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
-pub use label::{Conflict, Label, label_of, unified};
+pub use function::{Call, Implementation};
+pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
+pub use reaction::{ChangedRows, Reaction};
 pub use target::{Assignment, BoundOutput, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns};

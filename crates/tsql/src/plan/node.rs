@@ -8,7 +8,7 @@ use engine::types::SqlType;
 
 use super::{Condition, Expr, Label, Locking};
 use crate::modules::ModuleCall;
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 use crate::views::SystemView;
 
 /// A query with its result columns.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};
 
+use super::Reaction;
 use super::{BoundTable, Condition, Expr};
-use crate::bind::TableVariableShape;
-use crate::modify::Reaction;
+use crate::modules::TableVariableShape;
 use crate::scalar::convert::{recollated, store};
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// What a statement changes.
 #[derive(Clone)]
@@ -210,7 +210,7 @@ mod tests {
     struct Deaf;
 
     impl Reaction for Deaf {
-        fn after(&self, _: &crate::exec::Context<'_>, _: &crate::modify::ChangedRows) -> Result<()> {
+        fn after(&self, _: &crate::context::Context<'_>, _: &crate::plan::ChangedRows) -> Result<()> {
             Ok(())
         }
     }

@@ -7,9 +7,12 @@ pub mod arithmetic;
 pub mod compare;
 pub mod convert;
 pub mod data_type;
+mod label;
 pub mod like;
 pub mod moment;
 pub mod moment_format;
 pub mod moment_parse;
 pub mod number;
 mod wide;
+
+pub use label::{Conflict, Label};

@@ -1,42 +1,16 @@
 //! Calls by the client: parametrised batches, procedures by name, prepared statements.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-
 use engine::error::Error;
-use engine::memory::Charge;
 use engine::types::{SqlType, Value};
 
-use super::{BatchOutcome, Failure, Parameter, ResultSink, Session, parse_name, tell};
-use crate::bind::VariableScope;
+use super::{BatchOutcome, Failure, Parameter, ResultSink, Session, tell};
+use crate::ast::Name;
 use crate::messages;
-use crate::statements::{CallResult, Executor, compile, given_by_client};
+use crate::prepared::PreparedText;
+use crate::statements::{CallResult, Executor, given_by_client};
 
 /// Parameters of a call (sql-docs, "Maximum capacity specifications").
 const PARAMETERS_MAX: usize = 2_100;
-
-/// What a prepared statement takes beside its texts.
-const PREPARED_BYTES: u64 = 128;
-
-/// Statements prepared by handle: their text and declarations.
-#[derive(Default)]
-pub(super) struct PreparedStatements {
-    last: i32,
-    statements: HashMap<i32, (String, String)>,
-    bytes: u64,
-    charge: Charge,
-}
-
-impl PreparedStatements {
-    fn add(&mut self, declarations: &str, statement: &str) -> Result<i32, Error> {
-        self.bytes += (declarations.len() + statement.len()) as u64 + PREPARED_BYTES;
-        self.charge.grow_to(self.bytes)?;
-        self.last += 1;
-        self.statements
-            .insert(self.last, (statement.to_owned(), declarations.to_owned()));
-        Ok(self.last)
-    }
-}
 
 fn text(parameters: &[Parameter], index: usize) -> String {
     parameters
@@ -44,6 +18,14 @@ fn text(parameters: &[Parameter], index: usize) -> String {
         .and_then(|parameter| parameter.value.as_str())
         .unwrap_or("")
         .to_owned()
+}
+
+/// The text that sp_prepare and sp_prepexec are given.
+fn given_text(parameters: &[Parameter]) -> PreparedText {
+    PreparedText {
+        declarations: text(parameters, 1),
+        statement: text(parameters, 2),
+    }
 }
 
 fn handle(parameters: &[Parameter]) -> i32 {
@@ -87,14 +69,8 @@ impl Session {
 
     /// An executor of an empty batch, from which a call is made.
     fn caller<'s>(&'s mut self, sink: &'s mut dyn ResultSink) -> Result<Executor<'s>, Box<Failure>> {
-        let empty = match &self.empty {
-            Some(empty) => empty.clone(),
-            None => {
-                let empty = Rc::new(compile("", true, VariableScope::default())?);
-                self.empty.insert(empty).clone()
-            }
-        };
-        Ok(Executor::new(&self.state, sink, empty))
+        let empty = self.prepared.empty_batch()?;
+        Ok(Executor::new(&self.state, &self.prepared, sink, empty))
     }
 
     fn end_call(
@@ -141,7 +117,7 @@ impl Session {
         if let Some(outcome) = self.too_many(parameters.len(), sink) {
             return outcome;
         }
-        let Some(parsed) = parse_name(name) else {
+        let Some(parsed) = Name::parse(name) else {
             let failure = Failure::new(messages::procedure_not_found(name), 1, "");
             return tell(&self.state, sink, &failure);
         };
@@ -152,7 +128,7 @@ impl Session {
             }
             "sp_prepare" => self.prepare(parameters, sink),
             "sp_prepexec" => {
-                let number = match self.prepared.add(&text(parameters, 1), &text(parameters, 2)) {
+                let number = match self.prepared.prepare(given_text(parameters)) {
                     Ok(number) => number,
                     Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
                 };
@@ -162,19 +138,20 @@ impl Session {
                 outcome
             }
             "sp_execute" => {
-                let Some((statement, declarations)) = self.prepared.statements.get(&handle(parameters)).cloned() else {
+                let Some(prepared) = self.prepared.by_handle(handle(parameters)) else {
                     return self.unknown_handle(handle(parameters), sink);
                 };
+                let PreparedText {
+                    declarations,
+                    statement,
+                } = prepared;
                 self.run_parametrised(&statement, &declarations, parameters.get(1..).unwrap_or_default(), sink)
             }
-            "sp_unprepare" => match self.prepared.statements.remove(&handle(parameters)) {
-                Some((statement, declarations)) => {
-                    self.prepared.bytes -= (declarations.len() + statement.len()) as u64 + PREPARED_BYTES;
-                    sink.return_status(0);
-                    BatchOutcome::Completed
-                }
-                None => self.unknown_handle(handle(parameters), sink),
-            },
+            "sp_unprepare" if self.prepared.unprepare(handle(parameters)) => {
+                sink.return_status(0);
+                BatchOutcome::Completed
+            }
+            "sp_unprepare" => self.unknown_handle(handle(parameters), sink),
             "sp_reset_connection" => self.reset(),
             _ => {
                 let given: Vec<_> = parameters.iter().map(given_by_client).collect();
@@ -197,11 +174,11 @@ impl Session {
     }
 
     fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
-        let (declarations, statement) = (text(parameters, 1), text(parameters, 2));
-        if let Err(error) = crate::parser::parse_batch(&statement) {
+        let given = given_text(parameters);
+        if let Err(error) = crate::parser::parse_batch(&given.statement) {
             return tell(&self.state, sink, &Failure::new(messages::syntax(error), 1, ""));
         }
-        let number = match self.prepared.add(&declarations, &statement) {
+        let number = match self.prepared.prepare(given) {
             Ok(number) => number,
             Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
         };

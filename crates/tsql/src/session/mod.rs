@@ -3,20 +3,13 @@
 //! Batches are kept parsed, and their statements bound, by their text: a client that sends the same batch again pays for
 //! neither.
 
-mod cache;
 mod call;
-mod hasher;
-mod options;
-mod random;
 mod request;
-mod sink;
-mod state;
 
-pub(crate) use hasher::OwnKeys;
-pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
-pub use sink::{BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
-pub use state::SessionState;
-pub(crate) use state::parse_name;
+pub use crate::sink::{
+    BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent,
+};
+pub use crate::state::{Login, SessionState};
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,28 +20,16 @@ use engine::error::{Error, Result};
 use engine::instance::Instance;
 use engine::memory;
 
-use crate::statements::{CompiledBatch, Executor, Failure, Flow, Reach, transaction};
-use call::PreparedStatements;
-
-/// Who logs in, from where, to which database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Login {
-    /// The login's name.
-    pub login: String,
-    /// The client's machine.
-    pub host: String,
-    /// The client's program.
-    pub application: String,
-    /// The database to begin in; master when none is given.
-    pub database: Option<String>,
-}
+use crate::failure::{Failure, Reach};
+use crate::prepared::{CompiledBatch, Prepared};
+use crate::state::admit;
+use crate::statements::{Executor, Flow, FunctionRunner, transaction};
 
 /// A session. One thread at a time uses it.
 pub struct Session {
     state: Box<SessionState>,
-    prepared: PreparedStatements,
-    /// An empty batch, from which calls by the client are made.
-    empty: Option<Rc<CompiledBatch>>,
+    /// What is ready to be executed; functions of the user are run out of it, too.
+    prepared: Rc<Prepared>,
     /// Set when another session has ended this one.
     ended: Arc<AtomicBool>,
     /// While a request runs, its thread can be stopped by the session's flag.
@@ -67,7 +48,7 @@ impl Session {
             Error::new(4060, 11, 1, text)
         })?;
         let mut engine = instance.open_session()?;
-        let admitted = crate::system::administration::admit(&instance, engine.id, &database);
+        let admitted = admit(&instance, engine.id, &database);
         if let Err(error) = admitted.and_then(|()| engine.use_database(&database)) {
             let id = engine.id;
             drop(engine);
@@ -75,7 +56,9 @@ impl Session {
             return Err(error);
         }
         let ended = instance.ended_flag(engine.id);
-        let state = Box::new(SessionState::new(instance, login, engine, database));
+        let prepared = Rc::<Prepared>::default();
+        let caller = Box::new(FunctionRunner::new(prepared.clone()));
+        let state = Box::new(SessionState::new(instance, login, engine, database, caller));
         state.describe(|session| {
             session.login.clone_from(&state.login.login);
             session.host.clone_from(&state.login.host);
@@ -85,8 +68,7 @@ impl Session {
         });
         Ok(Session {
             state,
-            prepared: PreparedStatements::default(),
-            empty: None,
+            prepared,
             ended,
             serving: None,
         })
@@ -149,12 +131,13 @@ impl Session {
                 return self.end_request(sink, Ok(Flow::Next));
             }
         }
-        let outcome = Executor::new(&self.state, sink, batch).run();
+        let outcome = Executor::new(&self.state, &self.prepared, sink, batch).run();
         self.end_request(sink, outcome)
     }
 
-    fn compiled(&mut self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
-        Ok(self.state.text("", text)?.batch.clone())
+    fn compiled(&self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
+        let quoted_identifier = self.state.options().quoted_identifier;
+        Ok(self.prepared.text(quoted_identifier, "", text)?.batch.clone())
     }
 
     fn transaction_request(
@@ -221,8 +204,12 @@ impl Session {
         if let Some(outcome) = self.begin_request("") {
             return outcome;
         }
-        self.prepared = PreparedStatements::default();
-        let result = self.state.reset();
+        self.prepared.unprepare_all();
+        let result = self
+            .state
+            .reset_transaction()
+            .and_then(|()| Executor::drop_temporary_tables(&self.state))
+            .and_then(|()| self.state.reset());
         self.describe_end();
         match result {
             Ok(()) => BatchOutcome::Completed,

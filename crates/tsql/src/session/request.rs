@@ -9,7 +9,8 @@ use engine::types::Text;
 
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
 use crate::ast::{RestoreKind, Statement, StatementKind};
-use crate::statements::{Flow, Reach, transaction};
+use crate::failure::Reach;
+use crate::statements::{Flow, transaction};
 
 impl Session {
     /// Begins a request. A session that was ended by KILL answers nothing any more. The cancel flag is cleared by whoever

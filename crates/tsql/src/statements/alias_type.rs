@@ -11,7 +11,7 @@ use super::executor::Executor;
 use crate::ast::{CreateType, DataType, Name, TypeDefinition};
 use crate::messages;
 use crate::scalar::data_type::{TypePlace, resolve};
-use crate::session::SessionState;
+use crate::state::SessionState;
 
 /// What a column was declared with.
 pub(super) struct DeclaredType {
@@ -66,10 +66,8 @@ impl Executor<'_> {
             nullable: nullable.unwrap_or(true),
         };
         let database = self.session.database();
-        self.atomically(true, |executor| {
-            let mut engine = executor.session.engine.borrow_mut();
-            engine.create_alias_type(&database, alias).map(|_| ())
-        })
+        let mut engine = self.session.engine.borrow_mut();
+        engine.create_alias_type(&database, alias).map(|_| ())
     }
 
     /// DROP TYPE. Errors: 218 when there is none of that name, 3732 when a column is declared by it.
@@ -82,6 +80,11 @@ impl Executor<'_> {
             };
         };
         let database = self.session.database();
+        let object = database
+            .catalog
+            .by_id(alias.object_id, self.session.id)
+            .ok_or_else(|| Error::assertion("a type that is not in the catalog"))?;
+        self.session.engine.borrow().lock_definition(&database, &object)?;
         for object in database.catalog.objects(self.session.id) {
             if let ObjectDefinition::Table(table) = &object.definition
                 && table
@@ -92,12 +95,6 @@ impl Executor<'_> {
                 return Err(messages::type_in_use(&name.to_string(), &table.name));
             }
         }
-        let object = database
-            .catalog
-            .by_id(alias.object_id, self.session.id)
-            .ok_or_else(|| Error::assertion("a type that is not in the catalog"))?;
-        self.atomically(true, |executor| {
-            executor.session.engine.borrow_mut().drop_object(&database, &object)
-        })
+        self.session.engine.borrow_mut().drop_object(&database, &object)
     }
 }

@@ -13,7 +13,7 @@ use crate::messages;
 impl Executor<'_> {
     /// ALTER INDEX. The index must be there; its options of SET say what is so here anyway.
     pub(super) fn alter_index(&mut self, alter: &AlterIndex) -> Result<()> {
-        let (database, object, definition) = self.find_table(&alter.table)?;
+        let (database, object, definition) = self.table_to_change(&alter.table)?;
         let place = match &alter.name {
             None => None,
             Some(name) => Some(
@@ -25,14 +25,14 @@ impl Executor<'_> {
             ),
         };
         match alter.action {
-            AlterIndexAction::Rebuild => self.atomically(true, |executor| match place {
-                Some(place) if definition.indexes[place].index_id != 1 => executor
+            AlterIndexAction::Rebuild => match place {
+                Some(place) if definition.indexes[place].index_id != 1 => self
                     .rebuild_index(&database, &object, &definition.indexes[place].name)
                     .map(|_| ()),
                 // The clustered index is the table; and its rows move, so that the others are made anew with it.
-                _ if definition.clustered().is_some() => executor.rebuild(&database, &object, definition, None),
-                _ => executor.rebuild_all(&database, object, &definition),
-            }),
+                _ if definition.clustered().is_some() => self.rebuild(&database, &object, definition, None),
+                _ => self.rebuild_all(&database, object, &definition),
+            },
             AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
         }
     }

@@ -6,7 +6,6 @@ use engine::cancel;
 use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::Mode;
 use engine::session::Table;
 use engine::store::ReadMode;
 
@@ -17,17 +16,17 @@ use crate::ast::{
 };
 use crate::messages;
 use crate::modify::check;
+use crate::modules::ColumnChange;
 use crate::plan::Target;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
     /// ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
-        let (database, object, mut definition) = self.find_table(&alter.name)?;
+        let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
-                let check = check.unwrap_or(true);
-                self.atomically(true, |executor| executor.add_elements(&alter.name, elements, check))
+                self.add_elements(&alter.name, elements, check.unwrap_or(true))
             }
             AlterTableAction::Drop(dropped) => {
                 for one in dropped {
@@ -49,8 +48,15 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&name.text)
                     .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
-                self.check_column_is_free(&database, &definition, ordinal)?;
                 let declared = self.session.declared_type(data_type, ordinal + 1)?;
+                let is_same = std::mem::discriminant(&declared.sql_type)
+                    == std::mem::discriminant(&definition.columns[ordinal].sql_type);
+                let change = if is_same {
+                    ColumnChange::Resized
+                } else {
+                    ColumnChange::Retyped
+                };
+                self.check_column_is_free(&database, &definition, ordinal, change)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
                 let column = &mut definition.columns[ordinal];
@@ -58,21 +64,17 @@ impl Executor<'_> {
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
                 column.nullable = nullable.unwrap_or(unsaid);
                 let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
-                self.atomically(true, |executor| {
-                    executor.rebuild(&database, &object, definition, Some(&moved))
-                })
+                self.rebuild(&database, &object, definition, Some(&moved))
             }
-            AlterTableAction::Rebuild(_) => {
-                self.atomically(true, |executor| executor.rebuild(&database, &object, definition, None))
-            }
+            AlterTableAction::Rebuild(_) => self.rebuild(&database, &object, definition, None),
             AlterTableAction::CheckConstraint {
                 check_existing,
                 enable,
                 names,
-            } => self.atomically(true, |executor| {
+            } => {
                 let how = (*enable, check_existing.unwrap_or(false));
-                executor.switch_constraints(&alter.name, &database, &object, how, names)
-            }),
+                self.switch_constraints(&alter.name, &database, &object, how, names)
+            }
             // What the grammar admits says what is so here anyway.
             AlterTableAction::Set(_) => Ok(()),
         }
@@ -142,7 +144,8 @@ impl Executor<'_> {
         self.rebuild(&database, &object, definition, Some(&moved))
     }
 
-    fn replace_definition(
+    /// Stores what is known of a table anew; its rows stay as they are.
+    pub(super) fn replace_definition(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
@@ -283,7 +286,7 @@ impl Executor<'_> {
             .filter(|other| *other != ordinal)
             .map(Some)
             .collect();
-        self.check_column_is_free(&database, &definition, ordinal)?;
+        self.check_column_is_free(&database, &definition, ordinal, ColumnChange::Dropped)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
@@ -297,10 +300,8 @@ impl Executor<'_> {
                 key.referenced_columns.iter_mut().for_each(shift);
             }
         }
-        self.atomically(true, |executor| {
-            executor.rebuild(&database, &object, definition, Some(&moved))?;
-            executor.shift_referenced_columns(&database, own_id, &shift)
-        })
+        self.rebuild(&database, &object, definition, Some(&moved))?;
+        self.shift_referenced_columns(&database, own_id, &shift)
     }
 
     fn drop_constraint(&mut self, name: &Name, constraint: &str, if_exists: bool) -> Result<()> {
@@ -331,15 +332,7 @@ impl Executor<'_> {
                 Err(Error::new(3728, 16, 1, text))
             };
         }
-        let changed = ObjectDefinition::Table(definition);
-        self.atomically(true, |executor| {
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .replace_object(&database, &object, changed)
-                .map(|_| ())
-        })
+        self.replace_definition(&database, &object, definition)
     }
 
     /// Rewrites a table under a new definition. `moved` says, for every new column, which old one it was.
@@ -351,8 +344,8 @@ impl Executor<'_> {
         moved: Option<&[Option<usize>]>,
     ) -> Result<()> {
         let locks = self.session.locks.clone();
+        self.session.engine.borrow().lock_definition(database, object)?;
         let old = Table::open(database, object)?;
-        old.lock(&locks, Mode::SchM)?;
         let identity = old.definition().identity().map(|(_, identity)| identity);
         let current = identity.and_then(|identity| database.identity_current(old.definition(), identity));
         let created = {

@@ -13,9 +13,10 @@ use engine::types::{Collation, ColumnSource, EncodedRows, RowLayout, RowTransfer
 
 use super::executor::Executor;
 use crate::bind::BoundInsert;
+use crate::context::Context;
 use crate::exec::gather::{Producer, degree, gather, gather_here};
 use crate::exec::settle::{RowAlone, condition_is_of_row_alone, is_of_row_alone, settle, settle_condition};
-use crate::exec::{Context, Surroundings, evaluate, holds};
+use crate::exec::{Surroundings, evaluate, holds};
 use crate::messages;
 use crate::modify::Pipeline;
 use crate::plan::{Assignment, Condition, Expr, ExprKind, Node, QueryPlan, RowAction, ScanNode, Target, TargetColumns};

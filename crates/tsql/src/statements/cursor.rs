@@ -4,35 +4,12 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::executor::{Executor, closed};
-use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, StatementKind};
-use crate::exec::Context;
-use crate::exec::grant::KeptRows;
+use crate::ast::{CursorReference, FetchCursor, FetchDirection, StatementKind};
+use crate::context::Context;
+use crate::grant::KeptRows;
 use crate::messages;
-use crate::session::{DoneKind, ResultColumn};
-
-/// A cursor of a session.
-#[derive(Debug, Default)]
-pub struct Cursor {
-    query: Option<Query>,
-    columns: Vec<ResultColumn>,
-    rows: Option<KeptRows>,
-    /// Only the next row can be fetched.
-    forward_only: bool,
-    /// 0 before the first row, 1 on it.
-    position: i64,
-}
-
-impl Cursor {
-    /// Whether it has been opened.
-    pub fn is_open(&self) -> bool {
-        self.rows.is_some()
-    }
-
-    /// Lets go of its rows.
-    pub(crate) fn close(&mut self) {
-        self.rows = None;
-    }
-}
+use crate::sink::{DoneKind, ResultColumn};
+use crate::state::Cursor;
 
 /// Cursors that are neither asked to scroll nor static fetch forward only (SQL Server docs, DECLARE CURSOR).
 fn is_forward_only(options: &[String]) -> bool {

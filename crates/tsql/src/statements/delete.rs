@@ -3,15 +3,16 @@
 use engine::error::{Error, Result};
 use engine::types::Value;
 
-use super::batch::Bound;
-use super::data::{SeenRows, goes_to_client};
+use super::change::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Delete;
 use crate::bind::BoundDelete;
-use crate::exec::grant::KeptRows;
-use crate::exec::{Context, open};
+use crate::context::Context;
+use crate::exec::open;
+use crate::grant::KeptRows;
 use crate::modify::{Changed, Pipeline};
-use crate::session::DoneKind;
+use crate::prepared::Bound;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// DELETE.

@@ -10,18 +10,18 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
 
-use super::batch::{CompiledBatch, compile};
-use super::callable::Callable;
-use super::database::{BatchHost, type_of};
-use super::error::{Failure, Reach};
 use super::executor::{Executor, Flow, Outcome, Returns};
+use super::host::{BatchHost, type_of};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::bind::VariableScope;
-use crate::exec::grant::KeptRows;
+use crate::failure::{Failure, Reach};
+use crate::grant::KeptRows;
 use crate::messages;
 use crate::modules::{ModuleBody, ModuleCall};
+use crate::prepared::{Callable, CompiledBatch, compile};
 use crate::scalar::convert::convert;
-use crate::session::{DoneKind, Execution, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::state::Execution;
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl Executor<'_> {
                 let text = self
                     .variable_text(variable)
                     .map_err(|error| self.failure(error, line))?;
-                let name = crate::session::parse_name(&text)
+                let name = crate::ast::Name::parse(&text)
                     .ok_or_else(|| self.failure(messages::procedure_not_found(&text), line))?;
                 let given = self
                     .given_arguments(&execute.arguments)
@@ -174,7 +174,7 @@ impl Executor<'_> {
         let scope_identity = self.session.replace_scope_identity(None);
         let (options, database) = (self.session.options().clone(), self.session.database());
         let (count, name) = (self.session.transaction_count(), procedure.clone());
-        let mut inner = Executor::with_values(self.session, &mut *self.sink, batch, values);
+        let mut inner = Executor::with_values(self.session, self.prepared, &mut *self.sink, batch, values);
         inner.procedure = procedure;
         inner.returns = returns;
         inner.try_depth = self.try_depth;
@@ -255,7 +255,7 @@ impl Executor<'_> {
         let callable = self
             .session
             .module(object)
-            .and_then(|module| self.session.callable(&module));
+            .and_then(|module| self.prepared.callable(&module));
         let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
@@ -280,7 +280,7 @@ impl Executor<'_> {
             return Err(messages::not_a_procedure(&module.name));
         };
         let sql_type = *returns;
-        let callable = self.session.callable(&module)?;
+        let callable = self.prepared.callable(&module)?;
         let missing = |parameter: &str| messages::parameter_not_supplied(&module.name, parameter);
         let values = self.argument_values(&callable, &module.name, given, &missing)?;
         let call = ModuleCall {
@@ -428,6 +428,12 @@ impl Executor<'_> {
         Ok(called)
     }
 
+    /// A text ready to be executed under the session's options.
+    fn text(&self, declarations: &str, statement: &str) -> Outcome<Rc<Callable>> {
+        let quoted_identifier = self.session.options().quoted_identifier;
+        self.prepared.text(quoted_identifier, declarations, statement)
+    }
+
     /// Runs a text with parameters.
     pub(crate) fn parametrised(
         &mut self,
@@ -436,7 +442,7 @@ impl Executor<'_> {
         given: &[GivenArgument<'_>],
         line: u32,
     ) -> Outcome<CallResult> {
-        let callable = self.session.text(declarations, statement).map_err(only_statement)?;
+        let callable = self.text(declarations, statement).map_err(only_statement)?;
         let missing = |parameter: &str| {
             let text = format!(
                 "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."
@@ -459,7 +465,7 @@ impl Executor<'_> {
             messages: Vec::new(),
         };
         let variables = std::mem::take(&mut self.variables);
-        let mut inner = Executor::new(self.session, &mut collector, self.batch.clone());
+        let mut inner = Executor::new(self.session, self.prepared, &mut collector, self.batch.clone());
         inner.variables = variables;
         // An error inside is this statement's error.
         inner.try_depth = self.try_depth + 1;
@@ -539,7 +545,7 @@ fn places_of<'n>(
 }
 
 /// An argument given by the client.
-pub(crate) fn given_by_client(parameter: &crate::session::Parameter) -> GivenArgument<'_> {
+pub(crate) fn given_by_client(parameter: &crate::sink::Parameter) -> GivenArgument<'_> {
     let sql_type = if parameter.value.belongs_to(parameter.sql_type) {
         parameter.sql_type
     } else {

@@ -1,19 +1,20 @@
-//! Running a batch: statements in order, errors by their reach.
+//! What runs a batch, as every statement sees it: the session, the client, the variables, plans, and errors by their reach.
+//!
+//! Invariant: it knows no statement. Which statement runs, and in which order, is `dispatch`'s.
 
 use std::rc::Rc;
 
-use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
-use super::batch::{Bound, CompiledBatch};
-use super::error::{Failure, Reach};
-use super::unexecuted::is_executed;
-use crate::ast::{Numbered, Statement, StatementKind};
+use crate::ast::Numbered;
 use crate::bind::Binder;
-use crate::exec::{Context, TableVariable, Variables};
+use crate::context::{Context, TableVariable, Variables};
+use crate::failure::{Failure, Reach};
 use crate::messages;
-use crate::session::{DoneKind, Execution, Message, ResultSink, SessionState, SinkClosed};
+use crate::prepared::{Bound, CompiledBatch, Prepared};
+use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
+use crate::state::SessionState;
 
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
@@ -43,6 +44,8 @@ pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 pub struct Executor<'s> {
     /// The session.
     pub session: &'s SessionState,
+    /// What the session has ready to be executed.
+    pub prepared: &'s Prepared,
     /// Who is told.
     pub sink: &'s mut dyn ResultSink,
     /// What runs.
@@ -81,13 +84,19 @@ impl Returns {
 
 impl<'s> Executor<'s> {
     /// An executor with all variables NULL.
-    pub fn new(session: &'s SessionState, sink: &'s mut dyn ResultSink, batch: Rc<CompiledBatch>) -> Executor<'s> {
-        Executor::with_values(session, sink, batch, Vec::new())
+    pub fn new(
+        session: &'s SessionState,
+        prepared: &'s Prepared,
+        sink: &'s mut dyn ResultSink,
+        batch: Rc<CompiledBatch>,
+    ) -> Executor<'s> {
+        Executor::with_values(session, prepared, sink, batch, Vec::new())
     }
 
     /// An executor whose first variables have these values; the others are NULL.
     pub(super) fn with_values(
         session: &'s SessionState,
+        prepared: &'s Prepared,
         sink: &'s mut dyn ResultSink,
         batch: Rc<CompiledBatch>,
         mut values: Vec<Value>,
@@ -97,6 +106,7 @@ impl<'s> Executor<'s> {
         let tables = shapes.map(|shape| TableVariable::new(shape.clone())).collect();
         Executor {
             session,
+            prepared,
             sink,
             batch,
             variables: Variables::new(values, tables),
@@ -104,60 +114,6 @@ impl<'s> Executor<'s> {
             try_depth: 0,
             returns: Returns::Nothing,
             returned: Value::Null,
-        }
-    }
-
-    /// Runs all statements.
-    ///
-    /// # Errors
-    /// The failure that ended the batch; its message has been sent unless a TRY block is around.
-    pub fn run(&mut self) -> Outcome<Flow> {
-        let batch = self.batch.clone();
-        match self.statements(&batch.statements)? {
-            Flow::Goto(label) => {
-                let failure = self.failure(crate::messages::label_not_declared(&label), 1);
-                self.handle(failure).map(|()| Flow::Next)
-            }
-            flow => Ok(flow),
-        }
-    }
-
-    /// Runs statements in order.
-    pub(super) fn statements(&mut self, statements: &[Statement]) -> Outcome<Flow> {
-        let mut at = 0;
-        while let Some(statement) = statements.get(at) {
-            match self.statement(statement)? {
-                Flow::Next => at += 1,
-                Flow::Goto(label) => match position_of(statements, &label) {
-                    Some(position) => at = position + 1,
-                    None => return Ok(Flow::Goto(label)),
-                },
-                other => return Ok(other),
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    /// Runs one statement; an error that ends only the statement is told and passed over.
-    pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
-        let may_run = cancel::look().and_then(|()| crate::stack::require());
-        may_run.map_err(|error| self.failure(error, statement.line))?;
-        let execution = self.session.options().execution();
-        if execution != Execution::Whole && !is_executed(&statement.kind, execution) {
-            return self.pass_over(statement, execution);
-        }
-        if is_flow(&statement.kind) {
-            return self.flow(statement);
-        }
-        self.session.take_time();
-        match self.dispatch(statement) {
-            Ok(flow) => {
-                if !keeps_error(&statement.kind) {
-                    self.session.set_error_number(0);
-                }
-                Ok(flow)
-            }
-            Err(failure) => self.handle(failure).map(|()| Flow::Next),
         }
     }
 
@@ -194,46 +150,6 @@ impl<'s> Executor<'s> {
             self.roll_back_everything();
         }
         Err(failure)
-    }
-
-    /// Runs a statement that is not control of flow.
-    fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
-        let line = statement.line;
-        if !works_without_database(&statement.kind)
-            && let Err(error) = self.session.check_intact()
-        {
-            return Err(self.failure(error, line));
-        }
-        let result = match &statement.kind {
-            StatementKind::Select(query) => self.select(query, line),
-            StatementKind::Insert(insert) => self.with_current_plan(|executor| executor.insert(insert, line)),
-            StatementKind::Update(update) => self.with_current_plan(|executor| executor.update(update, line)),
-            StatementKind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
-            StatementKind::Declare(declarations) => self.declare(declarations),
-            StatementKind::SetVariable(assignment) => self.set_variable(assignment),
-            StatementKind::SetOption(option) => self.set_option(option),
-            StatementKind::Print(expression) => return self.print(expression, line),
-            StatementKind::RaiseError(raise) => return self.raise_error(raise, line),
-            StatementKind::Throw(throw) => return self.throw(throw.as_deref(), line),
-            StatementKind::Execute(execute) => return self.execute(execute, line),
-            StatementKind::BeginTransaction { .. }
-            | StatementKind::CommitTransaction { .. }
-            | StatementKind::RollbackTransaction { .. }
-            | StatementKind::SaveTransaction(_) => self.transaction(&statement.kind),
-            StatementKind::DeclareCursor(_)
-            | StatementKind::SetCursorVariable(_)
-            | StatementKind::OpenCursor(_)
-            | StatementKind::FetchCursor(_)
-            | StatementKind::CloseCursor(_)
-            | StatementKind::DeallocateCursor(_) => self.cursor(&statement.kind),
-            StatementKind::CreateFunction(function) => return self.create_function(function, line),
-            StatementKind::WaitFor { kind, value } => self.wait_for(*kind, value),
-            other => match self.system_statement(statement) {
-                Some(outcome) => return outcome,
-                None => self.definition(other, line),
-            },
-        };
-        result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
     }
 
     /// A failure at a line of what runs.
@@ -316,51 +232,4 @@ impl<'s> Executor<'s> {
 /// The client is gone: nothing that is sent would arrive.
 pub(super) fn closed(_: SinkClosed) -> Error {
     Error::cancelled()
-}
-
-/// Where a label stands in a list of statements.
-fn position_of(statements: &[Statement], label: &str) -> Option<usize> {
-    statements
-        .iter()
-        .position(|statement| matches!(&statement.kind, StatementKind::Label(name) if name.is(label)))
-}
-
-/// Control of flow: runs other statements, and neither fails nor counts by itself.
-fn is_flow(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Block(_)
-            | StatementKind::If(_)
-            | StatementKind::While(_)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Return(_)
-            | StatementKind::Goto(_)
-            | StatementKind::Label(_)
-            | StatementKind::TryCatch { .. }
-    )
-}
-
-/// Statements with which a session leaves a database whose log has failed, or mends it.
-fn works_without_database(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Use(_)
-            | StatementKind::SetOption(_)
-            | StatementKind::AlterDatabase(_)
-            | StatementKind::Restore(_)
-            | StatementKind::Kill { .. }
-            | StatementKind::Shutdown { .. }
-            | StatementKind::Print(_)
-            | StatementKind::CommitTransaction { .. }
-            | StatementKind::RollbackTransaction { .. }
-    )
-}
-
-/// Statements after which `@@ERROR` is not theirs.
-fn keeps_error(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Declare(_) | StatementKind::RaiseError(_) | StatementKind::Execute(_)
-    )
 }

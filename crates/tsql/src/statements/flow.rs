@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use super::batch::Bound;
-use super::error::Reach;
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
-use crate::exec::{Context, evaluate, holds};
+use crate::context::Context;
+use crate::exec::{evaluate, holds};
+use crate::failure::Reach;
 use crate::messages;
 use crate::plan::Condition;
+use crate::prepared::Bound;
 
 impl Executor<'_> {
     /// Runs a statement of control of flow.

@@ -7,7 +7,7 @@
 //! TRUNCATE TABLE                                                  4712
 //! DROP CONSTRAINT of its PRIMARY KEY or UNIQUE                     3725
 //! DROP INDEX of its unique index                                   3723
-//! DROP COLUMN, ALTER COLUMN at either end                         5074
+//! DROP COLUMN, ALTER COLUMN at either end                         5074 (what else holds a column: `modules/dependents.rs`)
 //! ```
 //! A table that refers to itself may be dropped and truncated.
 
@@ -23,6 +23,7 @@ use engine::types::SqlType;
 use super::executor::Executor;
 use crate::ast::{self, Identifier, IndexColumn};
 use crate::messages;
+use crate::modules::{ColumnChange, dependent_on_column};
 use crate::plan::{BoundTable, TargetColumns};
 
 /// The table that a table of a definition that is not stored yet has in its foreign keys: itself.
@@ -75,7 +76,8 @@ impl Executor<'_> {
         })
     }
 
-    /// The table that a foreign key names; `None` when that is the table being defined.
+    /// The table that a foreign key names, locked against everybody else, so that it stays what the key is judged by; `None` when that is
+    /// the table being defined.
     fn referenced_table(
         &self,
         table: &TableDefinition,
@@ -97,7 +99,10 @@ impl Executor<'_> {
             return Err(messages::foreign_key_across_databases(name));
         }
         match &object.definition {
-            ObjectDefinition::Table(_) => Ok(Some(object)),
+            ObjectDefinition::Table(_) => {
+                self.session.engine.borrow().lock_definition(&database, &object)?;
+                Ok(Some(object))
+            }
             _ => Err(missing()),
         }
     }
@@ -168,12 +173,13 @@ impl Executor<'_> {
         self.referring(database, definition.object_id, &needs)
     }
 
-    /// 5074 when a foreign key has a column at either end.
+    /// 5074 when a foreign key has a column at either end, or something that names it forbids the change.
     pub(super) fn check_column_is_free(
         &self,
         database: &Database,
         definition: &TableDefinition,
         ordinal: usize,
+        change: ColumnChange,
     ) -> Result<()> {
         let own = definition
             .foreign_keys
@@ -186,6 +192,7 @@ impl Executor<'_> {
             self.referring(database, definition.object_id, &refers)
                 .map(|(_, key)| key)
         });
+        let found = found.or_else(|| dependent_on_column(database, self.session.id, definition, ordinal, change));
         match found {
             Some(key) => Err(messages::depends_on_column(&key, &definition.columns[ordinal].name)),
             None => Ok(()),

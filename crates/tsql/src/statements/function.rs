@@ -8,18 +8,67 @@
 //!
 //! Where no statement has a unit of work under way (SET, IF, PRINT, arguments of EXECUTE), the outermost call has one of its own.
 
+use std::rc::Rc;
+
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
-use super::batch::Bound;
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::Expression;
-use crate::exec::Variables;
-use crate::modules::{ModuleBody, ModuleCall, ModuleCaller};
-use crate::session::{DoneKind, Message, ResultColumn, ResultSink, SessionState, SinkClosed};
+use crate::context::Variables;
+use crate::modules::{ModuleBody, ModuleCall};
+use crate::prepared::{Bound, Prepared};
+use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::state::{ModuleCaller, SessionState};
 
-/// Runs functions.
-pub(crate) struct FunctionRunner;
+/// Runs functions of the user for the plans of a session.
+pub(crate) struct FunctionRunner {
+    prepared: Rc<Prepared>,
+}
+
+impl FunctionRunner {
+    /// With what the session has ready to be executed.
+    pub(crate) fn new(prepared: Rc<Prepared>) -> FunctionRunner {
+        FunctionRunner { prepared }
+    }
+
+    /// Runs a function; what RETURN said, and the variables as they are at its end.
+    fn call(
+        &self,
+        session: &SessionState,
+        call: &ModuleCall,
+        returns: Returns,
+        values: Vec<Value>,
+    ) -> Result<(Value, Variables)> {
+        session.enter_level()?;
+        let result = with_session_kept(session, || {
+            let schema = call.module.name.split('.').next();
+            session.within_database(&call.database, || {
+                session.within_schema(schema, || {
+                    within_unit(session, || self.run(session, call, returns, values))
+                })
+            })
+        });
+        session.leave_level();
+        result
+    }
+
+    fn run(
+        &self,
+        session: &SessionState,
+        call: &ModuleCall,
+        returns: Returns,
+        values: Vec<Value>,
+    ) -> Result<(Value, Variables)> {
+        let callable = self.prepared.callable(&call.module)?;
+        let mut client = NoClient;
+        let mut executor = Executor::with_values(session, &self.prepared, &mut client, callable.batch, values);
+        executor.procedure.clone_from(&call.module.name);
+        executor.returns = returns;
+        executor.run().map_err(|failure| failure.error())?;
+        Ok((executor.returned, executor.variables))
+    }
+}
 
 /// Nobody: a function has no client.
 struct NoClient;
@@ -55,7 +104,7 @@ impl ModuleCaller for FunctionRunner {
         if *null_on_null && values.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        Ok(call_function(session, call, Returns::Value(*returns), values)?.0)
+        Ok(self.call(session, call, Returns::Value(*returns), values)?.0)
     }
 
     fn rows(
@@ -65,29 +114,11 @@ impl ModuleCaller for FunctionRunner {
         values: Vec<Value>,
         each: &mut dyn FnMut(Vec<Value>) -> Result<()>,
     ) -> Result<()> {
-        let (_, variables) = call_function(session, call, Returns::Rows, values)?;
+        let (_, variables) = self.call(session, call, Returns::Rows, values)?;
         let mut tables = variables.tables.take();
         let returned = tables.first_mut().map(|table| std::mem::take(&mut table.rows));
         returned.unwrap_or_default().into_iter().flatten().try_for_each(each)
     }
-}
-
-/// Runs a function; what RETURN said, and the variables as they are at its end.
-fn call_function(
-    session: &SessionState,
-    call: &ModuleCall,
-    returns: Returns,
-    values: Vec<Value>,
-) -> Result<(Value, Variables)> {
-    session.enter_level()?;
-    let result = with_session_kept(session, || {
-        let schema = call.module.name.split('.').next();
-        session.within_database(&call.database, || {
-            session.within_schema(schema, || within_unit(session, || run(session, call, returns, values)))
-        })
-    });
-    session.leave_level();
-    result
 }
 
 /// What a function changes of its session is as it was when it is over.
@@ -125,16 +156,6 @@ fn within_unit<T>(session: &SessionState, work: impl FnOnce() -> Result<T>) -> R
         }
     }
     result
-}
-
-fn run(session: &SessionState, call: &ModuleCall, returns: Returns, values: Vec<Value>) -> Result<(Value, Variables)> {
-    let callable = session.callable(&call.module)?;
-    let mut client = NoClient;
-    let mut executor = Executor::with_values(session, &mut client, callable.batch, values);
-    executor.procedure.clone_from(&call.module.name);
-    executor.returns = returns;
-    executor.run().map_err(|failure| failure.error())?;
-    Ok((executor.returned, executor.variables))
 }
 
 impl Executor<'_> {

@@ -6,17 +6,18 @@
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
-use super::batch::Bound;
 use super::bulk::{ROWS_BEFORE_FILL, RowCopy};
-use super::data::goes_to_client;
+use super::change::goes_to_client;
 use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
 use crate::bind::{BoundInsert, InsertRows};
-use crate::exec::grant::KeptRows;
-use crate::exec::{Context, evaluate, open};
+use crate::context::Context;
+use crate::exec::{evaluate, open};
+use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline, require_current};
 use crate::plan::{Assignment, Expr, Node, QueryPlan, Target};
-use crate::session::DoneKind;
+use crate::prepared::Bound;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// INSERT.

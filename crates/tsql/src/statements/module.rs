@@ -1,16 +1,16 @@
 //! CREATE and ALTER of procedures, functions and views; what refers to them.
 
-use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinition};
 use engine::database::Database;
 use engine::error::Result;
 
-use super::error::Failure;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{CreateFunction, DefinitionKind, FunctionBody, Name};
 use crate::bind::Binder;
+use crate::failure::Failure;
 use crate::messages;
-use crate::modules::{check_function, declared, refers_to};
-use crate::session::DoneKind;
+use crate::modules::{check_function, declared, dependent_on_object};
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// CREATE and ALTER FUNCTION. What is refused in its text has a line of its own.
@@ -57,6 +57,10 @@ impl Executor<'_> {
         how: DefinitionKind,
         text: &str,
     ) -> Result<()> {
+        self.redefining(|executor| executor.store_module(name, kind, how, text))
+    }
+
+    fn store_module(&mut self, name: &Name, kind: ModuleKind, how: DefinitionKind, text: &str) -> Result<()> {
         let own_name = name.object();
         if name.database().is_some() {
             return Err(messages::database_prefix(statement_of(kind)));
@@ -86,20 +90,18 @@ impl Executor<'_> {
             (Some(_), DefinitionKind::Create) => Err(messages::object_exists(name.object())),
             (None, DefinitionKind::Alter) => Err(messages::invalid_object_name(&name.to_string())),
             (Some((_, object)), _) => {
-                if crate::functions::type_code(&object.definition) != crate::functions::type_code(&definition) {
+                if crate::views::type_code(&object.definition) != crate::views::type_code(&definition) {
                     return Err(messages::incompatible_object_type(&name.to_string()));
                 }
+                self.session.engine.borrow().lock_definition(&database, &object)?;
                 self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
-                self.atomically(true, |executor| {
-                    let mut engine = executor.session.engine.borrow_mut();
-                    engine.replace_object(&database, &object, definition).map(|_| ())
-                })
+                let mut engine = self.session.engine.borrow_mut();
+                engine.replace_object(&database, &object, definition).map(|_| ())
             }
             (None, _) => {
-                self.atomically(true, |executor| {
-                    let mut engine = executor.session.engine.borrow_mut();
-                    engine.create_object(&database, definition).map(|_| ())
-                })?;
+                let mut engine = self.session.engine.borrow_mut();
+                engine.create_object(&database, definition)?;
+                drop(engine);
                 self.session.note_temporary(own_name, stored);
                 Ok(())
             }
@@ -114,28 +116,10 @@ impl Executor<'_> {
         statement: &str,
         written: &str,
     ) -> Result<()> {
-        let (own_id, Some((schema, name))) = (object.definition.object_id(), object.definition.qualified_name()) else {
-            return Ok(());
-        };
-        let is_function =
-            matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function);
-        for other in database.catalog.objects(self.session.id) {
-            let by = match &other.definition {
-                ObjectDefinition::Table(table) if is_function => constraint_that_calls(table, schema, name),
-                ObjectDefinition::Module(module)
-                    if module.object_id != own_id
-                        && is_schema_bound(&module.text)
-                        && refers_to(&module.text, schema, name) =>
-                {
-                    Some(module.name.as_str())
-                }
-                _ => None,
-            };
-            if let Some(by) = by {
-                return Err(messages::referenced_by_object(statement, written, by));
-            }
+        match dependent_on_object(database, self.session.id, object) {
+            Some(by) => Err(messages::referenced_by_object(statement, written, &by)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -145,18 +129,4 @@ fn statement_of(kind: ModuleKind) -> &'static str {
         ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
         ModuleKind::Function => "CREATE/ALTER FUNCTION",
     }
-}
-
-/// The name of a table's constraint that calls a function.
-fn constraint_that_calls<'t>(table: &'t TableDefinition, schema: &str, name: &str) -> Option<&'t str> {
-    let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
-    defaults
-        .chain(&table.checks)
-        .find(|constraint| refers_to(&constraint.text, schema, name))
-        .map(|constraint| constraint.name.as_str())
-}
-
-/// Whether a module's text says WITH SCHEMABINDING: without it nothing keeps the objects it names.
-fn is_schema_bound(text: &str) -> bool {
-    crate::modules::has_word(text, "SCHEMABINDING")
 }

@@ -9,7 +9,8 @@ use crate::ast::{Expression, IsolationLevel, Name, SetOption};
 use crate::grammar::SET_VALUES;
 use crate::messages;
 use crate::scalar::convert::convert;
-use crate::session::{DoneKind, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+use crate::sink::DoneKind;
+use crate::state::{TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 
 /// `sys.syslanguages`: the names of SQL Server's languages and their aliases (SQL Server docs, "sys.syslanguages").
 const LANGUAGES: [(&str, &str); 34] = [

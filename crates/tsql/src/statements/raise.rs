@@ -3,10 +3,10 @@
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::error::{Failure, Reach};
 use super::executor::{Executor, Flow, Outcome};
-use super::message_format::format_message;
 use crate::ast::{RaiseError, Throw};
+use crate::failure::{Failure, Reach};
+use crate::functions::format_message;
 use crate::messages;
 
 impl Executor<'_> {

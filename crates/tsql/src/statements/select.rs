@@ -4,13 +4,15 @@ use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::{Length, SqlType, Value};
 
-use super::batch::Bound;
 use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
-use crate::exec::{Context, open};
+use crate::context::Context;
+use crate::exec::open;
+use crate::prepared::Bound;
 use crate::scalar::convert::Units;
-use crate::session::{DoneKind, ResultColumn, ResultSink, TEXT_SIZE_BYTES_MAX};
+use crate::sink::{DoneKind, ResultColumn, ResultSink};
+use crate::state::TEXT_SIZE_BYTES_MAX;
 
 /// What a byte of a string takes while it is sent: two in UTF-16, in a buffer that doubles as it grows.
 const WIRE_BYTES_PER_BYTE: usize = 4;

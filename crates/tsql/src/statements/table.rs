@@ -10,23 +10,34 @@ use engine::session::Table;
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
-use crate::ast::{CreateIndex, CreateTable, Drop, DropIndex, Name, ObjectKind, StatementKind};
+use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
-use crate::session::DoneKind;
+use crate::modules::object_of_schema;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// Statements that change the catalog or the instance.
     pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
         match kind {
-            StatementKind::CreateTable(create) => self.create_table(create, line)?,
-            StatementKind::AlterTable(alter) => self.alter_table(alter)?,
-            StatementKind::CreateIndex(create) => self.create_index(create)?,
-            StatementKind::DropIndex(drop) => self.drop_index(drop)?,
-            StatementKind::AlterIndex(alter) => self.alter_index(alter)?,
-            StatementKind::Drop(drop) => self.drop_objects(drop)?,
-            StatementKind::TruncateTable(name) => self.truncate(name)?,
-            StatementKind::CreateType(create) => self.create_type(create)?,
-            StatementKind::CreateSchema(schema) => self.create_schema(&schema.name.text)?,
+            StatementKind::CreateTable(create) => self.redefining(|executor| executor.create_table(create, line))?,
+            StatementKind::AlterTable(alter) => self.redefining(|executor| executor.alter_table(alter))?,
+            StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create))?,
+            StatementKind::DropIndex(drop) => {
+                for (index, table) in &drop.indexes {
+                    self.redefining(|executor| executor.drop_index(index, table, drop.if_exists))?;
+                }
+            }
+            StatementKind::AlterIndex(alter) => self.redefining(|executor| executor.alter_index(alter))?,
+            StatementKind::Drop(drop) => {
+                for name in &drop.names {
+                    self.redefining(|executor| executor.drop_object(drop, name))?;
+                }
+            }
+            StatementKind::TruncateTable(name) => self.redefining(|executor| executor.truncate(name))?,
+            StatementKind::CreateType(create) => self.redefining(|executor| executor.create_type(create))?,
+            StatementKind::CreateSchema(schema) => {
+                self.redefining(|executor| executor.create_schema(&schema.name.text))?;
+            }
             StatementKind::CreateView(view) => {
                 self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)?;
             }
@@ -44,14 +55,16 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
+    /// Runs what changes definitions as a unit: whole or not at all, and again when an object it has found was redefined while it waited
+    /// for the object's lock.
+    pub(super) fn redefining(&mut self, work: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        self.with_current_plan(|executor| executor.atomically(true, &work))
+    }
+
     /// CREATE TABLE.
     fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let definition = self.definition_of(&create.name, &create.elements)?;
-        self.atomically(true, |executor| {
-            executor
-                .create_defined_table(&create.name, definition, line)
-                .map(|_| ())
-        })
+        self.create_defined_table(&create.name, definition, line).map(|_| ())
     }
 
     /// Creates a table from its definition. A temporary one gets a name in tempdb that is its session's alone.
@@ -91,6 +104,7 @@ impl Executor<'_> {
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
         if is_private {
             self.session
+                .lookup
                 .temporary_tables
                 .borrow_mut()
                 .insert(own_name.to_lowercase(), stored);
@@ -99,7 +113,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn check_schema(&self, database: &Database, schema: &str) -> Result<()> {
-        if crate::functions::id_of_schema(database, self.session.id, schema).is_some() {
+        if crate::views::id_of_schema(database, self.session.id, schema).is_some() {
             return Ok(());
         }
         let text = format!(
@@ -121,14 +135,14 @@ impl Executor<'_> {
         }
     }
 
-    /// DROP of anything.
-    fn drop_objects(&mut self, drop: &Drop) -> Result<()> {
-        for name in &drop.names {
-            self.drop_object(drop, name)?;
-        }
-        Ok(())
+    /// A table that is about to be changed, as [`Executor::find_table`] finds it, locked against everybody else.
+    pub(super) fn table_to_change(&self, name: &Name) -> Result<(Arc<Database>, Arc<CatalogObject>, TableDefinition)> {
+        let (database, object, definition) = self.find_table(name)?;
+        self.session.engine.borrow().lock_definition(&database, &object)?;
+        Ok((database, object, definition))
     }
 
+    /// DROP of one object.
     fn drop_object(&mut self, drop: &Drop, name: &Name) -> Result<()> {
         if drop.kind == ObjectKind::Type {
             return self.drop_type(name, drop.if_exists);
@@ -151,7 +165,7 @@ impl Executor<'_> {
         } else {
             self.session.find_object(name)?
         };
-        let found = found.filter(|(_, object)| wanted.contains(&crate::functions::type_code(&object.definition)));
+        let found = found.filter(|(_, object)| wanted.contains(&crate::views::type_code(&object.definition)));
         let Some((database, object)) = found else {
             return if drop.if_exists {
                 Ok(())
@@ -159,17 +173,23 @@ impl Executor<'_> {
                 Err(messages::cannot_drop(word, &name.to_string()))
             };
         };
+        self.session.engine.borrow().lock_definition(&database, &object)?;
         self.check_not_referenced(&database, &object, messages::dropped_table_is_referenced)?;
+        if let ObjectDefinition::Schema { name, .. } = &object.definition
+            && let Some(inside) = object_of_schema(&database, self.session.id, name)
+        {
+            let inside = inside.definition.qualified_name().map_or("", |(_, name)| name);
+            return Err(messages::referenced_by_object("drop schema", name, inside));
+        }
         self.check_not_named(
             &database,
             &object,
             &format!("DROP {}", word.to_uppercase()),
             &name.to_string(),
         )?;
-        self.atomically(true, |executor| {
-            executor.session.engine.borrow_mut().drop_object(&database, &object)
-        })?;
+        self.session.engine.borrow_mut().drop_object(&database, &object)?;
         self.session
+            .lookup
             .temporary_tables
             .borrow_mut()
             .remove(&name.object().to_lowercase());
@@ -177,36 +197,28 @@ impl Executor<'_> {
     }
 
     fn truncate(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.find_table(name)?;
+        let (database, object, _) = self.table_to_change(name)?;
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
-        self.atomically(true, |executor| {
-            let mut session = executor.session.engine.borrow_mut();
-            session.truncate_table(&database, &object).map(|_| ())
-        })
+        let mut session = self.session.engine.borrow_mut();
+        session.truncate_table(&database, &object).map(|_| ())
     }
 
     fn create_schema(&mut self, name: &str) -> Result<()> {
         let database = self.session.database();
-        if crate::functions::id_of_schema(&database, self.session.id, name).is_some() {
+        if crate::views::id_of_schema(&database, self.session.id, name).is_some() {
             return Err(messages::object_exists(name));
         }
         let definition = ObjectDefinition::Schema {
             object_id: database.new_object_id()?,
             name: name.to_owned(),
         };
-        self.atomically(true, |executor| {
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .create_object(&database, definition)
-                .map(|_| ())
-        })
+        let mut session = self.session.engine.borrow_mut();
+        session.create_object(&database, definition).map(|_| ())
     }
 
     /// CREATE INDEX. A clustered one rebuilds the table.
     fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
-        let (database, object, definition) = self.find_table(&create.table)?;
+        let (database, object, definition) = self.table_to_change(&create.table)?;
         if definition.indexes.iter().any(|index| create.name.is(&index.name)) {
             let text = format!(
                 "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
@@ -238,9 +250,7 @@ impl Executor<'_> {
                 first_iam: (0, 0),
             },
         };
-        self.atomically(true, |executor| {
-            executor.add_index(&database, &object, &definition, index)
-        })
+        self.add_index(&database, &object, &definition, index)
     }
 
     /// Adds an index to a table that may have rows.
@@ -271,34 +281,29 @@ impl Executor<'_> {
         self.rebuild(database, object, changed, None)
     }
 
-    fn drop_index(&mut self, drop: &DropIndex) -> Result<()> {
-        for (index, table) in &drop.indexes {
-            let (database, object, mut definition) = self.find_table(table)?;
-            let place = definition.indexes.iter().position(|other| index.is(&other.name));
-            let Some(place) = place else {
-                if drop.if_exists {
-                    continue;
-                }
-                return Err(messages::cannot_drop("index", &format!("{table}.{index}")));
+    fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
+        let (database, object, mut definition) = self.table_to_change(table)?;
+        let place = definition.indexes.iter().position(|other| index.is(&other.name));
+        let Some(place) = place else {
+            return match if_exists {
+                true => Ok(()),
+                false => Err(messages::cannot_drop("index", &format!("{table}.{index}"))),
             };
-            if definition.indexes[place].primary_key || definition.indexes[place].unique_constraint {
-                let text = format!(
-                    "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for PRIMARY KEY constraint enforcement."
-                );
-                return Err(Error::new(3723, 16, 4, text));
-            }
-            if self
-                .key_that_needs(&database, &definition, &definition.indexes[place])
-                .is_some()
-            {
-                let text = format!(
-                    "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for FOREIGN KEY constraint enforcement."
-                );
-                return Err(Error::new(3723, 16, 6, text));
-            }
-            self.remove_index(&database, &object, &mut definition, place)?;
+        };
+        let found = &definition.indexes[place];
+        let refused = |enforced: &str, state: u8| {
+            let text = format!(
+                "An explicit DROP INDEX is not allowed on index '{table}.{index}'. It is being used for {enforced} constraint enforcement."
+            );
+            Err(Error::new(3723, 16, state, text))
+        };
+        if found.primary_key || found.unique_constraint {
+            return refused("PRIMARY KEY", 4);
         }
-        Ok(())
+        if self.key_that_needs(&database, &definition, found).is_some() {
+            return refused("FOREIGN KEY", 6);
+        }
+        self.remove_index(&database, &object, &mut definition, place)
     }
 
     pub(super) fn remove_index(
@@ -310,23 +315,15 @@ impl Executor<'_> {
     ) -> Result<()> {
         let removed = definition.indexes.remove(place);
         let definition = definition.clone();
-        self.atomically(true, |executor| {
-            if removed.index_id == 1 {
-                return executor.rebuild(database, object, definition, None);
-            }
-            let changed = ObjectDefinition::Table(definition);
-            executor
-                .session
-                .engine
-                .borrow_mut()
-                .replace_object(database, object, changed)
-                .map(|_| ())
-        })
+        if removed.index_id == 1 {
+            return self.rebuild(database, object, definition, None);
+        }
+        self.replace_definition(database, object, definition)
     }
 
     /// Drops the session's temporary tables, at its end.
-    pub(crate) fn drop_temporary_tables(session: &crate::session::SessionState) -> Result<()> {
-        let names: Vec<String> = session.temporary_tables.take().into_values().collect();
+    pub(crate) fn drop_temporary_tables(session: &crate::state::SessionState) -> Result<()> {
+        let names: Vec<String> = session.lookup.temporary_tables.take().into_values().collect();
         let Some(tempdb) = session.instance.database_by_id(TEMPDB) else {
             return Ok(());
         };

@@ -9,7 +9,7 @@ use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// Storage that the engine chooses when the table is created.
 const NO_STORAGE: StorageRoot = StorageRoot {

@@ -7,7 +7,8 @@ use engine::types::{Collation, Value};
 use super::executor::Executor;
 use crate::ast::{StatementKind, TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
 use crate::messages;
-use crate::session::{DoneKind, SessionState, TransactionEvent};
+use crate::sink::{DoneKind, TransactionEvent};
+use crate::state::SessionState;
 
 /// Begins a transaction or nests one. Only the outermost one's name can be rolled back.
 pub(crate) fn begin(session: &SessionState, name: &str) -> Option<TransactionEvent> {
@@ -16,7 +17,7 @@ pub(crate) fn begin(session: &SessionState, name: &str) -> Option<TransactionEve
     if count > 0 {
         return None;
     }
-    name.clone_into(&mut session.transaction_name.borrow_mut());
+    name.clone_into(&mut session.transaction.name.borrow_mut());
     session.engine.borrow_mut().begin();
     Some(TransactionEvent::Begun(session.transaction_descriptor()))
 }
@@ -61,7 +62,11 @@ pub(crate) fn save(session: &SessionState, name: &str) -> Result<()> {
         return Err(messages::transaction_doomed());
     }
     let mark = session.engine.borrow().mark();
-    session.savepoints.borrow_mut().push((name.to_owned(), mark));
+    session
+        .transaction
+        .savepoints
+        .borrow_mut()
+        .push((name.to_owned(), mark));
     Ok(())
 }
 
@@ -87,14 +92,14 @@ pub(crate) fn roll_back_named(session: &SessionState, name: &str) -> Result<Opti
     }
     let name = name.trim_end_matches(' ');
     let position = {
-        let savepoints = session.savepoints.borrow();
+        let savepoints = session.transaction.savepoints.borrow();
         savepoints
             .iter()
             .rposition(|(other, _)| Collation::default().equal(other, name))
     };
     match position {
         Some(position) if !name.is_empty() => roll_back_to(session, position).map(|()| None),
-        _ if !name.is_empty() && session.transaction_name.borrow().trim_end_matches(' ') == name => roll_back(session),
+        _ if !name.is_empty() && session.transaction.name.borrow().trim_end_matches(' ') == name => roll_back(session),
         _ => Err(messages::no_such_savepoint(name)),
     }
 }
@@ -104,7 +109,7 @@ fn roll_back_to(session: &SessionState, position: usize) -> Result<()> {
         return Err(messages::transaction_doomed_savepoint());
     }
     let mark = {
-        let mut savepoints = session.savepoints.borrow_mut();
+        let mut savepoints = session.transaction.savepoints.borrow_mut();
         let used_up = savepoints.drain(position..);
         used_up.into_iter().next().map(|(_, mark)| mark)
     };
@@ -162,7 +167,7 @@ impl Executor<'_> {
 
     /// What INSERT ... EXECUTE runs is part of the INSERT, and cannot end what the INSERT is part of.
     fn check_insert_execute(&self, kind: &StatementKind) -> Result<()> {
-        let Some(count) = self.session.insert_execute_count.get() else {
+        let Some(count) = self.session.transaction.insert_execute_count.get() else {
             return Ok(());
         };
         match kind {
@@ -176,12 +181,12 @@ impl Executor<'_> {
 
     /// Runs what INSERT ... EXECUTE executes: inside of a transaction, the INSERT's own if there is no other.
     pub(super) fn within_insert_execute<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = self.session.insert_execute_count.get();
+        let outer = self.session.transaction.insert_execute_count.get();
         let count = self.session.transaction_count();
         self.session.set_transaction_count(count.max(1));
-        self.session.insert_execute_count.set(Some(count.max(1)));
+        self.session.transaction.insert_execute_count.set(Some(count.max(1)));
         let result = work(self);
-        self.session.insert_execute_count.set(outer);
+        self.session.transaction.insert_execute_count.set(outer);
         if count == 0 {
             self.session.set_transaction_count(0);
         }
@@ -258,10 +263,10 @@ impl Executor<'_> {
 
     /// A statement of a function is part of the unit that has called the function: it ends only the locks it took itself.
     fn within_unit<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let outer = self.session.statement_locks.take();
+        let outer = self.session.transaction.statement_locks.take();
         let result = work(self);
         self.end_statement_locks();
-        self.session.statement_locks.replace(outer);
+        self.session.transaction.statement_locks.replace(outer);
         result
     }
 
@@ -295,7 +300,7 @@ impl Executor<'_> {
     }
 
     fn end_statement_locks(&self) {
-        for (resource, before) in self.session.statement_locks.take().into_iter().rev() {
+        for (resource, before) in self.session.transaction.statement_locks.take().into_iter().rev() {
             self.session.locks.end_shared(resource, before);
         }
     }

@@ -11,35 +11,13 @@
 
 use engine::error::{Error, Result};
 
-use super::batch::Bound;
-use super::error::Reach;
 use super::execute::CallResult;
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Query, SetOption, Statement, StatementKind};
-use crate::session::{DoneKind, Execution};
-
-/// What the SET PARSEONLY statements of a batch say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ParseOnly {
-    /// ON at some place: nothing of the batch is executed.
-    pub(crate) was_on: bool,
-    /// After the last.
-    pub(crate) at_end: bool,
-}
-
-/// Looks for SET PARSEONLY, which control of flow does not reach around.
-pub(super) fn parseonly_of(statements: &[Statement]) -> Option<ParseOnly> {
-    let mut found: Option<ParseOnly> = None;
-    crate::grammar::walk(statements, &mut |statement| {
-        if let StatementKind::SetOption(SetOption::Switch { options, on }) = &statement.kind
-            && options.iter().any(|option| option == "PARSEONLY")
-        {
-            let was_on = *on || found.is_some_and(|switch| switch.was_on);
-            found = Some(ParseOnly { was_on, at_end: *on });
-        }
-    });
-    found
-}
+use crate::failure::Reach;
+use crate::prepared::Bound;
+use crate::sink::DoneKind;
+use crate::state::Execution;
 
 /// Whether a statement is executed all the same.
 pub(super) fn is_executed(kind: &StatementKind, execution: Execution) -> bool {
@@ -108,7 +86,7 @@ impl Executor<'_> {
     }
 
     /// 40517, which ends the batch: nothing of it may seem to have been done.
-    fn plans_are_not_shown(&self, kind: &str, line: u32) -> Box<super::error::Failure> {
+    fn plans_are_not_shown(&self, kind: &str, line: u32) -> Box<crate::failure::Failure> {
         let mut failure = self.failure(crate::bind::not_supported(kind), line);
         failure.reach = Reach::Batch;
         failure.dooms = false;

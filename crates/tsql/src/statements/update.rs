@@ -6,15 +6,16 @@
 use engine::error::{Error, Result};
 use engine::types::Value;
 
-use super::batch::Bound;
-use super::data::{SeenRows, goes_to_client};
+use super::change::{SeenRows, goes_to_client};
 use super::executor::Executor;
 use crate::ast::Update;
 use crate::bind::BoundUpdate;
-use crate::exec::grant::{Grant, row_bytes};
-use crate::exec::{Context, evaluate, open};
+use crate::context::Context;
+use crate::exec::{evaluate, open};
+use crate::grant::row_bytes;
 use crate::modify::{Changed, Pipeline, RowChange};
-use crate::session::DoneKind;
+use crate::prepared::Bound;
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// UPDATE.
@@ -47,7 +48,7 @@ impl Executor<'_> {
             return pipeline.finish();
         }
         let mut found: Vec<RowChange> = Vec::new();
-        let mut grant = Grant::new(&context);
+        let mut grant = context.grant();
         let mut seen = SeenRows::default();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
             // A row that several rows of FROM match is changed once.

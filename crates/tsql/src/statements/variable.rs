@@ -7,14 +7,15 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::waits::WaitType;
 
-use super::batch::Bound;
 use super::executor::{Executor, Flow, Outcome};
 use super::flow::expressions_of;
 use crate::ast::{
     AssignmentOperator, BinaryOperator, Declaration, DeclarationKind, Expression, VariableAssignment, WaitForKind,
 };
-use crate::exec::{Context, evaluate};
+use crate::context::Context;
+use crate::exec::evaluate;
 use crate::messages;
+use crate::prepared::Bound;
 use crate::scalar::data_type::check_conversion;
 use crate::scalar::moment_parse::{DateOrder, parse};
 

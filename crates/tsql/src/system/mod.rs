@@ -1,8 +1,7 @@
 //! What the server tells of itself and lets be done to itself: system views, DBCC, administration, system procedures.
 //!
 //! ```text
-//! views            row sources: sys.*, INFORMATION_SCHEMA.*, the old names of SQL Server 2000, msdb's history
-//! dbcc             DBCC commands
+//! //! dbcc             DBCC commands
 //! administration   CREATE, ALTER, DROP DATABASE, BACKUP, RESTORE, CHECKPOINT, SHUTDOWN, KILL, RECONFIGURE
 //! procedures       sp_* and xp_*
 //! ```
@@ -10,58 +9,17 @@
 
 pub mod administration;
 pub mod dbcc;
-mod names;
 mod output;
 pub mod procedures;
-pub mod views;
 
 pub use output::{Table, text_of};
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
-use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseSlot, Instance};
 use engine::types::Value;
 
 use crate::ast::{Expression, StatementKind};
-use crate::session::ResultColumn;
-
-/// Who asks, and where.
-pub struct SystemContext<'a> {
-    /// The instance.
-    pub instance: &'a Arc<Instance>,
-    /// The session's locks and transaction.
-    pub engine: &'a RefCell<engine::session::Session>,
-    /// `@@SPID`
-    pub session_id: u16,
-    /// Who logged in.
-    pub login: &'a str,
-    /// From which machine.
-    pub host: &'a str,
-    /// With which program.
-    pub application: &'a str,
-    /// The database asked: the current one, or the one that a view's name begins with.
-    pub database: Arc<Database>,
-}
-
-impl SystemContext<'_> {
-    /// The database of that name, usable or not.
-    pub fn slot(&self, name: &str) -> Option<Arc<DatabaseSlot>> {
-        let folded = name.to_lowercase();
-        let slots = self.instance.slots();
-        slots
-            .into_iter()
-            .find(|slot| slot.entry().name.to_lowercase() == folded)
-    }
-
-    /// The database of that id, usable or not.
-    pub fn slot_by_id(&self, id: i64) -> Option<Arc<DatabaseSlot>> {
-        let slots = self.instance.slots();
-        slots.into_iter().find(|slot| i64::from(slot.entry().database_id) == id)
-    }
-}
+use crate::sink::ResultColumn;
+pub use crate::views::SystemContext;
 
 /// The batch in which a system statement or procedure runs.
 pub trait Host {

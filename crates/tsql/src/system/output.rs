@@ -4,7 +4,7 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::Host;
-use crate::session::ResultColumn;
+use crate::sink::ResultColumn;
 
 /// A result set being put together.
 pub struct Table {

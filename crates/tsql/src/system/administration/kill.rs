@@ -15,7 +15,7 @@ use engine::seams::WorkKind;
 
 use super::Host;
 use crate::ast::Expression;
-use crate::system::SystemContext;
+use crate::views::SystemContext;
 
 /// Ends a session, or tells how far the rollback of one that was ended is.
 pub(super) fn kill(

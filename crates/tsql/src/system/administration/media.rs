@@ -7,11 +7,11 @@ use engine::recovery::BootRecord;
 use engine::seams::WorkKind;
 use engine::types::{Collation, Length, SqlType, Value};
 
-use super::super::views::{SystemRow, datetime, lsn_number, system_row};
 use super::super::{Host, SystemContext, Table};
 use super::backup::report;
 use super::with_options::{Options, path_of, sent};
 use crate::ast::{Restore, RestoreKind};
+use crate::views::{SystemRow, datetime, lsn_number, system_row};
 
 /// Runs one of them.
 pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {

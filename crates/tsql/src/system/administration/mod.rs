@@ -11,7 +11,6 @@ mod restore;
 mod with_options;
 
 pub(super) use alter::rename_database;
-pub(crate) use options::admit;
 
 use engine::error::{Error, Result};
 

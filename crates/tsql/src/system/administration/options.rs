@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::cancel;
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseSlot, DatabaseState, Instance, MSDB};
+use engine::instance::{DatabaseSlot, DatabaseState, MSDB};
 use engine::lock::{Mode, Resource};
 use engine::recovery::RecoveryModel;
 
@@ -165,23 +165,6 @@ fn set_access(
 /// Sessions other than this one that use a database: those with a lock on it.
 fn others_in(context: &SystemContext<'_>, database: &Database) -> Vec<u16> {
     context.instance.users_of(database.id, context.session_id)
-}
-
-/// Lets a session into a database, as far as SINGLE_USER allows: whoever comes first has it until he leaves.
-///
-/// # Errors
-/// 924 when somebody else is in it.
-pub(crate) fn admit(instance: &Instance, session_id: u16, database: &Database) -> Result<()> {
-    match database.access() {
-        AccessMode::Single(owner) if owner != session_id => {
-            if !instance.users_of(database.id, session_id).is_empty() {
-                return Err(Error::single_user(&database.name()));
-            }
-            database.set_access(AccessMode::Single(session_id));
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Ends or waits for the sessions that use a database.

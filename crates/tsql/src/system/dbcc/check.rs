@@ -117,7 +117,7 @@ pub(super) fn catalog(command: &Command<'_>) -> Result<()> {
 /// A table by its name as written in an argument.
 pub(super) fn find_table(command: &Command<'_>, written: &str) -> Result<(Arc<Database>, Arc<CatalogObject>)> {
     let context = command.context;
-    let name = super::super::names::parse(written).ok_or_else(|| no_object(written))?;
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(written))?;
     let database = match name.database() {
         Some(database) => context.instance.database(database)?,
         None => context.database.clone(),

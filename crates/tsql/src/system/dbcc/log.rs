@@ -5,11 +5,11 @@ use engine::log::VlfInfo;
 use engine::types::{Decimal, Length, SqlType, Value};
 use vlf::ServerVersion;
 
-use super::super::views::DatabaseFacts;
 use super::super::{Host, Table};
 use super::Command;
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::ListedDatabase;
 
 const LSN: SqlType = SqlType::Decimal {
     precision: 25,
@@ -82,11 +82,11 @@ fn logspace(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
         ("Log Space Used (%)", SqlType::Real),
         ("Status", SqlType::Int),
     ]);
-    for facts in DatabaseFacts::every(command.context) {
-        let Some(database) = &facts.database else { continue };
+    for listed in ListedDatabase::every(command.context) {
+        let Some(database) = &listed.database else { continue };
         let space = database.storage.log.space();
         table.push(vec![
-            facts.entry.name.as_str().into(),
+            listed.entry.name.as_str().into(),
             Value::Real((space.total_bytes as f64 / 1_048_576.0) as f32),
             Value::Real(space.used_percent() as f32),
             Value::Int(0),

@@ -1,9 +1,11 @@
 //! DBCC (sql-docs, "DBCC statements"; DBCC LOGINFO is undocumented, its columns are known from published outputs).
 
 mod check;
+mod identity;
 mod log;
+mod session;
 mod shrink;
-mod various;
+mod trace_flags;
 
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -49,13 +51,13 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "CHECKCATALOG" => check::catalog(&command)?,
         "SHRINKFILE" => shrink::file(&command, host)?,
         "SHRINKDATABASE" => shrink::database(&command, host)?,
-        "CHECKIDENT" => various::check_identity(&command, host)?,
-        "TRACEON" => various::trace_on(&command)?,
-        "TRACEOFF" => various::trace_off(&command)?,
-        "TRACESTATUS" => various::trace_status(&command, host)?,
-        "INPUTBUFFER" => various::input_buffer(&command, host)?,
-        "USEROPTIONS" => various::user_options(host)?,
-        "DROPCLEANBUFFERS" => various::drop_clean_buffers(&command)?,
+        "CHECKIDENT" => identity::check_identity(&command, host)?,
+        "TRACEON" => trace_flags::trace_on(&command)?,
+        "TRACEOFF" => trace_flags::trace_off(&command)?,
+        "TRACESTATUS" => trace_flags::trace_status(&command, host)?,
+        "INPUTBUFFER" => session::input_buffer(&command, host)?,
+        "USEROPTIONS" => session::user_options(host)?,
+        "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
         // The rest changes no answer, is refused, or does not exist.
         other => admitted(DBCC_COMMANDS.admit(1, other, None))?,
     }

@@ -8,9 +8,9 @@ use engine::error::{Error, Result};
 use engine::seams::WorkKind;
 use engine::types::{SqlType, Value};
 
-use super::super::views::{file_bytes, used_pages};
 use super::super::{Host, Table};
 use super::Command;
+use crate::views::{file_bytes, used_pages};
 
 const PAGE_BYTES: u64 = 8192;
 const MB: u64 = 1 << 20;

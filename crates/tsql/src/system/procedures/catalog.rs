@@ -5,10 +5,10 @@ use engine::catalog::{ColumnDefinition, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, Length, SqlType, Value};
 
-use super::super::views::{ObjectRow, every, object_rows, table_of, tables};
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::like::Pattern;
+use crate::views::{ObjectRow, every, object_rows, table_of, tables};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {

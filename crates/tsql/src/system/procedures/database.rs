@@ -6,11 +6,11 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
 use super::super::administration::rename_database;
-use super::super::views::{DatabaseFacts, FileFacts};
 use super::super::{Host, SystemContext, Table};
 use super::{NAME, SystemProcedure, TEXT, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::{ListedDatabase, ListedFile};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -64,14 +64,14 @@ fn short_text(length: u16) -> SqlType {
 /// All databases, or one with its files.
 fn help_database(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let wanted = text(arguments, 0);
-    let mut databases = DatabaseFacts::every(context);
+    let mut databases = ListedDatabase::every(context);
     if let Some(name) = wanted {
-        databases.retain(|facts| facts.entry.name.eq_ignore_ascii_case(name));
+        databases.retain(|listed| listed.entry.name.eq_ignore_ascii_case(name));
         if databases.is_empty() {
             return Err(no_database(name));
         }
     }
-    databases.sort_by_key(|facts| facts.entry.name.to_lowercase());
+    databases.sort_by_key(|listed| listed.entry.name.to_lowercase());
     let mut table = Table::new(&[
         ("name", SqlType::SYSNAME),
         ("db_size", short_text(13)),
@@ -81,29 +81,29 @@ fn help_database(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[
         ("status", short_text(600)),
         ("compatibility_level", SqlType::TinyInt),
     ]);
-    for facts in &databases {
-        let bytes: u64 = FileFacts::of(facts).iter().map(|file| file.bytes).sum();
+    for listed in &databases {
+        let bytes: u64 = ListedFile::of(listed).iter().map(|file| file.bytes).sum();
         let size = format!("{:>10.2} MB", bytes as f64 / 1_048_576.0);
         table.push(vec![
-            facts.entry.name.as_str().into(),
+            listed.entry.name.as_str().into(),
             size.into(),
             "sa".into(),
-            Value::SmallInt(facts.entry.database_id as i16),
-            created(facts).into(),
-            status(facts).into(),
-            Value::TinyInt(facts.compatibility_level() as u8),
+            Value::SmallInt(listed.entry.database_id as i16),
+            created(listed).into(),
+            status(listed).into(),
+            Value::TinyInt(listed.compatibility_level() as u8),
         ]);
     }
     table.send(host)?;
-    if let (Some(_), [facts]) = (wanted, databases.as_slice()) {
-        files(FileFacts::of(facts)).send(host)?;
+    if let (Some(_), [listed]) = (wanted, databases.as_slice()) {
+        files(ListedFile::of(listed)).send(host)?;
     }
     Ok(0)
 }
 
 /// `May 16 2008`
-fn created(facts: &DatabaseFacts) -> String {
-    let (days, ticks) = facts.entry.created;
+fn created(listed: &ListedDatabase) -> String {
+    let (days, ticks) = listed.entry.created;
     let moment = Moment::from_value(&Value::DateTime { days, ticks });
     moment
         .and_then(|moment| moment_format::format(moment, SqlType::DateTime, 100))
@@ -113,14 +113,14 @@ fn created(facts: &DatabaseFacts) -> String {
         .collect()
 }
 
-fn status(facts: &DatabaseFacts) -> String {
+fn status(listed: &ListedDatabase) -> String {
     format!(
         "Status={}, Updateability=READ_WRITE, UserAccess={}, Recovery={}, Version=957, Collation={}, SQLSortOrder={}, IsAutoCreateStatistics, IsAutoUpdateStatistics",
-        facts.state.number_and_name().1,
-        facts.user_access().1,
-        facts.recovery_model().name(),
-        facts.collation().name(),
-        facts.collation().sort_id()
+        listed.state.number_and_name().1,
+        listed.user_access().1,
+        listed.recovery_model().name(),
+        listed.collation().name(),
+        listed.collation().sort_id()
     )
 }
 
@@ -136,7 +136,7 @@ fn growth_text(file: &FileEntry) -> String {
     }
 }
 
-fn files(facts: Vec<FileFacts>) -> Table {
+fn files(listed: Vec<ListedFile>) -> Table {
     let mut table = Table::new(&[
         ("name", SqlType::SYSNAME),
         ("fileid", SqlType::SmallInt),
@@ -147,18 +147,18 @@ fn files(facts: Vec<FileFacts>) -> Table {
         ("growth", short_text(18)),
         ("usage", SqlType::VarChar(Length::Limited(9))),
     ]);
-    for facts in facts {
-        let maximum = match facts.pages_max() {
+    for listed in listed {
+        let maximum = match listed.pages_max() {
             -1 => "Unlimited".to_owned(),
             pages => kilobytes(u64::from(pages.unsigned_abs()) * 8192),
         };
-        let file = &facts.file;
+        let file = &listed.file;
         table.push(vec![
             file.name.as_str().into(),
             Value::SmallInt(file.file_id as i16),
             file.physical_name.as_str().into(),
             (!file.log).then_some("PRIMARY").into(),
-            kilobytes(facts.bytes).into(),
+            kilobytes(listed.bytes).into(),
             maximum.into(),
             growth_text(file).into(),
             if file.log { "log only" } else { "data only" }.into(),
@@ -168,10 +168,10 @@ fn files(facts: Vec<FileFacts>) -> Table {
 }
 
 fn help_file(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
-    let mut facts = FileFacts::of(&DatabaseFacts::of(&context.database));
+    let mut listed = ListedFile::of(&ListedDatabase::of(&context.database));
     if let Some(name) = text(arguments, 0) {
-        facts.retain(|facts| facts.file.name.eq_ignore_ascii_case(name));
-        if facts.is_empty() {
+        listed.retain(|listed| listed.file.name.eq_ignore_ascii_case(name));
+        if listed.is_empty() {
             return Err(Error::new(
                 15325,
                 16,
@@ -180,7 +180,7 @@ fn help_file(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
             ));
         }
     }
-    files(facts).send(host).map(|()| 0)
+    files(listed).send(host).map(|()| 0)
 }
 
 /// Names and sizes in KB of the databases that are usable.
@@ -190,12 +190,12 @@ fn databases(context: &SystemContext<'_>, host: &mut dyn Host, _arguments: &[Val
         ("DATABASE_SIZE", SqlType::Int),
         ("REMARKS", SqlType::VarChar(Length::Limited(254))),
     ]);
-    let mut databases = DatabaseFacts::every(context);
-    databases.sort_by_key(|facts| facts.entry.name.to_lowercase());
-    for facts in databases.iter().filter(|facts| facts.database.is_some()) {
-        let bytes: u64 = FileFacts::of(facts).iter().map(|file| file.bytes).sum();
+    let mut databases = ListedDatabase::every(context);
+    databases.sort_by_key(|listed| listed.entry.name.to_lowercase());
+    for listed in databases.iter().filter(|listed| listed.database.is_some()) {
+        let bytes: u64 = ListedFile::of(listed).iter().map(|file| file.bytes).sum();
         let kilobytes = Value::Int(i32::try_from(bytes >> 10).unwrap_or(i32::MAX));
-        table.push(vec![facts.entry.name.as_str().into(), kilobytes, Value::Null]);
+        table.push(vec![listed.entry.name.as_str().into(), kilobytes, Value::Null]);
     }
     table.send(host).map(|()| 0)
 }
@@ -265,11 +265,11 @@ fn option(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
 fn for_each(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let command = text(arguments, 0).unwrap_or_default();
     let mark = text(arguments, 1).and_then(|mark| mark.chars().next()).unwrap_or('?');
-    for facts in DatabaseFacts::every(context)
+    for listed in ListedDatabase::every(context)
         .iter()
-        .filter(|facts| facts.database.is_some())
+        .filter(|listed| listed.database.is_some())
     {
-        host.execute(&command.replace(mark, &facts.entry.name))?;
+        host.execute(&command.replace(mark, &listed.entry.name))?;
     }
     Ok(0)
 }

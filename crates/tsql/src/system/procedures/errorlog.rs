@@ -5,9 +5,9 @@ use engine::errorlog::ErrorLogLine;
 use engine::seams::DateTimeTicks;
 use engine::types::{Length, SqlType, Value};
 
-use super::super::views::parse_time;
 use super::super::{Host, SystemContext, Table};
 use super::{INT, SystemProcedure, TEXT, integer, text};
+use crate::views::parse_time;
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {

@@ -6,10 +6,10 @@ use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value};
 
-use super::super::views::{ObjectRow, object_rows, table_of};
-use super::super::{Host, SystemContext, Table, names};
+use super::super::{Host, SystemContext, Table};
 use super::space::no_object;
 use super::{NAME, SystemProcedure, text};
+use crate::views::{ObjectRow, object_rows, table_of};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -33,7 +33,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 const LINE_CHARACTERS_MAX: usize = 255;
 
 fn find(context: &SystemContext<'_>, written: &str) -> Result<Arc<CatalogObject>> {
-    let name = names::parse(written).ok_or_else(|| no_object(context, written))?;
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(context, written))?;
     let object = context
         .database
         .catalog

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::error::{Error, Result};
+use engine::session::with_current_definitions;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::administration::rename_database;
-use super::super::{Host, SystemContext, names};
+use super::super::{Host, SystemContext};
 use super::{NAME, SystemProcedure, text};
 use crate::ast::Name;
+use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     name: "sp_rename",
@@ -36,7 +38,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
     };
     let kind = text(arguments, 2).map(str::to_uppercase);
     let shown = kind.as_deref().unwrap_or("(null)");
-    let name = names::parse(written).ok_or_else(|| no_item(context, written, shown))?;
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_item(context, written, shown))?;
     if new_name.is_empty() {
         return Err(Error::new(
             15223,
@@ -45,22 +47,25 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
             "Error: The input parameter '@newname' is not allowed to be null.",
         ));
     }
-    match kind.as_deref() {
-        Some("DATABASE") => rename_database(context, name.object(), new_name)?,
-        Some("COLUMN" | "INDEX") => rename_part(context, &name, new_name, shown == "COLUMN", written)?,
-        None | Some("OBJECT") => rename_object(context, &name, new_name, written, shown)?,
+    with_current_definitions(|| match kind.as_deref() {
+        Some("DATABASE") => rename_database(context, name.object(), new_name),
+        Some("COLUMN" | "INDEX") => rename_part(context, &name, new_name, shown == "COLUMN", written),
+        None | Some("OBJECT") => rename_object(context, &name, new_name, written, shown),
         Some(_) => {
-            return Err(Error::new(
-                15249,
-                11,
-                1,
-                format!("Error: Explicit @objtype '{shown}' is unrecognized."),
-            ));
+            let text = format!("Error: Explicit @objtype '{shown}' is unrecognized.");
+            Err(Error::new(15249, 11, 1, text))
         }
-    }
+    })?;
     let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
     host.message(&Error::new(15477, 10, 1, text))?;
     Ok(0)
+}
+
+/// 15336: what a constraint or schema-bound module names keeps its name.
+fn enforced(written: &str) -> Error {
+    let text =
+        format!("Object '{written}' cannot be renamed because the object participates in enforced dependencies.");
+    Error::new(15336, 16, 1, text)
 }
 
 fn rename_object(context: &SystemContext<'_>, name: &Name, new_name: &str, written: &str, kind: &str) -> Result<()> {
@@ -77,6 +82,9 @@ fn rename_object(context: &SystemContext<'_>, name: &Name, new_name: &str, writt
             "Error: The new name '{new_name}' is already in use as a object name and would cause a duplicate that is not permitted."
         );
         return Err(Error::new(15335, 11, 1, text));
+    }
+    if dependent_on_object(&context.database, context.session_id, &object).is_some() {
+        return Err(enforced(written));
     }
     let mut definition = object.definition.clone();
     match &mut definition {
@@ -101,6 +109,12 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         return Err(missing());
     };
     let mut definition: TableDefinition = definition.clone();
+    if let Some(ordinal) = definition.column(name.object()).filter(|_| column) {
+        let change = ColumnChange::Renamed;
+        if dependent_on_column(&context.database, context.session_id, &definition, ordinal, change).is_some() {
+            return Err(enforced(written));
+        }
+    }
     let names: Vec<&mut String> = if column {
         definition.columns.iter_mut().map(|column| &mut column.name).collect()
     } else {

@@ -4,11 +4,11 @@ use engine::error::{Error, Result};
 use engine::lock::Resource;
 use engine::types::{Length, SqlType, Value};
 
-use super::super::views::{SessionFacts, session_facts};
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::views::{ListedSession, listed_sessions};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -29,34 +29,34 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 ];
 
 /// The sessions that the argument means: a login, a number, `active`; all for none. 15007 for a login that does not exist.
-fn meant(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Vec<SessionFacts>> {
-    let mut facts = session_facts(context);
+fn meant(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Vec<ListedSession>> {
+    let mut listed = listed_sessions(context);
     let Some(wanted) = text(arguments, 0) else {
-        return Ok(facts);
+        return Ok(listed);
     };
     if let Ok(id) = wanted.trim().parse::<u16>() {
-        facts.retain(|facts| facts.session.id == id);
+        listed.retain(|listed| listed.session.id == id);
     } else if wanted.eq_ignore_ascii_case("active") {
-        facts.retain(|facts| facts.session.running);
+        listed.retain(|listed| listed.session.running);
     } else {
-        facts.retain(|facts| facts.session.login.eq_ignore_ascii_case(wanted));
-        if facts.is_empty() && !wanted.eq_ignore_ascii_case("sa") {
+        listed.retain(|listed| listed.session.login.eq_ignore_ascii_case(wanted));
+        if listed.is_empty() && !wanted.eq_ignore_ascii_case("sa") {
             let text = format!("'{wanted}' is not a valid login or you do not have permission.");
             return Err(Error::new(15007, 16, 1, text));
         }
     }
-    Ok(facts)
+    Ok(listed)
 }
 
 fn database_name(context: &SystemContext<'_>, id: u16) -> Value {
     context.slot_by_id(i64::from(id)).map(|slot| slot.entry().name).into()
 }
 
-fn command(facts: &SessionFacts) -> Value {
-    if facts.session.command.is_empty() || !facts.session.running {
+fn command(listed: &ListedSession) -> Value {
+    if listed.session.command.is_empty() || !listed.session.running {
         return "AWAITING COMMAND".into();
     }
-    facts.session.command.as_str().into()
+    listed.session.command.as_str().into()
 }
 
 fn who(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
@@ -71,16 +71,16 @@ fn who(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) ->
         ("cmd", SqlType::NVarChar(Length::Limited(32))),
         ("request_id", SqlType::Int),
     ]);
-    for facts in meant(context, arguments)? {
+    for listed in meant(context, arguments)? {
         table.push(vec![
-            Value::SmallInt(facts.session.id as i16),
+            Value::SmallInt(listed.session.id as i16),
             Value::SmallInt(0),
-            facts.status().into(),
-            facts.session.login.as_str().into(),
-            facts.session.host.as_str().into(),
-            format!("{:<5}", facts.blocked_by).into(),
-            database_name(context, facts.session.database_id),
-            command(&facts),
+            listed.status().into(),
+            listed.session.login.as_str().into(),
+            listed.session.host.as_str().into(),
+            format!("{:<5}", listed.blocked_by).into(),
+            database_name(context, listed.session.database_id),
+            command(&listed),
             Value::Int(0),
         ]);
     }
@@ -104,8 +104,8 @@ fn who2(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         ("SPID", SqlType::Char(5)),
         ("REQUESTID", SqlType::Char(5)),
     ]);
-    for facts in meant(context, arguments)? {
-        let session = &facts.session;
+    for listed in meant(context, arguments)? {
+        let session = &listed.session;
         let begun = session.request_started;
         let begun = Moment::from_value(&Value::DateTime {
             days: begun.days,
@@ -114,19 +114,19 @@ fn who2(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         let begun = begun
             .and_then(|moment| moment_format::format(moment, SqlType::DateTime, 120))
             .unwrap_or_default();
-        let blocked_by = if facts.blocked_by == 0 {
+        let blocked_by = if listed.blocked_by == 0 {
             "  .".to_owned()
         } else {
-            facts.blocked_by.to_string()
+            listed.blocked_by.to_string()
         };
         table.push(vec![
             format!("{:<5}", session.id).into(),
-            facts.status().to_uppercase().into(),
+            listed.status().to_uppercase().into(),
             session.login.as_str().into(),
             session.host.as_str().into(),
             format!("{blocked_by:<5}").into(),
             database_name(context, session.database_id),
-            command(&facts),
+            command(&listed),
             "0".into(),
             "0".into(),
             begun.get(5..).unwrap_or_default().replace('-', "/").into(),

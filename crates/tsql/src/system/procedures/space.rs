@@ -3,9 +3,9 @@
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::super::views::{storage_of, table_of};
-use super::super::{Host, SystemContext, Table, names};
+use super::super::{Host, SystemContext, Table};
 use super::{NAME, SystemProcedure, text};
+use crate::views::{storage_of, table_of};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     name: "sp_spaceused",
@@ -58,7 +58,7 @@ pub(super) fn no_object(context: &SystemContext<'_>, name: &str) -> Error {
 }
 
 fn of_table(context: &SystemContext<'_>, host: &mut dyn Host, written: &str) -> Result<i32> {
-    let name = names::parse(written).ok_or_else(|| no_object(context, written))?;
+    let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(context, written))?;
     if name
         .database()
         .is_some_and(|database| !database.eq_ignore_ascii_case(&context.database.name()))

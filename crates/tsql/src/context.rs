@@ -1,0 +1,202 @@
+//! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::lock::LockOwner;
+use engine::memory::Charge;
+use engine::types::{Collation, Value};
+
+use crate::grant::{Account, Grant};
+use crate::modules::TableVariableShape;
+use crate::scalar::compare::GroupKey;
+use crate::state::SessionState;
+
+/// A table variable: its rows live in memory and are no part of any transaction, as SQL Server's outlive a rollback.
+#[derive(Debug, Default)]
+pub struct TableVariable {
+    /// Columns, identity, constraints.
+    pub shape: Arc<TableVariableShape>,
+    /// Rows; a deleted one leaves `None`, so that numbers of rows stay valid within a statement.
+    pub rows: Vec<Option<Vec<Value>>>,
+    /// The next identity value.
+    pub identity_next: i64,
+    /// The memory of the rows.
+    pub(crate) grant: Option<Grant>,
+}
+
+impl TableVariable {
+    /// An empty table of a shape.
+    pub fn new(shape: Arc<TableVariableShape>) -> TableVariable {
+        let identity_next = shape
+            .columns
+            .iter()
+            .find_map(|column| column.identity)
+            .map_or(1, |(seed, _)| seed);
+        TableVariable {
+            shape,
+            rows: Vec::new(),
+            identity_next,
+            grant: None,
+        }
+    }
+}
+
+/// Rows of one round of a recursive query.
+pub(crate) type Round = Rc<Vec<Vec<Value>>>;
+
+/// The kept result of a subquery.
+#[derive(Debug)]
+pub(crate) enum CachedResult {
+    Scalar(Value),
+    Exists(bool),
+    Set(ValueSet),
+}
+
+/// The one column of a subquery.
+#[derive(Debug, Default)]
+pub(crate) struct ValueSet {
+    pub(crate) values: HashSet<GroupKey>,
+    pub(crate) has_null: bool,
+    pub(crate) grant: Option<Grant>,
+}
+
+/// The variables of a running batch or procedure.
+#[derive(Debug, Default)]
+pub struct Variables {
+    /// Scalars, by slot.
+    pub values: RefCell<Vec<Value>>,
+    /// Table variables, by slot.
+    pub tables: RefCell<Vec<TableVariable>>,
+    /// What the scalars' strings take that are too short to carry a charge themselves.
+    texts: RefCell<Texts>,
+}
+
+/// Bytes of strings in variables, and what was asked for them.
+#[derive(Debug, Default)]
+struct Texts {
+    bytes: u64,
+    charge: Charge,
+}
+
+impl Variables {
+    /// Variables of a batch that begins.
+    pub(crate) fn new(values: Vec<Value>, tables: Vec<TableVariable>) -> Variables {
+        Variables {
+            values: RefCell::new(values.into_iter().map(of_variable).collect()),
+            tables: RefCell::new(tables),
+            texts: RefCell::default(),
+        }
+    }
+}
+
+/// A value as variables keep it: of the default collation. It gets that of the database in which the variable is read.
+fn of_variable(value: Value) -> Value {
+    value.collated(Collation::default())
+}
+
+/// What a variable's string takes without a charge of its own.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::Text(text) if !text.is_charged() => text.len() as u64,
+        Value::Binary(bytes) if !bytes.is_charged() => bytes.len() as u64,
+        _ => 0,
+    }
+}
+
+/// Everything an execution reads. Making one allocates nothing: most statements need none of what is kept in it.
+pub struct Context<'s> {
+    /// The session.
+    pub session: &'s SessionState,
+    /// The variables.
+    pub variables: &'s Variables,
+    parameters: RefCell<Vec<Rc<Vec<Value>>>>,
+    /// The rows of the last round of each recursive query under way.
+    rounds: RefCell<BTreeMap<usize, Round>>,
+    account: OnceCell<Rc<Account>>,
+    pub(crate) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
+}
+
+impl<'s> Context<'s> {
+    /// A context for one statement: results of subqueries are kept no longer than that.
+    pub fn new(session: &'s SessionState, variables: &'s Variables) -> Context<'s> {
+        Context {
+            session,
+            variables,
+            parameters: RefCell::default(),
+            rounds: RefCell::default(),
+            account: OnceCell::new(),
+            cache: RefCell::default(),
+        }
+    }
+
+    /// The session's locks.
+    pub fn locks(&self) -> &'s LockOwner {
+        &self.session.locks
+    }
+
+    /// What the query's operators have taken of the workspace.
+    fn account(&self) -> Rc<Account> {
+        self.account.get_or_init(Rc::default).clone()
+    }
+
+    /// A grant for one more operator of the query.
+    pub(crate) fn grant(&self) -> Grant {
+        Grant::new(self.session.instance.workspace.clone(), self.account())
+    }
+
+    /// The value of a variable.
+    pub fn variable(&self, slot: usize) -> Value {
+        self.variables.values.borrow().get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Sets a variable.
+    ///
+    /// # Errors
+    /// 701 when there is no memory for its string.
+    pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
+        let value = of_variable(value);
+        if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
+            let (before, after) = (text_bytes(place), text_bytes(&value));
+            if before != after {
+                let mut texts = self.variables.texts.borrow_mut();
+                let bytes = texts.bytes.saturating_sub(before) + after;
+                texts.charge.grow_to(bytes)?;
+                texts.bytes = bytes;
+            }
+            *place = value;
+        }
+        Ok(())
+    }
+
+    /// A value captured for the subquery that is running.
+    pub fn parameter(&self, index: usize) -> Value {
+        self.parameters
+            .borrow()
+            .last()
+            .and_then(|values| values.get(index))
+            .cloned()
+            .unwrap_or(Value::Null)
+    }
+
+    /// The rows of the last round of a recursive query.
+    pub(crate) fn round(&self, id: usize) -> Round {
+        self.rounds.borrow().get(&id).cloned().unwrap_or_default()
+    }
+
+    /// Sets the rows of a round.
+    pub(crate) fn set_round(&self, id: usize, rows: Round) {
+        self.rounds.borrow_mut().insert(id, rows);
+    }
+
+    /// Runs `work` with captured values in place.
+    pub fn with_parameters<T>(&self, values: Rc<Vec<Value>>, work: impl FnOnce() -> T) -> T {
+        self.parameters.borrow_mut().push(values);
+        let result = work();
+        self.parameters.borrow_mut().pop();
+        result
+    }
+}

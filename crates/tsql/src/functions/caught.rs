@@ -1,0 +1,54 @@
+//! `ERROR_NUMBER()` and the others that tell of the error which the CATCH block around has caught; NULL outside of one.
+
+use engine::error::Result;
+use engine::types::Value;
+
+use super::{Call, INT, LONG_NAME, NAME, Signature, signature};
+use crate::sink::Message;
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    signature("error_line", 0, &[], INT, error_line),
+    signature("error_message", 0, &[], LONG_NAME, error_message),
+    signature("error_number", 0, &[], INT, error_number),
+    signature("error_procedure", 0, &[], NAME, error_procedure),
+    signature("error_severity", 0, &[], INT, error_severity),
+    signature("error_state", 0, &[], INT, error_state),
+];
+
+fn caught(call: &Call<'_>, read: impl Fn(&Message) -> Value) -> Result<Value> {
+    Ok(call
+        .context
+        .session
+        .caught()
+        .map_or(Value::Null, |message| read(&message)))
+}
+
+fn error_number(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| Value::Int(message.number))
+}
+
+fn error_severity(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| Value::Int(i32::from(message.severity)))
+}
+
+fn error_state(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| Value::Int(i32::from(message.state)))
+}
+
+fn error_line(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| Value::Int(message.line as i32))
+}
+
+fn error_message(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| Value::from(message.text.as_str()))
+}
+
+fn error_procedure(call: &Call<'_>) -> Result<Value> {
+    caught(call, |message| {
+        if message.procedure.is_empty() {
+            Value::Null
+        } else {
+            Value::from(message.procedure.as_str())
+        }
+    })
+}

@@ -1,0 +1,62 @@
+//! Built-in functions as plans hold them: the code, and what it is called with.
+
+use engine::error::Result;
+use engine::types::{Collation, SqlType, Value};
+
+use super::Expr;
+use crate::context::Context;
+
+/// A call under way.
+pub struct Call<'c> {
+    /// Session and variables.
+    pub context: &'c Context<'c>,
+    /// The arguments' values.
+    pub values: &'c [Value],
+    /// The arguments as bound: their types.
+    pub expressions: &'c [Expr],
+    /// The type of the result.
+    pub result: SqlType,
+}
+
+/// The code of a function.
+pub type Implementation = fn(&Call<'_>) -> Result<Value>;
+
+impl Call<'_> {
+    /// An argument; NULL beyond the last.
+    pub fn value(&self, index: usize) -> &Value {
+        self.values.get(index).unwrap_or(&Value::Null)
+    }
+
+    /// An argument as text; `None` for NULL.
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.value(index).as_str()
+    }
+
+    /// An argument as a whole number; `None` for NULL.
+    pub fn integer(&self, index: usize) -> Option<i64> {
+        self.value(index).as_i64()
+    }
+
+    /// The collation that its strings compare by: binding has given all of them the same.
+    pub fn collation(&self) -> Collation {
+        let mut strings = self
+            .expressions
+            .iter()
+            .filter(|argument| argument.sql_type.is_character());
+        strings
+            .next()
+            .map_or_else(Collation::default, |first| first.label.collation())
+    }
+
+    /// An argument's type.
+    pub fn argument_type(&self, index: usize) -> SqlType {
+        self.expressions
+            .get(index)
+            .map_or(SqlType::Int, |expression| expression.sql_type)
+    }
+
+    /// Whether any argument is NULL.
+    pub fn any_null(&self) -> bool {
+        self.values.iter().any(Value::is_null)
+    }
+}

@@ -1,0 +1,41 @@
+//! What can be called with arguments: a stored procedure, or a text with declared parameters; with the session's plans of its
+//! statements.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::batch::{CompiledBatch, compile};
+use crate::failure::Failure;
+use crate::messages;
+use crate::modules::{ModuleParameter, declared};
+
+/// A procedure or a text, ready to be called. Its parameters are its first variables.
+pub struct Callable {
+    /// Its statements.
+    pub batch: Rc<CompiledBatch>,
+    /// Its parameters in order.
+    pub parameters: Arc<[ModuleParameter]>,
+}
+
+impl Callable {
+    /// A text with the parameters that `declarations` name.
+    ///
+    /// # Errors
+    /// Syntax errors of either.
+    pub fn text(
+        statement: &str,
+        declarations: &str,
+        quoted_identifier: bool,
+    ) -> std::result::Result<Callable, Box<Failure>> {
+        let parameters = crate::parser::parse_parameters(declarations).map_err(|error| {
+            let line = error.line;
+            Failure::new(messages::syntax(error), line, "")
+        })?;
+        let (scope, parameters) = declared(parameters).map_err(|error| Failure::new(error, 1, ""))?;
+        let batch = compile(statement, quoted_identifier, scope)?;
+        Ok(Callable {
+            batch: Rc::new(batch),
+            parameters,
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Where a session's answers go: result sets, row counts, messages, changes of the session's surroundings.
+//!
+//! The order of calls is the order in which a client must see them: `columns`, then any number of `row`, then `done`; a
+//! message may come at any time. A sink that answers [`SinkClosed`] has lost its client, and the batch ends.
+
+use engine::types::{SqlType, Value};
+
+use crate::scalar::Label;
+
+/// The client is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SinkClosed;
+
+/// One column of a result set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// Its name; empty when it has none.
+    pub name: String,
+    /// The type of all its values.
+    pub sql_type: SqlType,
+    /// The collation of its strings, and how strongly they have it.
+    pub label: Label,
+    /// Whether a value may be NULL.
+    pub nullable: bool,
+    /// Whether it is an identity column of a table.
+    pub identity: bool,
+    /// Whether it is a column of a table rather than an expression.
+    pub from_table: bool,
+}
+
+impl ResultColumn {
+    /// A column that may be NULL and is no table's.
+    pub fn new(name: &str, sql_type: SqlType) -> ResultColumn {
+        ResultColumn {
+            name: name.to_owned(),
+            sql_type,
+            label: Label::default(),
+            nullable: true,
+            identity: false,
+            from_table: false,
+        }
+    }
+}
+
+impl ResultColumn {
+    /// Whether its values need no conversion to be those of another column.
+    pub(crate) fn is_like(&self, other: &ResultColumn) -> bool {
+        let is_collated = !self.sql_type.is_character() || self.label.collation() == other.label.collation();
+        self.sql_type == other.sql_type && is_collated
+    }
+}
+
+/// An error, or the text of PRINT and the like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// SQL Server's number; 0 for PRINT, 50000 for ad hoc messages.
+    pub number: i32,
+    /// 0 to 10 is information, above is an error.
+    pub severity: u8,
+    /// SQL Server's state.
+    pub state: u8,
+    /// Line in the batch or procedure, from 1.
+    pub line: u32,
+    /// The procedure it comes from; empty in a batch.
+    pub procedure: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What a finished statement was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoneKind {
+    /// SELECT, and everything else that returned rows.
+    Select,
+    /// INSERT.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+    /// SELECT without a result set: assignments.
+    Assign,
+    /// All others.
+    Other,
+}
+
+/// What happened to the session's transaction; TDS tells the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionEvent {
+    /// A transaction of this descriptor began.
+    Begun(u64),
+    /// It was committed.
+    Committed(u64),
+    /// It was rolled back.
+    RolledBack(u64),
+}
+
+/// Receives what a session says.
+pub trait ResultSink {
+    /// A result set begins.
+    fn columns(&mut self, columns: &[ResultColumn]) -> Result<(), SinkClosed>;
+    /// One row of it.
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed>;
+    /// A statement is finished. The count is absent under NOCOUNT, and for statements that count nothing.
+    fn done(&mut self, row_count: Option<u64>, kind: DoneKind) -> Result<(), SinkClosed>;
+    /// An error or an information message.
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed>;
+    /// USE went from one database to another.
+    fn database_changed(&mut self, _from: &str, _to: &str) {}
+    /// A transaction began or ended.
+    fn transaction_changed(&mut self, _event: TransactionEvent) {}
+    /// A procedure called by the client returned this status.
+    fn return_status(&mut self, _status: i32) {}
+    /// An OUTPUT parameter of a procedure or parametrised batch called by the client.
+    fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
+}
+
+/// One parameter of a call by the client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// With its `@`; empty when passed by position.
+    pub name: String,
+    /// The type the client sent it as.
+    pub sql_type: SqlType,
+    /// Its value.
+    pub value: Value,
+    /// Whether the client wants it back.
+    pub output: bool,
+}
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchOutcome {
+    /// Every statement ran, or failed without ending the batch.
+    Completed,
+    /// An error ended the batch; its message has been sent.
+    Failed,
+    /// The client cancelled; nothing has been sent for that.
+    Cancelled,
+    /// The session must end: an error of severity 20 or above, or KILL.
+    Disconnected,
+    /// SHUTDOWN; true with NOWAIT. The server ends the process.
+    Shutdown(bool),
+}

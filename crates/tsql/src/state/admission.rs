@@ -1,0 +1,22 @@
+//! Who may enter a database.
+
+use engine::database::{AccessMode, Database};
+use engine::error::{Error, Result};
+use engine::instance::Instance;
+
+/// Lets a session into a database, as far as SINGLE_USER allows: whoever comes first has it until he leaves.
+///
+/// # Errors
+/// 924 when somebody else is in it.
+pub(crate) fn admit(instance: &Instance, session_id: u16, database: &Database) -> Result<()> {
+    match database.access() {
+        AccessMode::Single(owner) if owner != session_id => {
+            if !instance.users_of(database.id, session_id).is_empty() {
+                return Err(Error::single_user(&database.name()));
+            }
+            database.set_access(AccessMode::Single(session_id));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,251 @@
+//! Where a session looks names up: the current database, its temporary objects, the schemas of the modules under way.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ObjectDefinition};
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::instance::TEMPDB;
+use engine::lock::{Mode, Resource};
+use engine::types::Collation;
+
+use super::SessionState;
+use super::admission::admit;
+use crate::ast::{Identifier, Name};
+use crate::messages;
+use crate::modules::{Module, ModuleCache};
+
+/// What names mean to a session.
+pub struct Lookup {
+    /// The current database.
+    database: RefCell<Arc<Database>>,
+    /// Names of temporary tables and procedures in lower case, and what they are called in tempdb.
+    pub temporary_tables: RefCell<HashMap<String, String>>,
+    /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
+    dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// The schemas of the modules under way, the innermost last.
+    module_schemas: RefCell<Vec<Option<String>>>,
+    /// The instance's modules.
+    modules: Arc<ModuleCache>,
+}
+
+impl Lookup {
+    /// In a database, with nothing of the session's own.
+    pub(super) fn new(database: Arc<Database>, modules: Arc<ModuleCache>) -> Lookup {
+        Lookup {
+            database: RefCell::new(database),
+            temporary_tables: RefCell::default(),
+            dependencies: RefCell::default(),
+            module_schemas: RefCell::default(),
+            modules,
+        }
+    }
+}
+
+impl SessionState {
+    /// The current database.
+    pub fn database(&self) -> Arc<Database> {
+        self.lookup.database.borrow().clone()
+    }
+
+    /// The current database's id.
+    pub(crate) fn database_id(&self) -> u16 {
+        self.lookup.database.borrow().id
+    }
+
+    /// The collation of constants, variables and new columns in the current database.
+    pub(crate) fn database_collation(&self) -> Collation {
+        self.lookup.database.borrow().collation()
+    }
+
+    /// The collation of a name written after COLLATE.
+    ///
+    /// # Errors
+    /// 448 when there is none of that name.
+    pub(crate) fn collation(&self, name: &str) -> Result<Collation> {
+        match name.to_ascii_lowercase().as_str() {
+            "database_default" => Ok(self.database_collation()),
+            "catalog_default" => Ok(Collation::default()),
+            _ => Collation::from_name(name).ok_or_else(|| messages::invalid_collation(name)),
+        }
+    }
+
+    /// Whether a database is the current one.
+    pub(crate) fn is_in(&self, database: &Arc<Database>) -> bool {
+        Arc::ptr_eq(database, &self.lookup.database.borrow())
+    }
+
+    /// Whether the current database may be looked at: a statement whose plan reads no page of it may know of its objects.
+    ///
+    /// # Errors
+    /// 9001 when its log has failed.
+    pub(crate) fn check_intact(&self) -> Result<()> {
+        self.lookup.database.borrow().storage.log.check_intact()
+    }
+
+    /// Makes a database the current one.
+    ///
+    /// # Errors
+    /// 911 and others when it cannot be used.
+    pub fn use_database(&self, name: &str) -> Result<()> {
+        let database = self.open_database(name)?;
+        admit(&self.instance, self.id, &database)?;
+        self.engine.borrow_mut().use_database(&database)?;
+        *self.lookup.database.borrow_mut() = database;
+        Ok(())
+    }
+
+    /// A database by its name.
+    ///
+    /// # Errors
+    /// 911 when there is none, others when it is not usable.
+    pub fn open_database(&self, name: &str) -> Result<Arc<Database>> {
+        self.instance.database(name)
+    }
+
+    /// The database that a name of several parts lies in.
+    ///
+    /// # Errors
+    /// 911 and others; 7202 for a linked server.
+    pub fn database_of(&self, name: &Name) -> Result<Arc<Database>> {
+        if let Some(server) = name.server() {
+            let text = format!(
+                "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified. If \
+                 necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers."
+            );
+            return Err(Error::new(7202, 11, 2, text));
+        }
+        if name.object().starts_with('#') {
+            return self
+                .instance
+                .database_by_id(TEMPDB)
+                .ok_or_else(|| messages::database_not_found("tempdb"));
+        }
+        match name.database() {
+            Some(database) => self.open_database(database),
+            None => Ok(self.database()),
+        }
+    }
+
+    /// What a table is called in its catalog: temporary ones have a name of their own.
+    pub fn stored_name(&self, name: &str) -> String {
+        if !name.starts_with('#') {
+            return name.to_owned();
+        }
+        let temporary = self.lookup.temporary_tables.borrow();
+        temporary
+            .get(&name.to_lowercase())
+            .cloned()
+            .unwrap_or_else(|| name.to_owned())
+    }
+
+    /// What an object of the session that is created now is called in its catalog: private ones get a name that no other session
+    /// gives.
+    pub(crate) fn name_to_store(&self, name: &str) -> String {
+        if name.starts_with('#') && !name.starts_with("##") {
+            format!("{name}____{:012}", self.id)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// Notes a temporary object that the session has made: it goes when the session ends.
+    pub(crate) fn note_temporary(&self, name: &str, stored: String) {
+        if name.starts_with('#') {
+            self.lookup
+                .temporary_tables
+                .borrow_mut()
+                .insert(name.to_lowercase(), stored);
+        }
+    }
+
+    /// An object by its name of one to four parts; the schema is dbo when none is written.
+    ///
+    /// # Errors
+    /// When the database cannot be used. No such object is `None`.
+    pub fn find_object(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let database = self.database_of(name)?;
+        let schema = name.schema().unwrap_or("dbo");
+        let stored = self.stored_name(name.object());
+        self.lookup
+            .dependencies
+            .borrow_mut()
+            .push((database.clone(), database.catalog.version()));
+        let mut found = database.catalog.find(schema, &stored, self.id);
+        while let Some(object) = &found
+            && matches!(object.definition, ObjectDefinition::Module(_))
+            && database.catalog.is_pending_for(object, self.id)
+        {
+            self.wait_for_definition(&database, object)?;
+            found = database.catalog.find(schema, &stored, self.id);
+        }
+        Ok(found.map(|object| (database, object)))
+    }
+
+    /// An object by the name that a statement of a module uses: a name without schema is looked for in the module's own first
+    /// (sql-docs, "CREATE PROCEDURE": names that are not schema-qualified "default to the schema of the stored procedure").
+    ///
+    /// # Errors
+    /// As [`SessionState::find_object`].
+    pub fn find_in_module(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
+        let schema = self.lookup.module_schemas.borrow().last().cloned().flatten();
+        if let ([object], Some(schema)) = (name.parts.as_slice(), schema)
+            && !object.text.starts_with('#')
+        {
+            let parts = vec![Identifier::new(&schema), object.clone()];
+            let found = self.find_object(&Name { parts })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        self.find_object(name)
+    }
+
+    /// Works inside of a module of a schema, or with `None` inside of a text that is no module.
+    pub fn within_schema<T>(&self, schema: Option<&str>, work: impl FnOnce() -> T) -> T {
+        let schema = schema.filter(|schema| !schema.eq_ignore_ascii_case("dbo"));
+        self.lookup.module_schemas.borrow_mut().push(schema.map(str::to_owned));
+        let result = work();
+        self.lookup.module_schemas.borrow_mut().pop();
+        result
+    }
+
+    /// Waits until the transaction that has created a module is over: it may take the module back.
+    fn wait_for_definition(&self, database: &Database, object: &CatalogObject) -> Result<()> {
+        let resource = Resource::Object(database.id, object.definition.object_id());
+        self.locks.lock(resource, Mode::SchS)?;
+        self.locks.unlock(resource);
+        Ok(())
+    }
+
+    /// What binding has depended on since this was last asked.
+    pub fn take_dependencies(&self) -> Vec<(Arc<Database>, u64)> {
+        self.lookup.dependencies.take()
+    }
+
+    /// A module of the catalog, parsed for all sessions.
+    ///
+    /// # Errors
+    /// Those of a text that does not parse; 701 when there is no memory for its tree.
+    pub fn module(&self, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
+        self.lookup.modules.module(object)
+    }
+
+    /// Works in a database: names without one are looked up there.
+    pub(crate) fn within_database<T>(&self, database: &Arc<Database>, work: impl FnOnce() -> T) -> T {
+        if self.is_in(database) {
+            return work();
+        }
+        let outer = self.lookup.database.replace(database.clone());
+        let result = work();
+        self.lookup.database.replace(outer);
+        result
+    }
+
+    /// An object by its name as a string, such as `N'dbo.charge'`.
+    pub fn find_object_by_text(&self, text: &str) -> Option<(Arc<Database>, Arc<CatalogObject>)> {
+        self.find_object(&Name::parse(text)?).ok().flatten()
+    }
+}

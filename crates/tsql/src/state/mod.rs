@@ -1,0 +1,312 @@
+//! What a session remembers between statements. All of it is reachable through a shared reference: statements, functions
+//! and operators of one batch run on one thread and take turns.
+//!
+//! ```text
+//! options       SET options                                       lookup      what names mean: database, temporary objects, schemas
+//! transaction   counts, names and marks of the transaction        cursor      cursors by name
+//! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
+//! admission     who may enter a database
+//! ```
+//! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
+
+mod admission;
+mod caller;
+mod cursor;
+mod lookup;
+mod options;
+mod random;
+mod transaction;
+
+pub(crate) use admission::admit;
+pub(crate) use caller::ModuleCaller;
+pub use cursor::Cursor;
+pub use lookup::Lookup;
+pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+pub use transaction::Transaction;
+
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::database::Database;
+use engine::error::Result;
+use engine::instance::{Instance, SessionDescription, SessionInformation};
+use engine::lock::LockOwner;
+use engine::seams::DateTimeTicks;
+
+use crate::messages;
+use crate::modules::ModuleCache;
+use crate::scalar::moment::Moment;
+use crate::sink::Message;
+use random::RandomNumbers;
+
+/// Who logs in, from where, to which database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Login {
+    /// The login's name.
+    pub login: String,
+    /// The client's machine.
+    pub host: String,
+    /// The client's program.
+    pub application: String,
+    /// The database to begin in; master when none is given.
+    pub database: Option<String>,
+}
+
+/// A session's memory.
+pub struct SessionState {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// Who logged in from where.
+    pub login: Login,
+    /// `@@SPID`
+    pub id: u16,
+    /// The engine's session: locks and transaction.
+    pub engine: RefCell<engine::session::Session>,
+    /// Where it tells others what it is doing.
+    description: Option<SessionDescription>,
+    /// The session's locks, which scans hold on to.
+    pub locks: Arc<LockOwner>,
+    cancel: Arc<AtomicBool>,
+    options: RefCell<SetOptions>,
+    /// Where names are looked up.
+    pub lookup: Lookup,
+    /// The transaction's counts, names and marks.
+    pub transaction: Transaction,
+    row_count: Cell<i64>,
+    error_number: Cell<i32>,
+    identity: Cell<Option<i64>>,
+    scope_identity: Cell<Option<i64>>,
+    fetch_status: Cell<i32>,
+    nest_level: Cell<u32>,
+    /// RAND and NEWID.
+    pub random: RandomNumbers,
+    now_unix_micros: Cell<u64>,
+    caught: RefCell<Vec<Message>>,
+    /// Cursors by name in lower case.
+    pub cursors: RefCell<HashMap<String, Cursor>>,
+    caller: Box<dyn ModuleCaller>,
+    function_depth: Cell<u32>,
+}
+
+impl SessionState {
+    /// The state of a new session; `caller` runs functions of the user for it.
+    pub(crate) fn new(
+        instance: Arc<Instance>,
+        login: Login,
+        engine: engine::session::Session,
+        database: Arc<Database>,
+        caller: Box<dyn ModuleCaller>,
+    ) -> SessionState {
+        let clock = instance.env.clock.clone();
+        let modules = ModuleCache::of(&instance);
+        SessionState {
+            id: engine.id,
+            description: instance.session_description(engine.id),
+            locks: engine.locks().clone(),
+            cancel: engine.cancel_flag(),
+            engine: RefCell::new(engine),
+            instance,
+            login,
+            options: RefCell::default(),
+            lookup: Lookup::new(database, modules),
+            transaction: Transaction::default(),
+            row_count: Cell::new(0),
+            error_number: Cell::new(0),
+            identity: Cell::new(None),
+            scope_identity: Cell::new(None),
+            fetch_status: Cell::new(0),
+            nest_level: Cell::new(0),
+            random: RandomNumbers::new(clock.unix_micros() ^ 0x9E37_79B9_7F4A_7C15),
+            now_unix_micros: Cell::new(clock.unix_micros()),
+            caught: RefCell::default(),
+            cursors: RefCell::default(),
+            caller,
+            function_depth: Cell::new(0),
+        }
+    }
+
+    /// Who runs functions for the plans that call them.
+    pub(crate) fn module_caller(&self) -> &dyn ModuleCaller {
+        &*self.caller
+    }
+
+    /// Whether a function of the user runs.
+    pub(crate) fn is_in_function(&self) -> bool {
+        self.function_depth.get() > 0
+    }
+
+    /// Enters a function, or leaves it.
+    pub(crate) fn change_function_depth(&self, change: i32) {
+        self.function_depth
+            .set(self.function_depth.get().saturating_add_signed(change));
+    }
+
+    /// Tells others what the session is doing.
+    pub(crate) fn describe(&self, describe: impl FnOnce(&mut SessionInformation)) {
+        if let Some(description) = &self.description {
+            description.tell(describe);
+        }
+    }
+
+    /// The session's SET options.
+    pub fn options(&self) -> Ref<'_, SetOptions> {
+        self.options.borrow()
+    }
+
+    /// Changes the SET options.
+    pub fn change_options(&self, change: impl FnOnce(&mut SetOptions)) {
+        change(&mut self.options.borrow_mut());
+    }
+
+    /// Puts the SET options back to what they were when a module or a text began: none of its own outlives it (SQL Server docs,
+    /// "SET statements"). CONTEXT_INFO is no option of the module but a value of the session, and stays.
+    pub fn restore_options(&self, former: SetOptions) {
+        self.locks.set_timeout_ms(i64::from(former.lock_timeout_ms));
+        self.locks.set_priority(former.deadlock_priority);
+        self.engine.borrow_mut().set_isolation(former.isolation);
+        let mut options = self.options.borrow_mut();
+        let context_info = options.context_info.take();
+        *options = SetOptions { context_info, ..former };
+    }
+
+    /// `@@ROWCOUNT`
+    pub fn row_count(&self) -> i64 {
+        self.row_count.get()
+    }
+
+    /// Sets `@@ROWCOUNT`.
+    pub fn set_row_count(&self, count: i64) {
+        self.row_count.set(count);
+    }
+
+    /// `@@ERROR`
+    pub fn error_number(&self) -> i32 {
+        self.error_number.get()
+    }
+
+    /// Sets `@@ERROR`.
+    pub fn set_error_number(&self, number: i32) {
+        self.error_number.set(number);
+    }
+
+    /// `@@IDENTITY`
+    pub fn identity(&self) -> Option<i64> {
+        self.identity.get()
+    }
+
+    /// `SCOPE_IDENTITY()`
+    pub fn scope_identity(&self) -> Option<i64> {
+        self.scope_identity.get()
+    }
+
+    /// Remembers an identity value just inserted.
+    pub fn set_identity(&self, value: i64) {
+        self.identity.set(Some(value));
+        self.scope_identity.set(Some(value));
+    }
+
+    /// Replaces the scope's identity, when a procedure begins or ends; answers the former one.
+    pub fn replace_scope_identity(&self, value: Option<i64>) -> Option<i64> {
+        self.scope_identity.replace(value)
+    }
+
+    /// `@@FETCH_STATUS`
+    pub fn fetch_status(&self) -> i32 {
+        self.fetch_status.get()
+    }
+
+    /// Sets `@@FETCH_STATUS`.
+    pub fn set_fetch_status(&self, status: i32) {
+        self.fetch_status.set(status);
+    }
+
+    /// `@@NESTLEVEL`
+    pub fn nest_level(&self) -> u32 {
+        self.nest_level.get()
+    }
+
+    /// Enters (+1) or leaves (-1) a procedure.
+    ///
+    /// # Errors
+    /// 217 beyond 32 levels.
+    pub fn enter_level(&self) -> Result<()> {
+        if self.nest_level.get() >= 32 {
+            return Err(messages::nesting_level_exceeded());
+        }
+        self.nest_level.set(self.nest_level.get() + 1);
+        Ok(())
+    }
+
+    /// Leaves a procedure.
+    pub fn leave_level(&self) {
+        self.nest_level.set(self.nest_level.get().saturating_sub(1));
+    }
+
+    /// The error of the innermost CATCH block under way.
+    pub fn caught(&self) -> Option<Message> {
+        self.caught.borrow().last().cloned()
+    }
+
+    /// Enters a CATCH block.
+    pub fn push_caught(&self, message: Message) {
+        self.caught.borrow_mut().push(message);
+    }
+
+    /// Leaves a CATCH block.
+    pub fn pop_caught(&self) {
+        self.caught.borrow_mut().pop();
+    }
+
+    /// Fixes the time that GETDATE and its kin answer until the next statement.
+    pub fn take_time(&self) {
+        // A function is part of the statement that calls it.
+        if self.is_in_function() {
+            return;
+        }
+        self.now_unix_micros.set(self.instance.env.clock.unix_micros());
+        self.random.begin_statement();
+    }
+
+    /// The statement's time.
+    pub fn now(&self) -> Moment {
+        let micros = self.now_unix_micros.get();
+        // 1970-01-01 is day 719,162 from 0001-01-01.
+        let days = 719_162 + i32::try_from(micros / 86_400_000_000).unwrap_or(0);
+        Moment::new(days, micros % 86_400_000_000 * 10)
+    }
+
+    /// The statement's time in ticks of 1/300 second.
+    pub fn now_ticks(&self) -> DateTimeTicks {
+        DateTimeTicks::from_unix_micros(self.now_unix_micros.get())
+    }
+
+    /// Rolls back what is under way.
+    ///
+    /// # Errors
+    /// When the rollback fails.
+    pub(crate) fn reset_transaction(&self) -> Result<()> {
+        let result = self.engine.borrow_mut().roll_back();
+        self.set_transaction_count(0);
+        result
+    }
+
+    /// Makes the session as it was after login.
+    ///
+    /// # Errors
+    /// When the rollback fails, or the first database can no longer be used.
+    pub(crate) fn reset(&self) -> Result<()> {
+        self.cursors.borrow_mut().clear();
+        self.change_options(|options| options.context_info = None);
+        self.restore_options(SetOptions::default());
+        self.identity.set(None);
+        self.scope_identity.set(None);
+        self.use_database(self.login.database.as_deref().unwrap_or("master"))
+    }
+
+    /// The flag that ends the running batch.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.cancel.clone()
+    }
+}

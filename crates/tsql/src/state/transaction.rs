@@ -1,0 +1,84 @@
+//! The transaction of a session as T-SQL counts and names it. The engine's session has the transaction itself.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::lock::{Mode, Resource};
+use engine::session::Mark;
+
+use super::SessionState;
+
+/// Counts, names and marks.
+#[derive(Default)]
+pub struct Transaction {
+    count: Cell<u32>,
+    descriptor: Cell<u64>,
+    doomed: Cell<bool>,
+    /// Whether a statement that is one unit of work is under way.
+    in_unit: Cell<bool>,
+    /// Savepoints with their names, oldest first.
+    pub savepoints: RefCell<Vec<(String, Mark)>>,
+    /// The outermost transaction's name; empty when it has none.
+    pub name: RefCell<String>,
+    /// Tables that the statement under way has locked for no longer than itself, with what was held before.
+    pub statement_locks: RefCell<Vec<(Resource, Option<Mode>)>>,
+    /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
+    pub insert_execute_count: Cell<Option<u32>>,
+}
+
+impl SessionState {
+    /// `@@TRANCOUNT`
+    pub fn transaction_count(&self) -> u32 {
+        self.transaction.count.get()
+    }
+
+    /// Sets `@@TRANCOUNT`; the transaction's descriptor follows.
+    pub fn set_transaction_count(&self, count: u32) {
+        let before = self.transaction.count.replace(count);
+        if before == 0 && count > 0 {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+            self.transaction
+                .descriptor
+                .set((u64::from(self.id) << 40) | NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        if count == 0 {
+            self.transaction.doomed.set(false);
+            self.transaction.savepoints.borrow_mut().clear();
+            self.transaction.name.borrow_mut().clear();
+        }
+    }
+
+    /// The number by which TDS knows the transaction; 0 outside of one.
+    pub fn transaction_descriptor(&self) -> u64 {
+        if self.transaction.count.get() == 0 {
+            0
+        } else {
+            self.transaction.descriptor.get()
+        }
+    }
+
+    /// The descriptor of the transaction under way or last ended.
+    pub(crate) fn last_descriptor(&self) -> u64 {
+        self.transaction.descriptor.get()
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub fn is_doomed(&self) -> bool {
+        self.transaction.doomed.get()
+    }
+
+    /// Leaves the transaction only the way back.
+    pub fn doom(&self) {
+        self.transaction.doomed.set(self.transaction.count.get() > 0);
+    }
+
+    /// Notes whether a statement that is one unit of work is under way; answers what was so before.
+    pub(crate) fn replace_in_unit(&self, in_unit: bool) -> bool {
+        self.transaction.in_unit.replace(in_unit)
+    }
+
+    /// Whether a statement that is one unit of work is under way.
+    pub(crate) fn is_in_unit(&self) -> bool {
+        self.transaction.in_unit.get()
+    }
+}

@@ -1,0 +1,119 @@
+//! What INSERT, UPDATE and DELETE share around the rows: the target's lock, each row once, where OUTPUT goes, the count.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use engine::error::Result;
+use engine::lock::Mode;
+use engine::session::{Table, with_current_definitions};
+use engine::store::RowLocator;
+use engine::types::{SqlType, Value};
+
+use super::executor::{Executor, closed};
+use crate::context::Context;
+use crate::exec::{check_isolation, locator_of};
+use crate::modify::{Changed, Fill, Pipeline};
+use crate::plan::{BoundOutput, BoundTable, OutputTarget, QueryPlan, Target};
+use crate::sink::DoneKind;
+
+/// The rows of a target that a search has met, so that each is changed once.
+#[derive(Default)]
+pub(super) struct SeenRows(HashSet<RowLocator>);
+
+impl SeenRows {
+    /// Whether this row of FROM has a row of the target, and one that was not met before. The locator is NULL where an outer join
+    /// found none.
+    pub(super) fn is_new(&mut self, locator: Option<&Value>) -> Result<bool> {
+        match locator {
+            None | Some(Value::Null) => Ok(false),
+            Some(locator) => Ok(self.0.insert(locator_of(locator)?)),
+        }
+    }
+}
+
+impl Executor<'_> {
+    /// Runs a statement that changes rows, again if it finds a table redefined once it has that table's lock: it is bound anew then.
+    pub(super) fn with_current_plan(&mut self, run: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        with_current_definitions(|| run(self))
+    }
+
+    /// Locks a table for writing new rows.
+    pub(super) fn lock_for_insert(&self, target: &Target, mode: Mode) -> Result<()> {
+        let Target::Table(table) = target else { return Ok(()) };
+        check_isolation(self.session.options().isolation, table.table.database())?;
+        table.table.lock(&self.session.locks, mode)
+    }
+
+    /// Runs a change, under NOWAIT without waiting for any lock.
+    pub(super) fn within_no_wait<T>(&mut self, no_wait: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let timeout_ms = self.session.locks.timeout_ms();
+        if no_wait {
+            self.session.locks.set_timeout_ms(0);
+        }
+        let result = work(self);
+        self.session.locks.set_timeout_ms(timeout_ms);
+        result
+    }
+
+    /// Appends all rows of a query to a table that nobody else can see.
+    pub(super) fn fill_new_table(&mut self, table: Table, plan: &QueryPlan) -> Result<u64> {
+        let definition = table.definition();
+        let full_name = format!("{}.{}.{}", table.database().name(), definition.schema, definition.name);
+        let has_identity = definition.identity().is_some();
+        let target = Target::Table(Arc::new(BoundTable { table, full_name }));
+        let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
+        let context = Context::new(self.session, &self.variables);
+        let mut pipeline = Pipeline::new(&context, &target, &columns, "SELECT INTO", None)?;
+        pipeline.fill(Fill {
+            after_rows: 0,
+            has_table_lock: true,
+        });
+        crate::exec::run(plan, &context, &mut |row| pipeline.insert_as_it_is(row, has_identity))?;
+        pipeline.finish().map(|changed| changed.count)
+    }
+
+    /// Sends or stores the rows of OUTPUT; answers how many rows the statement has changed.
+    pub(super) fn finish_output(&mut self, output: Option<&BoundOutput>, changed: Changed) -> Result<u64> {
+        let Some(output) = output else {
+            return Ok(changed.count);
+        };
+        let rows = changed.output;
+        match &output.target {
+            OutputTarget::Client => {
+                self.sink.columns(&output.columns).map_err(closed)?;
+                let cut = super::select::Cut::of(&output.columns, self.session.options().text_size_bytes);
+                for row in &rows.rows {
+                    super::select::send_row(self.sink, row, &cut)?;
+                }
+            }
+            OutputTarget::Into(target, columns, assignments) => {
+                self.lock_for_insert(target, Mode::IX)?;
+                let context = Context::new(self.session, &self.variables);
+                let mut pipeline = Pipeline::new(&context, target, columns, "INSERT", None)?;
+                for row in rows.rows {
+                    let given = |position: usize| {
+                        let sql_type = output
+                            .columns
+                            .get(position)
+                            .map_or(SqlType::Int, |column| column.sql_type);
+                        Some((row.get(position).cloned().unwrap_or(Value::Null), sql_type))
+                    };
+                    pipeline.insert(assignments, false, &given)?;
+                }
+                pipeline.finish()?;
+            }
+        }
+        Ok(changed.count)
+    }
+
+    /// Counts and tells the end of a changing statement.
+    pub(super) fn changed(&mut self, count: u64, kind: DoneKind, to_client: bool) -> Result<()> {
+        self.session.set_row_count(count as i64);
+        self.done(Some(count), if to_client { DoneKind::Select } else { kind })
+    }
+}
+
+/// Whether OUTPUT goes to the client.
+pub(super) fn goes_to_client(output: Option<&BoundOutput>) -> bool {
+    output.is_some_and(|output| matches!(output.target, OutputTarget::Client))
+}

@@ -1,0 +1,176 @@
+//! The batch as a host of what the system does (administration, DBCC, system procedures); USE.
+
+use engine::error::{Error, Result};
+use engine::types::{SqlType, Value};
+
+use super::executor::{Executor, Flow, Outcome, closed};
+use crate::ast::{Expression, Statement, StatementKind};
+use crate::sink::{DoneKind, Message, ResultColumn};
+use crate::state::SessionState;
+use crate::system::{Completion, Host, SystemContext};
+
+impl SessionState {
+    /// The session as the system sees it, asking in a database.
+    pub fn system_context(&self, database: std::sync::Arc<engine::database::Database>) -> SystemContext<'_> {
+        SystemContext {
+            instance: &self.instance,
+            engine: &self.engine,
+            session_id: self.id,
+            login: &self.login.login,
+            host: &self.login.host,
+            application: &self.login.application,
+            database,
+        }
+    }
+}
+
+impl Executor<'_> {
+    /// USE.
+    pub(super) fn use_database(&mut self, name: &str, line: u32) -> Result<()> {
+        let from = self.session.database().name();
+        self.session.use_database(name)?;
+        let to = self.session.database().name();
+        self.sink.database_changed(&from, &to);
+        self.inform(5701, 10, line, format!("Changed database context to '{to}'."))?;
+        self.session.set_row_count(0);
+        self.done(None, DoneKind::Other)
+    }
+
+    /// Statements of the system; `None` when it is not one.
+    pub(super) fn system_statement(&mut self, statement: &Statement) -> Option<Outcome<Flow>> {
+        let session = self.session;
+        let context = session.system_context(session.database());
+        let mut host = BatchHost {
+            executor: self,
+            line: statement.line,
+        };
+        let result = crate::system::execute(&context, &mut host, &statement.kind)?;
+        Some(match result {
+            Ok(Completion::Done) => {
+                self.session.set_row_count(0);
+                let done = self.done(None, DoneKind::Other).map(|()| Flow::Next);
+                done.map_err(|error| self.failure(error, statement.line))
+            }
+            Ok(Completion::Shutdown { no_wait }) => Ok(Flow::Shutdown(no_wait)),
+            Err(error) => Err(self.failure(error, statement.line)),
+        })
+    }
+
+    /// Statements that nobody executes.
+    pub(super) fn administration(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
+        match kind {
+            StatementKind::Use(name) => self.use_database(&name.text, line),
+            StatementKind::BulkInsert(_) => Err(crate::bind::not_supported("BULK INSERT")),
+            StatementKind::InsertBulk(_) => Err(crate::bind::not_supported("INSERT BULK")),
+            _ => Err(crate::bind::not_supported("statement")),
+        }
+    }
+}
+
+/// The batch in which a system statement or procedure runs.
+pub(super) struct BatchHost<'h, 's> {
+    pub(super) executor: &'h mut Executor<'s>,
+    pub(super) line: u32,
+}
+
+impl Host for BatchHost<'_, '_> {
+    fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
+        let mut binder = crate::bind::Binder::new(self.executor.session, &self.executor.batch.scope);
+        let bound = binder.scalar(expression)?;
+        Ok(crate::exec::evaluate(&bound, &[], &self.executor.context())?.into_owned())
+    }
+
+    fn result_set(&mut self, columns: &[ResultColumn], rows: &[Vec<Value>]) -> Result<()> {
+        self.executor.sink.columns(columns).map_err(closed)?;
+        for row in rows {
+            self.executor.sink.row(row).map_err(closed)?;
+        }
+        self.executor.session.set_row_count(rows.len() as i64);
+        self.executor.done(Some(rows.len() as u64), DoneKind::Select)
+    }
+
+    fn message(&mut self, message: &Error) -> Result<()> {
+        let message = Message {
+            number: message.number,
+            severity: message.severity,
+            state: message.state,
+            line: self.line,
+            procedure: self.executor.procedure.clone(),
+            text: message.message.clone(),
+        };
+        self.executor.sink.message(&message).map_err(closed)
+    }
+
+    fn execute(&mut self, batch: &str) -> Result<()> {
+        self.executor
+            .execute_text(batch)
+            .map(|_| ())
+            .map_err(|failure| failure.error())
+    }
+
+    fn user_options(&self) -> Vec<(String, String)> {
+        let options = self.executor.session.options();
+        let mut listed = vec![
+            ("textsize".to_owned(), options.text_size_bytes.to_string()),
+            ("language".to_owned(), "us_english".to_owned()),
+            ("dateformat".to_owned(), "mdy".to_owned()),
+            ("datefirst".to_owned(), options.date_first.to_string()),
+            ("lock_timeout".to_owned(), options.lock_timeout_ms.to_string()),
+        ];
+        let switches = [
+            ("nocount", options.nocount),
+            ("quoted_identifier", options.quoted_identifier),
+            ("arithabort", options.arithabort),
+            ("arithignore", options.arithignore),
+            ("xact_abort", options.xact_abort),
+            ("implicit_transactions", options.implicit_transactions),
+            ("cursor_close_on_commit", options.cursor_close_on_commit),
+            ("ansi_null_dflt_on", options.ansi_null_default_on),
+            ("ansi_null_dflt_off", options.ansi_null_default_off),
+            ("ansi_warnings", options.ansi_warnings),
+            ("ansi_padding", options.ansi_padding),
+            ("ansi_nulls", options.ansi_nulls),
+            ("concat_null_yields_null", options.concat_null_yields_null),
+        ];
+        listed.extend(
+            switches
+                .iter()
+                .filter(|(_, on)| *on)
+                .map(|(name, _)| ((*name).to_owned(), "SET".to_owned())),
+        );
+        let level = match options.isolation {
+            engine::session::Isolation::ReadUncommitted => "read uncommitted",
+            engine::session::Isolation::ReadCommitted => "read committed",
+            engine::session::Isolation::RepeatableRead => "repeatable read",
+            engine::session::Isolation::Serializable => "serializable",
+            engine::session::Isolation::Snapshot => "snapshot",
+        };
+        listed.push(("isolation level".to_owned(), level.to_owned()));
+        listed
+    }
+
+    fn transaction_count(&self) -> u32 {
+        self.executor.session.transaction_count()
+    }
+
+    fn change_database(&mut self, name: &str) -> Result<()> {
+        self.executor.session.use_database(name)
+    }
+}
+
+/// The type a value of a system procedure's argument has, when nothing else says it.
+pub(super) fn type_of(value: &Value) -> SqlType {
+    match value {
+        Value::Text(_) => SqlType::NVarChar(engine::types::Length::Max),
+        Value::Binary(_) => SqlType::VarBinary(engine::types::Length::Max),
+        Value::BigInt(_) => SqlType::BigInt,
+        Value::Float(_) => SqlType::Float,
+        Value::Decimal(number) => SqlType::Decimal {
+            precision: number.precision,
+            scale: number.scale,
+        },
+        Value::DateTime { .. } => SqlType::DateTime,
+        Value::Bit(_) => SqlType::Bit,
+        _ => SqlType::Int,
+    }
+}

@@ -1,0 +1,40 @@
+//! DBCC INPUTBUFFER, USEROPTIONS and DROPCLEANBUFFERS: what a session sent, what it has set, and a cold start for what it reads next.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::super::{Host, Table};
+use super::Command;
+
+/// `DBCC INPUTBUFFER (session)`.
+pub(super) fn input_buffer(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let id = command.integer(0).unwrap_or_default();
+    let sessions = command.context.instance.sessions();
+    let session = sessions
+        .iter()
+        .find(|session| i64::from(session.id) == id)
+        .ok_or_else(|| Error::new(7955, 16, 2, format!("Invalid SPID {id} specified.")))?;
+    let mut table = Table::new(&[
+        ("EventType", SqlType::NVarChar(Length::Limited(14))),
+        ("Parameters", SqlType::SmallInt),
+        ("EventInfo", SqlType::NVarChar(Length::Limited(4000))),
+    ]);
+    let text: String = session.text.chars().take(4000).collect();
+    table.push(vec!["Language Event".into(), Value::SmallInt(0), text.into()]);
+    table.send(host)
+}
+
+/// `DBCC USEROPTIONS`
+pub(super) fn user_options(host: &mut dyn Host) -> Result<()> {
+    let mut table = Table::new(&[("Set Option", SqlType::SYSNAME), ("Value", SqlType::SYSNAME)]);
+    for (name, value) in host.user_options() {
+        table.push(vec![name.into(), value.into()]);
+    }
+    table.send(host)
+}
+
+/// `DBCC DROPCLEANBUFFERS`: pages that are as they are on disk leave memory.
+pub(super) fn drop_clean_buffers(command: &Command<'_>) -> Result<()> {
+    command.context.instance.pool.drop_clean();
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Who asks a view, and where.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use engine::database::Database;
+use engine::instance::{DatabaseSlot, Instance};
+
+/// Who asks, and where.
+pub struct SystemContext<'a> {
+    /// The instance.
+    pub instance: &'a Arc<Instance>,
+    /// The session's locks and transaction.
+    pub engine: &'a RefCell<engine::session::Session>,
+    /// `@@SPID`
+    pub session_id: u16,
+    /// Who logged in.
+    pub login: &'a str,
+    /// From which machine.
+    pub host: &'a str,
+    /// With which program.
+    pub application: &'a str,
+    /// The database asked: the current one, or the one that a view's name begins with.
+    pub database: Arc<Database>,
+}
+
+impl SystemContext<'_> {
+    /// The database of that name, usable or not.
+    pub fn slot(&self, name: &str) -> Option<Arc<DatabaseSlot>> {
+        let folded = name.to_lowercase();
+        let slots = self.instance.slots();
+        slots
+            .into_iter()
+            .find(|slot| slot.entry().name.to_lowercase() == folded)
+    }
+
+    /// The database of that id, usable or not.
+    pub fn slot_by_id(&self, id: i64) -> Option<Arc<DatabaseSlot>> {
+        let slots = self.instance.slots();
+        slots.into_iter().find(|slot| i64::from(slot.entry().database_id) == id)
+    }
+}

@@ -1,0 +1,217 @@
+//! Columns: `sys.columns` and what belongs to single columns.
+
+use engine::catalog::{ColumnDefinition, Identity};
+use engine::types::{Collation, Decimal, Length, SqlType, Value};
+
+use super::objects::{ObjectRow, table_of, tables};
+use super::types::user_type_id_of;
+use super::values::stored_datetime;
+use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<ColumnRow>("sys", "columns", |context, _| all(columns(context))),
+    view::<ColumnRow>("sys", "all_columns", |context, _| {
+        all(columns(context).into_iter().chain(system_columns()))
+    }),
+    view::<IdentityRow>("sys", "identity_columns", identities),
+    view::<DefaultRow>("sys", "default_constraints", defaults),
+    view::<ComputedRow>("sys", "computed_columns", computed),
+];
+
+/// One column of a table.
+pub(super) struct ColumnRow {
+    pub(super) object_id: i32,
+    pub(super) column_id: i32,
+    pub(super) column: ColumnDefinition,
+    default_id: i32,
+}
+
+/// Every column of every table.
+pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        rows.extend(table.columns.iter().enumerate().map(|(place, column)| ColumnRow {
+            object_id: owner.object_id,
+            column_id: place as i32 + 1,
+            default_id: column.default.as_ref().map_or(0, |default| default.object_id as i32),
+            column: column.clone(),
+        }));
+    }
+    rows
+}
+
+fn system_columns() -> impl Iterator<Item = ColumnRow> {
+    every().enumerate().flat_map(|(view_place, view)| {
+        view.columns
+            .iter()
+            .enumerate()
+            .map(move |(place, &(name, sql_type))| ColumnRow {
+                object_id: -1_000 - view_place as i32,
+                column_id: place as i32 + 1,
+                default_id: 0,
+                column: ColumnDefinition {
+                    name: name.to_owned(),
+                    sql_type,
+                    collation: Collation::default(),
+                    alias_type: None,
+                    nullable: true,
+                    identity: None,
+                    default: None,
+                    computed: None,
+                },
+            })
+    })
+}
+
+fn collation(column: &ColumnDefinition) -> Value {
+    let is_character = column.sql_type.is_character();
+    is_character.then_some(column.collation.name()).into()
+}
+
+system_row!(ColumnRow {
+    "object_id" INT => |row| row.object_id.into();
+    "name" NAME => |row| row.column.name.as_str().into();
+    "column_id" INT => |row| row.column_id.into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.sql_type.system_type_id());
+    "user_type_id" INT => |row| user_type_id_of(&row.column).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.column.sql_type.max_length());
+    "precision" TINYINT => |row| Value::TinyInt(row.column.sql_type.precision());
+    "scale" TINYINT => |row| Value::TinyInt(row.column.sql_type.scale());
+    "collation_name" NAME => |row| collation(&row.column);
+    "is_nullable" BIT => |row| row.column.nullable.into();
+    "is_ansi_padded" BIT => |row| (row.column.sql_type.is_character() || row.column.sql_type.is_binary()).into();
+    "is_rowguidcol" BIT => |_| false.into();
+    "is_identity" BIT => |row| row.column.identity.is_some().into();
+    "is_computed" BIT => |row| row.column.computed.is_some().into();
+    "is_filestream" BIT => |_| false.into();
+    "is_replicated" BIT => |_| false.into();
+    "is_non_sql_subscribed" BIT => |_| false.into();
+    "is_merge_published" BIT => |_| false.into();
+    "is_dts_replicated" BIT => |_| false.into();
+    "is_xml_document" BIT => |_| false.into();
+    "xml_collection_id" INT => |_| 0.into();
+    "default_object_id" INT => |row| row.default_id.into();
+    "rule_object_id" INT => |_| 0.into();
+    "is_sparse" BIT => |_| false.into();
+    "is_column_set" BIT => |_| false.into();
+    "generated_always_type" TINYINT => |_| Value::TinyInt(0);
+    "generated_always_type_desc" nvarchar(60) => |_| "NOT_APPLICABLE".into();
+    "encryption_type" INT => |_| Value::Null;
+    "encryption_type_desc" nvarchar(64) => |_| Value::Null;
+    "encryption_algorithm_name" NAME => |_| Value::Null;
+    "column_encryption_key_id" INT => |_| Value::Null;
+    "column_encryption_key_database_name" NAME => |_| Value::Null;
+    "is_hidden" BIT => |_| false.into();
+    "is_masked" BIT => |_| false.into();
+});
+
+struct IdentityRow {
+    column: ColumnRow,
+    identity: Identity,
+    last: Option<i64>,
+}
+
+/// SQL Server's type here is sql_variant.
+const IDENTITY_VALUE: SqlType = SqlType::Decimal {
+    precision: 38,
+    scale: 0,
+};
+
+fn identity_value(number: i64) -> Value {
+    Value::Decimal(Decimal::new(i128::from(number), 38, 0))
+}
+
+system_row!(IdentityRow {
+    "object_id" INT => |row| row.column.object_id.into();
+    "name" NAME => |row| row.column.column.name.as_str().into();
+    "column_id" INT => |row| row.column.column_id.into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.system_type_id());
+    "user_type_id" INT => |row| user_type_id_of(&row.column.column).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.column.column.sql_type.max_length());
+    "precision" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.precision());
+    "scale" TINYINT => |row| Value::TinyInt(row.column.column.sql_type.scale());
+    "is_nullable" BIT => |_| false.into();
+    "is_identity" BIT => |_| true.into();
+    "seed_value" IDENTITY_VALUE => |row| identity_value(row.identity.seed);
+    "increment_value" IDENTITY_VALUE => |row| identity_value(row.identity.increment);
+    "last_value" IDENTITY_VALUE => |row| row.last.map_or(Value::Null, identity_value);
+    "is_not_for_replication" BIT => |_| false.into();
+});
+
+fn identities(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let rows = columns(context).into_iter().filter_map(|column| {
+        let identity = column.column.identity?;
+        let object = context
+            .database
+            .catalog
+            .by_id(column.object_id as u32, context.session_id)?;
+        let last = context.database.identity_current(table_of(&object)?, identity);
+        Some(IdentityRow { column, identity, last })
+    });
+    all(rows)
+}
+
+struct DefaultRow {
+    owner: ObjectRow,
+    column_id: i32,
+    object_id: i32,
+    name: String,
+    text: String,
+}
+
+system_row!(DefaultRow {
+    "name" NAME => |row| row.name.as_str().into();
+    "object_id" INT => |row| row.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.owner.schema_id.into();
+    "parent_object_id" INT => |row| row.owner.object_id.into();
+    "type" SqlType::Char(2) => |_| "D ".into();
+    "type_desc" nvarchar(60) => |_| "DEFAULT_CONSTRAINT".into();
+    "create_date" DATETIME => |row| stored_datetime(row.owner.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.owner.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "parent_column_id" INT => |row| row.column_id.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "is_system_named" BIT => |row| row.name.starts_with("DF__").into();
+});
+
+fn defaults(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        for (place, column) in table.columns.iter().enumerate() {
+            let Some(default) = &column.default else { continue };
+            rows.push(DefaultRow {
+                owner: owner.clone(),
+                column_id: place as i32 + 1,
+                object_id: default.object_id as i32,
+                name: default.name.clone(),
+                text: default.text.clone(),
+            });
+        }
+    }
+    all(rows)
+}
+
+struct ComputedRow(ColumnRow);
+
+system_row!(ComputedRow {
+    "object_id" INT => |row| row.0.object_id.into();
+    "name" NAME => |row| row.0.column.name.as_str().into();
+    "column_id" INT => |row| row.0.column_id.into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.system_type_id());
+    "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.0.column.computed.as_deref().into();
+    "is_persisted" BIT => |_| false.into();
+});
+
+fn computed(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    all(columns(context)
+        .into_iter()
+        .filter(|row| row.column.computed.is_some())
+        .map(ComputedRow))
+}

@@ -1,0 +1,328 @@
+//! Indexes and the storage of tables: `sys.indexes`, `sys.partitions`, `sys.allocation_units`.
+
+use engine::buffer::DatabaseStorage;
+use engine::catalog::{IndexDefinition, StorageRoot, TableDefinition};
+use engine::database::object_root;
+use engine::error::Result;
+use engine::lock::LockOwner;
+use engine::store::{Heap, ReadMode, SpaceUsage, Tree};
+use engine::types::{SqlType, Value};
+
+use super::objects::{ObjectRow, table_of, tables};
+use super::values::big;
+use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<IndexRow>("sys", "indexes", |context, _| all(indexes(context))),
+    view::<KeyColumnRow>("sys", "index_columns", index_columns),
+    view::<OldIndex>("sys", "sysindexes", old_indexes),
+    view::<PartitionRow>("sys", "partitions", partitions),
+    view::<AllocationUnit>("sys", "allocation_units", allocation_units),
+    view::<PartitionStatistics>("sys", "dm_db_partition_stats", partition_statistics),
+];
+
+/// An index, or the heap of a table that has no clustered one.
+struct IndexRow {
+    owner: ObjectRow,
+    index: Option<IndexDefinition>,
+    root: StorageRoot,
+}
+
+impl IndexRow {
+    fn id(&self) -> i32 {
+        self.index.as_ref().map_or(0, |index| index.index_id as i32)
+    }
+
+    fn kind(&self) -> (u8, &'static str) {
+        match self.id() {
+            0 => (0, "HEAP"),
+            1 => (1, "CLUSTERED"),
+            _ => (2, "NONCLUSTERED"),
+        }
+    }
+
+    fn is(&self, test: fn(&IndexDefinition) -> bool) -> Value {
+        self.index.as_ref().is_some_and(test).into()
+    }
+
+    /// The partition and its allocation unit share the unit's number.
+    fn hobt_id(&self) -> i64 {
+        (i64::from(self.root.unit) << 16) | 0x0100_0000_0000_0000
+    }
+}
+
+fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        if let Some(root) = table.heap {
+            rows.push(IndexRow {
+                owner: owner.clone(),
+                index: None,
+                root,
+            });
+        }
+        rows.extend(table.indexes.iter().map(|index| IndexRow {
+            owner: owner.clone(),
+            root: index.storage,
+            index: Some(index.clone()),
+        }));
+    }
+    rows
+}
+
+system_row!(IndexRow {
+    "object_id" INT => |row| row.owner.object_id.into();
+    "name" NAME => |row| row.index.as_ref().map(|index| index.name.as_str()).into();
+    "index_id" INT => |row| row.id().into();
+    "type" TINYINT => |row| Value::TinyInt(row.kind().0);
+    "type_desc" nvarchar(60) => |row| row.kind().1.into();
+    "is_unique" BIT => |row| row.is(|index| index.unique);
+    "data_space_id" INT => |_| 1.into();
+    "ignore_dup_key" BIT => |_| false.into();
+    "is_primary_key" BIT => |row| row.is(|index| index.primary_key);
+    "is_unique_constraint" BIT => |row| row.is(|index| index.unique_constraint);
+    "fill_factor" TINYINT => |_| Value::TinyInt(0);
+    "is_padded" BIT => |_| false.into();
+    "is_disabled" BIT => |_| false.into();
+    "is_hypothetical" BIT => |_| false.into();
+    "is_ignored_in_optimization" BIT => |_| false.into();
+    "allow_row_locks" BIT => |_| true.into();
+    "allow_page_locks" BIT => |_| true.into();
+    "has_filter" BIT => |_| false.into();
+    "filter_definition" nvarchar(4000) => |_| Value::Null;
+    "compression_delay" INT => |_| Value::Null;
+    "suppress_dup_key_messages" BIT => |_| false.into();
+    "auto_created" BIT => |_| false.into();
+    "optimize_for_sequential_key" BIT => |_| false.into();
+});
+
+struct KeyColumnRow {
+    object_id: i32,
+    index_id: i32,
+    place: i32,
+    column: usize,
+    descending: bool,
+    included: bool,
+}
+
+system_row!(KeyColumnRow {
+    "object_id" INT => |row| row.object_id.into();
+    "index_id" INT => |row| row.index_id.into();
+    "index_column_id" INT => |row| row.place.into();
+    "column_id" INT => |row| (row.column as i32 + 1).into();
+    "key_ordinal" TINYINT => |row| Value::TinyInt(if row.included { 0 } else { row.place as u8 });
+    "partition_ordinal" TINYINT => |_| Value::TinyInt(0);
+    "is_descending_key" BIT => |row| row.descending.into();
+    "is_included_column" BIT => |row| row.included.into();
+    "column_store_order_ordinal" TINYINT => |_| Value::TinyInt(0);
+});
+
+fn index_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for row in indexes(context) {
+        let Some(index) = &row.index else { continue };
+        let keys = index
+            .keys
+            .iter()
+            .map(|&(column, descending)| (column, descending, false));
+        let included = index.included.iter().map(|&column| (column, false, true));
+        for (place, (column, descending, included)) in keys.chain(included).enumerate() {
+            let place = place as i32 + 1;
+            rows.push(KeyColumnRow {
+                object_id: row.owner.object_id,
+                index_id: row.id(),
+                place,
+                column,
+                descending,
+                included,
+            });
+        }
+    }
+    all(rows)
+}
+
+/// Rows and pages of one heap or index.
+pub(crate) struct Storage {
+    /// Rows; those not yet committed too.
+    pub(crate) rows: u64,
+    /// Pages.
+    pub(crate) usage: SpaceUsage,
+}
+
+/// Space and, where wanted, rows of a heap or index. Rows are counted once; from then on their number is kept.
+pub(crate) fn storage_of(
+    context: &SystemContext<'_>,
+    table: &TableDefinition,
+    index: Option<&IndexDefinition>,
+    root: StorageRoot,
+    counts_rows: bool,
+) -> Result<Storage> {
+    let database = &context.database;
+    let (storage, space) = (&database.storage, &database.space);
+    let root = object_root(&root);
+    let known = if counts_rows {
+        storage.row_counts.get(root.object)
+    } else {
+        Some(0)
+    };
+    let locks = context.engine.borrow().locks().clone();
+    let (rows, usage) = match index {
+        None => {
+            let heap = Heap::open(storage, space, root, table.object_id)?;
+            let rows = known.map_or_else(|| count_heap(storage, &locks, &heap), Ok)?;
+            (rows, heap.space_usage())
+        }
+        Some(_) => {
+            let tree = Tree::open(storage, space, root, table.object_id)?;
+            let rows = known.map_or_else(|| count_tree(storage, &locks, &tree), Ok)?;
+            (rows, tree.space_usage(storage)?)
+        }
+    };
+    if known.is_none() {
+        storage.row_counts.set(root.object, rows);
+    }
+    Ok(Storage { rows, usage })
+}
+
+fn count_heap(storage: &DatabaseStorage, locks: &LockOwner, heap: &Heap) -> Result<u64> {
+    let mut rows = 0;
+    let mut scan = heap.scan(storage, locks, ReadMode::Uncommitted)?;
+    let mut batch = engine::store::RowBatch::default();
+    while scan.next_page(&mut batch)? {
+        rows += batch.len() as u64;
+    }
+    Ok(rows)
+}
+
+fn count_tree(storage: &DatabaseStorage, locks: &LockOwner, tree: &Tree) -> Result<u64> {
+    let mut rows = 0;
+    let everything = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
+    let mut scan = tree.scan(storage, locks, ReadMode::Uncommitted, everything, false);
+    let mut batch = engine::store::TreeBatch::default();
+    while scan.next_page(&mut batch)? {
+        rows += batch.len() as u64;
+    }
+    Ok(rows)
+}
+
+struct PartitionRow {
+    index: IndexRow,
+    rows: u64,
+}
+
+system_row!(PartitionRow {
+    "partition_id" BIGINT => |row| row.index.hobt_id().into();
+    "object_id" INT => |row| row.index.owner.object_id.into();
+    "index_id" INT => |row| row.index.id().into();
+    "partition_number" INT => |_| 1.into();
+    "hobt_id" BIGINT => |row| row.index.hobt_id().into();
+    "rows" BIGINT => |row| big(row.rows);
+    "filestream_filegroup_id" SMALLINT => |_| Value::SmallInt(0);
+    "data_compression" TINYINT => |_| Value::TinyInt(0);
+    "data_compression_desc" nvarchar(60) => |_| "NONE".into();
+});
+
+/// Every index with its storage. All indexes of a table have as many rows as the table: they are counted once.
+fn counted(context: &SystemContext<'_>) -> Result<Vec<(IndexRow, Storage)>> {
+    let mut rows: Vec<(IndexRow, Storage)> = Vec::new();
+    for row in indexes(context) {
+        let object = context
+            .database
+            .catalog
+            .by_id(row.owner.object_id as u32, context.session_id);
+        let Some(table) = object.as_deref().and_then(table_of) else {
+            continue;
+        };
+        let known = rows
+            .last()
+            .filter(|(last, _)| last.owner.object_id == row.owner.object_id)
+            .map(|(_, storage)| storage.rows);
+        let mut storage = storage_of(context, table, row.index.as_ref(), row.root, known.is_none())?;
+        storage.rows = known.unwrap_or(storage.rows);
+        rows.push((row, storage));
+    }
+    Ok(rows)
+}
+
+fn partitions(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    all(counted(context)?.into_iter().map(|(index, storage)| PartitionRow {
+        index,
+        rows: storage.rows,
+    }))
+}
+
+struct AllocationUnit(IndexRow, SpaceUsage);
+
+system_row!(AllocationUnit {
+    "allocation_unit_id" BIGINT => |row| i64::from(row.0.root.unit).into();
+    "type" TINYINT => |_| Value::TinyInt(1);
+    "type_desc" nvarchar(60) => |_| "IN_ROW_DATA".into();
+    "container_id" BIGINT => |row| row.0.hobt_id().into();
+    "data_space_id" INT => |_| 1.into();
+    "total_pages" BIGINT => |row| big(row.1.reserved_pages);
+    "used_pages" BIGINT => |row| big(row.1.data_pages + row.1.index_pages);
+    "data_pages" BIGINT => |row| big(row.1.data_pages);
+});
+
+fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for row in indexes(context) {
+        let object = context
+            .database
+            .catalog
+            .by_id(row.owner.object_id as u32, context.session_id);
+        let Some(table) = object.as_deref().and_then(table_of) else {
+            continue;
+        };
+        let usage = storage_of(context, table, row.index.as_ref(), row.root, false)?.usage;
+        rows.push(AllocationUnit(row, usage));
+    }
+    all(rows)
+}
+
+struct PartitionStatistics(IndexRow, Storage);
+
+system_row!(PartitionStatistics {
+    "partition_id" BIGINT => |row| row.0.hobt_id().into();
+    "object_id" INT => |row| row.0.owner.object_id.into();
+    "index_id" INT => |row| row.0.id().into();
+    "partition_number" INT => |_| 1.into();
+    "in_row_data_page_count" BIGINT => |row| big(row.1.usage.data_pages);
+    "in_row_used_page_count" BIGINT => |row| big(row.1.usage.data_pages + row.1.usage.index_pages);
+    "in_row_reserved_page_count" BIGINT => |row| big(row.1.usage.reserved_pages);
+    "lob_used_page_count" BIGINT => |_| 0_i64.into();
+    "lob_reserved_page_count" BIGINT => |_| 0_i64.into();
+    "row_overflow_used_page_count" BIGINT => |_| 0_i64.into();
+    "row_overflow_reserved_page_count" BIGINT => |_| 0_i64.into();
+    "used_page_count" BIGINT => |row| big(row.1.usage.data_pages + row.1.usage.index_pages);
+    "reserved_page_count" BIGINT => |row| big(row.1.usage.reserved_pages);
+    "row_count" BIGINT => |row| big(row.1.rows);
+});
+
+fn partition_statistics(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    all(counted(context)?
+        .into_iter()
+        .map(|(index, storage)| PartitionStatistics(index, storage)))
+}
+
+struct OldIndex(IndexRow, Storage);
+
+system_row!(OldIndex {
+    "id" INT => |row| row.0.owner.object_id.into();
+    "status" INT => |row| (2 * i32::from(row.0.index.as_ref().is_some_and(|index| index.unique))).into();
+    "indid" SMALLINT => |row| Value::SmallInt(row.0.id() as i16);
+    "dpages" INT => |row| (row.1.usage.data_pages as i32).into();
+    "reserved" INT => |row| (row.1.usage.reserved_pages as i32).into();
+    "used" INT => |row| ((row.1.usage.data_pages + row.1.usage.index_pages) as i32).into();
+    "rowcnt" BIGINT => |row| big(row.1.rows);
+    "rows" INT => |row| i32::try_from(row.1.rows).unwrap_or(i32::MAX).into();
+    "name" SqlType::SYSNAME => |row| row.0.index.as_ref().map(|index| index.name.as_str()).into();
+});
+
+fn old_indexes(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    all(counted(context)?
+        .into_iter()
+        .map(|(index, storage)| OldIndex(index, storage)))
+}

@@ -1,0 +1,269 @@
+//! INFORMATION_SCHEMA: the standard's view of tables, columns and constraints.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition};
+use engine::types::{Length, SqlType, Value};
+
+use super::objects::{ObjectRow, objects, table_of, tables};
+use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<TableRow>("INFORMATION_SCHEMA", "TABLES", |context, _| {
+        let rows = objects(context)
+            .into_iter()
+            .filter(|row| matches!(row.kind.0, "U" | "V"));
+        let database = context.database.name();
+        all(rows.map(|row| TableRow(database.clone(), row)))
+    }),
+    view::<ColumnRow>("INFORMATION_SCHEMA", "COLUMNS", columns),
+    view::<SchemaRow>("INFORMATION_SCHEMA", "SCHEMATA", |context, _| {
+        let database = context.database.name();
+        all(["dbo", "guest", "INFORMATION_SCHEMA", "sys"].map(|name| SchemaRow(database.clone(), name)))
+    }),
+    view::<ConstraintRow>("INFORMATION_SCHEMA", "TABLE_CONSTRAINTS", |context, _| {
+        all(constraints(context))
+    }),
+    view::<KeyColumnRow>("INFORMATION_SCHEMA", "KEY_COLUMN_USAGE", key_columns),
+    view::<RoutineRow>("INFORMATION_SCHEMA", "ROUTINES", routines),
+];
+
+struct TableRow(String, ObjectRow);
+
+system_row!(TableRow {
+    "TABLE_CATALOG" NAME => |row| row.0.as_str().into();
+    "TABLE_SCHEMA" NAME => |row| row.1.schema.as_str().into();
+    "TABLE_NAME" NAME => |row| row.1.name.as_str().into();
+    "TABLE_TYPE" varchar(10) => |row| if row.1.kind.0 == "U" { "BASE TABLE" } else { "VIEW" }.into();
+});
+
+struct ColumnRow {
+    database: String,
+    owner: ObjectRow,
+    object: Arc<CatalogObject>,
+    place: usize,
+}
+
+impl ColumnRow {
+    fn column(&self) -> Option<&engine::catalog::ColumnDefinition> {
+        table_of(&self.object)?.columns.get(self.place)
+    }
+
+    fn sql_type(&self) -> SqlType {
+        self.column().map_or(SqlType::Int, |column| column.sql_type)
+    }
+
+    /// Length in characters or bytes; -1 for max.
+    fn length(&self, unit: i32) -> Value {
+        let sql_type = self.sql_type();
+        if !sql_type.is_character() && !sql_type.is_binary() {
+            return Value::Null;
+        }
+        match i32::from(sql_type.max_length()) {
+            -1 => (-1).into(),
+            bytes => (bytes / unit).into(),
+        }
+    }
+
+    fn collation(&self) -> Value {
+        let column = self.column().filter(|column| column.sql_type.is_character());
+        column.map(|column| column.collation.name()).into()
+    }
+
+    fn characters(&self) -> Value {
+        self.length(if self.sql_type().is_unicode() { 2 } else { 1 })
+    }
+}
+
+system_row!(ColumnRow {
+    "TABLE_CATALOG" NAME => |row| row.database.as_str().into();
+    "TABLE_SCHEMA" NAME => |row| row.owner.schema.as_str().into();
+    "TABLE_NAME" NAME => |row| row.owner.name.as_str().into();
+    "COLUMN_NAME" NAME => |row| row.column().map(|column| column.name.as_str()).into();
+    "ORDINAL_POSITION" INT => |row| (row.place as i32 + 1).into();
+    "COLUMN_DEFAULT" nvarchar(4000) => |row| {
+        row.column().and_then(|column| column.default.as_ref()).map(|default| default.text.as_str()).into()
+    };
+    "IS_NULLABLE" varchar(3) => |row| {
+        if row.column().is_some_and(|column| column.nullable) { "YES" } else { "NO" }.into()
+    };
+    "DATA_TYPE" NAME => |row| row.sql_type().name().into();
+    "CHARACTER_MAXIMUM_LENGTH" INT => |row| row.characters();
+    "CHARACTER_OCTET_LENGTH" INT => |row| row.length(1);
+    "NUMERIC_PRECISION" TINYINT => |row| {
+        if row.sql_type().is_numeric() { Value::TinyInt(row.sql_type().precision()) } else { Value::Null }
+    };
+    "NUMERIC_PRECISION_RADIX" SMALLINT => |row| match row.sql_type() {
+        SqlType::Float | SqlType::Real => Value::SmallInt(2),
+        sql_type if sql_type.is_numeric() => Value::SmallInt(10),
+        _ => Value::Null,
+    };
+    "NUMERIC_SCALE" INT => |row| {
+        if row.sql_type().is_numeric() { i32::from(row.sql_type().scale()).into() } else { Value::Null }
+    };
+    "DATETIME_PRECISION" SMALLINT => |row| {
+        if row.sql_type().is_temporal() { Value::SmallInt(i16::from(row.sql_type().scale())) } else { Value::Null }
+    };
+    "CHARACTER_SET_CATALOG" NAME => |_| Value::Null;
+    "CHARACTER_SET_SCHEMA" NAME => |_| Value::Null;
+    "CHARACTER_SET_NAME" NAME => |row| match row.sql_type() {
+        sql_type if sql_type.is_unicode() => "UNICODE".into(),
+        sql_type if sql_type.is_character() => match row.column() {
+            Some(column) if column.collation.is_utf8() => "utf8".into(),
+            _ => "iso_1".into(),
+        },
+        _ => Value::Null,
+    };
+    "COLLATION_CATALOG" NAME => |_| Value::Null;
+    "COLLATION_SCHEMA" NAME => |_| Value::Null;
+    "COLLATION_NAME" NAME => |row| row.collation();
+    "DOMAIN_CATALOG" NAME => |_| Value::Null;
+    "DOMAIN_SCHEMA" NAME => |_| Value::Null;
+    "DOMAIN_NAME" NAME => |_| Value::Null;
+});
+
+fn columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let database = context.database.name();
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let count = table_of(&object).map_or(0, |table| table.columns.len());
+        rows.extend((0..count).map(|place| ColumnRow {
+            database: database.clone(),
+            owner: owner.clone(),
+            object: object.clone(),
+            place,
+        }));
+    }
+    all(rows)
+}
+
+struct SchemaRow(String, &'static str);
+
+system_row!(SchemaRow {
+    "CATALOG_NAME" NAME => |row| row.0.as_str().into();
+    "SCHEMA_NAME" NAME => |row| row.1.into();
+    "SCHEMA_OWNER" NAME => |row| row.1.into();
+    "DEFAULT_CHARACTER_SET_CATALOG" NAME => |_| Value::Null;
+    "DEFAULT_CHARACTER_SET_SCHEMA" NAME => |_| Value::Null;
+    "DEFAULT_CHARACTER_SET_NAME" NAME => |_| "iso_1".into();
+});
+
+struct ConstraintRow {
+    database: String,
+    constraint: ObjectRow,
+    table: String,
+}
+
+fn constraints(context: &SystemContext<'_>) -> Vec<ConstraintRow> {
+    let database = context.database.name();
+    let objects = objects(context);
+    let table = |id: i32| {
+        objects
+            .iter()
+            .find(|row| row.object_id == id)
+            .map(|row| row.name.clone())
+    };
+    let constraints = objects
+        .iter()
+        .filter(|row| matches!(row.kind.0, "PK" | "UQ" | "C" | "F"));
+    let rows = constraints.map(|row| ConstraintRow {
+        database: database.clone(),
+        table: table(row.parent).unwrap_or_default(),
+        constraint: row.clone(),
+    });
+    rows.collect()
+}
+
+system_row!(ConstraintRow {
+    "CONSTRAINT_CATALOG" NAME => |row| row.database.as_str().into();
+    "CONSTRAINT_SCHEMA" NAME => |row| row.constraint.schema.as_str().into();
+    "CONSTRAINT_NAME" NAME => |row| row.constraint.name.as_str().into();
+    "TABLE_CATALOG" NAME => |row| row.database.as_str().into();
+    "TABLE_SCHEMA" NAME => |row| row.constraint.schema.as_str().into();
+    "TABLE_NAME" NAME => |row| row.table.as_str().into();
+    "CONSTRAINT_TYPE" varchar(11) => |row| match row.constraint.kind.0 {
+        "PK" => "PRIMARY KEY",
+        "UQ" => "UNIQUE",
+        "F" => "FOREIGN KEY",
+        _ => "CHECK",
+    }.into();
+    "IS_DEFERRABLE" varchar(2) => |_| "NO".into();
+    "INITIALLY_DEFERRED" varchar(2) => |_| "NO".into();
+});
+
+struct KeyColumnRow {
+    database: String,
+    owner: ObjectRow,
+    constraint: String,
+    column: String,
+    place: i32,
+}
+
+system_row!(KeyColumnRow {
+    "CONSTRAINT_CATALOG" NAME => |row| row.database.as_str().into();
+    "CONSTRAINT_SCHEMA" NAME => |row| row.owner.schema.as_str().into();
+    "CONSTRAINT_NAME" NAME => |row| row.constraint.as_str().into();
+    "TABLE_CATALOG" NAME => |row| row.database.as_str().into();
+    "TABLE_SCHEMA" NAME => |row| row.owner.schema.as_str().into();
+    "TABLE_NAME" NAME => |row| row.owner.name.as_str().into();
+    "COLUMN_NAME" NAME => |row| row.column.as_str().into();
+    "ORDINAL_POSITION" INT => |row| row.place.into();
+});
+
+fn key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let database = context.database.name();
+    let is_key = |index: &&IndexDefinition| index.primary_key || index.unique_constraint;
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        for index in table.indexes.iter().filter(is_key) {
+            let columns = index.keys.iter().filter_map(|&(column, _)| table.columns.get(column));
+            rows.extend(columns.enumerate().map(|(place, column)| KeyColumnRow {
+                database: database.clone(),
+                owner: owner.clone(),
+                constraint: index.name.clone(),
+                column: column.name.clone(),
+                place: place as i32 + 1,
+            }));
+        }
+    }
+    all(rows)
+}
+
+struct RoutineRow {
+    database: String,
+    object: ObjectRow,
+    text: String,
+}
+
+system_row!(RoutineRow {
+    "ROUTINE_CATALOG" NAME => |row| row.database.as_str().into();
+    "ROUTINE_SCHEMA" NAME => |row| row.object.schema.as_str().into();
+    "ROUTINE_NAME" NAME => |row| row.object.name.as_str().into();
+    "ROUTINE_TYPE" nvarchar(20) => |row| if row.object.kind.0 == "P" { "PROCEDURE" } else { "FUNCTION" }.into();
+    "ROUTINE_DEFINITION" SqlType::NVarChar(Length::Limited(4000)) => |row| {
+        row.text.chars().take(4000).collect::<String>().into()
+    };
+});
+
+fn routines(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let database = context.database.name();
+    let rows = objects(context)
+        .into_iter()
+        .filter(|row| matches!(row.kind.0, "P" | "FN" | "IF" | "TF"));
+    all(rows.filter_map(|object| {
+        let found = context
+            .database
+            .catalog
+            .by_id(object.object_id as u32, context.session_id)?;
+        let ObjectDefinition::Module(module) = &found.definition else {
+            return None;
+        };
+        Some(RoutineRow {
+            database: database.clone(),
+            text: module.text.clone(),
+            object,
+        })
+    }))
+}

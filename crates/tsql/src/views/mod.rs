@@ -1,0 +1,203 @@
+//! System views as row sources: a name, typed columns, and a function that makes the rows.
+//!
+//! A view is computed whole when it is opened; conditions, joins and sorting are the executor's. The names and types of
+//! columns are SQL Server's (sql-docs, "System views"); a view may have fewer columns than SQL Server's newest, and they
+//! come in the same order.
+
+mod asking;
+mod backup_history;
+mod columns;
+mod compatibility;
+mod configuration;
+mod counters;
+mod databases;
+mod files;
+mod indexes;
+mod information_schema;
+mod listed;
+mod log;
+mod objects;
+mod parameters;
+mod server;
+mod sessions;
+mod transactions;
+mod types;
+mod values;
+
+pub use asking::SystemContext;
+pub(crate) use indexes::storage_of;
+pub use listed::used_pages;
+pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
+pub(crate) use objects::{FIXED_SCHEMAS, ObjectRow, id_of_schema, objects as object_rows, table_of, tables, type_code};
+pub(crate) use sessions::{ListedSession, listed_sessions};
+pub(crate) use values::{datetime, lsn_number, parse_time};
+
+use engine::error::Result;
+use engine::types::{Length, SqlType, Value};
+
+use crate::ast::Name;
+
+/// The rows of a view.
+pub type Rows = Result<Vec<Vec<Value>>>;
+/// Makes the rows of a view, or of a table-valued function from its arguments.
+pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
+
+/// A view or a table-valued function.
+#[derive(Debug)]
+pub struct SystemView {
+    /// `sys`, `INFORMATION_SCHEMA`, or `dbo` for the views of msdb.
+    pub schema: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: &'static [(&'static str, SqlType)],
+    /// Whether it is a function.
+    pub is_function: bool,
+    /// The parameters of a function.
+    pub parameters: &'static [SqlType],
+    /// How many of them must be given; the others are NULL.
+    pub required: usize,
+    /// Makes the rows.
+    pub rows: Producer,
+}
+
+/// One row of a view, with the view's columns: what they are called, of which type they are and how they are read.
+pub(crate) trait SystemRow {
+    const COLUMNS: &'static [(&'static str, SqlType)];
+    fn values(&self) -> Vec<Value>;
+}
+
+/// Implements [`SystemRow`]: `"name" TYPE => |row| value`, one line for each column.
+macro_rules! system_row {
+    ($row:ty { $($name:literal $sql_type:expr => $value:expr;)+ }) => {
+        impl crate::views::SystemRow for $row {
+            const COLUMNS: &'static [(&'static str, engine::types::SqlType)] = &[$(($name, $sql_type)),+];
+
+            fn values(&self) -> Vec<engine::types::Value> {
+                vec![$({
+                    let value: fn(&$row) -> engine::types::Value = $value;
+                    value(self)
+                }),+]
+            }
+        }
+    };
+}
+pub(crate) use system_row;
+
+const fn view<R: SystemRow>(schema: &'static str, name: &'static str, rows: Producer) -> SystemView {
+    SystemView {
+        schema,
+        name,
+        columns: R::COLUMNS,
+        is_function: false,
+        parameters: &[],
+        required: 0,
+        rows,
+    }
+}
+
+const fn function<R: SystemRow>(
+    name: &'static str,
+    parameters: &'static [SqlType],
+    required: usize,
+    rows: Producer,
+) -> SystemView {
+    SystemView {
+        schema: "sys",
+        name,
+        columns: R::COLUMNS,
+        is_function: true,
+        parameters,
+        required,
+        rows,
+    }
+}
+
+fn all<R: SystemRow>(rows: impl IntoIterator<Item = R>) -> Rows {
+    Ok(rows.into_iter().map(|row| row.values()).collect())
+}
+
+const NAME: SqlType = SqlType::SYSNAME;
+const INT: SqlType = SqlType::Int;
+const BIGINT: SqlType = SqlType::BigInt;
+const SMALLINT: SqlType = SqlType::SmallInt;
+const TINYINT: SqlType = SqlType::TinyInt;
+const BIT: SqlType = SqlType::Bit;
+const FLOAT: SqlType = SqlType::Float;
+const REAL: SqlType = SqlType::Real;
+const DATETIME: SqlType = SqlType::DateTime;
+const GUID: SqlType = SqlType::UniqueIdentifier;
+const SID: SqlType = SqlType::VarBinary(Length::Limited(85));
+const LSN: SqlType = SqlType::Decimal {
+    precision: 25,
+    scale: 0,
+};
+
+const fn nvarchar(length: u16) -> SqlType {
+    SqlType::NVarChar(Length::Limited(length))
+}
+
+const fn varchar(length: u16) -> SqlType {
+    SqlType::VarChar(Length::Limited(length))
+}
+
+const TABLES: [&[SystemView]; 16] = [
+    databases::VIEWS,
+    log::VIEWS,
+    files::VIEWS,
+    objects::VIEWS,
+    columns::VIEWS,
+    parameters::VIEWS,
+    indexes::VIEWS,
+    types::VIEWS,
+    compatibility::VIEWS,
+    information_schema::VIEWS,
+    server::VIEWS,
+    counters::VIEWS,
+    sessions::VIEWS,
+    transactions::VIEWS,
+    configuration::VIEWS,
+    backup_history::VIEWS,
+];
+
+/// Every view and function.
+pub fn every() -> impl Iterator<Item = &'static SystemView> {
+    TABLES.into_iter().flatten()
+}
+
+/// The view that a name means. Old names (`sysobjects`) need no schema and may have `dbo`.
+pub fn find(name: &Name) -> Option<&'static SystemView> {
+    every().find(|view| !view.is_function && view.is_named(name))
+}
+
+/// The table-valued function that a name means.
+pub fn find_function(name: &Name) -> Option<&'static SystemView> {
+    every().find(|view| view.is_function && view.is_named(name))
+}
+
+impl SystemView {
+    fn is_named(&self, name: &Name) -> bool {
+        if !self.name.eq_ignore_ascii_case(name.object()) {
+            return false;
+        }
+        let in_master = name
+            .database()
+            .is_some_and(|database| database.eq_ignore_ascii_case("master"));
+        match name.schema() {
+            Some(schema) if schema.eq_ignore_ascii_case(self.schema) => self.is_reachable(name),
+            Some(schema) if schema.eq_ignore_ascii_case("dbo") => {
+                compatibility::is_old_name(self.name) || in_master && self.schema == "sys"
+            }
+            Some(_) => false,
+            None => compatibility::is_old_name(self.name),
+        }
+    }
+
+    /// msdb's tables are found by their full names; everything else is in every database.
+    fn is_reachable(&self, name: &Name) -> bool {
+        self.schema != "dbo"
+            || name
+                .database()
+                .is_some_and(|database| database.eq_ignore_ascii_case("msdb"))
+    }
+}

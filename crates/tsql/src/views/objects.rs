@@ -1,0 +1,522 @@
+//! Objects of a database: `sys.objects` and the views that show one kind of them.
+
+use std::sync::Arc;
+
+use engine::catalog::{CatalogObject, ForeignKey, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::database::Database;
+use engine::types::{Length, SqlType, Value};
+
+use super::values::stored_datetime;
+use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
+use crate::modules::{ModuleCache, has_word};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
+    view::<ObjectRow>("sys", "all_objects", |context, _| {
+        all(objects(context).into_iter().chain(system_objects()))
+    }),
+    view::<ObjectRow>("sys", "system_objects", |_, _| all(system_objects())),
+    view::<TableRow>("sys", "tables", |context, _| {
+        all(tables(context).into_iter().map(TableRow))
+    }),
+    view::<ViewRow>("sys", "views", |context, _| all(of_type(context, "V").map(ViewRow))),
+    view::<ViewRow>("sys", "system_views", |_, _| all(system_objects().map(ViewRow))),
+    view::<ViewRow>("sys", "all_views", |context, _| {
+        all(of_type(context, "V").chain(system_objects()).map(ViewRow))
+    }),
+    view::<ProcedureRow>("sys", "procedures", |context, _| {
+        all(of_type(context, "P").map(ProcedureRow))
+    }),
+    view::<SchemaRow>("sys", "schemas", |context, _| all(schemas(context))),
+    view::<ModuleRow>("sys", "sql_modules", modules),
+    view::<CheckRow>("sys", "check_constraints", checks),
+    view::<KeyRow>("sys", "key_constraints", keys),
+    view::<ForeignRow>("sys", "foreign_keys", foreign_keys),
+    view::<ForeignColumnRow>("sys", "foreign_key_columns", foreign_key_columns),
+];
+
+/// `object_id` of the first system view; they count downwards, as SQL Server's ids of system objects are negative.
+const SYSTEM_OBJECT_FIRST: i32 = -1_000;
+
+/// One object as `sys.objects` shows it.
+#[derive(Clone)]
+pub(crate) struct ObjectRow {
+    pub(crate) name: String,
+    pub(crate) object_id: i32,
+    pub(crate) schema: String,
+    pub(crate) schema_id: i32,
+    pub(crate) parent: i32,
+    pub(crate) kind: (&'static str, &'static str),
+    pub(crate) created: (i32, u32),
+    pub(crate) shipped: bool,
+}
+
+/// Ids of the schemas every database has; others have their object's id.
+pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+
+/// The id of a schema.
+pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
+    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
+        return Some(*id);
+    }
+    let objects = database.catalog.objects(session);
+    objects.iter().find_map(|object| match &object.definition {
+        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
+            Some(*object_id as i32)
+        }
+        _ => None,
+    })
+}
+
+/// The letters of an object's kind in `sys.objects.type`.
+pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
+    kind_of(definition).map_or("", |(code, _)| code)
+}
+
+/// `type` and `type_desc` of an object.
+pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'static str)> {
+    Some(match definition {
+        ObjectDefinition::Table(_) => ("U", "USER_TABLE"),
+        ObjectDefinition::Module(module) => match module.kind {
+            ModuleKind::View => ("V", "VIEW"),
+            ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
+            ModuleKind::Function => crate::modules::function_kind(&module.text).codes(),
+        },
+        _ => return None,
+    })
+}
+
+fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
+    match definition {
+        ObjectDefinition::Table(table) => table.created,
+        ObjectDefinition::Module(module) => module.created,
+        _ => (0, 0),
+    }
+}
+
+/// Every object of the database, constraints included.
+pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
+    let database = &context.database;
+    let mut rows = Vec::new();
+    for object in database.catalog.objects(context.session_id) {
+        let (Some(kind), Some((schema, name))) = (kind_of(&object.definition), object.definition.qualified_name())
+        else {
+            continue;
+        };
+        let row = ObjectRow {
+            name: name.to_owned(),
+            object_id: object.definition.object_id() as i32,
+            schema: schema.to_owned(),
+            schema_id: id_of_schema(database, context.session_id, schema).unwrap_or(1),
+            parent: 0,
+            kind,
+            created: created_of(&object.definition),
+            shipped: false,
+        };
+        if let ObjectDefinition::Table(table) = &object.definition {
+            rows.extend(constraints(table, &row));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
+    let row = |name: &str, object_id: u32, kind| ObjectRow {
+        name: name.to_owned(),
+        object_id: object_id as i32,
+        parent: owner.object_id,
+        kind,
+        ..owner.clone()
+    };
+    let mut rows = Vec::new();
+    for index in &table.indexes {
+        let kind = match (index.primary_key, index.unique_constraint) {
+            (true, _) => ("PK", "PRIMARY_KEY_CONSTRAINT"),
+            (_, true) => ("UQ", "UNIQUE_CONSTRAINT"),
+            _ => continue,
+        };
+        rows.push(row(&index.name, index.constraint_id, kind));
+    }
+    for default in table.columns.iter().filter_map(|column| column.default.as_ref()) {
+        rows.push(row(&default.name, default.object_id, ("D", "DEFAULT_CONSTRAINT")));
+    }
+    for check in &table.checks {
+        rows.push(row(&check.name, check.object_id, ("C", "CHECK_CONSTRAINT")));
+    }
+    for key in &table.foreign_keys {
+        rows.push(row(&key.name, key.object_id, ("F", "FOREIGN_KEY_CONSTRAINT")));
+    }
+    rows
+}
+
+fn system_objects() -> impl Iterator<Item = ObjectRow> {
+    every().enumerate().map(|(place, view)| ObjectRow {
+        name: view.name.to_owned(),
+        object_id: SYSTEM_OBJECT_FIRST - place as i32,
+        schema: view.schema.to_owned(),
+        schema_id: if view.schema == "INFORMATION_SCHEMA" { 3 } else { 4 },
+        parent: 0,
+        kind: if view.parameters.is_empty() {
+            ("V", "VIEW")
+        } else {
+            ("IF", "SQL_INLINE_TABLE_VALUED_FUNCTION")
+        },
+        created: (0, 0),
+        shipped: true,
+    })
+}
+
+fn of_type(context: &SystemContext<'_>, code: &'static str) -> impl Iterator<Item = ObjectRow> {
+    objects(context).into_iter().filter(move |row| row.kind.0 == code)
+}
+
+/// Every table with its definition.
+pub(crate) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
+    let rows = objects(context).into_iter().filter(|row| row.kind.0 == "U");
+    let catalog = &context.database.catalog;
+    rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
+        .collect()
+}
+
+/// The definition of a table's object.
+pub(crate) fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
+    match &object.definition {
+        ObjectDefinition::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+const DESCRIPTION: SqlType = nvarchar(60);
+const CODE: SqlType = SqlType::Char(2);
+
+/// `type` is char(2).
+fn code(kind: (&'static str, &'static str)) -> Value {
+    format!("{:<2}", kind.0).into()
+}
+
+system_row!(ObjectRow {
+    "name" NAME => |row| row.name.as_str().into();
+    "object_id" INT => |row| row.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.schema_id.into();
+    "parent_object_id" INT => |row| row.parent.into();
+    "type" CODE => |row| code(row.kind);
+    "type_desc" DESCRIPTION => |row| row.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.created);
+    "is_ms_shipped" BIT => |row| row.shipped.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+});
+
+struct TableRow((ObjectRow, Arc<CatalogObject>));
+
+system_row!(TableRow {
+    "name" NAME => |row| row.0.0.name.as_str().into();
+    "object_id" INT => |row| row.0.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.0.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "lob_data_space_id" INT => |_| 0.into();
+    "filestream_data_space_id" INT => |_| Value::Null;
+    "max_column_id_used" INT => |row| table_of(&row.0.1).map_or(0, |table| table.columns.len() as i32).into();
+    "lock_on_bulk_load" BIT => |_| false.into();
+    "uses_ansi_nulls" BIT => |_| true.into();
+    "is_replicated" BIT => |_| false.into();
+    "has_replication_filter" BIT => |_| false.into();
+    "is_merge_published" BIT => |_| false.into();
+    "is_sync_tran_subscribed" BIT => |_| false.into();
+    "has_unchecked_assembly_data" BIT => |_| false.into();
+    "text_in_row_limit" INT => |_| 0.into();
+    "large_value_types_out_of_row" BIT => |_| false.into();
+    "is_tracked_by_cdc" BIT => |_| false.into();
+    "lock_escalation" TINYINT => |_| Value::TinyInt(0);
+    "lock_escalation_desc" DESCRIPTION => |_| "TABLE".into();
+    "is_filetable" BIT => |_| false.into();
+    "is_memory_optimized" BIT => |_| false.into();
+    "durability" TINYINT => |_| Value::TinyInt(0);
+    "durability_desc" DESCRIPTION => |_| "SCHEMA_AND_DATA".into();
+    "temporal_type" TINYINT => |_| Value::TinyInt(0);
+    "temporal_type_desc" DESCRIPTION => |_| "NON_TEMPORAL_TABLE".into();
+    "history_table_id" INT => |_| Value::Null;
+    "is_remote_data_archive_enabled" BIT => |_| false.into();
+    "is_external" BIT => |_| false.into();
+    "is_node" BIT => |_| false.into();
+    "is_edge" BIT => |_| false.into();
+});
+
+struct ViewRow(ObjectRow);
+
+system_row!(ViewRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "object_id" INT => |row| row.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.created);
+    "is_ms_shipped" BIT => |row| row.0.shipped.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "is_replicated" BIT => |_| false.into();
+    "has_replication_filter" BIT => |_| false.into();
+    "has_opaque_metadata" BIT => |_| false.into();
+    "has_unchecked_assembly_data" BIT => |_| false.into();
+    "with_check_option" BIT => |_| false.into();
+    "is_date_correlation_view" BIT => |_| false.into();
+});
+
+struct ProcedureRow(ObjectRow);
+
+system_row!(ProcedureRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "object_id" INT => |row| row.0.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "parent_object_id" INT => |_| 0.into();
+    "type" CODE => |row| code(row.0.kind);
+    "type_desc" DESCRIPTION => |row| row.0.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.0.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.0.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_published" BIT => |_| false.into();
+    "is_schema_published" BIT => |_| false.into();
+    "is_auto_executed" BIT => |_| false.into();
+});
+
+struct SchemaRow {
+    name: String,
+    schema_id: i32,
+}
+
+system_row!(SchemaRow {
+    "name" NAME => |row| row.name.as_str().into();
+    "schema_id" INT => |row| row.schema_id.into();
+    "principal_id" INT => |row| row.schema_id.min(4).into();
+});
+
+fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
+    let fixed = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+    let fixed = fixed.into_iter().map(|(name, schema_id)| SchemaRow {
+        name: name.to_owned(),
+        schema_id,
+    });
+    let objects = context.database.catalog.objects(context.session_id);
+    let own = objects.iter().filter_map(|object| match &object.definition {
+        ObjectDefinition::Schema { object_id, name } => Some(SchemaRow {
+            name: name.clone(),
+            schema_id: *object_id as i32,
+        }),
+        _ => None,
+    });
+    fixed.chain(own).collect()
+}
+
+struct ModuleRow {
+    object_id: i32,
+    text: String,
+    null_on_null: bool,
+}
+
+system_row!(ModuleRow {
+    "object_id" INT => |row| row.object_id.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "uses_ansi_nulls" BIT => |_| true.into();
+    "uses_quoted_identifier" BIT => |_| true.into();
+    "is_schema_bound" BIT => |row| has_word(&row.text, "SCHEMABINDING").into();
+    "uses_database_collation" BIT => |_| false.into();
+    "is_recompiled" BIT => |_| false.into();
+    "null_on_null_input" BIT => |row| row.null_on_null.into();
+    "execute_as_principal_id" INT => |_| Value::Null;
+    "uses_native_compilation" BIT => |_| false.into();
+});
+
+fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let objects = context.database.catalog.objects(context.session_id);
+    all(objects.iter().filter_map(|object| match &object.definition {
+        ObjectDefinition::Module(definition) => Some(ModuleRow {
+            object_id: definition.object_id as i32,
+            text: definition.text.clone(),
+            null_on_null: ModuleCache::of(context.instance)
+                .module(object)
+                .is_ok_and(|module| module.is_null_on_null()),
+        }),
+        _ => None,
+    }))
+}
+
+struct CheckRow {
+    object: ObjectRow,
+    text: String,
+}
+
+system_row!(CheckRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "is_disabled" BIT => |_| false.into();
+    "is_not_trusted" BIT => |_| false.into();
+    "parent_column_id" INT => |_| 0.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "is_system_named" BIT => |_| false.into();
+});
+
+fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner).into_iter().filter(|row| row.kind.0 == "C");
+        rows.extend(own.zip(&table.checks).map(|(object, check)| CheckRow {
+            object,
+            text: check.text.clone(),
+        }));
+    }
+    all(rows)
+}
+
+struct KeyRow {
+    object: ObjectRow,
+    index_id: i32,
+}
+
+system_row!(KeyRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "unique_index_id" INT => |row| row.index_id.into();
+    "is_system_named" BIT => |_| false.into();
+    "is_enforced" BIT => |_| true.into();
+});
+
+fn keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner)
+            .into_iter()
+            .filter(|row| matches!(row.kind.0, "PK" | "UQ"));
+        let indexes = table
+            .indexes
+            .iter()
+            .filter(|index| index.primary_key || index.unique_constraint);
+        rows.extend(own.zip(indexes).map(|(object, index)| KeyRow {
+            object,
+            index_id: index.index_id as i32,
+        }));
+    }
+    all(rows)
+}
+
+struct ForeignRow {
+    object: ObjectRow,
+    key: ForeignKey,
+    /// `index_id` of the index that its keys are looked for in.
+    index_id: i32,
+}
+
+system_row!(ForeignRow {
+    "name" NAME => |row| row.object.name.as_str().into();
+    "object_id" INT => |row| row.object.object_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "schema_id" INT => |row| row.object.schema_id.into();
+    "parent_object_id" INT => |row| row.object.parent.into();
+    "type" CODE => |row| code(row.object.kind);
+    "type_desc" DESCRIPTION => |row| row.object.kind.1.into();
+    "create_date" DATETIME => |row| stored_datetime(row.object.created);
+    "modify_date" DATETIME => |row| stored_datetime(row.object.created);
+    "is_ms_shipped" BIT => |_| false.into();
+    "referenced_object_id" INT => |row| (row.key.referenced_object as i32).into();
+    "key_index_id" INT => |row| row.index_id.into();
+    "is_disabled" BIT => |row| row.key.is_disabled.into();
+    "is_not_for_replication" BIT => |_| false.into();
+    "is_not_trusted" BIT => |row| row.key.is_not_trusted.into();
+    "delete_referential_action" TINYINT => |_| Value::TinyInt(0);
+    "delete_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
+    "update_referential_action" TINYINT => |_| Value::TinyInt(0);
+    "update_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
+});
+
+fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (owner, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        let own = constraints(table, &owner).into_iter().filter(|row| row.kind.0 == "F");
+        let keys = own.zip(&table.foreign_keys);
+        rows.extend(keys.map(|(object, key)| ForeignRow {
+            object,
+            index_id: key_index_id(context, key),
+            key: key.clone(),
+        }));
+    }
+    all(rows)
+}
+
+/// The `index_id` of the unique index that a foreign key refers to; 0 when there is none.
+fn key_index_id(context: &SystemContext<'_>, key: &ForeignKey) -> i32 {
+    let referenced = context
+        .database
+        .catalog
+        .by_id(key.referenced_object, context.session_id);
+    let table = referenced.as_deref().and_then(table_of);
+    let index = table.and_then(|table| table.indexes.get(table.unique_index_of(&key.referenced_columns)?));
+    index.map_or(0, |index| index.index_id as i32)
+}
+
+struct ForeignColumnRow {
+    constraint: i32,
+    /// From 1.
+    number: i32,
+    parent: (i32, i32),
+    referenced: (i32, i32),
+}
+
+system_row!(ForeignColumnRow {
+    "constraint_object_id" INT => |row| row.constraint.into();
+    "constraint_column_id" INT => |row| row.number.into();
+    "parent_object_id" INT => |row| row.parent.0.into();
+    "parent_column_id" INT => |row| row.parent.1.into();
+    "referenced_object_id" INT => |row| row.referenced.0.into();
+    "referenced_column_id" INT => |row| row.referenced.1.into();
+});
+
+fn foreign_key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (_, object) in tables(context) {
+        let Some(table) = table_of(&object) else { continue };
+        for key in &table.foreign_keys {
+            let columns = key.columns.iter().zip(&key.referenced_columns).enumerate();
+            rows.extend(columns.map(|(place, (column, referenced))| ForeignColumnRow {
+                constraint: key.object_id as i32,
+                number: place as i32 + 1,
+                parent: (table.object_id as i32, *column as i32 + 1),
+                referenced: (key.referenced_object as i32, *referenced as i32 + 1),
+            }));
+        }
+    }
+    all(rows)
+}

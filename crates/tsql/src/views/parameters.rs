@@ -1,0 +1,73 @@
+//! `sys.parameters`: the parameters of procedures and functions, and what scalar functions return.
+
+use engine::types::{Length, SqlType, Value};
+
+use super::types::user_type_id;
+use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
+use crate::modules::{ModuleBody, ModuleCache};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<ParameterRow>("sys", "parameters", parameters),
+    view::<ParameterRow>("sys", "all_parameters", parameters),
+];
+
+struct ParameterRow {
+    object_id: i32,
+    /// Empty for what a function returns.
+    name: String,
+    /// From 1; 0 for what a function returns.
+    number: i32,
+    sql_type: SqlType,
+    output: bool,
+}
+
+// Defaults are shown for objects of the CLR alone (sql-docs, "sys.parameters").
+system_row!(ParameterRow {
+    "object_id" INT => |row| row.object_id.into();
+    "name" NAME => |row| row.name.as_str().into();
+    "parameter_id" INT => |row| row.number.into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.sql_type.system_type_id());
+    "user_type_id" INT => |row| user_type_id(row.sql_type).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.sql_type.max_length());
+    "precision" TINYINT => |row| Value::TinyInt(row.sql_type.precision());
+    "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
+    "is_output" BIT => |row| row.output.into();
+    "is_cursor_ref" BIT => |_| false.into();
+    "has_default_value" BIT => |_| false.into();
+    "is_xml_document" BIT => |_| false.into();
+    "default_value" SqlType::NVarChar(Length::Max) => |_| Value::Null;
+    "xml_collection_id" INT => |_| 0.into();
+    "is_readonly" BIT => |_| false.into();
+    "is_nullable" BIT => |_| true.into();
+});
+
+fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let modules = ModuleCache::of(context.instance);
+    let mut rows = Vec::new();
+    for object in context.database.catalog.objects(context.session_id) {
+        if !matches!(object.definition, engine::catalog::ObjectDefinition::Module(_)) {
+            continue;
+        }
+        let module = modules.module(&object)?;
+        let object_id = object.definition.object_id() as i32;
+        if let ModuleBody::Scalar { returns, .. } = &module.body {
+            rows.push(ParameterRow {
+                object_id,
+                name: String::new(),
+                number: 0,
+                sql_type: *returns,
+                output: true,
+            });
+        }
+        let declared = module.parameters.iter().zip(1..);
+        rows.extend(declared.map(|(parameter, number)| ParameterRow {
+            object_id,
+            name: parameter.name.clone(),
+            number,
+            sql_type: parameter.sql_type,
+            output: parameter.output,
+        }));
+    }
+    all(rows)
+}

@@ -1,0 +1,434 @@
+//! Sessions, their requests and their locks (sql-docs, `sys.dm_exec_sessions`, `sys.dm_exec_requests`,
+//! `sys.dm_exec_connections`, `sys.dm_tran_locks`).
+
+use std::sync::Arc;
+
+use engine::activity::Work;
+use engine::instance::{DatabaseSlot, SessionInformation, USER_SESSION_FIRST};
+use engine::lock::{LockRow, Resource};
+use engine::seams::WorkKind;
+use engine::types::{Length, SqlType, Value};
+
+use super::values::{big, datetime};
+use super::{
+    BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
+};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<SessionRow>("sys", "dm_exec_sessions", |context, _| {
+        all(listed_sessions(context).into_iter().map(SessionRow))
+    }),
+    view::<RequestRow>("sys", "dm_exec_requests", |context, _| {
+        let own = background(context);
+        let requests = listed_sessions(context).into_iter().filter(ListedSession::is_request);
+        all(own.into_iter().chain(requests).map(RequestRow))
+    }),
+    view::<ConnectionRow>("sys", "dm_exec_connections", |context, _| {
+        all(listed_sessions(context).into_iter().map(ConnectionRow))
+    }),
+    view::<ProcessRow>("sys", "sysprocesses", |context, _| {
+        all(listed_sessions(context).into_iter().map(ProcessRow))
+    }),
+    view::<LockLine>("sys", "dm_tran_locks", |context, _| locks(context)),
+    super::function::<TextRow>(
+        "dm_exec_sql_text",
+        &[SqlType::VarBinary(Length::Limited(64))],
+        1,
+        sql_text,
+    ),
+    super::function::<BufferRow>("dm_exec_input_buffer", &[SMALLINT, INT], 1, input_buffer),
+];
+
+/// A session and whom it waits for.
+pub(crate) struct ListedSession {
+    /// The session.
+    pub(crate) session: SessionInformation,
+    /// The session that holds what it waits for; 0 for none.
+    pub(crate) blocked_by: u16,
+    /// The wait type of the lock it waits for.
+    pub(crate) lock_wait: Option<String>,
+    elapsed_ms: u64,
+    /// The long work of its request, and what that consists of at the moment.
+    work: Option<(Arc<Work>, Arc<Work>)>,
+    work_left_ms: u64,
+}
+
+/// Every session. A session that has described itself no further is the one that asks, or one just begun.
+pub(crate) fn listed_sessions(context: &SystemContext<'_>) -> Vec<ListedSession> {
+    let rows = context.instance.locks.rows();
+    let sessions = context.instance.sessions();
+    let now = context.instance.env.clock.now_micros();
+    let works = context.instance.env.activity.works();
+    let session_of = |owner: u64| {
+        sessions
+            .iter()
+            .find(|session| session.lock_owner == owner)
+            .map_or(0, |session| session.id)
+    };
+    let listed = sessions.iter().map(|session| {
+        let waiting = rows.iter().find(|row| row.owner == session.lock_owner && !row.granted);
+        let holder = waiting.and_then(|waiting| {
+            rows.iter()
+                .find(|row| row.granted && row.resource == waiting.resource && row.owner != waiting.owner)
+        });
+        let mut session = session.clone();
+        if session.id == context.session_id {
+            session.running = true;
+            session.login = context.login.to_owned();
+            session.host = context.host.to_owned();
+            session.application = context.application.to_owned();
+        }
+        let work = outer_and_inner(&works, |work| work.session == Some(session.id));
+        ListedSession {
+            work_left_ms: left_ms(&work, now),
+            work,
+            blocked_by: holder.map_or(0, |row| session_of(row.owner)),
+            lock_wait: waiting.map(|row| format!("LCK_M_{}", row.mode.name().to_uppercase().replace('-', "_"))),
+            elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
+            session,
+        }
+    });
+    listed.collect()
+}
+
+/// Where the engine's own requests are numbered from; users' begin at 51.
+const BACKGROUND_SESSION_FIRST: u16 = 8;
+
+/// What the engine does by itself: one request for each database for which it is at work.
+fn background(context: &SystemContext<'_>) -> Vec<ListedSession> {
+    let instance = context.instance;
+    let now = instance.env.clock.now_micros();
+    let works = instance.env.activity.works();
+    let at_work = |slot: Arc<DatabaseSlot>| {
+        let entry = slot.entry();
+        let work = outer_and_inner(&works, |work| work.session.is_none() && work.database == entry.name)?;
+        let session = SessionInformation {
+            id: BACKGROUND_SESSION_FIRST + entry.database_id,
+            login: context.login.to_owned(),
+            database_id: entry.database_id,
+            running: true,
+            command: work.0.kind.background_command().to_owned(),
+            request_started_micros: work.0.started_micros,
+            request_started: instance.env.clock.wall_ticks(),
+            isolation_level: 2,
+            ..SessionInformation::default()
+        };
+        let work = Some(work);
+        Some(ListedSession {
+            blocked_by: 0,
+            lock_wait: None,
+            elapsed_ms: now.saturating_sub(session.request_started_micros) / 1000,
+            work_left_ms: left_ms(&work, now),
+            work,
+            session,
+        })
+    };
+    instance.slots().into_iter().filter_map(at_work).collect()
+}
+
+fn outer_and_inner(works: &[Arc<Work>], is_meant: impl Fn(&Work) -> bool) -> Option<(Arc<Work>, Arc<Work>)> {
+    let mut meant = works.iter().filter(|work| is_meant(work));
+    let outer = meant.next()?;
+    Some((outer.clone(), meant.next_back().unwrap_or(outer).clone()))
+}
+
+fn left_ms(work: &Option<(Arc<Work>, Arc<Work>)>, now: u64) -> u64 {
+    work.as_ref().map_or(0, |(_, inner)| inner.milliseconds_left(now))
+}
+
+impl ListedSession {
+    fn is_request(&self) -> bool {
+        self.session.running || self.work.is_some()
+    }
+
+    /// A session that was ended rolls back after its last request.
+    fn command(&self) -> &str {
+        match &self.work {
+            Some((outer, _)) if outer.kind == WorkKind::Rollback && self.session.running => "ROLLBACK TRANSACTION",
+            Some((outer, _)) if outer.kind == WorkKind::Rollback => "KILLED/ROLLBACK",
+            Some((outer, _)) => outer.kind.command().unwrap_or(&self.session.command),
+            None => &self.session.command,
+        }
+    }
+
+    fn percent_complete(&self) -> f32 {
+        self.work.as_ref().map_or(0.0, |(_, inner)| inner.percent())
+    }
+
+    fn wait_type(&self) -> Option<&str> {
+        let of_work = || self.work.as_ref().and_then(|(_, inner)| inner.kind.wait_type());
+        self.lock_wait.as_deref().or_else(of_work)
+    }
+
+    /// `sleeping`, `running` or `suspended`.
+    pub(crate) fn status(&self) -> &'static str {
+        match (self.is_request(), &self.lock_wait) {
+            _ if self.session.id < USER_SESSION_FIRST => "background",
+            (false, _) => "sleeping",
+            (true, None) => "running",
+            (true, Some(_)) => "suspended",
+        }
+    }
+
+    fn connection_id(&self) -> Value {
+        let mut guid = [0; 16];
+        guid[..2].copy_from_slice(&self.session.id.to_le_bytes());
+        Value::UniqueIdentifier(guid)
+    }
+}
+
+struct SessionRow(ListedSession);
+
+fn id(id: u16) -> Value {
+    Value::SmallInt(i16::try_from(id).unwrap_or(i16::MAX))
+}
+
+system_row!(SessionRow {
+    "session_id" SMALLINT => |row| id(row.0.session.id);
+    "login_time" DATETIME => |row| datetime(row.0.session.login_time);
+    "host_name" NAME => |row| row.0.session.host.as_str().into();
+    "program_name" NAME => |row| row.0.session.application.as_str().into();
+    "host_process_id" INT => |_| Value::Null;
+    "client_version" INT => |_| 7.into();
+    "client_interface_name" nvarchar(32) => |_| "ODBC".into();
+    "security_id" SID => |_| Value::binary(&[1][..]);
+    "login_name" NAME => |row| row.0.session.login.as_str().into();
+    "nt_domain" NAME => |_| Value::Null;
+    "nt_user_name" NAME => |_| Value::Null;
+    "status" nvarchar(30) => |row| if row.0.session.running { "running" } else { "sleeping" }.into();
+    "context_info" SqlType::VarBinary(Length::Limited(128)) => |_| Value::Null;
+    "cpu_time" INT => |_| 0.into();
+    "memory_usage" INT => |_| 4.into();
+    "total_scheduled_time" INT => |_| 0.into();
+    "total_elapsed_time" INT => |row| i32::try_from(row.0.elapsed_ms).unwrap_or(i32::MAX).into();
+    "endpoint_id" INT => |_| 4.into();
+    "last_request_start_time" DATETIME => |row| datetime(row.0.session.request_started);
+    "last_request_end_time" DATETIME => |row| datetime(row.0.session.request_ended);
+    "reads" BIGINT => |_| 0_i64.into();
+    "writes" BIGINT => |_| 0_i64.into();
+    "logical_reads" BIGINT => |_| 0_i64.into();
+    "is_user_process" BIT => |_| true.into();
+    "text_size" INT => |row| row.0.session.options.text_size_bytes.into();
+    "language" NAME => |_| "us_english".into();
+    "date_format" nvarchar(3) => |_| "mdy".into();
+    "date_first" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.options.date_first));
+    "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.isolation_level));
+    "lock_timeout" INT => |row| row.0.session.options.lock_timeout_ms.into();
+    "deadlock_priority" INT => |row| i32::from(row.0.session.options.deadlock_priority).into();
+    "row_count" BIGINT => |row| row.0.session.row_count.into();
+    "prev_error" INT => |_| 0.into();
+    "original_security_id" SID => |_| Value::binary(&[1][..]);
+    "original_login_name" NAME => |row| row.0.session.login.as_str().into();
+    "database_id" SMALLINT => |row| id(row.0.session.database_id);
+    "authenticating_database_id" INT => |_| 1.into();
+    "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
+});
+
+struct RequestRow(ListedSession);
+
+/// `sql_handle` and the like: what names a session's text here.
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+
+fn handle(session: u16) -> Value {
+    let mut bytes = [0_u8; 20];
+    bytes[0] = 2;
+    bytes[1..3].copy_from_slice(&session.to_be_bytes());
+    Value::binary(&bytes[..])
+}
+
+fn session_of_handle(value: &Value) -> Option<u16> {
+    match value {
+        Value::Binary(bytes) => Some(u16::from_be_bytes([*bytes.get(1)?, *bytes.get(2)?])),
+        _ => None,
+    }
+}
+
+system_row!(RequestRow {
+    "session_id" SMALLINT => |row| id(row.0.session.id);
+    "request_id" INT => |_| 0.into();
+    "start_time" DATETIME => |row| datetime(row.0.session.request_started);
+    "status" nvarchar(30) => |row| row.0.status().into();
+    "command" nvarchar(32) => |row| row.0.command().into();
+    "sql_handle" HANDLE => |row| handle(row.0.session.id);
+    "statement_start_offset" INT => |_| 0.into();
+    "statement_end_offset" INT => |_| (-1).into();
+    "plan_handle" HANDLE => |_| Value::Null;
+    "database_id" SMALLINT => |row| id(row.0.session.database_id);
+    "user_id" INT => |_| 1.into();
+    "connection_id" GUID => |row| row.0.connection_id();
+    "blocking_session_id" SMALLINT => |row| id(row.0.blocked_by);
+    "wait_type" nvarchar(60) => |row| row.0.wait_type().into();
+    "wait_time" INT => |_| 0.into();
+    "last_wait_type" nvarchar(60) => |row| row.0.wait_type().unwrap_or("MISCELLANEOUS").into();
+    "wait_resource" nvarchar(256) => |_| "".into();
+    "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
+    "open_resultset_count" INT => |_| 1.into();
+    "transaction_id" BIGINT => |_| 0_i64.into();
+    "context_info" SqlType::VarBinary(Length::Limited(128)) => |_| Value::Null;
+    "percent_complete" REAL => |row| Value::Real(row.0.percent_complete());
+    "estimated_completion_time" BIGINT => |row| big(row.0.work_left_ms);
+    "cpu_time" INT => |_| 0.into();
+    "total_elapsed_time" INT => |row| i32::try_from(row.0.elapsed_ms).unwrap_or(i32::MAX).into();
+    "scheduler_id" INT => |_| 0.into();
+    "reads" BIGINT => |_| 0_i64.into();
+    "writes" BIGINT => |_| 0_i64.into();
+    "logical_reads" BIGINT => |_| 0_i64.into();
+    "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.isolation_level));
+    "lock_timeout" INT => |row| row.0.session.options.lock_timeout_ms.into();
+    "deadlock_priority" INT => |row| i32::from(row.0.session.options.deadlock_priority).into();
+    "row_count" BIGINT => |row| row.0.session.row_count.into();
+    "prev_error" INT => |_| 0.into();
+    "nest_level" INT => |_| 0.into();
+    "granted_query_memory" INT => |_| 0.into();
+});
+
+struct ConnectionRow(ListedSession);
+
+system_row!(ConnectionRow {
+    "session_id" INT => |row| i32::from(row.0.session.id).into();
+    "most_recent_session_id" INT => |row| i32::from(row.0.session.id).into();
+    "connect_time" DATETIME => |row| datetime(row.0.session.login_time);
+    "net_transport" nvarchar(40) => |_| "TCP".into();
+    "protocol_type" nvarchar(40) => |_| "TSQL".into();
+    "protocol_version" INT => |_| 1_946_157_060.into();
+    "endpoint_id" INT => |_| 4.into();
+    "encrypt_option" nvarchar(40) => |_| "FALSE".into();
+    "auth_scheme" nvarchar(40) => |_| "SQL".into();
+    "node_affinity" SMALLINT => |_| Value::SmallInt(0);
+    "num_reads" INT => |_| 0.into();
+    "num_writes" INT => |_| 0.into();
+    "connection_id" GUID => |row| row.0.connection_id();
+    "most_recent_sql_handle" HANDLE => |row| handle(row.0.session.id);
+});
+
+struct ProcessRow(ListedSession);
+
+system_row!(ProcessRow {
+    "spid" SMALLINT => |row| id(row.0.session.id);
+    "kpid" SMALLINT => |_| Value::SmallInt(0);
+    "blocked" SMALLINT => |row| id(row.0.blocked_by);
+    "waittime" BIGINT => |_| 0_i64.into();
+    "lastwaittype" SqlType::NChar(32) => |row| {
+        format!("{:<32}", row.0.lock_wait.as_deref().unwrap_or("MISCELLANEOUS")).into()
+    };
+    "dbid" SMALLINT => |row| id(row.0.session.database_id);
+    "uid" SMALLINT => |_| Value::SmallInt(1);
+    "cpu" INT => |_| 0.into();
+    "physical_io" BIGINT => |_| 0_i64.into();
+    "memusage" INT => |_| 4.into();
+    "login_time" DATETIME => |row| datetime(row.0.session.login_time);
+    "last_batch" DATETIME => |row| datetime(row.0.session.request_started);
+    "ecid" SMALLINT => |_| Value::SmallInt(0);
+    "open_tran" SMALLINT => |row| Value::SmallInt(row.0.session.open_transactions as i16);
+    "status" SqlType::NChar(30) => |row| format!("{:<30}", row.0.status()).into();
+    "hostname" SqlType::NVarChar(Length::Limited(128)) => |row| row.0.session.host.as_str().into();
+    "program_name" SqlType::NVarChar(Length::Limited(128)) => |row| row.0.session.application.as_str().into();
+    "hostprocess" SqlType::NVarChar(Length::Limited(10)) => |_| "".into();
+    "cmd" SqlType::NVarChar(Length::Limited(26)) => |row| row.0.session.command.as_str().into();
+    "loginame" NAME => |row| row.0.session.login.as_str().into();
+});
+
+struct LockLine {
+    row: LockRow,
+    session: u16,
+}
+
+impl LockLine {
+    fn database(&self) -> u16 {
+        match self.row.resource {
+            Resource::Database(database)
+            | Resource::Object(database, _)
+            | Resource::Name(database, _)
+            | Resource::Row(database, ..) => database,
+        }
+    }
+
+    fn entity(&self) -> i64 {
+        match self.row.resource {
+            Resource::Object(_, object) | Resource::Row(_, object, _) => i64::from(object),
+            _ => 0,
+        }
+    }
+
+    /// `file:page:slot` of a heap row, the hash of a key or name.
+    fn description(&self) -> String {
+        match self.row.resource {
+            Resource::Row(_, _, row) if row >> 48 != 0 && row >> 48 < 64 => {
+                format!("{}:{}:{}", row >> 48, row >> 16 & 0xFFFF_FFFF, row & 0xFFFF)
+            }
+            Resource::Row(_, _, row) => format!("({row:012x})"),
+            Resource::Name(_, hash) => format!("name_hash = {hash:#x}"),
+            _ => String::new(),
+        }
+    }
+}
+
+system_row!(LockLine {
+    "resource_type" nvarchar(60) => |row| row.row.resource.type_name().into();
+    "resource_subtype" nvarchar(60) => |_| "".into();
+    "resource_database_id" INT => |row| i32::from(row.database()).into();
+    "resource_description" nvarchar(256) => |row| row.description().into();
+    "resource_associated_entity_id" BIGINT => |row| row.entity().into();
+    "resource_lock_partition" INT => |_| 0.into();
+    "request_mode" nvarchar(60) => |row| row.row.mode.name().into();
+    "request_type" nvarchar(60) => |_| "LOCK".into();
+    "request_status" nvarchar(60) => |row| if row.row.granted { "GRANT" } else { "WAIT" }.into();
+    "request_reference_count" SMALLINT => |_| Value::SmallInt(1);
+    "request_session_id" INT => |row| i32::from(row.session).into();
+    "request_exec_context_id" INT => |_| 0.into();
+    "request_request_id" INT => |_| 0.into();
+    "request_owner_type" nvarchar(60) => |row| match row.row.resource {
+        Resource::Database(_) => "SHARED_TRANSACTION_WORKSPACE",
+        _ => "TRANSACTION",
+    }.into();
+    "request_owner_id" BIGINT => |row| big(row.row.owner);
+});
+
+fn locks(context: &SystemContext<'_>) -> Rows {
+    let sessions = context.instance.sessions();
+    let rows = context.instance.locks.rows().into_iter();
+    all(rows.map(|row| LockLine {
+        session: sessions
+            .iter()
+            .find(|session| session.lock_owner == row.owner)
+            .map_or(0, |session| session.id),
+        row,
+    }))
+}
+
+struct TextRow(SessionInformation);
+
+system_row!(TextRow {
+    "dbid" SMALLINT => |row| id(row.0.database_id);
+    "objectid" INT => |_| Value::Null;
+    "number" SMALLINT => |_| Value::Null;
+    "encrypted" BIT => |_| false.into();
+    "text" SqlType::NVarChar(Length::Max) => |row| Value::Text(row.0.text.clone());
+});
+
+fn sql_text(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let wanted = arguments.first().and_then(session_of_handle);
+    all(context
+        .instance
+        .sessions()
+        .into_iter()
+        .filter(|session| Some(session.id) == wanted)
+        .map(TextRow))
+}
+
+struct BufferRow(SessionInformation);
+
+system_row!(BufferRow {
+    "event_type" nvarchar(256) => |_| "Language Event".into();
+    "parameters" SMALLINT => |_| Value::SmallInt(0);
+    "event_info" SqlType::NVarChar(Length::Max) => |row| Value::Text(row.0.text.clone());
+});
+
+fn input_buffer(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let wanted = arguments.first().and_then(Value::as_i64);
+    let sessions = context.instance.sessions().into_iter();
+    all(sessions
+        .filter(|session| Some(i64::from(session.id)) == wanted)
+        .map(BufferRow))
+}

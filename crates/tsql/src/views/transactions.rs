@@ -1,0 +1,111 @@
+//! Transactions that have logged something: `sys.dm_tran_active_transactions` and its kin.
+
+use engine::log::TransactionId;
+use engine::seams::DateTimeTicks;
+use engine::types::{SqlType, Value};
+use vlf::Lsn;
+
+use super::listed::ListedDatabase;
+use super::values::{big, datetime, lsn_number};
+use super::{BIGINT, BIT, DATETIME, INT, LSN, SMALLINT, SystemView, all, nvarchar, system_row, view};
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<Active>("sys", "dm_tran_active_transactions", |context, _| {
+        all(transactions(context).into_iter().map(Active))
+    }),
+    view::<InDatabase>("sys", "dm_tran_database_transactions", |context, _| {
+        all(transactions(context).into_iter().map(InDatabase))
+    }),
+    view::<InSession>("sys", "dm_tran_session_transactions", |context, _| {
+        all(transactions(context)
+            .into_iter()
+            .filter(|transaction| transaction.session != 0)
+            .map(InSession))
+    }),
+];
+
+struct Transaction {
+    id: TransactionId,
+    database_id: u16,
+    session: u16,
+    name: String,
+    begun: DateTimeTicks,
+    first: Lsn,
+    last: Lsn,
+    log_bytes: u64,
+}
+
+/// The id that views show: transactions of several databases may have one number.
+fn shown(transaction: &Transaction) -> i64 {
+    (i64::from(transaction.database_id) << 48) | transaction.id.0 as i64
+}
+
+fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
+    let mut rows = Vec::new();
+    for listed in ListedDatabase::every(context) {
+        let Some(database) = &listed.database else { continue };
+        rows.extend(database.transactions.snapshot().into_iter().filter_map(|(id, active)| {
+            let last = active.end.under_way()?;
+            Some(Transaction {
+                id,
+                database_id: database.id,
+                session: active.session,
+                name: active.name.into_owned(),
+                begun: active.begun,
+                first: active.first,
+                last,
+                log_bytes: database.storage.log.used_since(active.first),
+            })
+        }));
+    }
+    rows
+}
+
+struct Active(Transaction);
+
+system_row!(Active {
+    "transaction_id" BIGINT => |row| shown(&row.0).into();
+    "name" nvarchar(32) => |row| row.0.name.as_str().into();
+    "transaction_begin_time" DATETIME => |row| datetime(row.0.begun);
+    "transaction_type" INT => |row| if row.0.session == 0 { 3 } else { 1 }.into();
+    "transaction_uow" SqlType::UniqueIdentifier => |_| Value::Null;
+    "transaction_state" INT => |_| 2.into();
+    "transaction_status" INT => |_| 0.into();
+    "transaction_status2" INT => |_| 258.into();
+    "dtc_state" INT => |_| 0.into();
+    "dtc_status" INT => |_| 0.into();
+    "dtc_isolation_level" INT => |_| (-1).into();
+});
+
+struct InDatabase(Transaction);
+
+system_row!(InDatabase {
+    "transaction_id" BIGINT => |row| shown(&row.0).into();
+    "database_id" INT => |row| i32::from(row.0.database_id).into();
+    "database_transaction_begin_time" DATETIME => |row| datetime(row.0.begun);
+    "database_transaction_type" INT => |row| if row.0.session == 0 { 3 } else { 1 }.into();
+    "database_transaction_state" INT => |_| 4.into();
+    "database_transaction_status" INT => |_| 0.into();
+    "database_transaction_status2" INT => |_| 258.into();
+    "database_transaction_log_bytes_used" BIGINT => |row| big(row.0.log_bytes);
+    "database_transaction_begin_lsn" LSN => |row| lsn_number(row.0.first);
+    "database_transaction_last_lsn" LSN => |row| lsn_number(row.0.last);
+    "database_transaction_most_recent_savepoint_lsn" LSN => |_| Value::Null;
+    "database_transaction_commit_lsn" LSN => |_| Value::Null;
+});
+
+struct InSession(Transaction);
+
+system_row!(InSession {
+    "session_id" INT => |row| i32::from(row.0.session).into();
+    "transaction_id" BIGINT => |row| shown(&row.0).into();
+    "transaction_descriptor" SqlType::Binary(8) => |row| Value::binary(&shown(&row.0).to_be_bytes()[..]);
+    "enlist_count" INT => |_| 0.into();
+    "is_user_transaction" BIT => |_| true.into();
+    "is_local" BIT => |_| true.into();
+    "is_enlisted" BIT => |_| false.into();
+    "is_bound" BIT => |_| false.into();
+    "open_transaction_count" INT => |_| 1.into();
+    "database_id" SMALLINT => |row| Value::SmallInt(row.0.database_id as i16);
+});
