@@ -101,6 +101,19 @@ fn sorts_beyond_memory_are_sorts() {
 }
 
 #[test]
+fn sorts_that_merge_many_runs_at_a_time_are_sorts() {
+    let mut server = Server::new();
+    let query = "set nocount on select id, name, amount from t order by name desc, amount, id";
+    let roomy = server.run(query);
+    for left_kib in [64, 160, 320, 640, 1_280] {
+        let spilled_before = server.instance.workspace.spilled_bytes();
+        let starved = server.run_with(query, left_kib << 10);
+        assert!(roomy == starved, "{left_kib} KiB: {starved:.600}");
+        assert!(server.instance.workspace.spilled_bytes() > spilled_before, "{left_kib} KiB");
+    }
+}
+
+#[test]
 fn a_row_larger_than_a_buffer_is_sorted() {
     let mut server = Server::new();
     let query = "select id, len(big), right(big, 9) from

@@ -1,5 +1,7 @@
 //! Whole queries: common table expressions, set operations, ORDER BY, OFFSET.
 
+use std::collections::HashSet;
+
 use engine::error::Result;
 use engine::types::SqlType;
 
@@ -101,6 +103,11 @@ impl<'a> Binder<'a> {
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let visible = self.ctes.len();
+        let mut names = HashSet::with_capacity(definitions.len());
+        let mut twice = definitions.iter().map(|definition| &definition.name.text);
+        if let Some(name) = twice.find(|name| !names.insert(name.to_lowercase())) {
+            return Err(messages::duplicate_common_table_expression(name));
+        }
         for definition in definitions {
             let sees = self.ctes.len();
             self.ctes.push(VisibleCte {

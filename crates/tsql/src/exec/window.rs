@@ -13,6 +13,7 @@ use super::window_frame::frame_values;
 use super::{Operator, evaluate, open};
 use crate::context::Context;
 use crate::grant::{Grant, row_bytes};
+use crate::messages;
 use crate::plan::{Node, WindowCall, WindowFunction};
 use crate::scalar::compare::order;
 
@@ -210,10 +211,8 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
         }
         WindowFunction::Tile(tiles) => {
             let first = partition.members.first().map_or(&[][..], |&row| &partition.rows[row]);
-            let tiles = evaluate(tiles, first, context)?
-                .as_i64()
-                .filter(|&tiles| tiles > 0)
-                .unwrap_or(1) as usize;
+            let tiles = evaluate(tiles, first, context)?.as_i64().filter(|&tiles| tiles > 0);
+            let tiles = tiles.ok_or_else(messages::tile_count_not_positive)? as usize;
             (0..count)
                 .map(|position| number(tile_of(position, count, tiles)))
                 .collect()
@@ -229,6 +228,9 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
                 cancel::spend(1)?;
                 let row = &partition.rows[partition.members[position]];
                 let away = evaluate(offset, row, context)?.as_i64().unwrap_or(0);
+                if away < 0 {
+                    return Err(messages::neighbour_offset_negative());
+                }
                 let away = if *backward { -away } else { away };
                 let target = (position as i64)
                     .checked_add(away)

@@ -91,3 +91,7 @@ go
 select len(string_agg(x, N',')) n from (values (replicate(N'a', 1999)), (replicate(N'b', 2000))) v(x)
 select case when 1 = 0 then c else 7 end x from s where a = 1 group by a
 select coalesce(null, 5, c) x from s where a = 1 group by a
+go
+-- A set that is written twice has its rows twice.
+select a, count(*) n, grouping_id(a) id from s group by grouping sets ((a), (a), ()) order by id, a
+select a, sum(c) n, grouping_id(a) id from s group by rollup (a, a) order by id, a

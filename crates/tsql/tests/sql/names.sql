@@ -87,3 +87,9 @@ select 5. a, .5 b, 0.5 c, 0. d, 12.50 e, 00.10 f, -1.5 g
 select * from right_rows order by w
 select try_cast(k as varchar(3)) tried, try_convert(date, cast(w as varchar(9))) d, isnull(null, k) i, case when k = 1 then k end e, (select max(k) from q as z) sub into kinds from q
 select name, is_nullable from sys.columns where object_name(object_id) = 'kinds' order by column_id
+go
+update dbo.t set app.t.v = 11
+go
+update dbo.t set master.dbo.t.v = 12 where id = 1
+update x set x.v = 13 from dbo.t as x where x.id = 2
+select * from dbo.t order by id
