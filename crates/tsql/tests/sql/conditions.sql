@@ -1,3 +1,4 @@
+-- LIKE, BETWEEN, IN, CASE and operators beside NULL and across types.
 create table c (i int null, d decimal(6, 2) null, v varchar(10) null, n nvarchar(10) null, f char(5) null, t datetime null, b bit null)
 insert c values (1, 1.50, 'abc', N'Ωmega', 'ab', '2020-01-02', 1), (12, 12.00, 'a%c', N'Жuk', 'a_', '2021-03-04 05:06', 0), (123, null, '', N'', null, null, null), (null, -1.25, null, null, 'x[y', '2022-01-01', 1)
 go

@@ -169,3 +169,46 @@ declare @v int = 5
 insert step select k + 100, v + @v from step
 insert step (k, v) select c + 200, @v from g
 select * from step where k > 100 order by k
+go
+with c as (select v.n from (values (1), (10)) v(n) union all select n + 1 from c where n % 10 < 3) select n from c order by n
+select count(*) n, sum(v) v from step with (readpast)
+update top (3) step with (readpast) set v = 0
+select count(*) n from step where v = 0
+delete step with (readpast) where k > 200
+select count(*) n from step
+go
+declare @chain varchar(max) = replicate(cast('1+' as varchar(max)), 450) + '1'
+exec ('select ' + @chain + ' a, ' + @chain + ' b, ' + @chain + ' c, ' + @chain + ' d, ' + @chain + ' e')
+declare @parts varchar(max) = replicate(cast('1 = 0 or ' as varchar(max)), 450) + '2 = 2'
+exec ('select count(*) n from step where (' + @parts + ') and (' + @parts + ') and (' + @parts + ') and (' + @parts + ') and (' + @parts + ')')
+go
+select sum(-count(*)) over () x, sum(cast(count(*) as bigint)) over () y, sum(1 + count(*)) over () z, sum(abs(count(*))) over () w, max(-c) over (partition by a) m from g group by a, c order by m
+select sum(-d) over (order by c rows between 1 preceding and current row) x, count(*) over (partition by -a) y, max(cast(n as nvarchar(9))) over () z from g order by c
+go
+declare @arms varchar(max) = replicate(cast('select 1 x union all ' as varchar(max)), 700) + 'select 1'
+exec ('select (select count(*) from (' + @arms + ') a(x)) a, (select count(*) from (' + @arms + ') a(x)) b, (select count(*) from (' + @arms + ') a(x)) c')
+go
+begin try
+    exec ('select sum(c) over (order by row_number() over (order by c)) from g')
+end try
+begin catch
+    select 'refused' x
+end catch
+go
+create view named (x, y) as select a, c from g
+go
+create view over_both as select more, c, a from both where c > 1
+go
+update named set y = 8 where x = 2 and y = 3
+update named set x = x + 5 where y = 8
+update both set c = 40 where c = 4
+update over_both set a = 77 where c = 2
+update over_both set c = 20 where c = 2
+select a, c from g order by c
+update over_both set more = 1
+go
+delete over_both
+go
+update d set y = d.y + 1 from (select c as y, a as x from g where c > 10) as d where d.x > 10
+delete d from (select c as y, a as x from g where c > 10) as d where d.y > 30
+select a, c from g order by c

@@ -1,3 +1,4 @@
+-- GROUP BY, ROLLUP, CUBE, GROUPING SETS; aggregates of every type; what may not be grouped.
 create table s (a int null, b varchar(5) null, c int not null, f float null, m money null, r real null, d decimal(9, 2) null)
 insert s values (1, 'x', 1, 1.5, 10, 1, 1.25), (1, 'x', 2, 2.5, 20, 2, 2.25), (1, 'y', 3, null, 30, 3, null), (2, 'x', 4, 4, null, 4, 4), (2, null, 5, 5, 50, 5, 5), (null, null, 6, 6, 60, 6, 6)
 go

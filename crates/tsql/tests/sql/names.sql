@@ -1,3 +1,4 @@
+-- Names of one to four parts, and what a query shows of its columns.
 create database other
 go
 create table dbo.t (id int not null, v int null)

@@ -1,3 +1,4 @@
+-- ANY, ALL, IN, EXISTS and scalar subqueries with NULL and without rows; TOP and OFFSET; set operations.
 create table l (a int null, k int not null primary key)
 create table e (v int null)
 create table o (v int null, g int not null)

@@ -1,3 +1,4 @@
+-- Window functions, their frames, and what is no frame.
 create table t (id int not null primary key, g varchar(3) null, v int null, f float null)
 insert t values (1, 'a', 10, 1), (2, 'a', 10, 2), (3, 'a', 30, null), (4, 'b', null, 4), (5, 'b', 5, 5), (6, 'b', 7, 6), (7, null, 1, 7), (8, null, 1, 8)
 go
