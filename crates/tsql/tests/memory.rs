@@ -110,7 +110,10 @@ fn sorts_that_merge_many_runs_at_a_time_are_sorts() {
         let spilled_before = server.instance.workspace.spilled_bytes();
         let starved = server.run_with(query, left_kib << 10);
         assert!(roomy == starved, "{left_kib} KiB: {starved:.600}");
-        assert!(server.instance.workspace.spilled_bytes() > spilled_before, "{left_kib} KiB");
+        assert!(
+            server.instance.workspace.spilled_bytes() > spilled_before,
+            "{left_kib} KiB"
+        );
     }
 }
 
