@@ -212,3 +212,7 @@ go
 update d set y = d.y + 1 from (select c as y, a as x from g where c > 10) as d where d.x > 10
 delete d from (select c as y, a as x from g where c > 10) as d where d.y > 30
 select a, c from g order by c
+go
+with d (x, y) as (select a, c from g) update d set y = 9 where x = 7
+update d set q = 90 from (select a, c from g) as d (p, q) where d.p = 77
+select a, c from g order by c
