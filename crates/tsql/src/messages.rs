@@ -291,6 +291,22 @@ messages! {
     ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
     /// 4116: NTILE of zero or fewer groups, or of NULL.
     tiles_not_positive() = 4116, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.";
+    /// 4193: a frame that ends before it begins.
+    window_frame_reversed(frame: &str) = 4193, 16, 1, "'{frame}' is not a valid window frame and cannot be used with the OVER clause.";
+    /// 4194: RANGE with a distance.
+    range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
+    /// 5308: `ORDER BY 1` in OVER.
+    window_order_by_number() = 5308, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    /// 239: two common table expressions of one name.
+    duplicate_common_table_expression(name: &str) = 239, 16, 1, "Duplicate common table expression name '{name}' was specified.";
+    /// 8161: GROUPING of what is no key.
+    grouping_of_no_key(argument: usize, function: &str) = 8161, 15, 1, "Argument {argument} of the {function} function does not match any of the expressions in the GROUP BY clause.";
+    /// 10752: a frame for a function that has none.
+    window_frame_not_allowed(name: &str) = 10752, 15, 1, "The function '{name}' may not have a window frame.";
+    /// 10756: a frame of rows in no order.
+    window_frame_needs_order() = 10756, 15, 1, "Window frame with ROWS or RANGE must have an ORDER BY clause.";
+    /// 10759: `COUNT(DISTINCT x) OVER (...)`.
+    window_of_distinct() = 10759, 15, 1, "Use of DISTINCT is not allowed with the OVER clause.";
     /// 4127: COALESCE with no type to take.
     coalesce_of_nulls() = 4127, 16, 1, "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.";
     /// 4151: NULLIF with no type to take.
@@ -393,8 +409,10 @@ messages! {
     column_without_name(ordinal: usize, table: &str) = 8155, 16, 2, "No column name was specified for column {ordinal} of '{table}'.";
     /// 8156: a column name twice in a derived table.
     duplicate_column(column: &str, table: &str) = 8156, 16, 1, "The column '{column}' was specified multiple times for '{table}'.";
-    /// 8158, 8159: a column list of the wrong length.
-    column_list_mismatch(table: &str) = 8158, 16, 1, "'{table}' has more columns than were specified in the column list.";
+    /// 8159: a column list that is too long.
+    column_list_too_long(table: &str) = 8159, 16, 1, "'{table}' has fewer columns than were specified in the column list.";
+    /// 8158: a column list that is too short.
+    column_list_too_short(table: &str) = 8158, 16, 1, "'{table}' has more columns than were specified in the column list.";
     /// 8169: text that is no uniqueidentifier.
     text_to_guid() = 8169, 16, 2, "Conversion failed when converting from a character string to uniqueidentifier.";
     /// 8171: a hint where it has no meaning.

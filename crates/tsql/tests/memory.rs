@@ -101,6 +101,23 @@ fn sorts_beyond_memory_are_sorts() {
 }
 
 #[test]
+fn sorts_that_merge_many_runs_at_a_time_are_sorts() {
+    let mut server = Server::new();
+    let query = "set nocount on select id, k, name from t cross join (values (1), (2), (3), (4), (5), (6)) as v(k)
+        order by name desc, k, amount, id offset 40000 rows fetch next 9000 rows only";
+    let roomy = server.run(query);
+    for left_kib in [0, 1_500] {
+        let spilled_before = server.instance.workspace.spilled_bytes();
+        let starved = server.run_with(query, left_kib << 10);
+        assert!(roomy == starved, "{left_kib} KiB: {starved:.600}");
+        assert!(
+            server.instance.workspace.spilled_bytes() > spilled_before,
+            "{left_kib} KiB"
+        );
+    }
+}
+
+#[test]
 fn a_row_larger_than_a_buffer_is_sorted() {
     let mut server = Server::new();
     let query = "select id, len(big), right(big, 9) from
@@ -152,6 +169,13 @@ fn ranks_beyond_memory_are_the_same() {
         "select id, row_number() over (order by amount desc, id) from t order by id",
         "select id, rank() over (partition by grp order by name), dense_rank() over (partition by name order by grp desc),
                 row_number() over (order by at, id desc) from t order by id",
+        // Nothing but the ranks could spill here.
+        "select count(*), max(n), sum(cast(n as bigint) * id) from
+            (select id, row_number() over (order by amount desc, id) as n from t) as numbered",
+        "select count(*), max(n), sum(cast(n as bigint) * id) from
+            (select id, rank() over (partition by grp order by name) + dense_rank() over (order by at) as n from t) as ranked",
+        "select count(*), max(n), sum(cast(n as bigint)), sum(cast(r as bigint) * id) from
+            (select id, row_number() over (order by grp) as n, rank() over (order by grp) as r from t) as ranked",
     ] {
         server.assert_same(query, true);
     }

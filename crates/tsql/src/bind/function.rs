@@ -52,7 +52,7 @@ impl<'a> Binder<'a> {
                 }
                 Ok(called)
             }
-            "grouping" | "grouping_id" => self.grouping(&call.arguments),
+            "grouping" | "grouping_id" => self.grouping(&name, &call.arguments),
             "row_number" | "rank" | "dense_rank" | "ntile" | "lag" | "lead" => {
                 Err(messages::ranking_needs_order(&name))
             }
@@ -87,7 +87,7 @@ impl<'a> Binder<'a> {
 
     /// `GROUPING(x)` and `GROUPING_ID(x, ...)`: which keys a row of GROUPING SETS has lost. Marked by an aggregate number
     /// beyond all real ones, which grouping replaces.
-    fn grouping(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
+    fn grouping(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {
         let bound = self.expressions(arguments)?;
         let keys = self
             .select_level()
@@ -95,12 +95,9 @@ impl<'a> Binder<'a> {
             .unwrap_or_default();
         let count = keys.len();
         let mut total: Option<Expr> = None;
-        for argument in bound {
-            let position = keys.iter().position(|key| key.same_as(&argument)).ok_or_else(|| {
-                let text =
-                    "Argument 1 of the GROUPING function does not match any of the expressions in the GROUP BY clause.";
-                engine::error::Error::new(8161, 15, 1, text)
-            })?;
+        for (place, argument) in bound.into_iter().enumerate() {
+            let position = keys.iter().position(|key| key.same_as(&argument));
+            let position = position.ok_or_else(|| messages::grouping_of_no_key(place + 1, &name.to_uppercase()))?;
             let bit = super::grouping::set_bit(count, position)?;
             total = Some(match total {
                 None => bit,
@@ -111,6 +108,6 @@ impl<'a> Binder<'a> {
                 }
             });
         }
-        total.ok_or_else(|| messages::function_requires("grouping", 1))
+        total.ok_or_else(|| messages::function_requires(name, 1))
     }
 }

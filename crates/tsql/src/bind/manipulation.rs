@@ -10,7 +10,7 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::query::assigns;
-use super::scope::{Level, SelectLevel};
+use super::scope::{Level, SelectLevel, answers_to};
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -373,6 +373,10 @@ impl<'a> Binder<'a> {
             }
         };
         let position = position.ok_or_else(|| messages::invalid_column_name(name.object()))?;
+        let mut own = found.clause.columns.iter();
+        if name.part_from_right(2).is_some() && !own.any(|column| answers_to(column, name)) {
+            return Err(messages::multi_part_identifier(&name.to_string()));
+        }
         if found.columns.columns[position].identity {
             return Err(messages::identity_update(&found.columns.columns[position].name));
         }

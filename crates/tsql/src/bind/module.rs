@@ -16,7 +16,7 @@ use engine::error::Result;
 
 use super::from::FromBuilder;
 use super::scope::{Level, SelectLevel};
-use super::source::BoundSource;
+use super::source::{BoundSource, column_list_mismatch};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
@@ -148,7 +148,11 @@ impl<'a> Binder<'a> {
             return Err(messages::invalid_object_name(&exposed));
         };
         if !names.is_empty() && names.len() != shape.columns.len() {
-            return Err(messages::column_list_mismatch(&call.module.name));
+            return Err(column_list_mismatch(
+                &call.module.name,
+                names.len(),
+                shape.columns.len(),
+            ));
         }
         let offset = from.take(shape.columns.len());
         let collation = call.database.collation();

@@ -1,5 +1,7 @@
 //! Whole queries: common table expressions, set operations, ORDER BY, OFFSET.
 
+use std::collections::HashSet;
+
 use engine::error::Result;
 use engine::types::SqlType;
 
@@ -84,27 +86,24 @@ impl<'a> Binder<'a> {
             return Err(not_supported(&format!("FOR {words}")));
         }
         self.obey_query_hints(&query.hints)?;
-        let visible = self.ctes.len();
-        for definition in &query.common_table_expressions {
-            let sees = self.ctes.len();
-            self.ctes.push(VisibleCte {
-                definition,
-                sees,
-                round: None,
-            });
-        }
-        let result = self.query_body(query);
-        self.ctes.truncate(visible);
-        result
+        self.with_ctes(&query.common_table_expressions, |binder| binder.query_body(query))
     }
 
-    /// Makes common table expressions visible for a statement other than SELECT.
+    /// Makes common table expressions visible for a statement.
+    ///
+    /// # Errors
+    /// 239 for two of one name; those of `work`.
     pub(super) fn with_ctes<T>(
         &mut self,
         definitions: &'a [crate::ast::CommonTableExpression],
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let visible = self.ctes.len();
+        let mut names = HashSet::with_capacity(definitions.len());
+        let mut twice = definitions.iter().map(|definition| &definition.name.text);
+        if let Some(name) = twice.find(|name| !names.insert(name.to_lowercase())) {
+            return Err(messages::duplicate_common_table_expression(name));
+        }
         for definition in definitions {
             let sees = self.ctes.len();
             self.ctes.push(VisibleCte {

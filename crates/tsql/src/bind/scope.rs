@@ -145,7 +145,7 @@ pub(super) fn find_column<'c>(columns: &'c [ScopeColumn], name: &Name) -> Result
 }
 
 /// Whether a column's source answers to the qualifier written before the column.
-fn answers_to(column: &ScopeColumn, name: &Name) -> bool {
+pub(super) fn answers_to(column: &ScopeColumn, name: &Name) -> bool {
     let same = |left: &str, right: &str| left.to_lowercase() == right.to_lowercase();
     let Some(qualifier) = name.part_from_right(1) else {
         return true;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::session::Table;
 use engine::types::{Collation, SqlType};
 
@@ -294,7 +294,7 @@ impl<'a> Binder<'a> {
         let inside = self.inside.take();
         let shown = plan.columns.len() - inside.as_ref().map_or(0, updatable::Inside::hidden_count);
         if !names.is_empty() && names.len() != shown {
-            return Err(messages::column_list_mismatch(own_name));
+            return Err(column_list_mismatch(own_name, names.len(), shown));
         }
         let offset = from.take(plan.columns.len());
         let mut columns: Vec<ScopeColumn> = Vec::with_capacity(shown);
@@ -347,8 +347,8 @@ impl<'a> Binder<'a> {
             bound.push(self.expressions(row)?);
         }
         let width = columns.len();
-        if bound.iter().any(|row| row.len() != width) {
-            return Err(messages::column_list_mismatch(&alias.text));
+        if let Some(row) = bound.iter().find(|row| row.len() != width) {
+            return Err(column_list_mismatch(&alias.text, width, row.len()));
         }
         let types: Vec<SqlType> = (0..width)
             .map(|column| super::case::meeting_type(bound.iter().map(|row| &row[column])))
@@ -489,4 +489,13 @@ pub(super) fn table_columns(
             from_table: true,
         });
     columns.collect()
+}
+
+/// 8158 or 8159: a list of `listed` names for what has `columns` columns.
+pub(super) fn column_list_mismatch(table: &str, listed: usize, columns: usize) -> Error {
+    if listed > columns {
+        messages::column_list_too_long(table)
+    } else {
+        messages::column_list_too_short(table)
+    }
 }

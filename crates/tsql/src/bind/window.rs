@@ -4,7 +4,7 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::{Binder, implicit};
-use crate::ast::{Expression, FrameBound, FunctionCall, Over};
+use crate::ast::{Expression, ExpressionKind, Frame, FrameBound, FunctionCall, Literal, Over};
 use crate::messages;
 use crate::plan::{AggregateFunction, Expr, ExprKind, WindowBound, WindowCall, WindowFrame, WindowFunction};
 
@@ -29,6 +29,9 @@ impl<'a> Binder<'a> {
         let partition = partition.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::with_capacity(over.order_by.len());
         for item in &over.order_by {
+            if matches!(item.expression.kind, ExpressionKind::Literal(Literal::Integer(_))) {
+                return Err(messages::window_order_by_number());
+            }
             let key = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
             order.push((key, item.descending));
         }
@@ -36,6 +39,19 @@ impl<'a> Binder<'a> {
         let needs_order = !matches!(function, WindowFunction::Aggregate(_));
         if needs_order && order.is_empty() {
             return Err(messages::ranking_needs_order(name));
+        }
+        if call.distinct {
+            return Err(messages::window_of_distinct());
+        }
+        if let Some(frame) = &over.frame {
+            let is_framed = matches!(
+                function,
+                WindowFunction::Aggregate(_) | WindowFunction::First(_) | WindowFunction::Last(_)
+            );
+            if !is_framed {
+                return Err(messages::window_frame_not_allowed(name));
+            }
+            check_frame(frame, order.is_empty())?;
         }
         let frame = match &over.frame {
             Some(frame) => WindowFrame {
@@ -182,6 +198,29 @@ impl<'a> Binder<'a> {
             sql_type,
         ))
     }
+}
+
+/// Refuses what is no frame.
+fn check_frame(frame: &Frame, is_unordered: bool) -> Result<()> {
+    if is_unordered {
+        return Err(messages::window_frame_needs_order());
+    }
+    let place = |bound: &FrameBound| match bound {
+        FrameBound::UnboundedPreceding => (0, "UNBOUNDED PRECEDING"),
+        FrameBound::Preceding(_) => (1, "PRECEDING"),
+        FrameBound::CurrentRow => (2, "CURRENT ROW"),
+        FrameBound::Following(_) => (3, "FOLLOWING"),
+        FrameBound::UnboundedFollowing => (4, "UNBOUNDED FOLLOWING"),
+    };
+    let ((start, start_words), (end, end_words)) = (place(&frame.start), place(&frame.end));
+    if start > end || start == 4 || end == 0 {
+        let words = format!("BETWEEN {start_words} AND {end_words}");
+        return Err(messages::window_frame_reversed(&words));
+    }
+    if !frame.rows && [start, end].iter().any(|place| matches!(place, 1 | 3)) {
+        return Err(messages::range_with_distance());
+    }
+    Ok(())
 }
 
 /// Whether an expression contains an aggregate call in its syntax.

@@ -25,7 +25,7 @@ use crate::scalar::compare::GroupKey;
 pub(super) struct Aggregate<'p> {
     aggregates: &'p [AggregateCall],
     key_count: usize,
-    /// Values before the input row in a row put aside: the keys, and the set's number where there are sets.
+    /// Values before the input row in a row put aside: the keys, and the set's number and place where there are sets.
     kept_count: usize,
     input_width: usize,
     groups: std::vec::IntoIter<Group>,
@@ -59,14 +59,16 @@ impl<'p> Aggregate<'p> {
                 grouping.add(values, &row, context)?;
                 continue;
             }
-            for set in sets {
-                // A key that a set leaves out is NULL in its rows; the last column tells sets apart.
+            for (place, set) in sets.iter().enumerate() {
+                // A key that a set leaves out is NULL in its rows; the columns behind the keys tell sets apart, and the same set
+                // written twice: both have their rows (SQL Server docs).
                 let mut kept: Vec<Value> = values
                     .iter()
                     .zip(set)
                     .map(|(value, &kept)| if kept { value.clone() } else { Value::Null })
                     .collect();
                 kept.push(Value::BigInt(set_number(set)));
+                kept.push(Value::BigInt(place as i64));
                 grouping.add(kept, &row, context)?;
             }
         }
@@ -75,7 +77,7 @@ impl<'p> Aggregate<'p> {
         Ok(Aggregate {
             aggregates,
             key_count: keys.len(),
-            kept_count: keys.len() + usize::from(!sets.is_empty()),
+            kept_count: keys.len() + if sets.is_empty() { 0 } else { 2 },
             input_width,
             groups: finished.groups.into_iter(),
             grant: finished.grant,
