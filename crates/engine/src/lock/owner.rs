@@ -101,6 +101,12 @@ impl LockOwner {
         }
     }
 
+    /// Another owner for work of the engine's own: it holds nothing, and nobody cancels it.
+    pub(crate) fn another(&self) -> LockOwner {
+        let (manager, clock) = (self.manager.clone(), self.clock.clone());
+        LockOwner::new(manager, clock, self.waits.clone(), 0, Arc::default())
+    }
+
     /// The id shown in lock listings.
     pub fn id(&self) -> u64 {
         self.id
@@ -205,10 +211,10 @@ impl LockOwner {
         self.restore(resource, None);
     }
 
-    /// Ends what one statement has locked a table for: gives back an S lock that nothing has been added to, down to what was held
-    /// before it.
-    pub fn end_shared(&self, resource: Resource, before: Option<Mode>) {
-        if self.mode_of(&resource) == Some(Mode::S) {
+    /// Ends what one statement has locked an object for: gives back a lock that nothing has been added to, down to what was held before
+    /// it.
+    pub fn end_of_statement(&self, resource: Resource, taken: Mode, before: Option<Mode>) {
+        if self.mode_of(&resource) == Some(taken) {
             self.restore(resource, before);
         }
     }

@@ -10,7 +10,6 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
-use super::source::{bound_table, table_columns};
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -22,6 +21,7 @@ use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
     TargetColumn, TargetColumns, TopCount,
 };
+use crate::state::Reading;
 
 /// The rows of an INSERT.
 pub enum InsertRows {
@@ -445,7 +445,11 @@ impl<'a> Binder<'a> {
                     .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
-                    ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
+                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(
+                        &database,
+                        &object,
+                        Reading::default(),
+                    )?)),
                     _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
                 }
             }
@@ -473,14 +477,9 @@ impl<'a> Binder<'a> {
                         computed: None,
                     });
                 }
-                let visible = table_columns(definition, &definition.name, None, 0);
-                let mut checks = Vec::with_capacity(definition.checks.len());
-                for check in &definition.checks {
-                    checks.push((check.name.clone(), self.stored_check(&check.text, visible.clone())?));
-                }
                 Ok(TargetColumns {
                     columns,
-                    checks,
+                    checks: self.checks_of(definition, &|check| !check.is_disabled)?,
                     table_name: table.full_name.clone(),
                     ..TargetColumns::default()
                 })
@@ -505,24 +504,6 @@ impl<'a> Binder<'a> {
                 })
             }
         }
-    }
-
-    /// A default out of the catalog.
-    fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
-        let Some(text) = text else { return Ok(None) };
-        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
-        let mut binder = Binder::new(self.session, self.variables);
-        Ok(Some(binder.expression(&parsed)?))
-    }
-
-    fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
-        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
-        let mut binder = Binder::new(self.session, self.variables);
-        let level = Level::Select(SelectLevel {
-            columns: visible,
-            ..SelectLevel::default()
-        });
-        Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
     }
 
     /// Binds OUTPUT over a row of deleted columns, then inserted columns.
