@@ -43,7 +43,7 @@ pub struct DatabaseStorage {
 }
 
 impl DatabaseStorage {
-    /// True when the log policy wants whole rows in the log, as SQL Server logs, instead of the bytes that changed.
+    /// True when the log policy wants rows that come and go whole in the log, as SQL Server logs them.
     pub fn log_whole_rows(&self) -> bool {
         self.log.policy().volume == LogVolume::RowImages
     }

@@ -13,7 +13,7 @@
 //! | discovery | one small read per VLF, each naming the next (I: Graham Kent's 5.2 ms per VLF) | offsets from page 0, states from a directory, or headers read in parallel |
 //! | scan | VLF by VLF, one log block per read (I: KB2455009 "slow scan through VLFs") | large reads across borders |
 //! | commit flush | one write per log block (S: Bob Ward's inside-the-log talk), one at a time (simpler than the real one, see below) | adjacent blocks joined into one write, several writes under way |
-//! | volume | whole row images, one record per row and index (S: public parsers of .ldf files), INSERT ... SELECT too unless SQL Server logs it minimally (`Table::may_fill`) | changed bytes, one record per filled page |
+//! | volume | one record per row and index: whole rows that come and go, of a changed one the bytes between the first and the last that differ (S: public parsers of .ldf files), INSERT ... SELECT too unless SQL Server logs it minimally (`Table::may_fill`) | changed bytes, one record per filled page |
 //! | checkpoints | by the recovery interval: every changed page at once (S: sql-docs, "Database checkpoints", automatic) | small ones by log volume, in the manner of indirect checkpoints (S: same page, the default since 2016) |
 //! | opening | after undo (S: sql-docs, restart recovery, editions other than Enterprise) | after redo, undo in the background under its locks (S: same page, "fast recovery") |
 //!
@@ -103,7 +103,7 @@ impl CommitFlush {
 /// How much a change logs. Obeyed by whoever writes the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LogVolume {
-    /// Whole rows before and after, one record per row.
+    /// Whole rows as they come and go, the changed bytes of the others; one record per row.
     RowImages,
     /// What redo and undo need.
     ChangedBytes,

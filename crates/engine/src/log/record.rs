@@ -116,7 +116,8 @@ impl RecordKind {
         matches!(self, RecordKind::Commit | RecordKind::Abort)
     }
 
-    fn header_bytes(self) -> usize {
+    /// Bytes of the header of a record of this kind.
+    pub fn header_bytes(self) -> usize {
         match self {
             RecordKind::Compensation => COMPENSATION_HEADER_BYTES,
             _ => RECORD_HEADER_BYTES,

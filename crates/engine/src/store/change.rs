@@ -98,7 +98,8 @@ pub fn log_and_apply(
 const FLIP_BYTES_MIN: usize = 64;
 
 /// What turns a row into another, as the log's policy wants it recorded; `None` when they are the same. `bitmap` is what a
-/// [`PageOperation::FlipBits`] borrows.
+/// [`PageOperation::FlipBits`] borrows. From the first byte that differs to the last, as SQL Server's LOP_MODIFY_ROW has it in
+/// `RowLog Contents 0` and `1`; for bits flipped in many bytes SQL Server has nothing, so classic has not.
 pub fn update_operation<'r>(
     storage: &DatabaseStorage,
     slot: u16,
@@ -107,11 +108,9 @@ pub fn update_operation<'r>(
     bitmap: &'r mut Vec<u8>,
 ) -> Option<PageOperation<'r>> {
     let found = splice(before, after)?;
-    if storage.log_whole_rows() {
-        return Some(PageOperation::ReplaceRow { slot, before, after });
-    }
     let offset = found.offset as u16; // rows are shorter than a page
-    if offset > 0
+    if !storage.log_whole_rows()
+        && offset > 0
         && found.before.len() >= FLIP_BYTES_MIN
         && let Some(bit) = flipped_bit(found.before, found.after, bitmap)
     {
@@ -204,7 +203,8 @@ pub(super) fn undo_bytes(subject: Subject<'_>, entries: &[(PageId, PageOperation
         UndoKind::Fill => PageId::BYTES + empty_page.encoded_bytes(),
         _ => PageId::BYTES + operation.undo_bytes(),
     });
-    let bytes = operations.sum::<usize>() + Change::encoded_bytes(subject.key, &[]);
+    // A compensation record needs no key: it is never taken back.
+    let bytes = operations.sum::<usize>() + Change::encoded_bytes(&[], &[]);
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 

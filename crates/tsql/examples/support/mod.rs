@@ -76,7 +76,13 @@ fn start(folder: &std::path::Path) -> Arc<Instance> {
 }
 
 /// Runs `work` with a session on a new instance in a temporary folder, which is gone afterwards.
+#[allow(dead_code, reason = "not every example asks")]
 pub fn with_session(name: &str, work: impl FnOnce(&mut Session)) {
+    with_instance(name, |_, session| work(session));
+}
+
+/// As [`with_session`], for who looks below the session as well.
+pub fn with_instance(name: &str, work: impl FnOnce(&Arc<Instance>, &mut Session)) {
     let folder = std::env::temp_dir().join(format!("{name}_{}", std::process::id()));
     let instance = start(&folder);
     let login = Login {
@@ -84,7 +90,7 @@ pub fn with_session(name: &str, work: impl FnOnce(&mut Session)) {
         ..Login::default()
     };
     let mut session = Session::new(instance.clone(), login).expect("an example may stop at the first error");
-    work(&mut session);
+    work(&instance, &mut session);
     drop(session);
     instance
         .shutdown(false)

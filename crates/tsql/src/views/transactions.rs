@@ -34,6 +34,7 @@ struct Transaction {
     first: Lsn,
     last: Lsn,
     log_bytes: u64,
+    reserved_bytes: u64,
 }
 
 /// The id that views show: transactions of several databases may have one number.
@@ -56,6 +57,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 first: active.first,
                 last,
                 log_bytes: database.storage.log.used_since(active.first),
+                reserved_bytes: active.end.reserved_bytes(),
             })
         }));
     }
@@ -89,6 +91,7 @@ system_row!(InDatabase {
     "database_transaction_status" INT => |_| 0.into();
     "database_transaction_status2" INT => |_| 258.into();
     "database_transaction_log_bytes_used" BIGINT => |row| big(row.0.log_bytes);
+    "database_transaction_log_bytes_reserved" BIGINT => |row| big(row.0.reserved_bytes);
     "database_transaction_begin_lsn" LSN => |row| lsn_number(row.0.first);
     "database_transaction_last_lsn" LSN => |row| lsn_number(row.0.last);
     "database_transaction_most_recent_savepoint_lsn" LSN => |_| Value::Null;
