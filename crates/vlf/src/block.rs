@@ -42,6 +42,12 @@ use crate::{BLOCK_BYTES_MAX, FIRST_BLOCK, SECTOR_BYTES};
 
 /// Bytes of our block header.
 pub const BLOCK_HEADER_BYTES: usize = 72;
+/// Bytes of a record's entry in the slot array.
+pub const SLOT_BYTES: usize = 2;
+/// What a block of one record holds beside it: our header and one slot.
+pub const BLOCK_OVERHEAD_BYTES: usize = BLOCK_HEADER_BYTES + SLOT_BYTES;
+/// The largest record a block of ours can hold.
+pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_BYTES_MAX / SECTOR_BYTES - BLOCK_OVERHEAD_BYTES;
 /// Set in every block.
 pub const FLAG_BLOCK: u16 = 1;
 /// The XOR checksum is present.
@@ -177,16 +183,9 @@ impl<'a> Block<'a> {
         self.bytes
     }
 
-    /// The record in `slot` (from 1). In our format exactly the bytes that were pushed; in SQL Server's with up to 3 bytes
-    /// of padding behind it.
+    /// The record in `slot`, as [`BlockHeader::record`].
     pub fn record(&self, slot: u16) -> Option<&'a [u8]> {
-        let start = slot_offset(self.bytes, &self.header, slot)?;
-        let end = if slot == self.header.slot_count {
-            slots_start(&self.header)
-        } else {
-            slot_offset(self.bytes, &self.header, slot.checked_add(1)?)?
-        };
-        self.bytes.get(start..end)
+        self.header.record(self.bytes, slot)
     }
 
     /// Every record with its LSN, in order.
@@ -200,16 +199,36 @@ impl<'a> Block<'a> {
     }
 }
 
-fn slots_start(header: &BlockHeader) -> usize {
-    usize::from(header.used_bytes).saturating_sub(2 * usize::from(header.slot_count))
+impl BlockHeader {
+    /// The record in `slot` (from 1) of `block`, whose header this is and whose stamps are undone: from its slot's offset to the
+    /// next slot's, or to the slot array. In our format exactly the bytes that were pushed; in SQL Server's with up to 3 bytes of
+    /// padding behind it. `None` for a slot the block has not, or a slot array that contradicts itself.
+    pub fn record<'b>(&self, block: &'b [u8], slot: u16) -> Option<&'b [u8]> {
+        let end = match slot == self.slot_count {
+            true => self.slot_position(slot)?,
+            false => self.record_offset(block, slot.checked_add(1)?)?,
+        };
+        block.get(self.record_offset(block, slot)?..end)
+    }
+
+    /// Where the entry of a slot lies; that of the last is where the slot array begins.
+    fn slot_position(&self, slot: u16) -> Option<usize> {
+        usize::from(self.used_bytes).checked_sub(SLOT_BYTES * usize::from(slot))
+    }
+
+    /// Where the record of a slot begins; `None` for a slot the block has not.
+    fn record_offset(&self, block: &[u8], slot: u16) -> Option<usize> {
+        let known = (1..=self.slot_count).contains(&slot);
+        let position = self.slot_position(slot).filter(|_| known)?;
+        u16_at(block, position).map(usize::from)
+    }
 }
 
-fn slot_offset(bytes: &[u8], header: &BlockHeader, slot: u16) -> Option<usize> {
-    if slot == 0 || slot > header.slot_count {
-        return None;
-    }
-    let position = usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?;
-    u16_at(bytes, position).map(usize::from)
+/// The length a block takes on disk that uses `used` bytes for header, records and slots: the smallest multiple of `sector_bytes`,
+/// 512 or 4096, that holds them and one displaced byte for each 512.
+pub fn sealed_length(used: usize, sector_bytes: usize) -> usize {
+    let per_unit = sector_bytes - sector_bytes / SECTOR_BYTES;
+    used.div_ceil(per_unit) * sector_bytes
 }
 
 /// The length of the block that begins at `first_sector`, from its stamp and length field alone; `None` when the stamp is
@@ -323,7 +342,7 @@ fn check_header(header: &BlockHeader, stamp: u8, expected: &Expectations) -> Res
     }
     let length = usize::from(header.block_bytes);
     let used = usize::from(header.used_bytes);
-    let used_min = expected.format.block_header_bytes_min() + 2 * usize::from(header.slot_count);
+    let used_min = expected.format.block_header_bytes_min() + SLOT_BYTES * usize::from(header.slot_count);
     let fits = possible_length(length)
         && u64::from(header.block_bytes) <= expected.bytes_max
         && used >= used_min
@@ -357,10 +376,10 @@ pub(crate) fn stamp_of(index: usize, last: usize, parity: Parity) -> u8 {
 
 /// Offsets must rise from the header's end to the slot array's start.
 fn check_slots(bytes: &[u8], header: &BlockHeader) -> Result<(), BlockFault> {
-    let end = slots_start(header);
+    let end = header.slot_position(header.slot_count).unwrap_or(0);
     let mut offset_min = header.format.block_header_bytes_min();
     for slot in 1..=header.slot_count {
-        match slot_offset(bytes, header, slot) {
+        match header.record_offset(bytes, slot) {
             Some(offset) if offset >= offset_min && offset < end => offset_min = offset + 1,
             _ => return Err(BlockFault::SlotArray { slot }),
         }

@@ -5,15 +5,14 @@
 
 use std::ops::DerefMut;
 
-use crate::block::{BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, FLAG_WRITE_START, stamp_of};
+use crate::block::{
+    BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, FLAG_WRITE_START, SLOT_BYTES, sealed_length, stamp_of,
+};
 use crate::bytes::{put, u16_at};
 use crate::checksum::{CRC_OFFSET, XOR_OFFSET, block_crc, block_xor};
 use crate::lsn::Lsn;
 use crate::vlf_header::{FormatVersion, Parity};
 use crate::{BLOCK_BYTES_MAX, SECTOR_BYTES};
-
-/// The largest record a block can hold.
-pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_BYTES_MAX / SECTOR_BYTES - BLOCK_HEADER_BYTES - 2;
 
 /// Where a block begins and what it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +84,12 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
 
     /// Whether a record of `record_bytes` still fits. A record has at least one byte.
     pub fn fits(&self, record_bytes: usize) -> bool {
-        record_bytes > 0 && self.used_bytes().saturating_add(record_bytes).saturating_add(2) <= self.used_max
+        record_bytes > 0
+            && self
+                .used_bytes()
+                .saturating_add(record_bytes)
+                .saturating_add(SLOT_BYTES)
+                <= self.used_max
     }
 
     /// No record yet.
@@ -105,7 +109,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
 
     /// Bytes of header, records and slot array so far.
     pub fn used_bytes(&self) -> usize {
-        self.records_end + 2 * usize::from(self.slot_count)
+        self.records_end + SLOT_BYTES * usize::from(self.slot_count)
     }
 
     /// The length the block would have if sealed now: what the next block's LSN is computed from.
@@ -130,7 +134,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         let offset = u16::try_from(start).ok()?;
         self.slot_count += 1;
         self.records_end += record_bytes;
-        let slot_position = self.used_max - 2 * usize::from(self.slot_count);
+        let slot_position = self.used_max - SLOT_BYTES * usize::from(self.slot_count);
         put(&mut self.buffer, slot_position, &offset.to_le_bytes());
         let place = self.buffer.get_mut(start..start + record_bytes)?;
         Some((self.slot_count, place))
@@ -147,7 +151,10 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
 
     fn record_start(&self, slot: u16) -> Option<usize> {
         let known = (1..=self.slot_count).contains(&slot);
-        let position = self.used_max.checked_sub(2 * usize::from(slot)).filter(|_| known)?;
+        let position = self
+            .used_max
+            .checked_sub(SLOT_BYTES * usize::from(slot))
+            .filter(|_| known)?;
         u16_at(&self.buffer, position).map(usize::from)
     }
 
@@ -162,7 +169,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
     pub fn finish(mut self, previous_crc: u32, write_ticks: u64) -> SealedBlock<B> {
         let used = self.used_bytes();
         let length = self.sealed_bytes();
-        let slot_bytes = 2 * usize::from(self.slot_count);
+        let slot_bytes = SLOT_BYTES * usize::from(self.slot_count);
         let slots_from = self.used_max - slot_bytes;
         self.buffer.copy_within(slots_from..self.used_max, self.records_end);
         let lsn = self.origin.lsn.with_slot(1);
@@ -198,12 +205,6 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
     pub fn into_buffer(self) -> B {
         self.buffer
     }
-}
-
-/// The smallest multiple of `sector_bytes` that holds `used` bytes and one displaced byte per 512.
-fn sealed_length(used: usize, sector_bytes: usize) -> usize {
-    let per_unit = sector_bytes - sector_bytes / SECTOR_BYTES;
-    used.div_ceil(per_unit) * sector_bytes
 }
 
 /// Stamps the sectors of a block whose stamps were undone: the bytes are again what [`BlockBuilder::finish`] had made.

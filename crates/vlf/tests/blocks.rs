@@ -4,8 +4,8 @@
 mod support;
 
 use support::Random;
+use vlf::block::RECORD_BYTES_MAX;
 use vlf::block::{parse_block, parse_block_in_place, peek_block_length};
-use vlf::builder::RECORD_BYTES_MAX;
 use vlf::{
     BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockOrigin, Expectations, FileHeader, FormatVersion, Lsn, Parity,
     TailVerdict, VlfHeader, VlfSequence, VlfSpan,

@@ -54,6 +54,24 @@ pub struct NamedText {
     pub object_id: u32,
 }
 
+/// A CHECK.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckConstraint {
+    /// Constraint name.
+    pub name: String,
+    /// The condition's text.
+    pub text: String,
+    /// The constraint's id among the objects of the database; chosen when it is stored.
+    #[serde(default)]
+    pub object_id: u32,
+    /// Rows may be there that violate it. Definitions that do not say so are of a time when nobody noted it.
+    #[serde(default = "unsaid_is_not_trusted")]
+    pub is_not_trusted: bool,
+    /// Switched off by NOCHECK CONSTRAINT.
+    #[serde(default)]
+    pub is_disabled: bool,
+}
+
 /// A foreign key. The column lists name the same columns of the key in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
@@ -175,7 +193,7 @@ pub struct TableDefinition {
     pub indexes: Vec<IndexDefinition>,
     /// CHECK constraints.
     #[serde(default)]
-    pub checks: Vec<NamedText>,
+    pub checks: Vec<CheckConstraint>,
     /// FOREIGN KEY constraints.
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKey>,
@@ -232,7 +250,8 @@ impl TableDefinition {
     pub fn constraint_ids_mut(&mut self) -> impl Iterator<Item = &mut u32> {
         let keys = self.indexes.iter_mut().filter(|index| index.is_constraint());
         let defaults = self.columns.iter_mut().filter_map(|column| column.default.as_mut());
-        let texts = defaults.chain(&mut self.checks).map(|text| &mut text.object_id);
+        let texts = defaults.map(|text| &mut text.object_id);
+        let texts = texts.chain(self.checks.iter_mut().map(|check| &mut check.object_id));
         let foreign_keys = self.foreign_keys.iter_mut().map(|key| &mut key.object_id);
         keys.map(|index| &mut index.constraint_id)
             .chain(texts)

@@ -14,8 +14,8 @@
 mod definition;
 
 pub use definition::{
-    AliasType, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry, Identity,
-    IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot,
+    AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
+    Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot,
     TableDefinition, USER_TYPE_ID_FIRST,
 };
 

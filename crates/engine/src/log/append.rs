@@ -11,15 +11,14 @@
 
 use super::LogManager;
 use super::policy::GrowthTiming;
-use super::record::{
-    COMPENSATION_HEADER_BYTES, RECORD_BYTES_MAX, RecordHeader, RecordKind, SLOT_BYTES, TransactionChain, TransactionId,
-};
+use super::record::{RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
 use super::state::{Claim, LogState, Obstacle};
 use crate::error::{Error, Result};
 use crate::seams::Background;
 use crate::waits::WaitType;
 use parking_lot::MutexGuard;
 use vlf::Lsn;
+use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 
 impl LogManager {
     /// Appends a record of a transaction and extends its chain. `undo_reserve` is the size in bytes that the payload of the
@@ -48,10 +47,7 @@ impl LogManager {
             self.look_ahead(state);
             return Ok(lsn);
         }
-        let undo_bytes = match undo_reserve {
-            0 => 0,
-            payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
-        };
+        let undo_bytes = undo_reserve_bytes(undo_reserve);
         let end_bytes = if chain.reserved_bytes == 0 {
             self.end_reserve_bytes
         } else {

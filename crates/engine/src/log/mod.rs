@@ -75,6 +75,7 @@ pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,
     Opening, PolicyError, ScanMode, VlfHeaders, VlfSwitch,
 };
+pub(crate) use record::undo_reserve_bytes;
 pub use record::{
     COMPENSATION_HEADER_BYTES, ChainEnd, LogRecord, OwnedRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RecordHeader,
     RecordKind, TransactionChain, TransactionId,

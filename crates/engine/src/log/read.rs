@@ -64,7 +64,7 @@ impl LogManager {
             cache.blocks.push_front(block);
         }
         let block = cache.blocks.iter().find(|block| is_block_of(&block.header, lsn));
-        let bytes = block.and_then(|block| super::scan::record_bytes(&block.bytes, &block.header, lsn.slot));
+        let bytes = block.and_then(|block| block.header.record(&block.bytes, lsn.slot));
         let record = bytes.and_then(|bytes| LogRecord::decode(lsn, bytes));
         record
             .map(|record| record.to_owned())

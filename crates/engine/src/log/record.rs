@@ -14,6 +14,7 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 use vlf::Lsn;
+use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 
 /// Bytes of a record's header; a compensation record has ten more.
 pub const RECORD_HEADER_BYTES: usize = 22;
@@ -21,13 +22,14 @@ pub const RECORD_HEADER_BYTES: usize = 22;
 pub const COMPENSATION_HEADER_BYTES: usize = RECORD_HEADER_BYTES + Lsn::BYTES;
 /// The largest payload of a record: a 60 KB block less its header, sector stamps, one slot and the longer record header.
 pub const PAYLOAD_BYTES_MAX: usize = RECORD_BYTES_MAX - COMPENSATION_HEADER_BYTES;
-/// The largest record, header included.
-pub(crate) const RECORD_BYTES_MAX: usize =
-    vlf::BLOCK_BYTES_MAX - vlf::BLOCK_BYTES_MAX / vlf::SECTOR_BYTES - BLOCK_OVERHEAD_BYTES;
-/// What a block spends on its header and on the slot of its first record.
-pub(crate) const BLOCK_OVERHEAD_BYTES: usize = vlf::block::BLOCK_HEADER_BYTES + SLOT_BYTES;
-/// A record's entry in the slot array of its block.
-pub(crate) const SLOT_BYTES: usize = 2;
+/// Log space to set aside for a compensation record with so many bytes of payload, its slot included; 0 for a change that is never
+/// undone.
+pub(crate) fn undo_reserve_bytes(payload_bytes: u32) -> u64 {
+    match payload_bytes {
+        0 => 0,
+        payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
+    }
+}
 
 /// Names a transaction for as long as its records are in the log. 0 is the system itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -240,7 +240,7 @@ impl LogScan {
         let (header, offset) = (block.header, block.file_offset);
         let bytes = self.window.at(self.route.file_id, offset).map(|bytes| &*bytes);
         let record = bytes
-            .and_then(|bytes| record_bytes(bytes, &header, slot))
+            .and_then(|bytes| header.record(bytes, slot))
             .and_then(|bytes| LogRecord::decode(lsn, bytes));
         record.ok_or_else(|| Error::log_damaged(&self.log.database, &format!("record {lsn} cannot be read")))
     }
@@ -533,19 +533,4 @@ impl LogScan {
             previous_crc: self.last.map_or(0, |last| last.crc),
         }
     }
-}
-
-/// A record of a block whose stamps are undone: from its slot's offset to the next slot's, or to the slot array.
-pub(super) fn record_bytes<'a>(block: &'a [u8], header: &BlockHeader, slot: u16) -> Option<&'a [u8]> {
-    let offset_of = |slot: u16| -> Option<usize> {
-        let position = usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?;
-        let bytes = block.get(position..)?.first_chunk::<2>()?;
-        Some(usize::from(u16::from_le_bytes(*bytes)))
-    };
-    let end = match slot == header.slot_count {
-        _ if !(1..=header.slot_count).contains(&slot) => return None,
-        true => usize::from(header.used_bytes).checked_sub(2 * usize::from(slot))?,
-        false => offset_of(slot + 1)?,
-    };
-    block.get(offset_of(slot)?..end)
 }

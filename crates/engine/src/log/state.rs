@@ -18,13 +18,14 @@
 use super::directory::DirectoryState;
 use super::flight::{Flight, WRITES_MAX};
 use super::policy::LogPolicy;
-use super::record::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, RecordHeader};
+use super::record::RecordHeader;
 use super::table::{VlfPlace, VlfTable};
 use super::write::{VLFS_ENTERED_MAX, take_one_write};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use vlf::block::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, sealed_length};
 use vlf::{
     BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader,
 };
@@ -227,10 +228,9 @@ impl LogState {
         }
     }
 
-    /// Length of a block with `used` bytes of header, records and slots: whole sectors, one byte of each 512 displaced.
-    fn block_bytes(&self, used: usize) -> u64 {
-        let sector = usize::from(self.sector_bytes);
-        (used.div_ceil(sector - sector / SECTOR_BYTES) * sector) as u64
+    /// Length of a block that holds one record.
+    fn block_bytes(&self, record_bytes: usize) -> u64 {
+        sealed_length(BLOCK_OVERHEAD_BYTES + record_bytes, usize::from(self.sector_bytes)) as u64
     }
 
     /// Makes sure that the open block has room for a record of `record_bytes` on this account.
@@ -238,7 +238,7 @@ impl LogState {
         if !self.admits(record_bytes, claim)? {
             return Err(Obstacle::NoSpace);
         }
-        let needed_bytes = self.block_bytes(BLOCK_OVERHEAD_BYTES + record_bytes);
+        let needed_bytes = self.block_bytes(record_bytes);
         loop {
             let tail = self.tail.as_ref().ok_or(Obstacle::NotResumed)?;
             match &tail.open {
@@ -259,10 +259,10 @@ impl LogState {
             Claim::Work { undo_reserve } => (undo_reserve, SYSTEM_RESERVE_BYTES),
         };
         let largest = self.largest_undo_bytes.max(undo_reserve.min(RECORD_BYTES_MAX as u64));
-        let lost_per_vlf = self.block_bytes(BLOCK_OVERHEAD_BYTES + largest as usize);
+        let lost_per_vlf = self.block_bytes(largest as usize);
         let free = self.table.free_body_bytes();
         let free = free.saturating_sub(self.table.free_count() as u64 * lost_per_vlf);
-        let own_bytes = self.block_bytes(BLOCK_OVERHEAD_BYTES + record_bytes);
+        let own_bytes = self.block_bytes(record_bytes);
         let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
         let here = tail.bytes_left().checked_sub(open_bytes + own_bytes);
         let left = match here {
@@ -305,7 +305,7 @@ impl LogState {
 
     /// Whether every open transaction could still be rolled back without `vlf_count` free VLFs of `body_bytes` together.
     pub(crate) fn can_spare(&self, vlf_count: usize, body_bytes: u64) -> bool {
-        let lost_per_vlf = self.block_bytes(BLOCK_OVERHEAD_BYTES + self.largest_undo_bytes as usize);
+        let lost_per_vlf = self.block_bytes(self.largest_undo_bytes as usize);
         let free_count = (self.table.free_count() - vlf_count) as u64;
         let free = (self.table.free_body_bytes() - body_bytes).saturating_sub(free_count * lost_per_vlf);
         let here = self.tail.as_ref().map_or(0, |tail| {

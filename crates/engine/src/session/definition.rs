@@ -53,15 +53,7 @@ impl Session {
         let session = self.id;
         let owner = database.clone();
         self.write(database, |ctx| {
-            let has_clustered = table.clustered().is_some();
-            table.heap = if has_clustered {
-                None
-            } else {
-                Some(new_heap(ctx, &owner)?)
-            };
-            for index in &mut table.indexes {
-                index.storage = new_tree(ctx, &owner)?;
-            }
+            make_storage(ctx, &owner, &mut table)?;
             owner.catalog.insert(ctx, session, ObjectDefinition::Table(table))
         })
     }
@@ -186,18 +178,7 @@ impl Session {
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
         let owner = database.clone();
-        self.write(database, |ctx| {
-            let has_clustered = table.clustered().is_some();
-            table.heap = if has_clustered {
-                None
-            } else {
-                Some(new_heap(ctx, &owner)?)
-            };
-            for index in &mut table.indexes {
-                index.storage = new_tree(ctx, &owner)?;
-            }
-            Ok(())
-        })?;
+        self.write(database, |ctx| make_storage(ctx, &owner, &mut table))?;
         self.replace_object(database, object, ObjectDefinition::Table(table))
     }
 
@@ -240,6 +221,18 @@ impl Session {
         let folded = format!("{}.{}", schema.to_lowercase(), name.to_lowercase());
         self.locks().lock(Resource::name(database.id, &folded), Mode::X)
     }
+}
+
+/// Gives a table storage of its own: a heap unless it has a clustered index, and a tree for each index.
+fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut TableDefinition) -> Result<()> {
+    table.heap = match table.clustered() {
+        Some(_) => None,
+        None => Some(new_heap(ctx, database)?),
+    };
+    for index in &mut table.indexes {
+        index.storage = new_tree(ctx, database)?;
+    }
+    Ok(())
 }
 
 fn new_heap(ctx: &mut StoreContext<'_>, database: &Database) -> Result<StorageRoot> {

@@ -5,11 +5,7 @@ use super::row::{HeapRow, Rid, parse_heap_row};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::Resource;
-use crate::log::COMPENSATION_HEADER_BYTES;
 use crate::page::{Change, Damage, ObjectId, PageId, PageOperation, UndoKind};
-
-/// A record's entry in the slot array of its log block, in bytes.
-const SLOT_BYTES: usize = 2;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +68,5 @@ pub fn undo_reserve_bytes(change: &Change<'_>) -> std::result::Result<u64, Damag
         undo: change.undo,
         key: change.key,
     };
-    Ok(match undo_bytes(subject, &entries) {
-        0 => 0,
-        payload_bytes => u64::from(payload_bytes) + (COMPENSATION_HEADER_BYTES + SLOT_BYTES) as u64,
-    })
+    Ok(crate::log::undo_reserve_bytes(undo_bytes(subject, &entries)))
 }

@@ -62,11 +62,7 @@ fn section(experiment: &Experiment, results: &Results) -> String {
     );
     for finding in &experiment.finding {
         for compared in verdict::compare(finding, results) {
-            let variant = if compared.variant.is_empty() {
-                "measured"
-            } else {
-                &compared.variant
-            };
+            let variant = verdict::shown_variant(&compared.variant);
             text.push_str(&format!(
                 "- {}: {}\n",
                 markdown_text(variant),

@@ -2,6 +2,7 @@
 
 use super::format::{escape, label, thousands, value};
 use super::table::{Cell, Column, Look, Table};
+use super::verdict;
 use crate::experiment::{Experiment, Step};
 use crate::results::{Results, RunFile, Slope, ThresholdResult};
 
@@ -71,7 +72,7 @@ pub(super) fn slopes(results: &Results) -> Option<Table> {
         ..Column::default()
     }));
     for variant in results.variants() {
-        let mut cells = vec![Cell::text(if variant.is_empty() { "measured" } else { variant })];
+        let mut cells = vec![Cell::text(verdict::shown_variant(variant))];
         cells.extend(subjects.iter().map(|subject| {
             let mut all = results.slopes.iter();
             let found = all.find(|slope| slope.what == **subject && slope.variant == variant);

@@ -49,11 +49,7 @@ pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for finding in &experiment.finding {
         for compared in verdict::compare(finding, results) {
-            let variant = if compared.variant.is_empty() {
-                "measured"
-            } else {
-                &compared.variant
-            };
+            let variant = verdict::shown_variant(&compared.variant);
             lines.push(format!("{variant:<9} {}", compared.sentence));
         }
         if let Some(published) = &experiment.published {

@@ -126,11 +126,7 @@ pub(super) fn findings_table(told: &[Told<'_>]) -> Option<Table> {
     }
     let mut table = Table::plain("Every finding", &["<finding", "published"]);
     table.columns.extend(variants.iter().map(|variant| Column {
-        name: if variant.is_empty() {
-            "measured".into()
-        } else {
-            (*variant).into()
-        },
+        name: verdict::shown_variant(variant).into(),
         ..Column::default()
     }));
     for (results, experiment) in told {
@@ -261,11 +257,7 @@ fn findings(experiment: &Experiment, results: &Results) -> String {
 fn cards(finding: &Finding, experiment: &Experiment, compared: &[Comparison]) -> String {
     let mut html = String::from("<div class=\"cards\">\n");
     for each in compared {
-        let variant = if each.variant.is_empty() {
-            "measured"
-        } else {
-            &each.variant
-        };
+        let variant = verdict::shown_variant(&each.variant);
         html.push_str(&card("", variant, &each.figure, &each.sentence));
     }
     if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {

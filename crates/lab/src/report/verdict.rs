@@ -52,6 +52,14 @@ const DIFFERENCE_OF_ONE_RUN_SECONDS_MIN: f64 = 0.05;
 const SAME_WITHIN: f64 = 0.05;
 /// The largest run of one over the smallest of the other, from which on medians alone do not make two the same.
 const SCATTERED_FROM: f64 = 1.25;
+/// What a variant is called in a report: an experiment without variants has one of no name.
+pub(super) fn shown_variant(variant: &str) -> &str {
+    match variant {
+        "" => "measured",
+        named => named,
+    }
+}
+
 /// A headline names at most so many variants one by one.
 const VARIANTS_NAMED_MAX: usize = 4;
 

@@ -10,7 +10,7 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
-use super::source::{bound_table, table_columns};
+use super::source::bound_table;
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -473,14 +473,9 @@ impl<'a> Binder<'a> {
                         computed: None,
                     });
                 }
-                let visible = table_columns(definition, &definition.name, None, 0);
-                let mut checks = Vec::with_capacity(definition.checks.len());
-                for check in &definition.checks {
-                    checks.push((check.name.clone(), self.stored_check(&check.text, visible.clone())?));
-                }
                 Ok(TargetColumns {
                     columns,
-                    checks,
+                    checks: self.checks_of(definition, &|check| !check.is_disabled)?,
                     table_name: table.full_name.clone(),
                     ..TargetColumns::default()
                 })
@@ -505,24 +500,6 @@ impl<'a> Binder<'a> {
                 })
             }
         }
-    }
-
-    /// A default out of the catalog.
-    fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
-        let Some(text) = text else { return Ok(None) };
-        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
-        let mut binder = Binder::new(self.session, self.variables);
-        Ok(Some(binder.expression(&parsed)?))
-    }
-
-    fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
-        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
-        let mut binder = Binder::new(self.session, self.variables);
-        let level = Level::Select(SelectLevel {
-            columns: visible,
-            ..SelectLevel::default()
-        });
-        Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
     }
 
     /// Binds OUTPUT over a row of deleted columns, then inserted columns.

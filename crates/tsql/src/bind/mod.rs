@@ -8,6 +8,7 @@
 
 mod aggregate;
 mod case;
+mod check;
 mod condition;
 mod constant;
 mod cte;

@@ -8,7 +8,7 @@ use crate::exec::test;
 use crate::messages;
 use crate::plan::{TargetColumn, TargetColumns};
 
-/// NULLs, then every CHECK. A condition that is unknown is no violation.
+/// NULLs, then every CHECK.
 ///
 /// # Errors
 /// 515, 547; those of evaluating.
@@ -16,11 +16,26 @@ pub(crate) fn row(columns: &TargetColumns, row: &[Value], statement: &str, conte
     for (column, value) in columns.columns.iter().zip(row) {
         null(column, value, &columns.table_name, statement)?;
     }
-    for (name, condition) in &columns.checks {
-        if test(condition, row, context)? == Some(false) {
+    conditions(columns, row, statement, context)
+}
+
+/// Every CHECK. A condition that is unknown is no violation.
+///
+/// # Errors
+/// 547; those of evaluating.
+pub(crate) fn conditions(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
+    for check in &columns.checks {
+        if test(&check.condition, row, context)? == Some(false) {
             let (database, table) = in_two(&columns.table_name);
+            let column = check.column.as_ref().map(|column| format!(", column '{column}'"));
+            let column = column.unwrap_or_default();
             return Err(messages::constraint_conflict(
-                statement, "CHECK", name, database, table, "",
+                statement,
+                "CHECK",
+                &check.name,
+                database,
+                table,
+                &column,
             ));
         }
     }

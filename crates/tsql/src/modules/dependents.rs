@@ -46,8 +46,8 @@ pub(crate) fn dependent_on_column(
         .iter()
         .filter(|check| change != ColumnChange::Resized && has_name(&check.text, &column.name));
     let own = default
-        .or_else(|| checks.next())
-        .map(|constraint| constraint.name.clone());
+        .map(|default| default.name.clone())
+        .or_else(|| checks.next().map(|check| check.name.clone()));
     own.or_else(|| {
         let names_it = |text: &str| refers_to(text, &table.schema, &table.name) && has_name(text, &column.name);
         let found = schema_bound(database, session).find(|(_, _, text)| names_it(text));
@@ -97,8 +97,10 @@ fn schema_bound(database: &Database, session: u16) -> impl Iterator<Item = (u32,
 /// The name of a table's constraint that calls a function.
 fn constraint_that_calls<'t>(table: &'t TableDefinition, schema: &str, name: &str) -> Option<&'t str> {
     let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
-    defaults
-        .chain(&table.checks)
-        .find(|constraint| refers_to(&constraint.text, schema, name))
-        .map(|constraint| constraint.name.as_str())
+    let defaults = defaults.map(|default| (&default.name, &default.text));
+    let checks = table.checks.iter().map(|check| (&check.name, &check.text));
+    let mut constraints = defaults.chain(checks);
+    constraints
+        .find(|(_, text)| refers_to(text, schema, name))
+        .map(|(constraint, _)| constraint.as_str())
 }

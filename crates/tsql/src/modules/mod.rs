@@ -38,7 +38,7 @@ pub use call::ModuleCall;
 pub(crate) use compile::declared;
 pub use compile::{Code, Module, ModuleBody, ModuleParameter};
 pub(crate) use dependents::{ColumnChange, dependent_on_column, dependent_on_object, object_of_schema};
-pub(crate) use names::{function_kind, has_word};
+pub(crate) use names::{function_kind, has_word, names_in};
 pub(crate) use rules::check_function;
 pub(crate) use variables::TABLE_COLUMNS_MAX;
 pub use variables::{TableVariableShape, VariableColumn, VariableScope};

@@ -75,6 +75,22 @@ pub(crate) fn refers_to(text: &str, schema: &str, name: &str) -> bool {
     false
 }
 
+/// The names in an expression, in lower case, of functions and of what stands before a point left out: those of its columns, and some
+/// that are no column of any table.
+pub(crate) fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut last: Option<String> = None;
+    for token in tokens(text) {
+        let is_qualifier = matches!(token.kind, TokenKind::Symbol(b'.' | b'(', 0));
+        names.extend(last.take().filter(|_| !is_qualifier));
+        let written = text.get(token.start..token.end).unwrap_or("");
+        let is_keyword = token.kind == TokenKind::Word && syntax::keywords::is_reserved(written);
+        last = name_of(text, token).filter(|_| !is_keyword);
+    }
+    names.extend(last);
+    names
+}
+
 /// Whether a name stands in a text: of a column, a variable's is none.
 pub(super) fn has_name(text: &str, name: &str) -> bool {
     let name = name.to_lowercase();

@@ -28,4 +28,6 @@ pub use node::{
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use reaction::{ChangedRows, Reaction};
-pub use target::{Assignment, BoundOutput, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns};
+pub use target::{
+    Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
+};

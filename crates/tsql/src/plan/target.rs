@@ -74,13 +74,24 @@ pub struct Reference {
     pub is_own: bool,
 }
 
+/// A CHECK over a row of a target.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Name of the constraint.
+    pub name: String,
+    /// What must not be false.
+    pub condition: Condition,
+    /// The column, when it reads just one.
+    pub column: Option<String>,
+}
+
 /// All columns of a target, and what its rows must satisfy.
 #[derive(Clone, Debug, Default)]
 pub struct TargetColumns {
     /// In order.
     pub columns: Vec<TargetColumn>,
-    /// CHECK constraints by name, over a row of the columns.
-    pub checks: Vec<(String, Condition)>,
+    /// CHECK constraints that are on.
+    pub checks: Vec<Check>,
     /// Foreign keys of the target that the change may break: a new row must find its key at the other end.
     pub references: Vec<Reference>,
     /// Foreign keys of other tables, and of itself, that refer to the target: a row that goes must not be referred to.
@@ -179,7 +190,11 @@ mod tests {
             ..TargetColumns::default()
         };
         let check = TargetColumns {
-            checks: vec![("c".into(), Condition::Constant(Some(true)))],
+            checks: vec![Check {
+                name: "c".into(),
+                condition: Condition::Constant(Some(true)),
+                column: None,
+            }],
             ..plain.clone()
         };
         let computed = TargetColumns {

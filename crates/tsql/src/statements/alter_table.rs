@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::cancel;
-use engine::catalog::{CatalogObject, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, CheckConstraint, IndexDefinition, NamedText, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
@@ -11,13 +11,9 @@ use engine::store::ReadMode;
 
 use super::executor::Executor;
 use super::foreign_key::bound;
-use crate::ast::{
-    AlterTable, AlterTableAction, ConstraintKind, Identifier, IndexColumn, Name, TableConstraint, TableElement,
-};
+use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, IndexColumn, Name, TableConstraint, TableElement};
 use crate::messages;
-use crate::modify::check;
 use crate::modules::ColumnChange;
-use crate::plan::Target;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
@@ -73,41 +69,11 @@ impl Executor<'_> {
                 names,
             } => {
                 let how = (*enable, check_existing.unwrap_or(false));
-                self.switch_constraints(&alter.name, &database, &object, how, names)
+                self.switch_constraints(&database, &object, how, names)
             }
             // What the grammar admits says what is so here anyway.
             AlterTableAction::Set(_) => Ok(()),
         }
-    }
-
-    /// CHECK and NOCHECK CONSTRAINT. A CHECK is always switched on: what is left to do is to look at the rows once more.
-    fn switch_constraints(
-        &mut self,
-        table: &Name,
-        database: &Arc<Database>,
-        object: &Arc<CatalogObject>,
-        (enable, check_existing): (bool, bool),
-        names: &[Identifier],
-    ) -> Result<()> {
-        let ObjectDefinition::Table(definition) = &object.definition else {
-            return Err(Error::assertion("only tables have constraints"));
-        };
-        let is_key = |name: &&Identifier| definition.foreign_keys.iter().any(|key| name.is(&key.name));
-        let is_check = |name: &&Identifier| definition.checks.iter().any(|check| name.is(&check.name));
-        if let Some(name) = names.iter().find(|name| !is_key(name) && !is_check(name)) {
-            return Err(messages::no_such_constraint(&name.text));
-        }
-        let checks = match names.is_empty() {
-            true => !definition.checks.is_empty(),
-            false => names.iter().any(|name| is_check(&name)),
-        };
-        if checks && !enable {
-            return Err(crate::bind::not_supported("NOCHECK CONSTRAINT of a CHECK"));
-        }
-        if checks && check_existing {
-            self.check_existing_rows(table)?;
-        }
-        self.switch_foreign_keys(database, object, (enable, check_existing), names)
     }
 
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
@@ -204,9 +170,21 @@ impl Executor<'_> {
             }
             ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
             ConstraintKind::Check { .. } => {
-                let extended = self.definition_with(&definition, constraint, own)?;
+                let mut extended = self.definition_with(&definition, constraint, own)?;
+                let Some(added) = extended.checks.last_mut() else {
+                    return Err(Error::assertion("a CHECK that was not added"));
+                };
+                added.is_not_trusted = !check;
+                let added = added.name.clone();
+                let is_it = |check: &CheckConstraint| check.name == added;
+                // Names that it gets wrong are found under NOCHECK too.
+                crate::bind::Binder::new(self.session, &self.batch.scope).checks_of(&extended, &is_it)?;
                 self.replace_definition(&database, &object, extended)?;
-                if check { self.check_existing_rows(name) } else { Ok(()) }
+                if !check {
+                    return Ok(());
+                }
+                let (database, object, _) = self.find_table(name)?;
+                self.check_stored_rows(&bound(Table::open(&database, &object)?), &is_it)
             }
         }
     }
@@ -239,29 +217,6 @@ impl Executor<'_> {
         }
         let (database, object, _) = self.find_table(name)?;
         self.check_references(&bound(Table::open(&database, &object)?), &[key])
-    }
-
-    /// 547 when a row that is there already violates a constraint.
-    fn check_existing_rows(&mut self, name: &Name) -> Result<()> {
-        let (database, object, _) = self.find_table(name)?;
-        let target = Target::Table(bound(Table::open(&database, &object)?));
-        let columns = crate::bind::Binder::new(self.session, &self.batch.scope).target_columns(&target)?;
-        let Target::Table(table) = &target else { return Ok(()) };
-        let locks = self.session.locks.clone();
-        let context = self.context();
-        let mut scan = table.table.scan(&locks, ReadMode::Uncommitted)?;
-        let mut row = Vec::new();
-        while scan.next_batch()? {
-            for position in 0..scan.len() {
-                cancel::spend(1)?;
-                table
-                    .table
-                    .layout()
-                    .decode_into(scan.row(position).unwrap_or_default(), &mut row)?;
-                check::row(&columns, &row, "ALTER TABLE", &context)?;
-            }
-        }
-        Ok(())
     }
 
     fn drop_column(&mut self, name: &Name, column: &str, if_exists: bool) -> Result<()> {

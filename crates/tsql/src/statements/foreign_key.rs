@@ -237,42 +237,6 @@ impl Executor<'_> {
         }
         Ok(())
     }
-
-    /// ALTER TABLE ... CHECK and NOCHECK CONSTRAINT for foreign keys: the keys among `names` (all, when there are none) are switched on,
-    /// with a look at the rows under WITH CHECK, or off.
-    pub(super) fn switch_foreign_keys(
-        &self,
-        database: &Arc<Database>,
-        object: &Arc<CatalogObject>,
-        (enable, check_existing): (bool, bool),
-        names: &[Identifier],
-    ) -> Result<()> {
-        let mut definition = definition_of(object)?.clone();
-        let is_meant = |key: &&mut ForeignKey| names.is_empty() || names.iter().any(|name| name.is(&key.name));
-        let mut switched = Vec::new();
-        for key in definition.foreign_keys.iter_mut().filter(is_meant) {
-            key.is_disabled = !enable;
-            // What was not looked at is not trusted, though it may have been until now.
-            key.is_not_trusted = !(enable && check_existing);
-            switched.push(key.clone());
-        }
-        if switched.is_empty() {
-            return Ok(());
-        }
-        if enable {
-            self.tell_referenced(database, definition.object_id, &switched)?;
-        }
-        let changed = ObjectDefinition::Table(definition);
-        let changed = {
-            let mut engine = self.session.engine.borrow_mut();
-            engine.replace_object(database, object, changed)?
-        };
-        if enable && check_existing {
-            let table = Table::open(database, &changed)?;
-            self.check_references(&bound(table), &switched)?;
-        }
-        Ok(())
-    }
 }
 
 /// A table as plans refer to it.
@@ -282,7 +246,7 @@ pub(super) fn bound(table: Table) -> Arc<BoundTable> {
     Arc::new(BoundTable { table, full_name })
 }
 
-fn definition_of(object: &CatalogObject) -> Result<&TableDefinition> {
+pub(super) fn definition_of(object: &CatalogObject) -> Result<&TableDefinition> {
     match &object.definition {
         ObjectDefinition::Table(table) => Ok(table),
         _ => Err(Error::assertion("a foreign key refers to no table")),

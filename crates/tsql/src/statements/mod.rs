@@ -16,6 +16,7 @@ mod alter_index;
 mod alter_table;
 mod bulk;
 mod change;
+mod constraint;
 mod cursor;
 mod delete;
 mod dispatch;

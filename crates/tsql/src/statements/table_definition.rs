@@ -1,6 +1,8 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
-use engine::catalog::{ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition};
+use engine::catalog::{
+    CheckConstraint, ColumnDefinition, Identity, IndexDefinition, NamedText, StorageRoot, TableDefinition,
+};
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
@@ -151,10 +153,12 @@ impl Executor<'_> {
             }
             ConstraintKind::Check { text, .. } => {
                 let name = name("CK", draft);
-                draft.table.checks.push(NamedText {
+                draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
                     object_id: 0,
+                    is_not_trusted: false,
+                    is_disabled: false,
                 });
                 Ok(())
             }

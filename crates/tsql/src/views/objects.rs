@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ForeignKey, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, CheckConstraint, ForeignKey, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, all, every, nvarchar, system_row, view};
-use crate::modules::{ModuleCache, has_word};
+use crate::modules::{ModuleCache, has_word, names_in};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -358,7 +358,9 @@ fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 
 struct CheckRow {
     object: ObjectRow,
-    text: String,
+    check: CheckConstraint,
+    /// `column_id` of the column, when it reads just one; 0 otherwise.
+    column: i32,
 }
 
 system_row!(CheckRow {
@@ -372,10 +374,10 @@ system_row!(CheckRow {
     "create_date" DATETIME => |row| stored_datetime(row.object.created);
     "modify_date" DATETIME => |row| stored_datetime(row.object.created);
     "is_ms_shipped" BIT => |_| false.into();
-    "is_disabled" BIT => |_| false.into();
-    "is_not_trusted" BIT => |_| false.into();
-    "parent_column_id" INT => |_| 0.into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "is_disabled" BIT => |row| row.check.is_disabled.into();
+    "is_not_trusted" BIT => |row| row.check.is_not_trusted.into();
+    "parent_column_id" INT => |row| row.column.into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.check.text.as_str().into();
     "is_system_named" BIT => |_| false.into();
 });
 
@@ -386,10 +388,22 @@ fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         let own = constraints(table, &owner).into_iter().filter(|row| row.kind.0 == "C");
         rows.extend(own.zip(&table.checks).map(|(object, check)| CheckRow {
             object,
-            text: check.text.clone(),
+            check: check.clone(),
+            column: only_column(table, &check.text),
         }));
     }
     all(rows)
+}
+
+/// `column_id` of the one column that a CHECK names; 0 when it names several.
+fn only_column(table: &TableDefinition, text: &str) -> i32 {
+    let mut columns: Vec<usize> = names_in(text).iter().filter_map(|name| table.column(name)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    match columns.as_slice() {
+        [column] => *column as i32 + 1,
+        _ => 0,
+    }
 }
 
 struct KeyRow {

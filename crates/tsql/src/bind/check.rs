@@ -1,0 +1,64 @@
+//! CHECK constraints and defaults out of the catalog, bound over a row of their table's columns.
+
+use engine::catalog::{CheckConstraint, TableDefinition};
+use engine::error::Result;
+
+use super::scope::{Level, SelectLevel};
+use super::source::table_columns;
+use super::{Binder, ScopeColumn};
+use crate::messages;
+use crate::plan::{Check, Condition, Expr};
+
+impl Binder<'_> {
+    /// The CHECKs of a table that are meant.
+    ///
+    /// # Errors
+    /// Those of binding a condition.
+    pub(crate) fn checks_of(
+        &self,
+        definition: &TableDefinition,
+        is_meant: &dyn Fn(&CheckConstraint) -> bool,
+    ) -> Result<Vec<Check>> {
+        let visible = table_columns(definition, &definition.name, None, 0);
+        let meant = definition.checks.iter().filter(|check| is_meant(check));
+        let bound = meant.map(|check| {
+            let condition = self.stored_check(&check.text, visible.clone())?;
+            let column = match columns_of(definition, &condition).as_slice() {
+                [column] => definition.columns.get(*column).map(|column| column.name.clone()),
+                _ => None,
+            };
+            Ok(Check {
+                name: check.name.clone(),
+                condition,
+                column,
+            })
+        });
+        bound.collect()
+    }
+
+    /// A default out of the catalog.
+    pub(super) fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
+        let Some(text) = text else { return Ok(None) };
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        Ok(Some(binder.expression(&parsed)?))
+    }
+
+    fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
+        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        let level = Level::Select(SelectLevel {
+            columns: visible,
+            ..SelectLevel::default()
+        });
+        Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
+    }
+}
+
+/// The columns of a table that a condition over its rows reads.
+fn columns_of(definition: &TableDefinition, condition: &Condition) -> Vec<usize> {
+    let mut used = vec![false; definition.columns.len()];
+    condition.mark_columns(&mut used);
+    let places = used.into_iter().enumerate();
+    places.filter_map(|(place, is_used)| is_used.then_some(place)).collect()
+}
