@@ -58,6 +58,16 @@ pub enum Command {
     Man(ManOptions),
 }
 
+impl Command {
+    /// Whether it has an engine in this process, or in one that it begins with its environment.
+    pub fn starts_instance(&self) -> bool {
+        matches!(
+            self,
+            Command::Run(_) | Command::Sql(_) | Command::Serve(_) | Command::Sample(_)
+        )
+    }
+}
+
 const RUN_EXAMPLES: &str = "Examples:
   vlflab run                                 the four published experiments in small: under two minutes
   vlflab run --list                          what there is

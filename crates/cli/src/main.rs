@@ -29,6 +29,9 @@ use tsql::stack;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.command.starts_instance() {
+        memory::spare_addresses();
+    }
     let outcome = match arguments.command {
         Command::Serve(options) => serve::serve(&options),
         Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),

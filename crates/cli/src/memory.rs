@@ -2,7 +2,7 @@
 //!
 //! The pool asks for all of its memory at start-up, as addresses that cost nothing before they are used. Where the operating system
 //! limits addresses (`ulimit -v`, or memory that may not be promised twice), that would end the process without a word; so it is
-//! tried first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
+//! counted, or tried, first. A default that does not fit is made smaller, down to [`MB_MIN`]; a size that was asked for is refused.
 //!
 //! Where addresses are limited, the C library's habit of setting 64 MB of them aside for each thread that asks it for memory (up to
 //! eight per processor) would leave none for the threads' stacks: [`spare_addresses`] ends it. The program's own memory comes from
@@ -17,8 +17,9 @@ use std::process::Command;
 const MB_MIN: u32 = 64;
 /// Addresses that everything but the pool needs, MB: the program, threads' stacks, the allocator.
 const MB_BESIDE: u64 = 640;
-/// The part of the pool, in percent, that describes it.
-const PERCENT_BESIDE: u64 = 15;
+/// Addresses that go with the pool's, in percent of it: 15 for what describes it, 75 for what queries borrow of it. Frames that were given
+/// up to queries keep their addresses.
+const PERCENT_BESIDE: u64 = 90;
 /// The most of the machine's memory that is taken without being asked for, MB.
 const MB_MAX: u64 = 4096;
 
@@ -29,21 +30,21 @@ const ARENAS_MAX: &str = "2";
 const ALLOCATOR: &str = "_RJEM_MALLOC_CONF";
 const ALLOCATOR_SPARING: &str = "background_thread:false,dirty_decay_ms:0";
 
-/// Where addresses are limited, begins the program anew with few heaps of the C library; returns at once where they are not, or
-/// where somebody has chosen how many there shall be. To be called before anything is open.
+/// Where addresses are limited, begins the program anew with sparing allocators; returns at once where they are not. What somebody has
+/// chosen in the environment stays. To be called before anything is open.
 pub fn spare_addresses() {
     let is_limited = getrlimit(Resource::As).current.is_some();
-    if !is_limited || std::env::var_os(ARENAS).is_some() {
+    let unset: Vec<_> = [(ARENAS, ARENAS_MAX), (ALLOCATOR, ALLOCATOR_SPARING)]
+        .into_iter()
+        .filter(|(name, _)| std::env::var_os(name).is_none())
+        .collect();
+    if !is_limited || unset.is_empty() {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
         let mut again = Command::new(program);
         // Comes back only with an error; then it is tried as it stands.
-        let _ = again
-            .args(std::env::args_os().skip(1))
-            .env(ARENAS, ARENAS_MAX)
-            .env(ALLOCATOR, ALLOCATOR_SPARING)
-            .exec();
+        let _ = again.args(std::env::args_os().skip(1)).envs(unset).exec();
     }
 }
 
@@ -84,12 +85,25 @@ fn settle_where(
 /// Whether so much can be promised to the pool, with what is needed beside it.
 fn may_have(mb: u32) -> bool {
     let megabytes = u64::from(mb) + u64::from(mb) * PERCENT_BESIDE / 100 + MB_BESIDE;
-    let Ok(bytes) = usize::try_from(megabytes << 20) else {
-        return false;
-    };
-    // Addresses only: the operating system gives memory for them when they are first used.
+    let bytes = megabytes << 20;
+    match getrlimit(Resource::As).current {
+        Some(limit) => addresses_in_use().is_some_and(|used| used.saturating_add(bytes) <= limit),
+        None => may_be_promised(bytes),
+    }
+}
+
+/// Bytes of addresses that the process has, as the limit counts them.
+fn addresses_in_use() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+/// Whether the operating system promises so much. Addresses only: it gives memory for them when they are first used.
+fn may_be_promised(bytes: u64) -> bool {
     let mut trial: Vec<u8> = Vec::new();
-    trial.try_reserve_exact(bytes).is_ok()
+    usize::try_from(bytes).is_ok_and(|bytes| trial.try_reserve_exact(bytes).is_ok())
 }
 
 /// A quarter of the machine's memory, at most 4 GB.

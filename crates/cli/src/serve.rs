@@ -3,7 +3,6 @@
 use crate::arguments::ServeOptions;
 use crate::exit::Failure;
 use crate::instance::{self, Choices, Opened};
-use crate::memory;
 use crate::stopping::Stopper;
 use server::credentials::CredentialError;
 use server::sql::SqlBackend;
@@ -21,7 +20,6 @@ const BUILD: u16 = 1000;
 /// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
 /// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
-    memory::spare_addresses();
     refuse_to_be_overheard(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port))?;
     let stopper = Stopper::new()?;

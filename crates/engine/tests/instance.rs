@@ -118,9 +118,7 @@ fn identity_values_skip_at_most_a_thousand_after_a_crash_and_none_after_a_clean_
         let ObjectDefinition::Table(table) = &object.definition else {
             unreachable!()
         };
-        database
-            .next_identity(table, table.identity().unwrap().1, database.internal_locks())
-            .unwrap()
+        database.next_identity(table, table.identity().unwrap().1).unwrap()
     };
     assert_eq!([next(&instance), next(&instance)], [1, 2]);
     drop(session);

@@ -4,7 +4,8 @@
 mod story;
 
 use disk::sim::CutPolicy;
-use story::{Again, Story};
+use engine::catalog::ObjectDefinition;
+use story::{Again, Story, told};
 
 const DATABASE: &str = "create database d";
 const ROWS: &str = "use d create table t (number int identity(10, 5) not null primary key, id int not null)
@@ -90,4 +91,82 @@ fn promises_are_kept_when_numbering_steps_over_them() {
         story.rows("select count(distinct number), count(*) from t"),
         ["1501 1501"]
     );
+}
+
+/// The catalog's row of a promise stayed locked until the end of the transaction that had made it. The next promise waited for it with
+/// the mutex of the table's numbers held, and when the first transaction wanted another number, both waited for ever.
+#[test]
+fn a_promise_is_no_part_of_the_transaction_that_needs_it() {
+    let mut story = filled();
+    let mut other = story.beside();
+    story.run("use d begin tran insert t (id) values (7)");
+    for _ in 0..3 {
+        let mut answer = told(
+            &mut other,
+            "use d set nocount on set lock_timeout 0 begin tran declare @i int = 0 \
+             while @i < 1500 begin insert t (id) values (@i) set @i += 1 end",
+        );
+        assert!(!answer.contains("Msg"), "{answer}");
+        answer = told(&mut other, "rollback");
+        assert!(!answer.contains("Msg"), "{answer}");
+    }
+    story.run("declare @i int = 0 while @i < 1500 begin insert t (id) values (@i) set @i += 1 end commit");
+    assert_eq!(
+        story.rows("select count(distinct number), count(*) from t"),
+        ["1504 1504"]
+    );
+}
+
+/// The last numbers of bigint can be used, one by one and many at once; then 8115, whatever comes between.
+#[test]
+fn numbers_reach_the_end_of_bigint() {
+    for (seed, step, numbers) in [
+        ("9223372036854775800", "1", 8),
+        ("9223372036854775800", "3", 3),
+        ("-9223372036854775805", "-1", 4),
+        ("-9223372036854775805", "-2", 2),
+    ] {
+        for again in Again::ALL {
+            let mut story = Story::begin();
+            story.run(DATABASE);
+            story.run(&format!(
+                "use d create table n (id bigint identity({seed}, {step}), v int)"
+            ));
+            for left in (0..numbers).rev() {
+                story.run("use d insert n (v) values (1)");
+                if left == 2 && again != Again::Kill {
+                    story.again(again, "d");
+                }
+            }
+            let distinct = format!("{numbers} {numbers}");
+            assert_eq!(
+                story.rows("select count(distinct id), count(*) from d.dbo.n"),
+                [distinct.clone()]
+            );
+            assert_eq!(story.errors("use d insert n (v) values (1)"), [8115], "{seed}, {step}");
+            assert_eq!(story.errors("insert n (v) select 1 from n"), [8115], "{seed}, {step}");
+            story.again(again, "d");
+            assert_eq!(
+                story.errors("use d insert n (v) values (1)"),
+                [8115],
+                "{seed}, {step}, {again:?}"
+            );
+            assert_eq!(
+                story.rows("select count(distinct id), count(*) from d.dbo.n"),
+                [distinct]
+            );
+        }
+    }
+}
+
+/// What was promised for a table that is gone goes with the next clean stop: else the catalog would keep a row for each such table.
+#[test]
+fn promises_of_dropped_tables_do_not_stay() {
+    let mut story = filled();
+    story.run("use d create table gone (id int identity, v int) insert gone (v) values (1) drop table gone");
+    story.again(Again::StopStart, "d");
+    let database = story.instance.database("d").unwrap();
+    let promises = database.catalog.objects(0).into_iter();
+    let promises = promises.filter(|object| matches!(object.definition, ObjectDefinition::IdentityReserve { .. }));
+    assert_eq!(promises.count(), 1);
 }

@@ -7,11 +7,17 @@
 //!
 //! TRUNCATE TABLE lets numbering begin anew in memory alone. The catalog goes on promising what it promised, so whichever way
 //! the transaction ends in a crash, no number that a row may have is given again; a rollback puts the former state back.
+//!
+//! A promise that reaches the end of bigint covers all that is left. It is stored as the end itself, so that after a crash nothing is
+//! left; the numbers between are skipped like those of any promise. A clean stop before the very last number skips that one.
+//!
+//! Invariant: a promise is stored by a lock owner of its own, which holds nothing afterwards. Were it the session's, the catalog's row
+//! would stay locked until that session's transaction ends, and the next promise of the table would wait for it with the mutexes held
+//! that this session needs: nobody would see that deadlock.
 
 use super::Database;
-use crate::catalog::{Identity, ObjectDefinition, TableDefinition};
+use crate::catalog::{CatalogObject, Identity, ObjectDefinition, TableDefinition};
 use crate::error::{Error, Result};
-use crate::lock::LockOwner;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,19 +30,50 @@ const PROMISED_AHEAD: i64 = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    next: i64,
+    /// One step past bigint when all numbers are used.
+    next: i128,
     reserved_to: i64,
     current: Option<i64>,
 }
 
 impl State {
     /// Whether the numbers before `next` may be used without storing anything.
-    fn promises(&self, next: i64, identity: Identity) -> bool {
+    fn promises(&self, next: i128, identity: Identity) -> bool {
+        let reserved_to = i128::from(self.reserved_to);
         match identity.increment > 0 {
-            true => next <= self.reserved_to,
-            false => next >= self.reserved_to,
+            true => next <= reserved_to || self.reserved_to == i64::MAX,
+            false => next >= reserved_to || self.reserved_to == i64::MIN,
         }
     }
+
+    /// The state of a table when its database opens.
+    fn stored(reserved_to: i64, identity: Identity) -> State {
+        let is_used_up = reserved_to == end_of(identity);
+        State {
+            next: i128::from(reserved_to) + i128::from(identity.increment) * i128::from(is_used_up),
+            reserved_to,
+            current: Some(reserved_to.saturating_sub(identity.increment)),
+        }
+    }
+}
+
+/// The last number of bigint in the direction of an identity.
+fn end_of(identity: Identity) -> i64 {
+    if identity.increment > 0 { i64::MAX } else { i64::MIN }
+}
+
+/// The number `count` steps behind another, at most one step past bigint.
+fn ahead(number: i128, count: i64, identity: Identity) -> i128 {
+    number + i128::from(count) * i128::from(identity.increment)
+}
+
+/// A number as the catalog holds it: the end of bigint for what is past it.
+fn clipped(number: i128) -> i64 {
+    i64::try_from(number).unwrap_or(if number > 0 { i64::MAX } else { i64::MIN })
+}
+
+fn overflow() -> Error {
+    Error::arithmetic_overflow("IDENTITY", "bigint")
 }
 
 /// The identity of a table as it was before TRUNCATE TABLE let it begin anew.
@@ -55,72 +92,51 @@ pub(super) struct Identities {
 
 impl Database {
     /// The next identity value of a table. Errors: 8115 past the range of bigint.
-    pub fn next_identity(&self, table: &TableDefinition, identity: Identity, locks: &LockOwner) -> Result<i64> {
-        let cell = self.identity_state(table, identity);
-        let mut state = cell.lock();
-        if !state.promises(state.next.saturating_add(identity.increment), identity) {
-            let distance = RESERVED_AT_ONCE.checked_mul(identity.increment);
-            let reserved_to = distance.and_then(|distance| state.next.checked_add(distance));
-            let reserved_to = reserved_to.ok_or_else(|| Error::arithmetic_overflow("IDENTITY", "bigint"))?;
-            self.store_identity(table.object_id, reserved_to, locks)?;
-            state.reserved_to = reserved_to;
-        }
-        let value = state.next;
-        state.next += identity.increment;
-        state.current = Some(value);
-        Ok(value)
+    pub fn next_identity(&self, table: &TableDefinition, identity: Identity) -> Result<i64> {
+        self.take_identities(table, identity, 1, RESERVED_AT_ONCE)
     }
 
     /// The next `count` identity values, at least one: the first of them. Errors: as for [`Database::next_identity`].
-    pub fn next_identities(
-        &self,
-        table: &TableDefinition,
-        identity: Identity,
-        count: u32,
-        locks: &LockOwner,
-    ) -> Result<i64> {
-        let overflow = || Error::arithmetic_overflow("IDENTITY", "bigint");
+    pub fn next_identities(&self, table: &TableDefinition, identity: Identity, count: u32) -> Result<i64> {
+        // Who takes many at once will take many more: a promise is a durable commit.
+        let promised = RESERVED_AT_ONCE.max(i64::from(count).saturating_mul(1 + PROMISED_AHEAD));
+        self.take_identities(table, identity, i64::from(count), promised)
+    }
+
+    /// Takes `count` numbers, with a promise of `promised` numbers from the first of them on when they are not promised yet.
+    fn take_identities(&self, table: &TableDefinition, identity: Identity, count: i64, promised: i64) -> Result<i64> {
         let cell = self.identity_state(table, identity);
         let mut state = cell.lock();
-        let first = state.next;
-        let distance = i64::from(count).checked_mul(identity.increment);
-        let next = distance
-            .and_then(|distance| first.checked_add(distance))
-            .ok_or_else(overflow)?;
+        let first = i64::try_from(state.next).map_err(|_| overflow())?;
+        let last = i64::try_from(ahead(state.next, count - 1, identity)).map_err(|_| overflow())?;
+        let next = ahead(state.next, count, identity);
         if !state.promises(next, identity) {
-            // Who takes many at once will take many more: a promise is a durable commit.
-            let ahead = RESERVED_AT_ONCE.max(i64::from(count).saturating_mul(PROMISED_AHEAD));
-            let ahead = ahead.checked_mul(identity.increment);
-            let reserved_to = ahead.and_then(|ahead| next.checked_add(ahead)).ok_or_else(overflow)?;
-            self.store_identity(table.object_id, reserved_to, locks)?;
+            let reserved_to = clipped(ahead(state.next, promised, identity));
+            self.store_identity(table.object_id, reserved_to)?;
             state.reserved_to = reserved_to;
         }
         state.next = next;
-        state.current = Some(next - identity.increment);
+        state.current = Some(last);
         Ok(first)
     }
 
     /// An explicit value was stored (SET IDENTITY_INSERT ON): later values continue behind it.
-    pub fn identity_used(
-        &self,
-        table: &TableDefinition,
-        identity: Identity,
-        value: i64,
-        locks: &LockOwner,
-    ) -> Result<()> {
+    pub fn identity_used(&self, table: &TableDefinition, identity: Identity, value: i64) -> Result<()> {
         let cell = self.identity_state(table, identity);
         let mut state = cell.lock();
-        let is_beyond = if identity.increment > 0 {
-            value >= state.next
-        } else {
-            value <= state.next
+        let is_beyond = match identity.increment > 0 {
+            true => i128::from(value) >= state.next,
+            false => i128::from(value) <= state.next,
         };
         if is_beyond {
-            let next = value.checked_add(identity.increment);
-            state.next = next.ok_or_else(|| Error::arithmetic_overflow("IDENTITY", "bigint"))?;
-            state.reserved_to = state.next;
-            state.current = Some(value);
-            self.store_identity(table.object_id, state.next, locks)?;
+            let next = ahead(i128::from(value), 1, identity);
+            let reserved_to = clipped(next);
+            self.store_identity(table.object_id, reserved_to)?;
+            *state = State {
+                next,
+                reserved_to,
+                current: Some(value),
+            };
         }
         Ok(())
     }
@@ -139,7 +155,7 @@ impl Database {
             table: table.object_id,
             state: *state,
         };
-        state.next = identity.seed;
+        state.next = i128::from(identity.seed);
         state.current = None;
         former
     }
@@ -152,24 +168,19 @@ impl Database {
     }
 
     /// DBCC CHECKIDENT RESEED: the next value will be `next`.
-    pub fn reseed_identity(
-        &self,
-        table: &TableDefinition,
-        identity: Identity,
-        next: i64,
-        locks: &LockOwner,
-    ) -> Result<()> {
+    pub fn reseed_identity(&self, table: &TableDefinition, identity: Identity, next: i64) -> Result<()> {
         let cell = self.identity_state(table, identity);
         let mut state = cell.lock();
+        self.store_identity(table.object_id, next)?;
         *state = State {
-            next,
+            next: i128::from(next),
             reserved_to: next,
             current: None,
         };
-        self.store_identity(table.object_id, next, locks)
+        Ok(())
     }
 
-    /// Takes back the promises that were not used, so that a clean start skips no number.
+    /// Takes back the promises that were not used, so that a clean start skips no number, and those of tables that are gone.
     pub(super) fn store_identities(&self) -> Result<()> {
         let cells: Vec<(u32, Arc<Mutex<State>>)> = self
             .identities
@@ -180,33 +191,53 @@ impl Database {
             .collect();
         for (table, cell) in cells {
             let mut state = cell.lock();
-            if state.next != state.reserved_to && self.catalog.by_id(table, 0).is_some() {
-                self.store_identity(table, state.next, &self.internal_locks)?;
-                state.reserved_to = state.next;
+            let unused_from = clipped(state.next);
+            if unused_from != state.reserved_to && self.catalog.by_id(table, 0).is_some() {
+                self.store_identity(table, unused_from)?;
+                state.reserved_to = unused_from;
             }
         }
-        // Somebody may keep this database after its end, a session by its plans; the rows of the catalog are not locked by it
-        // then, for those who open the database again.
-        self.internal_locks.release_all();
-        Ok(())
+        self.forget_promises_of_dropped_tables()
+    }
+
+    fn forget_promises_of_dropped_tables(&self) -> Result<()> {
+        let is_orphan = |object: &Arc<CatalogObject>| match object.definition {
+            ObjectDefinition::IdentityReserve { table, .. } => self.catalog.by_id(table, 0).is_none(),
+            _ => false,
+        };
+        let orphans: Vec<_> = self.catalog.objects(0).into_iter().filter(is_orphan).collect();
+        if orphans.is_empty() || self.is_standby() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.identities.storing.lock();
+        let locks = self.internal_locks.another();
+        let outcome = self.system_transaction("IdentityReserve", &locks, |ctx| {
+            orphans
+                .iter()
+                .try_for_each(|object| self.catalog.remove(ctx, 0, object))
+        });
+        self.catalog.finish(0, outcome.is_ok());
+        locks.release_all();
+        outcome
     }
 
     fn identity_state(&self, table: &TableDefinition, identity: Identity) -> Arc<Mutex<State>> {
         let mut states = self.identities.by_table.lock();
         let state = states.entry(table.object_id).or_insert_with(|| {
-            let reserved = self.stored_identity(table.object_id).map(|stored| stored.1);
-            let next = reserved.unwrap_or(identity.seed);
-            let current = reserved.map(|next| next - identity.increment);
-            Arc::new(Mutex::new(State {
-                next,
-                reserved_to: next,
-                current,
-            }))
+            let begun = State {
+                next: i128::from(identity.seed),
+                reserved_to: identity.seed,
+                current: None,
+            };
+            let stored = self.stored_identity(table.object_id);
+            Arc::new(Mutex::new(
+                stored.map_or(begun, |(_, reserved_to)| State::stored(reserved_to, identity)),
+            ))
         });
         state.clone()
     }
 
-    fn stored_identity(&self, table_id: u32) -> Option<(Arc<crate::catalog::CatalogObject>, i64)> {
+    fn stored_identity(&self, table_id: u32) -> Option<(Arc<CatalogObject>, i64)> {
         self.catalog
             .objects(0)
             .into_iter()
@@ -218,13 +249,14 @@ impl Database {
             })
     }
 
-    fn store_identity(&self, table: u32, reserved_to: i64, locks: &LockOwner) -> Result<()> {
+    fn store_identity(&self, table: u32, reserved_to: i64) -> Result<()> {
         if self.is_standby() {
             return Err(Error::database_is_read_only(&self.name()));
         }
         let _one_at_a_time = self.identities.storing.lock();
+        let locks = self.internal_locks.another();
         let stored = self.stored_identity(table);
-        let outcome = self.system_transaction("IdentityReserve", locks, |ctx| {
+        let outcome = self.system_transaction("IdentityReserve", &locks, |ctx| {
             let object_id = match &stored {
                 Some((object, _)) => object.definition.object_id(),
                 None => self.new_object_id()?,
@@ -240,6 +272,7 @@ impl Database {
             }
         });
         self.catalog.finish(0, outcome.is_ok());
+        locks.release_all();
         outcome.map(|_| ())
     }
 }

@@ -101,6 +101,12 @@ impl LockOwner {
         }
     }
 
+    /// Another owner for work of the engine's own: it holds nothing, and nobody cancels it.
+    pub(crate) fn another(&self) -> LockOwner {
+        let (manager, clock) = (self.manager.clone(), self.clock.clone());
+        LockOwner::new(manager, clock, self.waits.clone(), 0, Arc::default())
+    }
+
     /// The id shown in lock listings.
     pub fn id(&self) -> u64 {
         self.id

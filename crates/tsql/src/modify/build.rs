@@ -60,10 +60,7 @@ impl Pipeline<'_> {
                 let Some((_, identity)) = definition.identity() else {
                     return Ok(Value::Null);
                 };
-                table
-                    .table
-                    .database()
-                    .next_identity(definition, identity, &session.locks)?
+                table.table.database().next_identity(definition, identity)?
             }
             Target::Variable(slot, shape) => {
                 let step = shape
@@ -100,10 +97,7 @@ impl Pipeline<'_> {
         if let Target::Table(table) = self.target {
             let definition = table.table.definition();
             if let Some((_, identity)) = definition.identity() {
-                table
-                    .table
-                    .database()
-                    .identity_used(definition, identity, number, &session.locks)?;
+                table.table.database().identity_used(definition, identity, number)?;
             }
         }
         Ok(())

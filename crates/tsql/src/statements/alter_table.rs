@@ -337,7 +337,7 @@ impl Executor<'_> {
             }
         }
         if let (Some(current), Some((_, identity))) = (current, new.definition().identity()) {
-            database.identity_used(new.definition(), identity, current, &locks)?;
+            database.identity_used(new.definition(), identity, current)?;
         }
         Ok(())
     }

@@ -90,6 +90,13 @@ fn numbers(text: &str) -> Vec<i32> {
         .collect()
 }
 
+/// What a session answers.
+pub fn told(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
 impl Story {
     pub fn begin() -> Story {
         Story::on(SimDisk::new(7), LogPolicy::native())
@@ -150,6 +157,11 @@ impl Story {
     pub fn run(&mut self, batch: &str) {
         let text = self.answer(batch);
         assert!(numbers(&text).is_empty(), "{batch}: {text}");
+    }
+
+    /// Another session.
+    pub fn beside(&self) -> Session {
+        session(&self.instance)
     }
 
     /// The rows of a query, as text, the values of a row parted by blanks.

@@ -27,8 +27,7 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
         } else {
             value
         };
-        let locks = command.context.engine.borrow().locks().clone();
-        database.reseed_identity(table, identity, next, &locks)?;
+        database.reseed_identity(table, identity, next)?;
     }
     if command.is_silent() {
         return Ok(());
