@@ -417,8 +417,6 @@ messages! {
     foreign_key_without_key(table: &str, key: &str) = 1776, 16, 0, "There are no primary or candidate keys in the referenced table '{table}' that match the referencing column list in the foreign key '{key}'.";
     /// 1778: columns of a foreign key differ in type.
     foreign_key_types(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1778, 16, 0, "Column '{referenced}.{referenced_column}' is not the same data type as referencing column '{table}.{column}' in foreign key '{key}'.";
-    /// 2801: a table was redefined while a statement waited for it.
-    definition_changed(table: &str) = 2801, 16, 1, "The definition of object '{table}' has changed since it was compiled.";
     /// 3725: DROP of a key that a foreign key needs.
     key_is_referenced(constraint: &str, table: &str, key: &str) = 3725, 16, 0, "The constraint '{constraint}' is being referenced by table '{table}', foreign key constraint '{key}'.";
     /// 3726: DROP of a table that a foreign key refers to.

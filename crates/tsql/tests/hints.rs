@@ -69,8 +69,8 @@ const OF_SELECT: [(&str, &str, &str); 22] = [
     ("readcommitted", "IS/-", "read updlock insert dirty"),
     ("readcommittedlock", "IS/-", "read updlock insert dirty"),
     ("rowlock", "IS/-", "read updlock insert dirty"),
-    ("nolock", "Sch-S/-", "read updlock insert dirty"),
-    ("readuncommitted", "Sch-S/-", "read updlock insert dirty"),
+    ("nolock", "-/-", "read updlock insert dirty"),
+    ("readuncommitted", "-/-", "read updlock insert dirty"),
     ("readpast", "IS/-", "read updlock insert dirty"),
     ("nowait", "IS/-", "read updlock insert dirty"),
     ("repeatableread", "IS/S", "read updlock insert dirty"),
@@ -149,11 +149,11 @@ fn levels_hold_what_they_promise_and_hints_stand_before_them() {
     let (_instance, mut one, mut other) = two_sessions();
     let id = one.id();
     let levels = [
-        ("read uncommitted", "", "Sch-S/-"),
+        ("read uncommitted", "", "-/-"),
         ("read committed", "", "IS/-"),
         ("repeatable read", "", "IS/S"),
         ("serializable", "", "S/-"),
-        ("serializable", "with (nolock)", "Sch-S/-"),
+        ("serializable", "with (nolock)", "-/-"),
         ("serializable", "with (readcommitted)", "IS/-"),
         ("serializable", "with (repeatableread)", "IS/S"),
         ("serializable", "with (updlock)", "U/-"),

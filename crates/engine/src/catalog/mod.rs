@@ -131,12 +131,20 @@ impl Catalog {
         named.next()
     }
 
-    /// Whether a definition is one that a transaction of another session has made and not committed.
+    /// Whether a transaction of another session has made a definition, or replaced or dropped it, and has not ended.
     pub fn is_pending_for(&self, object: &Arc<CatalogObject>, session: u16) -> bool {
         let state = self.state.read();
         let versions = state.by_id.get(&object.definition.object_id());
         let entry = versions.and_then(|versions| versions.iter().find(|entry| Arc::ptr_eq(&entry.object, object)));
-        entry.is_some_and(|entry| entry.creator.is_some_and(|creator| creator != session))
+        let is_others = |owner: Option<u16>| owner.is_some_and(|owner| owner != session);
+        entry.is_some_and(|entry| is_others(entry.creator) || is_others(entry.dropper))
+    }
+
+    /// Whether a definition is the one `session` sees. To be asked with the object's lock in hand: who waited for that may find another
+    /// definition, with other storage, indexes and constraints, or none.
+    pub fn is_current(&self, object: &Arc<CatalogObject>, session: u16) -> bool {
+        let now = self.by_id(object.definition.object_id(), session);
+        now.is_some_and(|now| Arc::ptr_eq(&now, object))
     }
 
     /// The object with that id as `session` sees it.

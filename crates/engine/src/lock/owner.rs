@@ -211,10 +211,10 @@ impl LockOwner {
         self.restore(resource, None);
     }
 
-    /// Ends what one statement has locked a table for: gives back an S lock that nothing has been added to, down to what was held
-    /// before it.
-    pub fn end_shared(&self, resource: Resource, before: Option<Mode>) {
-        if self.mode_of(&resource) == Some(Mode::S) {
+    /// Ends what one statement has locked an object for: gives back a lock that nothing has been added to, down to what was held before
+    /// it.
+    pub fn end_of_statement(&self, resource: Resource, taken: Mode, before: Option<Mode>) {
+        if self.mode_of(&resource) == Some(taken) {
             self.restore(resource, before);
         }
     }

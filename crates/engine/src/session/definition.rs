@@ -50,6 +50,9 @@ impl Session {
         database.note_collations(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
+        // Before its storage, which nobody owns until the catalog has it: a check of the database waits here, and finds none such.
+        self.locks()
+            .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)?;
         let session = self.id;
         let owner = database.clone();
         self.write(database, |ctx| {
@@ -104,8 +107,7 @@ impl Session {
     pub fn lock_definition(&self, database: &Database, object: &Arc<CatalogObject>) -> Result<()> {
         let id = object.definition.object_id();
         self.locks().lock(Resource::Object(database.id, id), Mode::SchM)?;
-        let current = database.catalog.by_id(id, self.id);
-        match current.is_some_and(|current| Arc::ptr_eq(&current, object)) {
+        match database.catalog.is_current(object, self.id) {
             true => Ok(()),
             false => {
                 let name = object.definition.qualified_name().map_or("", |(_, name)| name);

@@ -298,6 +298,13 @@ impl Session {
         database.free_storage(&orphans)
     }
 
+    /// Gives back what was locked outside of any transaction: by a statement that needed none, or failed before it began one.
+    pub fn release_outside_transaction(&mut self) {
+        if !self.in_transaction && self.parts.is_empty() {
+            self.locks.release_transaction(self.using);
+        }
+    }
+
     fn end(&mut self) {
         self.in_transaction = false;
         self.locks.release_transaction(self.using);

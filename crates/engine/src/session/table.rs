@@ -91,11 +91,11 @@ impl Table {
         &self.database
     }
 
-    /// Whether the catalog still has the definition that it was opened by, as a session sees it. To be asked when its lock is held: who
-    /// waited for that may find another definition, with other storage, indexes and constraints.
+    /// Whether the catalog still has the definition that it was opened by, as a session sees it ([`Catalog::is_current`]).
+    ///
+    /// [`Catalog::is_current`]: crate::catalog::Catalog::is_current
     pub fn is_current(&self, session: u16) -> bool {
-        let object = self.database.catalog.by_id(self.definition().object_id, session);
-        object.is_some_and(|object| Arc::ptr_eq(&object, &self.object))
+        self.database.catalog.is_current(&self.object, session)
     }
 
     pub(super) fn rows(&self) -> &Rows {
@@ -333,19 +333,32 @@ impl Table {
         ))
     }
 
-    /// The locators that a nonclustered index (by its place in the definition) has for a range of keys.
+    /// The locators that a nonclustered index (by its place in the definition) has for a range of keys, for a reader of this mode. The
+    /// rows are to be read, and judged, by it: they may have got other keys since.
+    ///
+    /// An entry that somebody has made or deleted and not committed is waited for, as a row is, unless the reader reads what is not
+    /// committed: a key that is given back by a rollback was never gone. Whoever locks rows locks those it finds, not their entries.
+    ///
+    /// Errors: those of waiting for a lock; 823 and 824 when a page cannot be read.
     pub fn seek_index(
         &self,
         place: usize,
         locks: &LockOwner,
+        mode: ReadMode,
         range: KeyRange,
         found: &mut Vec<RowLocator>,
     ) -> Result<()> {
         let Some(tree) = self.nonclustered(place) else {
             return Err(Error::assertion("a seek in an index that is not there"));
         };
+        let mode = match mode {
+            ReadMode::Locked(_) => ReadMode::Committed,
+            ReadMode::LockedPast(_) => ReadMode::CommittedPast,
+            other => other,
+        };
+        self.declare_reader(locks, mode)?;
         let storage = &self.database.storage;
-        let mut scan = tree.scan(storage, locks, ReadMode::Uncommitted, range, false);
+        let mut scan = tree.scan(storage, locks, self.effective_mode(locks, mode), range, false);
         let mut batch = TreeBatch::new();
         while scan.next_page(&mut batch)? {
             for (_, bytes) in batch.iter() {

@@ -10,7 +10,6 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel};
-use super::source::bound_table;
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
@@ -22,6 +21,7 @@ use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
     TargetColumn, TargetColumns, TopCount,
 };
+use crate::state::Reading;
 
 /// The rows of an INSERT.
 pub enum InsertRows {
@@ -445,7 +445,11 @@ impl<'a> Binder<'a> {
                     .find_in_module(name)?
                     .ok_or_else(|| messages::invalid_object_name(&name.to_string()))?;
                 match &object.definition {
-                    ObjectDefinition::Table(_) => Ok(Target::Table(bound_table(&database, &object)?)),
+                    ObjectDefinition::Table(_) => Ok(Target::Table(self.bound_table(
+                        &database,
+                        &object,
+                        Reading::default(),
+                    )?)),
                     _ => Err(super::not_supported("INSERT, UPDATE or DELETE of a view")),
                 }
             }

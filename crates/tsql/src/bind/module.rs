@@ -22,6 +22,7 @@ use crate::ast::{ExpressionKind, FunctionCall, Identifier, Literal, Query};
 use crate::messages;
 use crate::modules::{Module, ModuleBody, ModuleCall, ModuleParameter, VariableScope};
 use crate::plan::{Expr, ExprKind, Label, Node, QueryPlan};
+use crate::state::Reading;
 
 /// State of 313 for a scalar function, and for one in FROM.
 const SCALAR_STATE: u8 = 2;
@@ -48,9 +49,13 @@ impl<'a> Binder<'a> {
 
     fn user_function_object(&self, call: &FunctionCall) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
         let found = self.session.find_object(&call.name)?;
-        Ok(found.filter(|(_, object)| {
+        let found = found.filter(|(_, object)| {
             matches!(&object.definition, ObjectDefinition::Module(module) if module.kind == ModuleKind::Function)
-        }))
+        });
+        if let Some((database, object)) = &found {
+            self.session.hold(database, object, Reading::default())?;
+        }
+        Ok(found)
     }
 
     /// The arguments of a call in the types of the parameters. DEFAULT has to be written where a default is wanted (sql-docs,

@@ -15,9 +15,9 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 
 use super::Binder;
-use super::source::bound_table;
 use crate::messages;
 use crate::plan::{BoundTable, Reference, RowAction, Target, TargetColumns};
+use crate::state::Reading;
 
 impl Binder<'_> {
     /// The columns of a target with the foreign keys that an action, and an update of these columns, can break.
@@ -52,7 +52,7 @@ impl Binder<'_> {
                 for key in &definition.foreign_keys {
                     let is_ours = key.referenced_object == own_id && !key.is_disabled;
                     if is_ours && is_concerned(&key.referenced_columns) {
-                        referenced_by.push(referenced_by_key(table, database, &other, key)?);
+                        referenced_by.push(self.referenced_by(table, database, &other, key)?);
                     }
                 }
             }
@@ -94,7 +94,7 @@ impl Binder<'_> {
             false => {
                 let object = database.catalog.by_id(key.referenced_object, self.session.id);
                 let object = object.ok_or_else(|| Error::assertion("a foreign key refers to no table"))?;
-                bound_table(database, &object)?
+                self.bound_table(database, &object, Reading::default())?
             }
         };
         Ok(Reference {
@@ -106,26 +106,27 @@ impl Binder<'_> {
             is_own: key.referenced_object == own_id,
         })
     }
-}
 
-/// A foreign key as the table that it refers to sees it.
-fn referenced_by_key(
-    table: &Arc<BoundTable>,
-    database: &Arc<Database>,
-    other: &Arc<CatalogObject>,
-    key: &ForeignKey,
-) -> Result<Reference> {
-    let is_own = other.definition.object_id() == table.table.definition().object_id;
-    let other = match is_own {
-        true => table.clone(),
-        false => bound_table(database, other)?,
-    };
-    Ok(Reference {
-        name: key.name.clone(),
-        columns: key.referenced_columns.clone(),
-        index: other.table.definition().index_beginning_with(&key.columns),
-        table: other,
-        other_columns: key.columns.clone(),
-        is_own,
-    })
+    /// A foreign key as the table that it refers to sees it.
+    fn referenced_by(
+        &self,
+        table: &Arc<BoundTable>,
+        database: &Arc<Database>,
+        other: &Arc<CatalogObject>,
+        key: &ForeignKey,
+    ) -> Result<Reference> {
+        let is_own = other.definition.object_id() == table.table.definition().object_id;
+        let other = match is_own {
+            true => table.clone(),
+            false => self.bound_table(database, other, Reading::default())?,
+        };
+        Ok(Reference {
+            name: key.name.clone(),
+            columns: key.referenced_columns.clone(),
+            index: other.table.definition().index_beginning_with(&key.columns),
+            table: other,
+            other_columns: key.columns.clone(),
+            is_own,
+        })
+    }
 }

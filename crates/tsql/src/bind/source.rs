@@ -17,6 +17,7 @@ use crate::ast::{self, Expression, FunctionCall, Identifier, Name, TableReferenc
 use crate::messages;
 use crate::modules::{ModuleBody, VariableScope};
 use crate::plan::{BoundTable, Label, Locking, Node, QueryPlan, ScanNode, label_of};
+use crate::state::Reading;
 use crate::views::{self, SystemView};
 
 /// A source with the columns it adds to the wide row.
@@ -25,6 +26,26 @@ pub(super) struct BoundSource {
     pub(super) columns: Vec<ScopeColumn>,
     /// The exposed name: an alias, or the table's own name.
     pub(super) name: String,
+}
+
+impl Binder<'_> {
+    /// A table as plans refer to it, whose definition is held until the end of the statement.
+    ///
+    /// # Errors
+    /// 2801 when there is another one by now; those of waiting for it and of opening the table.
+    pub(super) fn bound_table(
+        &self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        reading: Reading,
+    ) -> Result<Arc<BoundTable>> {
+        // Before that its pages may be anybody's.
+        self.session.hold(database, object, reading)?;
+        let table = Table::open(database, object)?;
+        let definition = table.definition();
+        let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
+        Ok(Arc::new(BoundTable { table, full_name }))
+    }
 }
 
 impl<'a> Binder<'a> {
@@ -98,7 +119,7 @@ impl<'a> Binder<'a> {
         }
         let access = access(definition, &reference.hints)?;
         let node = Node::Scan(Box::new(ScanNode {
-            table: bound_table(&database, object)?,
+            table: self.bound_table(&database, object, Reading::from(locking))?,
             offset,
             columns: Vec::new(),
             locator: None,
@@ -175,6 +196,7 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
+        self.session.hold(database, object, Reading::default())?;
         let module = self.session.module(object)?;
         let ModuleBody::View(view) = &module.body else {
             return Err(messages::invalid_object_name(&exposed));
@@ -461,12 +483,4 @@ pub(super) fn table_columns(
             from_table: true,
         });
     columns.collect()
-}
-
-/// A table as plans refer to it.
-pub(super) fn bound_table(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Arc<BoundTable>> {
-    let table = Table::open(database, object)?;
-    let definition = table.definition();
-    let full_name = format!("{}.{}.{}", database.name(), definition.schema, definition.name);
-    Ok(Arc::new(BoundTable { table, full_name }))
 }

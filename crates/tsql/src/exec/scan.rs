@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Expr, IndexSeek, ScanNode};
 use crate::scalar::convert::convert;
+use crate::state::StatementLock;
 use crate::views::SystemView;
 
 /// How a scan reads, by its hints and the isolation level.
@@ -45,11 +46,11 @@ pub(super) fn lock_table(scan: &ScanNode, context: &Context<'_>) -> Result<()> {
     let before = session.locks.mode_of(&resource);
     within_timeout(scan, context, || table.lock(&session.locks, wanted.table))?;
     if wanted.for_statement && before.is_none_or(|before| before != Mode::S) {
-        session
-            .transaction
-            .statement_locks
-            .borrow_mut()
-            .push((resource, before));
+        session.transaction.statement_locks.borrow_mut().push(StatementLock {
+            resource,
+            taken: wanted.table,
+            before,
+        });
     }
     Ok(())
 }
@@ -68,15 +69,7 @@ pub(crate) fn check_isolation(isolation: Isolation, database: &Database) -> Resu
 
 /// Under NOWAIT, waits for no lock of the table.
 fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    if !scan.locking.no_wait {
-        return work();
-    }
-    let locks = &context.session.locks;
-    let timeout_ms = locks.timeout_ms();
-    locks.set_timeout_ms(0);
-    let result = work();
-    locks.set_timeout_ms(timeout_ms);
-    result
+    context.session.within_no_wait(scan.locking.no_wait, work)
 }
 
 /// Opens a scan or a search.
@@ -124,7 +117,9 @@ pub(super) fn open<'p>(
         }));
     }
     let mut found = Vec::new();
-    table.seek_index(seek.index, locks, range, &mut found)?;
+    within_timeout(scan, context, || {
+        table.seek_index(seek.index, locks, mode, range, &mut found)
+    })?;
     Ok(Box::new(Lookup {
         node: scan,
         mode,

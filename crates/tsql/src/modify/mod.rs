@@ -44,7 +44,6 @@ use engine::types::{SqlType, Value};
 use crate::context::Context;
 use crate::exec::locator_of;
 use crate::grant::KeptRows;
-use crate::messages;
 use crate::plan::{Assignment, BoundOutput, ChangedRows, RowAction, Target, TargetColumns};
 use crate::state::SessionState;
 use reference::References;
@@ -96,7 +95,7 @@ pub(crate) fn require_current(session: &SessionState, target: &Target, columns: 
     }
     let mut tables = std::iter::once(target).chain(others.map(|other| &other.table));
     match tables.find(|bound| !bound.table.is_current(session.id)) {
-        Some(bound) => Err(messages::definition_changed(&bound.full_name)),
+        Some(bound) => Err(Error::definition_changed(&bound.full_name)),
         None => Ok(()),
     }
 }

@@ -19,6 +19,8 @@ use engine::lock::Mode;
 use engine::session::Isolation;
 use engine::store::ReadMode;
 
+use crate::state::Reading;
+
 /// What hints and the place in the statement say about one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Locking {
@@ -45,6 +47,16 @@ pub struct TableLocks {
     pub rows: ReadMode,
     /// The table's lock is given back at the end of the statement.
     pub for_statement: bool,
+}
+
+impl From<Locking> for Reading {
+    fn from(locking: Locking) -> Reading {
+        Reading {
+            isolation: locking.isolation,
+            is_plain: !locking.is_for_update() && locking.whole_table != Some(true),
+            no_wait: locking.no_wait,
+        }
+    }
 }
 
 impl Locking {

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::database::Database;
+use engine::error::Error;
 use engine::memory::Charge;
 use engine::types::Collation;
 
@@ -19,7 +19,7 @@ use crate::messages;
 use crate::modules::Code;
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
-use crate::state::{PlanOptions, SessionState};
+use crate::state::{Dependencies, PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
 const PLAN_BYTES: u64 = 512;
@@ -34,8 +34,12 @@ pub(crate) enum Bound {
     Expressions(Vec<Expr>),
 }
 
-/// Catalogs with the versions that something was bound against.
-pub(crate) type Versions = Vec<(Arc<Database>, u64)>;
+impl Bound {
+    /// Whether it changes nothing.
+    fn is_query(&self) -> bool {
+        matches!(self, Bound::Query(_) | Bound::Condition(_) | Bound::Expressions(_))
+    }
+}
 
 /// A plan and what it was bound against.
 struct Kept {
@@ -46,7 +50,7 @@ struct Kept {
     options: PlanOptions,
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
-    versions: Versions,
+    dependencies: Dependencies,
     /// What it takes, estimated.
     bytes: u64,
 }
@@ -123,24 +127,23 @@ impl CompiledBatch {
         }
     }
 
-    /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were.
-    pub(crate) fn plan(&self, key: NodeNumber, session: &SessionState) -> Option<Rc<Bound>> {
+    /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were when all it is bound to is locked.
+    ///
+    /// # Errors
+    /// Those of waiting for a lock.
+    pub(crate) fn plan(&self, key: NodeNumber, session: &SessionState) -> Result<Option<Rc<Bound>>, Error> {
         let plans = self.plans.borrow();
-        let kept = plans.get(&key)?;
-        let is_current = |(database, version): &(Arc<Database>, u64)| {
-            let is_open = session.is_in(database)
-                || session
-                    .instance
-                    .database_by_id(database.id)
-                    .is_some_and(|open| Arc::ptr_eq(&open, database));
-            is_open && database.catalog.version() == *version
-        };
+        let Some(kept) = plans.get(&key) else { return Ok(None) };
         let is_valid = kept.database == session.database_id()
             && kept.collation == session.database_collation()
             && kept.options == session.options().of_plans()
             && kept.identity_insert == session.options().identity_insert
-            && kept.versions.iter().all(is_current);
-        is_valid.then(|| kept.bound.clone())
+            && kept.dependencies.are_current(session);
+        if !is_valid {
+            return Ok(None);
+        }
+        session.hold_all(&kept.dependencies, kept.bound.is_query())?;
+        Ok(kept.dependencies.are_current(session).then(|| kept.bound.clone()))
     }
 
     /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
@@ -155,7 +158,7 @@ impl CompiledBatch {
         key: NodeNumber,
         bound: Rc<Bound>,
         bytes: u64,
-        versions: Versions,
+        dependencies: Dependencies,
         session: &SessionState,
     ) {
         let bytes = bytes + PLAN_BYTES;
@@ -176,7 +179,7 @@ impl CompiledBatch {
             collation: session.database_collation(),
             options: session.options().of_plans(),
             identity_insert: session.options().identity_insert,
-            versions,
+            dependencies,
             bytes,
         };
         plans.insert(key, kept);

@@ -13,6 +13,7 @@ use engine::types::Collation;
 
 use super::SessionState;
 use super::admission::admit;
+use super::definitions::Dependencies;
 use crate::ast::{Identifier, Name};
 use crate::messages;
 use crate::modules::{Module, ModuleCache};
@@ -23,8 +24,8 @@ pub struct Lookup {
     database: RefCell<Arc<Database>>,
     /// Names of temporary tables and procedures in lower case, and what they are called in tempdb.
     pub temporary_tables: RefCell<HashMap<String, String>>,
-    /// The databases that binding has looked into, with their catalogs' versions, since they were last taken.
-    dependencies: RefCell<Vec<(Arc<Database>, u64)>>,
+    /// What binding has depended on since it was last asked.
+    pub(super) dependencies: RefCell<Dependencies>,
     /// The schemas of the modules under way, the innermost last.
     module_schemas: RefCell<Vec<Option<String>>>,
     /// The instance's modules.
@@ -169,10 +170,7 @@ impl SessionState {
         let database = self.database_of(name)?;
         let schema = name.schema().unwrap_or("dbo");
         let stored = self.stored_name(name.object());
-        self.lookup
-            .dependencies
-            .borrow_mut()
-            .push((database.clone(), database.catalog.version()));
+        self.lookup.dependencies.borrow_mut().looks_into(&database);
         let mut found = database.catalog.find(schema, &stored, self.id);
         while let Some(object) = &found
             && matches!(object.definition, ObjectDefinition::Module(_))
@@ -212,17 +210,12 @@ impl SessionState {
         result
     }
 
-    /// Waits until the transaction that has created a module is over: it may take the module back.
+    /// Waits until the transaction that has created, altered or dropped a module is over: it may take that back.
     fn wait_for_definition(&self, database: &Database, object: &CatalogObject) -> Result<()> {
         let resource = Resource::Object(database.id, object.definition.object_id());
         self.locks.lock(resource, Mode::SchS)?;
         self.locks.unlock(resource);
         Ok(())
-    }
-
-    /// What binding has depended on since this was last asked.
-    pub fn take_dependencies(&self) -> Vec<(Arc<Database>, u64)> {
-        self.lookup.dependencies.take()
     }
 
     /// A module of the catalog, parsed for all sessions.

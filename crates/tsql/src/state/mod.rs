@@ -5,13 +5,14 @@
 //! options       SET options                                       lookup      what names mean: database, temporary objects, schemas
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
-//! admission     who may enter a database
+//! admission     who may enter a database              definitions   what a statement is bound to, and holds
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
 mod admission;
 mod caller;
 mod cursor;
+mod definitions;
 mod lookup;
 mod options;
 mod random;
@@ -20,6 +21,8 @@ mod transaction;
 pub(crate) use admission::admit;
 pub(crate) use caller::ModuleCaller;
 pub use cursor::Cursor;
+pub use definitions::StatementLock;
+pub(crate) use definitions::{Dependencies, Reading};
 pub use lookup::Lookup;
 pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
 pub use transaction::Transaction;

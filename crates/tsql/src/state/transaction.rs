@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::lock::{Mode, Resource};
 use engine::session::Mark;
 
 use super::SessionState;
+use super::definitions::StatementLock;
 
 /// Counts, names and marks.
 #[derive(Default)]
@@ -20,8 +20,8 @@ pub struct Transaction {
     pub savepoints: RefCell<Vec<(String, Mark)>>,
     /// The outermost transaction's name; empty when it has none.
     pub name: RefCell<String>,
-    /// Tables that the statement under way has locked for no longer than itself, with what was held before.
-    pub statement_locks: RefCell<Vec<(Resource, Option<Mode>)>>,
+    /// What the statement under way has locked for no longer than itself.
+    pub statement_locks: RefCell<Vec<StatementLock>>,
     /// Inside of INSERT ... EXECUTE: `@@TRANCOUNT` when it began.
     pub insert_execute_count: Cell<Option<u32>>,
 }

@@ -106,8 +106,7 @@ impl Executor<'_> {
         let Some(query) = query else {
             return Err(not_found(&reference.name));
         };
-        let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
-        let bound = binder.statement_query(&query)?;
+        let bound = self.bound(&query, |binder, query| binder.statement_query(query))?.bound;
         let rows = self.atomically(false, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             let mut rows = KeptRows::default();

@@ -55,7 +55,9 @@ impl Executor<'_> {
             return self.flow(statement);
         }
         self.session.take_time();
-        match self.dispatch(statement) {
+        let outcome = self.dispatch(statement);
+        self.session.end_statement();
+        match outcome {
             Ok(flow) => {
                 if !keeps_error(&statement.kind) {
                     self.session.set_error_number(0);

@@ -5,16 +5,16 @@
 use std::rc::Rc;
 
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::{SqlType, Value};
 
 use crate::ast::Numbered;
 use crate::bind::Binder;
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
-use crate::messages;
 use crate::prepared::{Bound, CompiledBatch, Prepared};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
-use crate::state::SessionState;
+use crate::state::{Dependencies, SessionState};
 
 /// How often a statement is bound anew because definitions change while it is bound. Each time somebody else has ended a statement of
 /// CREATE, ALTER or DROP.
@@ -35,6 +35,16 @@ pub enum Flow {
     Goto(String),
     /// The server shuts down; true with NOWAIT.
     Shutdown(bool),
+}
+
+/// What was bound just now.
+pub(super) struct New<T> {
+    pub(super) bound: T,
+    /// What it takes.
+    bytes: u64,
+    /// What was asked for it.
+    charge: Charge,
+    dependencies: Dependencies,
 }
 
 /// What a statement ends in.
@@ -199,28 +209,52 @@ impl<'s> Executor<'s> {
     ) -> Result<Rc<Bound>> {
         self.session.check_intact()?;
         let number = key.number();
-        if let Some(kept) = self.batch.plan(number, self.session) {
+        if let Some(kept) = self.batch.plan(number, self.session)? {
             return Ok(kept);
         }
+        let New {
+            bound,
+            bytes,
+            dependencies,
+            charge: _charge,
+        } = self.bound(key, bind)?;
+        let bound = Rc::new(bound);
+        if number.is_given() {
+            self.batch
+                .keep(number, bound.clone(), bytes, dependencies, self.session);
+        }
+        Ok(bound)
+    }
+
+    /// Binds a piece of syntax, to definitions that are held until the end of the statement.
+    ///
+    /// # Errors
+    /// Those of binding and of waiting for locks; 2801 when definitions never stay for as long as binding takes.
+    pub(super) fn bound<K, T>(
+        &self,
+        key: &K,
+        bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<T>,
+    ) -> Result<New<T>> {
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
             let mut binder = Binder::new(self.session, &self.batch.scope);
-            let bound = Rc::new(bind(&mut binder, key)?);
-            let (bytes, _charge) = binder.take_size();
-            let versions = self.session.take_dependencies();
+            let bound = match bind(&mut binder, key) {
+                Err(error) if error.number == Error::DEFINITION_CHANGED => continue,
+                outcome => outcome?,
+            };
+            let (bytes, charge) = binder.take_size();
+            let dependencies = self.session.take_dependencies();
             // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
-            if !versions
-                .iter()
-                .all(|(database, version)| database.catalog.version() == *version)
-            {
-                continue;
+            if dependencies.are_current(self.session) {
+                return Ok(New {
+                    bound,
+                    bytes,
+                    charge,
+                    dependencies,
+                });
             }
-            if number.is_given() {
-                self.batch.keep(number, bound.clone(), bytes, versions, self.session);
-            }
-            return Ok(bound);
         }
-        Err(messages::definition_changed(&self.procedure))
+        Err(Error::definition_changed(&self.procedure))
     }
 
     /// What evaluation of this statement sees.

@@ -38,6 +38,7 @@ impl Executor<'_> {
                 let condition = condition_of(&bound);
                 holds(condition, &[], &Context::new(self.session, &self.variables))
             });
+        self.session.end_statement();
         match result {
             Ok(truth) => Ok(Some(truth)),
             Err(error) => {
@@ -92,6 +93,7 @@ impl Executor<'_> {
                     None => Ok(0),
                 }
             });
+        self.session.end_statement();
         match result {
             Ok(status) => Ok(Flow::Return(i32::try_from(status).unwrap_or(0))),
             Err(error) => {

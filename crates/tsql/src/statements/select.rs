@@ -98,7 +98,7 @@ impl Executor<'_> {
             return Err(Error::assertion("a SELECT bound to something else"));
         };
         match (&bound.into, &bound.assignments) {
-            (Some(into), _) => self.select_into(bound, into, line),
+            (Some(into), _) => self.with_current_plan(|executor| executor.select_into(bound, into, line)),
             (None, Some(slots)) => self.select_assign(bound, slots),
             (None, None) => self.select_rows(bound),
         }

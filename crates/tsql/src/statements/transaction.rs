@@ -265,7 +265,7 @@ impl Executor<'_> {
     fn within_unit<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outer = self.session.transaction.statement_locks.take();
         let result = work(self);
-        self.end_statement_locks();
+        self.session.end_statement_locks();
         self.session.transaction.statement_locks.replace(outer);
         result
     }
@@ -278,7 +278,7 @@ impl Executor<'_> {
                 None
             };
             let result = work(self);
-            self.end_statement_locks();
+            self.session.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
                 self.return_to(&mark)?;
             }
@@ -286,7 +286,7 @@ impl Executor<'_> {
         }
         self.session.engine.borrow_mut().begin();
         let result = work(self);
-        self.end_statement_locks();
+        self.session.end_statement_locks();
         match result {
             Ok(value) => {
                 self.session.engine.borrow_mut().commit()?;
@@ -296,12 +296,6 @@ impl Executor<'_> {
                 self.session.engine.borrow_mut().roll_back()?;
                 Err(error)
             }
-        }
-    }
-
-    fn end_statement_locks(&self) {
-        for (resource, before) in self.session.transaction.statement_locks.take().into_iter().rev() {
-            self.session.locks.end_shared(resource, before);
         }
     }
 

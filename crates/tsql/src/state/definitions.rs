@@ -1,0 +1,180 @@
+//! The definitions that a statement is bound to: held from binding to the end of the statement.
+//!
+//! Binding locks every table, view and function that it finds (Sch-S, as SQL Server's compilation does), and asks then whether what it has
+//! found is still so: the lock may have been waited for while somebody altered or dropped the object. A plan that was kept locks the same
+//! objects again before it runs, and is used only if the catalogs are as they were when all of them are locked.
+//!
+//! Invariant: when the first row of a statement is read, every object that its plan was made from is locked and is what it was then.
+//! So what a statement has sent or assigned never has to be taken back because of a definition.
+
+use std::sync::Arc;
+
+use engine::catalog::CatalogObject;
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::lock::{Mode, Resource};
+use engine::session::Isolation;
+
+use super::SessionState;
+
+/// What a plan depends on.
+#[derive(Default)]
+pub(crate) struct Dependencies {
+    /// The databases that binding has looked into, with their catalogs' versions then.
+    versions: Vec<(Arc<Database>, u64)>,
+    definitions: Vec<Definition>,
+}
+
+/// A lock that a statement has taken for no longer than itself.
+pub struct StatementLock {
+    /// Of what.
+    pub resource: Resource,
+    /// The mode it was taken in. Whatever makes it stronger keeps it.
+    pub taken: Mode,
+    /// The mode that was held before.
+    pub before: Option<Mode>,
+}
+
+/// An object that something is bound to.
+struct Definition {
+    database: Arc<Database>,
+    object_id: u32,
+    reading: Reading,
+}
+
+/// How a table is read that something is bound to.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reading {
+    /// The level that a hint sets.
+    pub(crate) isolation: Option<Isolation>,
+    /// Without hints that ask for more than a level does.
+    pub(crate) is_plain: bool,
+    /// NOWAIT.
+    pub(crate) no_wait: bool,
+}
+
+impl Reading {
+    /// The lock that a query begins with: that of its scan, if it is the weakest one of a reader.
+    fn mode(self, session: Isolation) -> Mode {
+        match self.isolation.unwrap_or(session) {
+            Isolation::ReadCommitted | Isolation::RepeatableRead if self.is_plain => Mode::IS,
+            _ => Mode::SchS,
+        }
+    }
+}
+
+impl Dependencies {
+    /// Notes that a catalog is about to be asked.
+    pub(super) fn looks_into(&mut self, database: &Arc<Database>) {
+        let version = database.catalog.version();
+        self.versions.push((database.clone(), version));
+    }
+
+    /// Whether every catalog is as it was.
+    pub(crate) fn are_current(&self, session: &SessionState) -> bool {
+        let is_current = |(database, version): &(Arc<Database>, u64)| {
+            session.is_open(database) && database.catalog.version() == *version
+        };
+        self.versions.iter().all(is_current)
+    }
+}
+
+impl SessionState {
+    /// Whether a database is still the one that its name or id leads to: it may have been closed, or restored.
+    fn is_open(&self, database: &Arc<Database>) -> bool {
+        let is_it = |open: Arc<Database>| Arc::ptr_eq(&open, database);
+        self.is_in(database) || self.instance.database_by_id(database.id).is_some_and(is_it)
+    }
+
+    /// Holds a definition that was found in the catalog until the end of the statement.
+    ///
+    /// # Errors
+    /// 2801 when it is not the current one any more: the statement is to be bound again. Those of waiting for the lock.
+    pub(crate) fn hold(&self, database: &Arc<Database>, object: &Arc<CatalogObject>, reading: Reading) -> Result<()> {
+        let definition = Definition {
+            database: database.clone(),
+            object_id: object.definition.object_id(),
+            reading,
+        };
+        self.lock(&definition, Mode::SchS)?;
+        if !self.is_open(database) || !database.catalog.is_current(object, self.id) {
+            let name = object.definition.qualified_name().map_or("", |(_, name)| name);
+            return Err(Error::definition_changed(name));
+        }
+        self.lookup.dependencies.borrow_mut().definitions.push(definition);
+        Ok(())
+    }
+
+    /// Holds everything that a plan is bound to. `is_query` says that the plan changes nothing: its tables are locked as its scans lock
+    /// them then, so that they find the lock there. A stronger lock is left to the scan, and waited for with no more than Sch-S in hand.
+    ///
+    /// # Errors
+    /// Those of waiting for a lock.
+    pub(crate) fn hold_all(&self, dependencies: &Dependencies, is_query: bool) -> Result<()> {
+        let isolation = self.options().isolation;
+        dependencies.definitions.iter().try_for_each(|definition| {
+            let mode = match is_query {
+                true => definition.reading.mode(isolation),
+                false => Mode::SchS,
+            };
+            self.lock(definition, mode)
+        })
+    }
+
+    /// Locks an object, unless some lock of it is held already: each of them keeps its definition as it is.
+    fn lock(&self, definition: &Definition, mode: Mode) -> Result<()> {
+        let database = definition.database.id;
+        let resource = Resource::Object(database, definition.object_id);
+        let before = self.locks.mode_of(&resource);
+        if before.is_some() {
+            return Ok(());
+        }
+        self.within_no_wait(definition.reading.no_wait, || {
+            self.locks.lock(Resource::Database(database), Mode::S)?;
+            self.locks.lock(resource, mode)
+        })?;
+        if mode == Mode::SchS {
+            self.transaction.statement_locks.borrow_mut().push(StatementLock {
+                resource,
+                taken: mode,
+                before,
+            });
+        }
+        Ok(())
+    }
+
+    /// Does something, under NOWAIT without waiting for any lock.
+    pub(crate) fn within_no_wait<T>(&self, no_wait: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !no_wait {
+            return work();
+        }
+        let timeout_ms = self.locks.timeout_ms();
+        self.locks.set_timeout_ms(0);
+        let result = work();
+        self.locks.set_timeout_ms(timeout_ms);
+        result
+    }
+
+    /// What binding has depended on since this was last asked.
+    pub(crate) fn take_dependencies(&self) -> Dependencies {
+        self.lookup.dependencies.take()
+    }
+
+    /// Ends the locks that are held for a statement and not for its transaction.
+    pub(crate) fn end_statement_locks(&self) {
+        for lock in self.transaction.statement_locks.take().into_iter().rev() {
+            self.locks.end_of_statement(lock.resource, lock.taken, lock.before);
+        }
+    }
+
+    /// Ends a statement, or a condition: what it has locked goes, unless a transaction keeps it, or a statement around it.
+    pub(crate) fn end_statement(&self) {
+        if self.is_in_unit() {
+            return;
+        }
+        self.end_statement_locks();
+        if self.transaction_count() == 0 {
+            self.engine.borrow_mut().release_outside_transaction();
+        }
+    }
+}
