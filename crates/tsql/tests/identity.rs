@@ -141,7 +141,7 @@ fn numbers_reach_the_end_of_bigint() {
             let distinct = format!("{numbers} {numbers}");
             assert_eq!(
                 story.rows("select count(distinct id), count(*) from d.dbo.n"),
-                [distinct.clone()]
+                std::slice::from_ref(&distinct)
             );
             assert_eq!(story.errors("use d insert n (v) values (1)"), [8115], "{seed}, {step}");
             assert_eq!(story.errors("insert n (v) select 1 from n"), [8115], "{seed}, {step}");
