@@ -366,6 +366,39 @@ impl Error {
         Error::new(3701, 11, 1, text)
     }
 
+    /// 952: it was closed, or opened anew, since the statement found it.
+    pub fn in_transition(name: &str) -> Error {
+        let text = format!("Database '{name}' is in transition. Try the statement later.");
+        Error::new(952, 16, 1, text)
+    }
+
+    /// 3023: files change, and are backed up, one after the other.
+    pub fn beside_backup() -> Error {
+        let text = "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes on a database must be \
+                    serialized. Reissue the statement after the current backup or file manipulation operation is completed.";
+        Error::new(3023, 16, 2, text)
+    }
+
+    /// 5011: there is no such database.
+    pub fn no_database_to_alter(name: &str) -> Error {
+        let text = format!(
+            "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
+        );
+        Error::new(5011, 14, 5, text)
+    }
+
+    /// 5052: a restore is not finished.
+    pub fn alter_while_restoring() -> Error {
+        let text = "ALTER DATABASE is not permitted while a database is in the Restoring state.";
+        Error::new(5052, 16, 1, text)
+    }
+
+    /// 5040: system databases keep their names.
+    pub fn cannot_rename_system_database(name: &str) -> Error {
+        let text = format!("Cannot change the name of the system database {name}.");
+        Error::new(5040, 16, 1, text)
+    }
+
     /// 3702: somebody uses it.
     pub fn database_in_use(name: &str) -> Error {
         let text = format!("Cannot drop database \"{name}\" because it is currently in use.");
@@ -537,6 +570,12 @@ impl Error {
         Error::new(9001, 21, 1, text)
     }
 
+    /// 5058: an option that a database cannot have.
+    pub fn option_refused(database: &str, option: &str) -> Error {
+        let text = format!("Option '{option}' cannot be set in database '{database}'.");
+        Error::new(5058, 16, 1, text)
+    }
+
     /// 5061: somebody stays in a database that has to be left.
     pub fn database_not_locked(database: &str) -> Error {
         let text = format!(
@@ -664,6 +703,11 @@ impl Error {
             }
             DiskErrorKind::Io | DiskErrorKind::PowerCut => format!("1117({error})"),
         }
+    }
+
+    /// True for 1101 and 1105: no data file has room.
+    pub fn is_data_full(&self) -> bool {
+        matches!(self.number, 1101 | 1105)
     }
 
     /// True for 9002, the one error that a rollback must never meet.

@@ -63,14 +63,10 @@ fn is_closed(error: &Error) -> bool {
 
 /// ALTER DATABASE vlf SET ONLINE. The sessions in it must have ended.
 fn set_online(instance: &Instance) -> Result<()> {
-    let slot = instance
-        .slots()
-        .into_iter()
-        .find(|slot| slot.entry().name == "vlf")
-        .unwrap();
-    instance.let_go_of_broken(&slot, 0)?;
-    slot.set_state(instance.open_user_database(&slot.entry()));
-    slot.database().map(|_| ())
+    let session = instance.open_session()?;
+    let outcome = instance.bring_online("vlf", &session);
+    end(instance, session);
+    outcome
 }
 
 fn state_of(instance: &Instance) -> &'static str {

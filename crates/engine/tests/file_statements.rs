@@ -9,7 +9,7 @@ use disk::{Access, Disk};
 use engine::backup::{AfterRestore, BackupKind, BackupRequest, RestoreKind, RestoreRequest};
 use engine::catalog::{FileEntry, GrowthEntry};
 use engine::error::Error;
-use engine::instance::{DatabaseState, Instance};
+use engine::instance::{DatabaseState, Instance, Work};
 use engine::log::LogPolicy;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -94,13 +94,11 @@ fn has_file(instance: &Instance, name: &str) -> bool {
 }
 
 fn add(instance: &Arc<Instance>, file: FileEntry) -> Result<(), Error> {
-    let database = instance.database("vlf")?;
-    instance.add_file(&database, file, 1 << 20)
+    instance.add_file(&instance.alter("vlf", Work::Files)?, file, 1 << 20)
 }
 
 fn remove(instance: &Arc<Instance>, name: &str) -> Result<(), Error> {
-    let database = instance.database("vlf")?;
-    instance.remove_file(&database, name)
+    instance.remove_file(&instance.alter("vlf", Work::Files)?, name)
 }
 
 fn drop_database(instance: &Arc<Instance>, name: &str) -> Result<(), Error> {

@@ -59,8 +59,16 @@ messages! {
     return_with_value() = 178, 15, 1, "A RETURN statement with a return value cannot be used in this context.";
     /// 189: a wrong number of arguments for a function that takes a range.
     function_requires_range(name: &str, low: usize, high: usize) = 189, 15, 1, "The {name} function requires {low} to {high} arguments.";
+    /// 193: a name that is too long.
+    temporary_name_too_long(name: &str, max: usize) = 193, 15, 1, "The object or column name starting with '{name}' is too long. The maximum length is {max} characters.";
     /// 195: no such function.
     unknown_function(name: &str) = 195, 15, 10, "'{name}' is not a recognized built-in function name.";
+    /// 194: variables that a SELECT INTO is to fill.
+    assignment_with_into() = 194, 15, 1, "A SELECT INTO statement cannot contain a SELECT statement that assigns values to a variable.";
+    /// 196: INTO of another SELECT than the first of a set operation.
+    into_not_first() = 196, 15, 1, "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or EXCEPT operator.";
+    /// 199: variables that the query of an INSERT is to fill.
+    assignment_in_insert() = 199, 15, 1, "An INSERT statement cannot contain a SELECT statement that assigns values to a variable.";
     /// 201: a parameter without value.
     parameter_not_supplied(module: &str, parameter: &str) = 201, 16, 4, "Procedure or function '{module}' expects parameter '{parameter}', which was not supplied.";
     /// 205: set operations over lists of different lengths.
@@ -89,6 +97,8 @@ messages! {
     overflow_of_float(name: &str, value: f64) = 232, 16, 3, "Arithmetic overflow error for type {name}, value = {value:.6}.";
     /// 235: text that is no money.
     text_to_money() = 235, 16, 0, "Cannot convert a char value to money. The char value has incorrect syntax.";
+    /// 240: a recursive member whose column has another type than the anchor's.
+    recursive_types(column: &str, name: &str) = 240, 16, 1, "Types don't match between the anchor and the recursive part in column \"{column}\" of recursive query \"{name}\".";
     /// 241: text that is no date.
     text_to_date() = 241, 16, 1, "Conversion failed when converting date and/or time from character string.";
     /// 242: a date out of the target's range.
@@ -97,8 +107,16 @@ messages! {
     text_overflows_small_integer(from: &str, value: &str, bytes: u8) = 244, 16, 1, "The conversion of the {from} value '{value}' overflowed an INT{bytes} column. Use a larger integer column.";
     /// 245: text that is no number.
     conversion_failed(from: &str, value: &str, to: &str) = 245, 16, 1, "Conversion failed when converting the {from} value '{value}' to data type {to}.";
+    /// 246: every member refers to the expression.
+    recursion_without_anchor(name: &str) = 246, 16, 1, "No anchor member was specified for recursive query \"{name}\".";
+    /// 247: an anchor behind a recursive member.
+    anchor_behind_step(name: &str) = 247, 16, 1, "An anchor member was found in the recursive part of recursive query \"{name}\".";
     /// 248: text with a number too large for int.
     text_overflows_int(from: &str, value: &str) = 248, 16, 1, "The conversion of the {from} value '{value}' overflowed an int column.";
+    /// 252: a member that refers to its expression, and no UNION ALL before it.
+    recursion_without_union_all(name: &str) = 252, 16, 1, "Recursive common table expression '{name}' does not contain a top-level UNION ALL operator.";
+    /// 253: a recursive member that refers to its expression twice.
+    several_recursive_references(name: &str) = 253, 16, 1, "Recursive member of a common table expression '{name}' has multiple recursive references.";
     /// 257: a conversion that must be asked for.
     implicit_conversion(from: &str, to: &str) = 257, 16, 3, "Implicit conversion from data type {from} to {to} is not allowed. Use the CONVERT function to run this query.";
     /// 263: `*` without FROM.
@@ -131,6 +149,16 @@ messages! {
     collate_of_alias_type() = 452, 16, 1, "COLLATE clause cannot be used on user-defined data types.";
     /// 457: a value without a collation is stored.
     collation_unresolved(type_name: &str, left: &str, right: &str, operator: &str) = 457, 16, 1, "Implicit conversion of {type_name} value to {type_name} cannot be performed because the collation of the value is unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator.";
+    /// 460: DISTINCT in a recursive member.
+    distinct_in_recursion(name: &str) = 460, 16, 1, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '{name}'.";
+    /// 461: TOP in a recursive member.
+    top_in_recursion(name: &str) = 461, 16, 1, "TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '{name}'.";
+    /// 462: an outer join in a recursive member.
+    outer_join_in_recursion(name: &str) = 462, 16, 1, "Outer join is not allowed in the recursive part of a recursive common table expression '{name}'.";
+    /// 465: a subquery that refers to the expression it is in.
+    recursion_in_subquery() = 465, 16, 1, "Recursive references are not allowed in subqueries.";
+    /// 467: grouping in a recursive member.
+    grouping_in_recursion(name: &str) = 467, 16, 1, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '{name}'.";
     /// 468: two collations meet.
     collation_conflict(left: &str, right: &str, operation: &str) = 468, 16, 9, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     /// 506: an escape of more than one character.
@@ -171,6 +199,8 @@ messages! {
     same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
     /// 1033: ORDER BY in a derived table without TOP.
     order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    /// 1046: a subquery where a constraint takes none.
+    subqueries_not_allowed() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     /// 1047: hints that contradict each other.
     conflicting_locking_hints() = 1047, 15, 1, "Conflicting locking hints specified.";
     /// 1060: TOP or FETCH with something that is no count.
@@ -183,6 +213,10 @@ messages! {
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
     /// 1750 and others are the engine's. 1934..: 2601 and 2627 are raised from the store's duplicate key.
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
+    /// 1909: a column twice in an index.
+    duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
+    /// 1919: a column whose type no index can have in its key.
+    invalid_key_type(column: &str, table: &str) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// 2601: a duplicate in a unique index.
     duplicate_key_in_index(table: &str, index: &str, key: &str) = 2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.";
     /// 2740: no language of that name.
@@ -329,6 +363,8 @@ messages! {
     function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
     /// 455: a function that does not end with RETURN.
     last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4506: two columns of a view of one name.
+    duplicate_view_column(column: &str, view: &str) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{view}' is specified more than once.";
     /// 4511: an unnamed column of an inline function or a view.
     module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
     /// 2809: EXECUTE of what is no procedure.
@@ -337,6 +373,8 @@ messages! {
     temporary_view() = 4508, 16, 1, "Temporary views are not allowed.";
     /// 166: a database before the name of what is created.
     database_prefix(statement: &str) = 166, 15, 1, "'{statement}' does not allow specifying the database name as a prefix to the object name.";
+    /// 8141: the CHECK of a column that names another.
+    column_check_names_another(column: &str, table: &str) = 8141, 16, 0, "Column CHECK constraint for column '{column}' references another column, table '{table}'.";
     /// 8144: more arguments than parameters.
     too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
     /// 8145: an argument for a parameter that does not exist.
@@ -429,6 +467,8 @@ messages! {
     foreign_key_column_counts(table: &str) = 8139, 16, 0, "Number of referencing columns in foreign key differs from number of referenced columns, table '{table}'.";
     /// 35100: THROW of a number below 50000.
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
+    /// 10734: a variable that a query of a set operation is to fill.
+    assignment_in_set_operation() = 10734, 15, 1, "Variable assignment is not allowed in a statement containing a top level UNION, INTERSECT or EXCEPT operator.";
     /// 10704: THROW without arguments outside of CATCH.
     throw_outside_catch() = 10704, 15, 1, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.";
 }

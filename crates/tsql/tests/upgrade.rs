@@ -10,6 +10,7 @@ use story::{Again, Story};
 
 const STOPPED: &[u8] = include_bytes!("format_2/stopped.zst");
 const KILLED: &[u8] = include_bytes!("format_2/killed.zst");
+const FULL: &[u8] = include_bytes!("format_2/full.zst");
 const MEDIA: &[u8] = include_bytes!("format_2/media.zst");
 
 fn unpacked(archive: &[u8]) -> SimDisk {
@@ -65,6 +66,34 @@ fn a_stopped_instance_is_upgraded_once_and_goes_on() {
             assert_eq!(story.ids("old"), ids);
         }
         assert_eq!(says_upgraded(&story, "old"), 0, "once is enough");
+    }
+}
+
+/// Constraints get ids of their own in the catalog, which needs room there. Without any the database was not opened: 1105.
+#[test]
+fn a_database_whose_file_is_full_is_upgraded_and_gets_the_ids_of_constraints_when_there_is_room() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let mut story = Story::on(unpacked(FULL), policy);
+        assert_eq!(says_upgraded(&story, "filled"), 1);
+        story.run("use filled");
+        assert_eq!(story.rows("select * from parent"), ["1 one"]);
+        story.is_sound("filled");
+        let without_id = |story: &Story| {
+            let objects = story.instance.database("filled").unwrap().catalog.objects(0);
+            let mut tables = objects.iter().filter_map(|object| match &object.definition {
+                ObjectDefinition::Table(table) => Some(table.clone()),
+                _ => None,
+            });
+            tables.any(|mut table| table.constraint_ids_mut().any(|id| *id == 0))
+        };
+        assert!(without_id(&story), "there was room after all");
+        story.run("alter database filled modify file (name = filled_data, maxsize = 20MB)");
+        for again in Again::ALL {
+            story.again(again, "filled");
+            assert!(!without_id(&story));
+            story.is_sound("filled");
+        }
+        story.run("use filled create table more (id int not null primary key) insert more values (1)");
     }
 }
 

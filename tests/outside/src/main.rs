@@ -3,7 +3,7 @@
 use outside::evidence;
 use outside::hostile;
 use outside::machine::Site;
-use outside::power_cuts::{Base, Counts, Ends, Failure, Plan, run_history};
+use outside::power_cuts::{Base, Counts, Ends, Failure, Plan, Workload, run_history};
 use outside::steps::{Victim, run_subject};
 use outside::tally::{Finding, Tally, build_of};
 use parking_lot::Mutex;
@@ -18,6 +18,7 @@ The shipped server on a file system that loses power, against a ledger outside o
 
   vlflab-outside power-cuts [OPTIONS]   the power goes again and again under a workload
   vlflab-outside kills [OPTIONS]        the process is killed again and again under it
+  vlflab-outside rivals [OPTIONS]       the power goes while administrators work on the same databases at once
   vlflab-outside steps [OPTIONS]        every statement that touches files, cut off at each of its changes
   vlflab-outside hostile [OPTIONS]      clients that mean harm, beside one that does not
   vlflab-outside control [OPTIONS]      power cuts with syncs that do nothing: must find losses
@@ -119,9 +120,10 @@ fn enter_namespace(arguments: &[String]) -> Box<dyn Error> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let kind = arguments.first().map_or("--help", String::as_str);
-    let histories = |ends, syncs_do_nothing, cycles| {
+    let histories = |ends, workload, syncs_do_nothing, cycles| {
         Work::Histories(Plan {
             ends,
+            workload,
             cycles,
             syncs_do_nothing,
         })
@@ -130,9 +132,10 @@ fn main() -> ExitCode {
         .map_err(Into::into)
         .and_then(|options| {
             let work = match kind {
-                "power-cuts" => histories(Ends::PowerCuts, false, options.cycles),
-                "kills" => histories(Ends::Kills, false, options.cycles),
-                "control" => histories(Ends::PowerCuts, true, options.cycles),
+                "power-cuts" => histories(Ends::PowerCuts, Workload::Clients, false, options.cycles),
+                "rivals" => histories(Ends::PowerCuts, Workload::Rivals, false, options.cycles),
+                "kills" => histories(Ends::Kills, Workload::Clients, false, options.cycles),
+                "control" => histories(Ends::PowerCuts, Workload::Clients, true, options.cycles),
                 "steps" => Work::Steps {
                     points_max: options.points,
                 },

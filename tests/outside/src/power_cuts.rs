@@ -11,7 +11,7 @@
 //! The seed determines every draw. Which change is the n-th one depends on the pace of threads too, so a repeated seed
 //! repeats the kind of history and mostly, not always, its outcome.
 
-use crate::check::check;
+use crate::check::{check, states_after_recovery};
 use crate::client::rows;
 use crate::machine::{INSTANCE, Machine, Setting, Site, StartFailure, cut_power};
 use crate::random::Random;
@@ -21,6 +21,7 @@ use crate::volume::names::NameModel;
 use crate::workload::administrator::{self, create_statement};
 use crate::workload::clients;
 use crate::workload::ledger::{CLIENTS, Ledger};
+use crate::workload::rivals::{self, Promises, RIVALS};
 use lab::client::{Connection, Target};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -49,11 +50,22 @@ pub enum Ends {
     Kills,
 }
 
+/// Who works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// Clients with transactions, and one administrator.
+    Clients,
+    /// Administrators that share names.
+    Rivals,
+}
+
 /// What a run of histories is to do.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Power cuts or kills.
     pub ends: Ends,
+    /// Who works.
+    pub workload: Workload,
     /// Cycles of one history.
     pub cycles: u64,
     /// The control run: from the first cycle on every sync does nothing, which must be found.
@@ -135,6 +147,7 @@ struct History<'a> {
     plan: &'a Plan,
     random: Random,
     ledger: Ledger,
+    promises: Promises,
     counts: Counts,
     before: Option<Volume>,
     after: Option<Volume>,
@@ -163,6 +176,7 @@ impl Base {
         for database in &Ledger::new().databases {
             rows(&mut connection, &create_statement(&database.name))?;
         }
+        rivals::prepare(&mut connection)?;
         let (mut volume, _) = machine.stop().map_err(|error| error.to_string())?;
         volume.settle();
         Ok(Base { volume })
@@ -189,6 +203,7 @@ pub fn run_history(site: &Site, base: &Base, plan: &Plan, seed: u64) -> (Counts,
         plan,
         random: Random::new(seed),
         ledger: Ledger::new(),
+        promises: Promises::default(),
         counts: Counts::default(),
         before: None,
         after: None,
@@ -238,7 +253,7 @@ impl History<'_> {
         };
         let machine = self.start(volume)?;
         let checked = machine.server().connect().map_err(|error| error.to_string());
-        let checked = checked.and_then(|mut connection| check(&self.ledger, &mut connection));
+        let checked = checked.and_then(|mut connection| self.check(&mut connection));
         self.counts.checks += 1;
         if checked.is_err() {
             self.keep_log(&machine);
@@ -246,20 +261,35 @@ impl History<'_> {
         checked.map(|()| machine)
     }
 
+    fn check(&self, connection: &mut Connection) -> Result<(), String> {
+        match self.plan.workload {
+            Workload::Clients => check(&self.ledger, connection),
+            Workload::Rivals => rivals::check(&self.promises, &states_after_recovery(connection)?, connection),
+        }
+    }
+
     /// Lets clients and administrator work to a drawn change, and there kills the server or lets them come to an end.
     fn work(&mut self, machine: &mut Machine, end: WorkEnd) -> Result<(), String> {
         let changes_ahead = self.random.of_any_magnitude(WORK_CHANGES_MAX);
         let takes_it = self.random.percent(50);
         let hang = Duration::from_micros(self.random.below(HANG_US_MAX));
-        let seeds: Vec<Random> = (0..=CLIENTS).map(|_| self.random.fork()).collect();
+        let workers = match self.plan.workload {
+            Workload::Clients => CLIENTS + 1,
+            Workload::Rivals => RIVALS,
+        };
+        let seeds: Vec<Random> = (0..workers).map(|_| self.random.fork()).collect();
+        let (workload, promises) = (self.plan.workload, &self.promises);
         let target = machine.server().target();
         let ledger = &self.ledger;
         ledger.closing.store(false, Ordering::Relaxed);
         ledger.note("harness", &format!("work for {changes_ahead} changes, then {end:?}"));
         std::thread::scope(|scope| {
-            for (client, random) in seeds.into_iter().enumerate() {
+            for (worker, random) in seeds.into_iter().enumerate() {
                 let target = &target;
-                scope.spawn(move || work_as(ledger, client, target, random));
+                scope.spawn(move || match workload {
+                    Workload::Clients => work_as(ledger, worker, target, random),
+                    Workload::Rivals => rivals::run(ledger, promises, worker, target, random),
+                });
             }
             match end {
                 WorkEnd::Abrupt => {

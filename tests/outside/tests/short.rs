@@ -84,6 +84,14 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
 }
 
 #[test]
+fn administrators_that_work_on_the_same_databases_lose_nothing_of_each_other() {
+    let Some(output) = harness("rivals", &["rivals", "--count", "8", "--cycles", "4", "--jobs", "1"]) else {
+        return;
+    };
+    assert_nothing_found(&output);
+}
+
+#[test]
 fn statements_that_touch_files_are_finished_or_undone_wherever_they_are_cut_off() {
     let arguments = ["steps", "--count", "20", "--points", "1", "--jobs", "1", "--seed", "20"];
     let Some(output) = harness("steps", &arguments) else {

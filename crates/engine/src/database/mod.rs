@@ -88,6 +88,8 @@ pub struct Database {
     reuse_wait: AtomicU8,
     access: RwLock<AccessMode>,
     standby: AtomicBool,
+    /// The instance has closed it, or is about to: whoever has it by an `Arc` must not begin to use it.
+    retired: AtomicBool,
 }
 
 /// Who may use a database.
@@ -115,6 +117,23 @@ impl Database {
     /// Replaces its entry; the caller stores it in master.
     pub fn set_entry(&self, entry: DatabaseEntry) {
         *self.entry.write() = entry;
+    }
+
+    /// Nobody may begin to use it any more.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it is still the one that the instance has open, for whoever has just locked it.
+    ///
+    /// # Errors
+    /// 952 when it was closed meanwhile: another database may have its id, or it was opened anew. 9001 when its log had failed.
+    pub fn check_open(&self) -> Result<()> {
+        if !self.retired.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.storage.log.check_intact()?;
+        Err(Error::in_transition(&self.name()))
     }
 
     /// A copy of its boot record.

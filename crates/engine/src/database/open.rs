@@ -353,6 +353,7 @@ impl Parts {
             backing_up_log: Mutex::new(()),
             reuse_wait: AtomicU8::new(ReuseWait::Nothing as u8),
             access: RwLock::new(AccessMode::Multiple),
+            retired: AtomicBool::new(false),
             standby: AtomicBool::new(files.entry.standby.is_some()),
         })
     }

@@ -122,6 +122,8 @@ impl Database {
     ///
     /// No checkpoint is written: its records would lie where the next set's begin.
     pub fn leave_restoring(&self) -> Result<()> {
+        // A checkpoint that is under way would say in the boot record that the database begins elsewhere.
+        let _no_checkpoint = self.checkpointing.lock();
         self.storage.pool.flush_database(self.storage.id, None)?;
         let end = self.storage.log.flushed().with_slot(1);
         self.change_boot(|boot| {
@@ -129,7 +131,9 @@ impl Database {
             boot.restored_to = end;
             boot.restore_position = end;
             boot.redo_start = end;
-        })
+        })?;
+        self.storage.log.close();
+        Ok(())
     }
 
     /// Redo, and with RECOVERY everything that start-up does. An error leaves the database RESTORING, unless undo has begun. It

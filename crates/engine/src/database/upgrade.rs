@@ -43,7 +43,7 @@ impl Database {
         self.internal_locks.release_all();
         match given {
             // They get them at the next start.
-            Err(error) if error.is_log_full() => Ok(()),
+            Err(error) if error.is_log_full() || error.is_data_full() => Ok(()),
             outcome => outcome,
         }
     }

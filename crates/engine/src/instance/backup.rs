@@ -2,7 +2,7 @@
 
 use super::intents::Proof;
 use super::paths::{Admission, Claim, Purpose, Verdict};
-use super::{Instance, TEMPDB};
+use super::{Instance, Operation, TEMPDB, Work};
 use crate::backup::{
     BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, LogTail, MediaLabel, MediaPlace, MediaReader,
     Progress, Report, SetDescription, is_null_device,
@@ -59,10 +59,16 @@ impl Instance {
         session: &Session,
         report: &mut Report<'_>,
     ) -> Result<BackupSummary> {
-        let database = self.database(name)?;
+        let is_tail = request.kind == BackupKind::Log && request.tail == LogTail::NoRecovery;
+        let work = if is_tail { Work::Tail } else { Work::Backup };
+        let operation = self.operate(name, work)?;
+        let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
+        let database = operation.database()?;
         if database.id == TEMPDB {
             return Err(Error::no_backup_of_tempdb());
         }
+        // Nobody drops, replaces or closes it meanwhile. Who has the tail has the database for himself.
+        let _in_use = (!is_tail).then(|| session.hold(&database)).transpose()?;
         let set_guid = self.new_guid(&request.path);
         let target = self.take_target(request, set_guid)?;
         let place = BackupPlace {
@@ -71,11 +77,9 @@ impl Instance {
             software_version: self.options.version.product_version(),
             set_guid,
         };
-        let outcome = match request.tail {
-            LogTail::NoRecovery if request.kind == BackupKind::Log => {
-                self.backup_tail(&database, request, place, session, report)
-            }
-            _ => database.back_up(request, place, report),
+        let outcome = match is_tail {
+            true => self.backup_tail(&operation, &database, request, place, session, report),
+            false => database.back_up(request, place, report),
         };
         if let Some(intent) = &target.intent {
             // The file has its name, or is not wanted: none of the name it had meanwhile stays.
@@ -136,6 +140,7 @@ impl Instance {
     /// NORECOVERY: nobody may write behind the backup, so the database is taken out of use first.
     fn backup_tail(
         &self,
+        operation: &Operation,
         database: &Arc<Database>,
         request: &BackupRequest,
         place: BackupPlace<'_>,
@@ -148,7 +153,7 @@ impl Instance {
             return Err(Error::no_exclusive_access());
         }
         let outcome = database.back_up(request, place, report);
-        let outcome = outcome.and_then(|summary| self.leave_restoring(database).map(|()| summary));
+        let outcome = outcome.and_then(|summary| self.leave_restoring(operation, database).map(|()| summary));
         session.locks().unlock(resource);
         outcome
     }

@@ -19,7 +19,7 @@
 //!
 //! [`LogManager::is_broken`]: crate::log::LogManager::is_broken
 
-use super::{DatabaseSlot, DatabaseState, Instance, MSDB};
+use super::{DatabaseState, Instance, MSDB, Operation};
 use crate::buffer::DatabaseId;
 use crate::error::{Error, Result};
 use crate::errorlog::ErrorLog;
@@ -80,8 +80,8 @@ impl Instance {
     ///
     /// # Errors
     /// 5061 when a session does not end in time.
-    pub fn let_go_of_broken(&self, slot: &DatabaseSlot, asking: u16) -> Result<()> {
-        let Some(database) = slot.broken() else {
+    pub(super) fn let_go_of_broken(&self, operation: &Operation, asking: u16) -> Result<()> {
+        let Some(database) = operation.broken() else {
             return Ok(());
         };
         for look in 0..LOOKS_MAX {
@@ -97,7 +97,7 @@ impl Instance {
             });
             std::thread::sleep(LOOK_EVERY);
         }
-        slot.set_state(DatabaseState::RecoveryPending);
+        operation.set_state(DatabaseState::RecoveryPending);
         database.abandon_recovery();
         database.storage.log.close();
         self.pool.forget_database(DatabaseId(database.id));

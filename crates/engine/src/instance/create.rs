@@ -7,8 +7,8 @@
 
 use super::intents::{MasterChange, proof_of};
 use super::paths::{Admission, Purpose, default_file_name};
-use super::registry::{DatabaseSlot, DatabaseState};
-use super::{Instance, MODEL};
+use super::registry::DatabaseState;
+use super::{Instance, MODEL, Operation, Work};
 use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition};
 use crate::database::{CreateFile, Database, DatabaseFiles};
 use crate::error::{Error, NotStored, Result};
@@ -113,14 +113,15 @@ impl Instance {
         let text = format!("CREATE DATABASE '{}'", planned.entry.name);
         let paths = planned.files.iter().map(|file| file.path.clone());
         let intent = self.new_intent(&text, planned.entry.guid, paths)?;
-        let slot = self
+        let entry = planned.entry.clone();
+        let operation = self
             .registry
-            .insert(DatabaseSlot::new(planned.entry.clone(), DatabaseState::RecoveryPending));
+            .insert_begun(entry, DatabaseState::RecoveryPending, Work::Create)?;
         let created = self.create_planned(&planned, &intent, statement.collation);
         created
-            .inspect(|database| slot.set_state(DatabaseState::Online(database.clone())))
+            .inspect(|database| operation.set_state(DatabaseState::Online(database.clone())))
             .map_err(|failed| {
-                self.forget(planned.entry.database_id);
+                self.forget(&operation);
                 // Nobody was in it; what its own log's failure keeps locked would be the next database's of this number.
                 self.locks.forget_database(planned.entry.database_id);
                 self.abandon(&intent, failed)
@@ -186,38 +187,37 @@ impl Instance {
     ///
     /// Errors: 3701 when there is none, 3702 while anybody uses it, 3708 for a system database.
     pub fn drop_database(&self, name: &str, session: &Session) -> Result<()> {
-        let slot = self
-            .registry
-            .find(name)
-            .ok_or_else(|| Error::cannot_drop("database", name))?;
-        let entry = slot.entry();
+        let operation = self.operate(name, Work::Drop)?;
+        let operation = operation.ok_or_else(|| Error::cannot_drop("database", name))?;
+        let entry = operation.entry();
         if entry.database_id <= super::MSDB {
             return Err(Error::cannot_drop_system_database(&entry.name));
         }
-        self.let_go_of_broken(&slot, session.id)?;
-        slot.wait_for_recovery()?;
+        self.let_go_of_broken(&operation, session.id)?;
+        operation.wait_for_recovery()?;
         if !session.locks().try_lock(Resource::Database(entry.database_id), Mode::X) {
             return Err(Error::database_in_use(&entry.name));
         }
-        let outcome = self.remove_database(&slot, &format!("DROP DATABASE '{}'", entry.name));
+        let outcome = self.remove_database(&operation, &format!("DROP DATABASE '{}'", entry.name));
         session.locks().unlock(Resource::Database(entry.database_id));
         outcome
     }
 
     /// Removes a database that nobody uses: its row, its pages, its files. A file that cannot be deleted is told in the error
     /// log, as SQL Server does, and deleted when it can be.
-    pub(super) fn remove_database(&self, slot: &DatabaseSlot, statement: &str) -> Result<()> {
-        let entry = slot.entry();
+    fn remove_database(&self, operation: &Operation, statement: &str) -> Result<()> {
+        let entry = operation.entry();
         let intent = self.intent_of_files(&entry, statement)?;
+        let _held = self.hold_files(&intent);
         let change = MasterChange {
             begin: Some(&intent),
             former: Some(entry.database_id),
             ..MasterChange::default()
         };
         let stored = self.change_rows(&change);
-        self.close_if_changed(slot, &stored, DatabaseState::RecoveryPending);
+        self.close_if_changed(operation, &stored, DatabaseState::RecoveryPending);
         stored?;
-        self.forget(entry.database_id);
+        self.forget(operation);
         self.sweep(&intent, proof_of(&entry));
         Ok(())
     }
@@ -233,25 +233,26 @@ impl Instance {
     /// next start.
     pub(super) fn close_if_changed(
         &self,
-        slot: &DatabaseSlot,
+        operation: &Operation,
         stored: &std::result::Result<(), NotStored>,
         state: DatabaseState,
     ) {
         if stored.as_ref().is_err_and(|failed| !failed.is_unknown) {
             return;
         }
-        if let DatabaseState::Online(database) = slot.state() {
+        if let DatabaseState::Online(database) = operation.state() {
             database.storage.log.close();
             // Somebody may keep it by his plans; its locks would be those of the database that gets its number.
             database.internal_locks().release_all();
         }
-        slot.set_state(state);
+        operation.set_state(state);
     }
 
     /// Forgets a database's pages and its place in the list.
-    pub(super) fn forget(&self, database_id: u16) {
+    pub(super) fn forget(&self, operation: &Operation) {
+        let database_id = operation.entry().database_id;
         self.pool.forget_database(crate::buffer::DatabaseId(database_id));
-        self.registry.remove(database_id);
+        self.registry.remove(operation.slot());
     }
 
     /// Removes the row and the files of a database that a version without intents left unfinished.
@@ -271,14 +272,24 @@ impl Instance {
             .try_for_each(|path| self.delete_database_file(path))
     }
 
-    /// Stores a changed entry of a database in master.
-    pub fn store_entry(&self, entry: DatabaseEntry) -> Result<()> {
-        Ok(self.change_entry(entry, None, None)?)
+    /// Changes the entry of a database, in master and here, as `change` says.
+    ///
+    /// # Errors
+    /// Those of `change`, which then has changed nothing; 9001 and others of master's log.
+    pub fn update_entry(
+        &self,
+        operation: &Operation,
+        change: impl FnOnce(&mut DatabaseEntry) -> Result<()>,
+    ) -> Result<()> {
+        let mut entry = operation.entry();
+        change(&mut entry)?;
+        Ok(self.change_entry(operation, entry, None, None)?)
     }
 
     /// Stores a changed entry, and with it the end of an intent or the begin of another.
     pub(super) fn change_entry(
         &self,
+        operation: &Operation,
         entry: DatabaseEntry,
         end: Option<&FileIntent>,
         begin: Option<&FileIntent>,
@@ -290,10 +301,29 @@ impl Instance {
             entry: Some(&entry),
         };
         self.change_rows(&change)?;
-        if let Some(slot) = self.registry.by_id(entry.database_id) {
-            slot.set_entry(entry);
-        }
+        operation.set_entry(entry);
         Ok(())
+    }
+
+    /// Gives a database another name.
+    ///
+    /// # Errors
+    /// 911 when there is none of the old name, 1801 when there is one of the new name, 5040 for a system database.
+    pub fn rename_database(&self, name: &str, new_name: &str) -> Result<()> {
+        let operation = self.operate(name, Work::Alter)?;
+        let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
+        let _one_at_a_time = self.registry.creating()?;
+        let namesake = self.registry.find(new_name);
+        if namesake.is_some_and(|other| !Arc::ptr_eq(&other, operation.slot())) {
+            return Err(Error::database_exists(new_name));
+        }
+        if operation.entry().database_id <= super::MSDB {
+            return Err(Error::cannot_rename_system_database(name));
+        }
+        self.update_entry(&operation, |entry| {
+            entry.name = new_name.to_string();
+            Ok(())
+        })
     }
 
     /// Fills in what the statement left out, and checks the whole.

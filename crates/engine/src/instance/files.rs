@@ -1,22 +1,24 @@
 //! ALTER DATABASE ADD FILE, REMOVE FILE and the new place of MODIFY FILE. Order: [`super::intents`].
 
-use super::Instance;
 use super::intents::Proof;
-use super::paths::{Purpose, Refusal, Verdict};
+use super::paths::{Admission, Purpose, Refusal, Verdict};
+use super::{Instance, Operation};
 use crate::buffer::DataFileSpecification;
 use crate::catalog::{DatabaseEntry, FileEntry};
-use crate::database::{CreateFile, Database, data_growth, log_growth};
+use crate::database::{CreateFile, data_growth, log_growth};
 use crate::error::{Error, NotStored, Result};
 use crate::log::LogFileSpec;
 
 impl Instance {
     /// Adds a file to a database that is open: its entry has the file before a page or a block of log is in it.
     ///
-    /// Errors: 5105, 5133, 5170 and 5123 for the path; those of file creation; 9001 and others of master's log.
-    pub fn add_file(&self, database: &Database, file: FileEntry, bytes: u64) -> Result<()> {
-        let _one_at_a_time = self.registry.creating();
+    /// Errors: 942 and its kin when it is not open; 1828 for a name or id that is taken; 5105, 5133, 5170 and 5123 for the path; those
+    /// of file creation; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
+    pub fn add_file(&self, operation: &Operation, file: FileEntry, bytes: u64) -> Result<()> {
+        let database = operation.database()?;
+        let _one_at_a_time = self.registry.creating()?;
         self.sweep_left_behind();
-        let mut entry = database.entry();
+        let mut entry = operation.entry();
         let is_taken =
             |other: &FileEntry| other.file_id == file.file_id || other.name.to_lowercase() == file.name.to_lowercase();
         if entry.files.iter().any(is_taken) {
@@ -33,7 +35,7 @@ impl Instance {
         let statement = format!("ALTER DATABASE '{}' ADD FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [path.clone()])?;
         self.begin_intent(&intent)?;
-        let mut store = || self.change_entry(entry.clone(), Some(&intent), None);
+        let mut store = || self.change_entry(operation, entry.clone(), Some(&intent), None);
         let added = match file.log {
             true => {
                 let spec = LogFileSpec {
@@ -65,17 +67,21 @@ impl Instance {
     /// Removes a file from a database that is open: a log file whose VLFs are all free, or a data file without pages of any object.
     /// It is deleted when the entry without it is durable; what cannot be deleted is told in the error log.
     ///
-    /// Errors: 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001 and others of master's log.
-    pub fn remove_file(&self, database: &Database, name: &str) -> Result<()> {
-        let _one_at_a_time = self.registry.creating();
-        let mut entry = database.entry();
+    /// Errors: 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 9001
+    /// and others of master's log; 3617 when the request is to stop before it is its turn.
+    pub fn remove_file(&self, operation: &Operation, name: &str) -> Result<()> {
+        let database = operation.database()?;
+        let _one_at_a_time = self.registry.creating()?;
+        let mut entry = operation.entry();
         let is_it = |file: &FileEntry| file.name.to_lowercase() == name.to_lowercase();
         let place = entry.files.iter().position(is_it);
         let file = entry.files.remove(place.ok_or_else(|| Error::no_file_to_remove(name))?);
         let statement = format!("ALTER DATABASE '{}' REMOVE FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [self.resolve(&file.physical_name)?])?;
-        let mut store =
-            || -> std::result::Result<(), NotStored> { self.change_entry(entry.clone(), None, Some(&intent)) };
+        let _held = self.hold_files(&intent);
+        let mut store = || -> std::result::Result<(), NotStored> {
+            self.change_entry(operation, entry.clone(), None, Some(&intent))
+        };
         match file.log {
             true => database.storage.log.remove_file(file.file_id, &mut store)?,
             false => database.remove_data_file(file.file_id, name, &mut store)?,
@@ -88,9 +94,9 @@ impl Instance {
     /// nobody has, or the file itself.
     ///
     /// Errors: 5105, 5133, 5170 and 5123.
-    pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<()> {
+    pub fn check_new_place(&self, entry: &DatabaseEntry, file: &FileEntry, name: &str) -> Result<NewPlace> {
         if self.resolve(name)? == self.resolve(&file.physical_name)? {
-            return Ok(());
+            return Ok(NewPlace { _held: None });
         }
         let purpose = Purpose::RestoredFile { replace: true };
         let admission = self
@@ -100,6 +106,12 @@ impl Instance {
                 _ => refused.for_file(),
             })?;
         debug_assert!(admission.verdict != Verdict::Use);
-        Ok(())
+        Ok(NewPlace { _held: Some(admission) })
     }
+}
+
+/// A path that nobody else may take until the entry that has it is stored.
+#[must_use]
+pub struct NewPlace {
+    _held: Option<Admission>,
 }

@@ -102,13 +102,14 @@ impl Instance {
         self.env.errorlog.write_error(&source, error);
         let failed = Error::recovery_failed(&database.name(), database.id);
         self.env.errorlog.write_error(&source, &failed);
-        // One whose log has failed is RECOVERY_PENDING already: what its files hold is not in doubt.
+        // One whose log has failed is RECOVERY_PENDING already: what its files hold is not in doubt. Another one that has its id by
+        // now has nothing to do with it.
         if let Some(slot) = self
             .registry
             .by_id(database.id)
             .filter(|_| !database.storage.log.is_broken())
         {
-            slot.set_state(DatabaseState::Suspect);
+            slot.set_state_of(database, DatabaseState::Suspect);
         }
         database.storage.log.close();
         database.abandon_recovery();

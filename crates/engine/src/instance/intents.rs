@@ -218,12 +218,25 @@ impl Instance {
         self.delete_if_there(&temporary_path(path, &intent.guid))?;
         let is_ours = match proof {
             Proof::Entry => true,
-            Proof::Contents => self.is_of(path, &intent.guid)?,
+            Proof::Contents => !self.is_in_entry(path)? && self.is_of(path, &intent.guid)?,
         };
         match is_ours {
             true => self.delete_database_file(path),
             false => Ok(()),
         }
+    }
+
+    /// Whether a database has the path for its own: one made from a backup of the same family, since the intent was left behind.
+    fn is_in_entry(&self, path: &Path) -> Result<bool> {
+        let objects = self.master()?.catalog.objects(0);
+        let has_path = |definition: &ObjectDefinition| match definition {
+            ObjectDefinition::Database(entry) if !entry.being_replaced && !entry.creating => {
+                let mut names = entry.files.iter().map(|file| &file.physical_name).chain(&entry.standby);
+                names.any(|name| self.resolve(name).is_ok_and(|other| other == path))
+            }
+            _ => false,
+        };
+        Ok(objects.iter().any(|object| has_path(&object.definition)))
     }
 
     /// Whether a file says that it is of this database. One that says something else is told in the error log.

@@ -11,6 +11,7 @@
 //! then recovers the others; one that cannot be recovered is left SUSPECT or RECOVERY_PENDING and does not stop the rest.
 //!
 //! Invariant: a file of a database is in master's catalog from before it exists until after it is gone ([`intents`]).
+//! Invariant: one statement at a time makes, changes or removes a database ([`operation`]).
 //! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
 
 mod backup;
@@ -20,6 +21,8 @@ mod create;
 mod files;
 mod finishing;
 mod intents;
+mod offline;
+mod operation;
 mod paths;
 mod registry;
 mod remembered;
@@ -34,6 +37,8 @@ pub use crate::catalog::{MASTER, MODEL, MSDB, TEMPDB};
 pub use backup::Failed;
 pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OPTIONS};
 pub use create::{CreateDatabase, FileSpec, Size};
+pub use files::NewPlace;
+pub use operation::{Operation, Work};
 pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;

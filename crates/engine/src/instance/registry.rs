@@ -1,12 +1,13 @@
 //! The list of databases and what state each is in.
 
+use super::operation::{Operation, Turns, Work};
 use crate::cancel;
 use crate::catalog::DatabaseEntry;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// `sys.databases.state`.
 #[derive(Clone)]
@@ -40,6 +41,7 @@ impl DatabaseState {
 pub struct DatabaseSlot {
     entry: RwLock<DatabaseEntry>,
     state: RwLock<DatabaseState>,
+    pub(super) turns: Turns,
 }
 
 impl DatabaseSlot {
@@ -47,6 +49,7 @@ impl DatabaseSlot {
         DatabaseSlot {
             entry: RwLock::new(entry),
             state: RwLock::new(state),
+            turns: Turns::default(),
         }
     }
 
@@ -78,9 +81,24 @@ impl DatabaseSlot {
         }
     }
 
-    /// Changes its state.
-    pub fn set_state(&self, state: DatabaseState) {
-        *self.state.write() = state;
+    /// Changes its state. Whoever found the database that was open before cannot begin to use it any more.
+    pub(super) fn set_state(&self, state: DatabaseState) {
+        let mut place = self.state.write();
+        if let DatabaseState::Online(former) = &*place {
+            former.retire();
+        }
+        *place = state;
+    }
+
+    /// Changes its state if it is this very database that is open: for who has no operation on it.
+    pub(super) fn set_state_of(&self, open: &Database, state: DatabaseState) {
+        let mut place = self.state.write();
+        if let DatabaseState::Online(former) = &*place
+            && std::ptr::eq(&**former, open)
+        {
+            former.retire();
+            *place = state;
+        }
     }
 
     /// Returns when the database, if it is open, has nothing left to recover: for whoever wants it for himself.
@@ -110,6 +128,8 @@ impl DatabaseSlot {
 #[derive(Default)]
 pub(super) struct Registry {
     slots: RwLock<BTreeMap<u16, Arc<DatabaseSlot>>>,
+    /// Databases that are gone. While a statement has one, it may still act by its id.
+    removed: Mutex<Vec<(u16, Weak<DatabaseSlot>)>>,
     change: Mutex<()>,
     creation: Mutex<()>,
 }
@@ -138,14 +158,31 @@ impl Registry {
         slot
     }
 
-    pub(super) fn remove(&self, id: u16) {
-        self.slots.write().remove(&id);
+    /// Publishes a database that a statement is at work on.
+    pub(super) fn insert_begun(&self, entry: DatabaseEntry, state: DatabaseState, work: Work) -> Result<Operation> {
+        let (id, slot) = (entry.database_id, Arc::new(DatabaseSlot::new(entry, state)));
+        let operation = Operation::begin(&slot, work)?;
+        self.slots.write().insert(id, slot);
+        Ok(operation)
     }
 
-    /// The lowest free id for a user database.
+    /// Removes this very database; another one that has its id stays.
+    pub(super) fn remove(&self, slot: &Arc<DatabaseSlot>) {
+        let id = slot.entry().database_id;
+        let mut slots = self.slots.write();
+        if slots.get(&id).is_some_and(|now| Arc::ptr_eq(now, slot)) {
+            slots.remove(&id);
+            self.removed.lock().push((id, Arc::downgrade(slot)));
+        }
+    }
+
+    /// The lowest free id for a user database. That of a database that is gone is free when no statement has it any more.
     pub(super) fn free_id(&self) -> u16 {
         let slots = self.slots.read();
-        (5..u16::MAX).find(|id| !slots.contains_key(id)).unwrap_or(u16::MAX)
+        let mut removed = self.removed.lock();
+        removed.retain(|(_, slot)| slot.strong_count() > 0);
+        let is_free = |id: &u16| !slots.contains_key(id) && removed.iter().all(|(gone, _)| gone != id);
+        (5..u16::MAX).find(is_free).unwrap_or(u16::MAX)
     }
 
     /// Held while a database is being made, so that no two take one name or id.

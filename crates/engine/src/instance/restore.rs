@@ -11,6 +11,8 @@
 //!
 //! Before anything of an existing database is touched, the whole set is read and checked.
 //!
+//! From its first look at the database to the end of its recovery a RESTORE has the database's operation ([`super::operation`]).
+//!
 //! Invariant: while files are being made, an intent says so ([`super::intents`]); a crash then leaves no database, never half of one;
 //! where a database is replaced, one that is RESTORING.
 
@@ -18,21 +20,20 @@ use super::backup::{Failed, ended};
 use super::create::paths_of;
 use super::intents::{MasterChange, proof_of};
 use super::paths::{Admission, Purpose, Verdict};
-use super::registry::{DatabaseSlot, DatabaseState};
-use super::{Instance, MASTER, MSDB, TEMPDB};
+use super::registry::DatabaseState;
+use super::{Instance, MASTER, MSDB, Operation, TEMPDB, Work};
 use crate::backup::{
     AfterRestore, BackupFile, BackupSummary, MediaReader, Progress, Report, RestoreRequest, SetDescription, SetKind,
     SetReader,
 };
 use crate::buffer::DatabaseId;
-use crate::catalog::{DatabaseEntry, FileEntry, FileIntent};
+use crate::catalog::{DatabaseEntry, FileEntry};
 use crate::database::{CreateFile, Database, DatabaseFiles, Opened, RestoreSource, Restored, check_follows};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::PAGE_BYTES;
 use crate::seams::TRACE_FILE_WORK;
 use crate::session::Session;
-use std::sync::Arc;
 
 /// Errors of one step, in the order in which they are told.
 type Steps<T> = std::result::Result<T, Vec<Error>>;
@@ -100,8 +101,10 @@ impl Instance {
             SetKind::Log => self.restore_log(&work, &mut set, &mut progress)?,
         };
         tell("Restore: Data transfer complete on ");
-        let (slot, restored) = outcome;
-        self.after_restore(&slot, &work, restored, &mut progress).map_err(one)?;
+        let (operation, restored) = outcome;
+        let finished = self.after_restore(&operation, &work, restored, &mut progress);
+        drop(operation);
+        finished.map_err(one)?;
         tell("Restore is complete on database ");
         let pages = description.log_pages
             + description.files.iter().map(|file| file.backup_bytes).sum::<u64>() / PAGE_BYTES as u64;
@@ -119,7 +122,7 @@ impl Instance {
 
     fn after_restore(
         &self,
-        slot: &Arc<DatabaseSlot>,
+        operation: &Operation,
         work: &RestoreWork<'_>,
         restored: Restored,
         progress: &mut Progress<'_, '_>,
@@ -145,20 +148,20 @@ impl Instance {
             progress.message(Error::stop_point_not_reached())?;
             after = AfterRestore::NoRecovery;
         }
-        self.roll_forward(slot, after)?;
+        self.roll_forward(operation, after)?;
         match &work.request.standby {
-            Some(undo_file) => self.enter_standby(slot, undo_file),
+            Some(undo_file) => self.enter_standby(operation, undo_file),
             None => Ok(()),
         }
     }
 
-    fn roll_forward(&self, slot: &Arc<DatabaseSlot>, after: AfterRestore) -> Result<()> {
-        let files = self.files_of(&slot.entry())?;
+    fn roll_forward(&self, operation: &Operation, after: AfterRestore) -> Result<()> {
+        let files = self.files_of(&operation.entry())?;
         let name = &files.entry.name;
         let tell = |text: &str| self.env.trace(TRACE_FILE_WORK, || format!("{text} on database {name}"));
         tell("Restore-Redo begins");
         if let Opened::Online(database) = Database::roll_forward(&self.opening(), &files, after)? {
-            slot.set_state(DatabaseState::Online(database));
+            operation.set_state(DatabaseState::Online(database));
         }
         tell("Rollforward complete");
         Ok(())
@@ -173,17 +176,18 @@ impl Instance {
         report: &mut Report<'_>,
     ) -> Steps<BackupSummary> {
         let started_micros = self.env.clock.now_micros();
-        let slot = self.find_for_roll_forward(name).map_err(one)?;
-        let is_online = request.standby.is_none() && self.recover_standby(&slot, session).map_err(one)?;
+        let operation = self.begin_roll_forward(name).map_err(one)?;
+        let is_online = request.standby.is_none() && self.recover_standby(&operation, session).map_err(one)?;
         if !is_online {
-            self.leave_standby(&slot, session).map_err(one)?;
-            self.check_restoring(&slot).map_err(one)?;
+            self.leave_standby(&operation, session).map_err(one)?;
+            check_restoring(&operation).map_err(one)?;
             let brought_up = match &request.standby {
-                Some(undo_file) => self.enter_standby(&slot, undo_file),
-                None => self.roll_forward(&slot, AfterRestore::Recovery),
+                Some(undo_file) => self.enter_standby(&operation, undo_file),
+                None => self.roll_forward(&operation, AfterRestore::Recovery),
             };
             brought_up.map_err(one)?;
         }
+        drop(operation);
         let micros = self.env.clock.now_micros().saturating_sub(started_micros);
         let last = Error::successfully_processed("RESTORE DATABASE", 0, micros);
         report(crate::backup::BackupEvent::Message(last)).map_err(one)?;
@@ -193,16 +197,9 @@ impl Instance {
         })
     }
 
-    fn find_for_roll_forward(&self, name: &str) -> Result<Arc<DatabaseSlot>> {
-        let slot = self.registry.find(name);
-        slot.ok_or_else(|| Error::no_database_to_restore(name))
-    }
-
-    fn check_restoring(&self, slot: &DatabaseSlot) -> Result<()> {
-        match slot.state() {
-            DatabaseState::Restoring => Ok(()),
-            _ => Err(Error::nothing_to_roll_forward()),
-        }
+    fn begin_roll_forward(&self, name: &str) -> Result<Operation> {
+        let operation = self.operate(name, Work::Restore)?;
+        operation.ok_or_else(|| Error::no_database_to_restore(name))
     }
 
     pub(super) fn files_of(&self, entry: &DatabaseEntry) -> Result<DatabaseFiles> {
@@ -218,28 +215,28 @@ impl Instance {
         work: &RestoreWork<'_>,
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
-    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
-        let slot = self.find_for_roll_forward(work.name).map_err(one)?;
-        match slot.state() {
+    ) -> Steps<(Operation, Restored)> {
+        let operation = self.begin_roll_forward(work.name).map_err(one)?;
+        match operation.state() {
             // What does not follow leaves a standby database as it is.
             DatabaseState::Online(database) if database.is_standby() => {
                 let (boot, stop_at) = (database.boot(), work.request.stop_at);
                 check_follows(&boot, &database.name(), work.description, stop_at).map_err(one)?;
             }
-            _ => self.check_restoring(&slot).map_err(one)?,
+            _ => check_restoring(&operation).map_err(one)?,
         }
         self.check_whole_set(work).map_err(one)?;
-        self.leave_standby(&slot, work.session).map_err(one)?;
-        let entry = self.take_new_files(&slot, work)?;
+        self.leave_standby(&operation, work.session).map_err(one)?;
+        let entry = self.take_new_files(&operation, work)?;
         let files = self.files_of(&entry).map_err(one)?;
         let mut source = work.source(set);
         let restored = Database::restore_log(&self.opening(), &files, &mut source, progress).map_err(one)?;
-        Ok((slot, restored))
+        Ok((operation, restored))
     }
 
     /// Files that the database got since the set before become part of its entry.
-    fn take_new_files(&self, slot: &Arc<DatabaseSlot>, work: &RestoreWork<'_>) -> Steps<DatabaseEntry> {
-        let mut entry = slot.entry();
+    fn take_new_files(&self, operation: &Operation, work: &RestoreWork<'_>) -> Steps<DatabaseEntry> {
+        let mut entry = operation.entry();
         let is_new = |file: &&BackupFile| entry.files.iter().all(|known| known.file_id != file.file.file_id);
         let new: Vec<FileEntry> = work
             .description
@@ -280,7 +277,7 @@ impl Instance {
             }
             self.make_folders(&files.files)?;
             Database::create_new_files(&self.opening(), &files, known)?;
-            self.change_entry(entry.clone(), Some(&intent), None)
+            self.change_entry(operation, entry.clone(), Some(&intent), None)
         };
         make().map_err(|failed| one(self.abandon(&intent, failed)))?;
         Ok(entry)
@@ -300,26 +297,23 @@ impl Instance {
         work: &RestoreWork<'_>,
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
-    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
+    ) -> Steps<(Operation, Restored)> {
         let description = work.description;
         if work.request.stop_at.is_some_and(|stop| stop < description.log_end) {
             return Err(one(Error::stop_point_too_early()));
         }
-        let existing = self.registry.find(work.name);
-        let held = match &existing {
-            Some(slot) => self.take_for_restore(slot, work).map_err(one)?,
-            None => None,
+        let Some(existing) = self.operate(work.name, Work::Restore).map_err(one)? else {
+            return self.restore_new(work, set, progress);
         };
-        let outcome = self.replace(existing.as_ref(), work, set, progress);
-        if let Some(resource) = held {
-            work.session.locks().unlock(resource);
-        }
-        outcome
+        let held = self.take_for_restore(&existing, work).map_err(one)?;
+        let replaced = self.replace(&existing, work, set, progress);
+        work.session.locks().unlock(held);
+        replaced.map(|restored| (existing, restored))
     }
 
     /// Whether the database may be replaced, by the table of the module. Answers the lock taken.
-    fn take_for_restore(&self, slot: &DatabaseSlot, work: &RestoreWork<'_>) -> Result<Option<Resource>> {
-        let entry = slot.entry();
+    fn take_for_restore(&self, operation: &Operation, work: &RestoreWork<'_>) -> Result<Resource> {
+        let entry = operation.entry();
         match entry.database_id {
             MASTER => return Err(Error::system_database_not_restored()),
             TEMPDB => return Err(Error::no_backup_of_tempdb()),
@@ -334,9 +328,9 @@ impl Instance {
         if locks.mode_of(&resource).is_some() {
             return Err(Error::in_use_by_this_session("RESTORE", &entry.name));
         }
-        let open = match slot.state() {
+        let open = match operation.state() {
             DatabaseState::Online(database) => Some(database),
-            _ => slot.broken(),
+            _ => operation.broken(),
         };
         if let Some(database) = open {
             let keeps_log = database.keeps_log_for_backup()
@@ -347,64 +341,70 @@ impl Instance {
                 return Err(Error::tail_not_backed_up(&entry.name));
             }
         }
-        self.let_go_of_broken(slot, work.session.id)?;
-        slot.wait_for_recovery()?;
+        self.let_go_of_broken(operation, work.session.id)?;
+        operation.wait_for_recovery()?;
         if !locks.try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }
-        Ok(Some(resource))
+        Ok(resource)
     }
 
     fn replace(
         &self,
-        existing: Option<&Arc<DatabaseSlot>>,
+        operation: &Operation,
         work: &RestoreWork<'_>,
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
-    ) -> Steps<(Arc<DatabaseSlot>, Restored)> {
-        let creating = self.registry.creating();
-        if existing.is_none() && self.registry.find(work.name).is_some() {
+    ) -> Steps<Restored> {
+        let creating = self.registry.creating().map_err(one)?;
+        self.sweep_left_behind();
+        let planned = self.plan_restore(work, Some(&operation.entry()))?;
+        drop(creating);
+        let statement = restoring(&planned);
+        self.check_whole_set(work).map_err(one)?;
+        self.dismantle(operation, &planned.entry, &statement).map_err(one)?;
+        let made = self.make_restored(operation, &planned, &statement, work, set, progress);
+        made.map_err(|error| {
+            // Its files are not open any more.
+            self.pool.forget_database(DatabaseId(planned.entry.database_id));
+            self.locks.admit(planned.entry.database_id);
+            one(error)
+        })
+    }
+
+    fn restore_new(
+        &self,
+        work: &RestoreWork<'_>,
+        set: &mut SetReader,
+        progress: &mut Progress<'_, '_>,
+    ) -> Steps<(Operation, Restored)> {
+        let creating = self.registry.creating().map_err(one)?;
+        if self.registry.find(work.name).is_some() {
             return Err(one(Error::no_exclusive_access()));
         }
         self.sweep_left_behind();
-        let former = existing.map(|slot| slot.entry());
-        let planned = self.plan_restore(work, former.as_ref())?;
-        let statement = format!("RESTORE DATABASE '{}'", planned.entry.name);
-        let slot = match existing {
-            Some(slot) => {
-                self.check_whole_set(work).map_err(one)?;
-                self.dismantle(slot, &planned.entry, &statement).map_err(one)?;
-                slot.clone()
-            }
-            None => {
-                let slot = DatabaseSlot::new(planned.entry.clone(), DatabaseState::Restoring);
-                self.registry.insert(slot)
-            }
-        };
+        let planned = self.plan_restore(work, None)?;
+        let operation = self
+            .registry
+            .insert_begun(planned.entry.clone(), DatabaseState::Restoring, Work::Restore);
+        let operation = operation.map_err(one)?;
         drop(creating);
-        let paths = planned.files.iter().map(|file| file.path.clone());
-        let intent = self.new_intent(&statement, planned.entry.guid, paths).map_err(one)?;
-        let made = self.make_restored(&slot, &planned, &intent, work, set, progress);
-        let made = made.map_err(|failed| {
-            self.pool.forget_database(DatabaseId(planned.entry.database_id));
-            match existing {
-                None => {
-                    self.registry.remove(planned.entry.database_id);
-                    self.locks.forget_database(planned.entry.database_id);
-                }
-                // Its files are not open any more.
-                Some(_) => self.locks.admit(planned.entry.database_id),
+        match self.make_restored(&operation, &planned, &restoring(&planned), work, set, progress) {
+            Ok(restored) => Ok((operation, restored)),
+            Err(error) => {
+                self.forget(&operation);
+                self.locks.forget_database(planned.entry.database_id);
+                Err(one(error))
             }
-            one(self.abandon(&intent, failed))
-        })?;
-        Ok((slot, made))
+        }
     }
 
     /// Takes a database that is about to be replaced out of use and deletes its files. From then on it is RESTORING, until this
     /// statement or another RESTORE has made it anew.
-    fn dismantle(&self, slot: &DatabaseSlot, planned: &DatabaseEntry, statement: &str) -> Result<()> {
-        let former = slot.entry();
+    fn dismantle(&self, operation: &Operation, planned: &DatabaseEntry, statement: &str) -> Result<()> {
+        let former = operation.entry();
         let intent = self.intent_of_files(&former, statement)?;
+        let _held = self.hold_files(&intent);
         let entry = DatabaseEntry {
             being_replaced: true,
             ..planned.clone()
@@ -416,44 +416,43 @@ impl Instance {
             ..MasterChange::default()
         };
         let stored = self.change_rows(&change);
-        self.close_if_changed(slot, &stored, DatabaseState::Restoring);
+        self.close_if_changed(operation, &stored, DatabaseState::Restoring);
         stored?;
         self.pool.forget_database(DatabaseId(former.database_id));
-        slot.set_entry(entry);
+        operation.set_entry(entry);
         self.sweep(&intent, proof_of(&former));
         Ok(())
     }
 
+    /// Makes the files under an intent. After a failure those it made are gone, or will be.
     fn make_restored(
         &self,
-        slot: &DatabaseSlot,
+        operation: &Operation,
         planned: &PlannedRestore,
-        intent: &FileIntent,
+        statement: &str,
         work: &RestoreWork<'_>,
         set: &mut SetReader,
         progress: &mut Progress<'_, '_>,
-    ) -> std::result::Result<Restored, NotStored> {
-        self.begin_intent(intent)?;
-        for admission in &planned.admissions {
-            // Files of the former database are gone by now; others lie in the way of REPLACE.
-            if admission.verdict == Verdict::Replace {
-                self.delete_replaced(admission)?;
+    ) -> Result<Restored> {
+        let paths = planned.files.iter().map(|file| file.path.clone());
+        let intent = self.new_intent(statement, planned.entry.guid, paths)?;
+        let mut make = || -> std::result::Result<Restored, NotStored> {
+            self.begin_intent(&intent)?;
+            for admission in &planned.admissions {
+                // Files of the former database are gone by now; others lie in the way of REPLACE.
+                if admission.verdict == Verdict::Replace {
+                    self.delete_replaced(admission)?;
+                }
             }
-        }
-        let files = DatabaseFiles {
-            entry: planned.entry.clone(),
-            files: planned.files.clone(),
+            let files = DatabaseFiles {
+                entry: planned.entry.clone(),
+                files: planned.files.clone(),
+            };
+            let restored = Database::restore_full(&self.opening(), &files, &mut work.source(set), progress)?;
+            self.change_entry(operation, planned.entry.clone(), Some(&intent), None)?;
+            Ok(restored)
         };
-        let restored = Database::restore_full(&self.opening(), &files, &mut work.source(set), progress)?;
-        let change = MasterChange {
-            end: Some(intent),
-            former: Some(planned.entry.database_id),
-            entry: Some(&planned.entry),
-            ..MasterChange::default()
-        };
-        self.change_rows(&change)?;
-        slot.set_entry(planned.entry.clone());
-        Ok(restored)
+        make().map_err(|failed| self.abandon(&intent, failed))
     }
 
     /// The entry and the files that the set will become.
@@ -561,15 +560,24 @@ impl Instance {
     }
 
     /// Takes an open database out of use and leaves it waiting for log. Nobody else may use it.
-    pub(super) fn leave_restoring(&self, database: &Database) -> Result<()> {
+    pub(super) fn leave_restoring(&self, operation: &Operation, database: &Database) -> Result<()> {
         database.leave_restoring()?;
-        if let Some(slot) = self.registry.by_id(database.id) {
-            slot.set_state(DatabaseState::Restoring);
-        }
-        database.storage.log.close();
+        operation.set_state(DatabaseState::Restoring);
         self.pool.forget_database(DatabaseId(database.id));
         Ok(())
     }
+}
+
+fn check_restoring(operation: &Operation) -> Result<()> {
+    match operation.state() {
+        DatabaseState::Restoring => Ok(()),
+        _ => Err(Error::nothing_to_roll_forward()),
+    }
+}
+
+/// The statement as its intent has it.
+fn restoring(planned: &PlannedRestore) -> String {
+    format!("RESTORE DATABASE '{}'", planned.entry.name)
 }
 
 /// A database as a set will make it; its paths are held.

@@ -336,7 +336,7 @@ impl Instance {
     }
 
     /// Opens a database, recovered; what keeps it from opening is told in the error log and becomes its state.
-    pub fn open_user_database(&self, entry: &DatabaseEntry) -> DatabaseState {
+    pub(super) fn open_user_database(&self, entry: &DatabaseEntry) -> DatabaseState {
         self.state_after(entry, self.open_files(entry))
     }
 

@@ -155,18 +155,43 @@ impl Session {
 
     /// Makes `database` the session's own: it holds a shared lock on it, and on no other.
     ///
-    /// Errors: 924 when somebody has it for himself.
+    /// Errors: 924 when somebody has it for himself, 952 when it was closed since it was found.
     pub fn use_database(&mut self, database: &Database) -> Result<()> {
         if self.using == Some(database.id) {
             return Ok(());
         }
-        if !self.locks.try_lock(Resource::Database(database.id), Mode::S) {
+        let resource = Resource::Database(database.id);
+        let was_held = self.locks.mode_of(&resource).is_some();
+        if !self.locks.try_lock(resource, Mode::S) {
             return Err(Error::single_user(&database.name()));
+        }
+        if let Err(closed) = database.check_open() {
+            if !was_held {
+                self.locks.unlock(resource);
+            }
+            return Err(closed);
         }
         if let Some(former) = self.using.replace(database.id) {
             self.locks.unlock(Resource::Database(former));
         }
         Ok(())
+    }
+
+    /// Keeps a database from being closed, dropped or replaced until the answer is dropped: for a statement that reads it by other ways
+    /// than a table's.
+    ///
+    /// # Errors
+    /// 952 when it was closed since it was found; 1222 and 3617 of waiting for whoever has it for himself.
+    pub fn hold(&self, database: &Database) -> Result<InUse> {
+        let resource = Resource::Database(database.id);
+        let was_held = self.locks.mode_of(&resource).is_some();
+        self.locks.lock(resource, Mode::S)?;
+        let in_use = InUse {
+            locks: self.locks.clone(),
+            resource,
+            was_held,
+        };
+        database.check_open().map(|()| in_use)
     }
 
     /// True between [`Session::begin`] and its end.
@@ -335,6 +360,7 @@ impl Session {
             None => {
                 // Nobody may drop a database while a transaction is in it.
                 self.locks.lock(Resource::Database(database.id), Mode::S)?;
+                database.check_open()?;
                 let begun =
                     database
                         .transactions
@@ -366,6 +392,22 @@ impl Drop for Session {
         // A session that ends takes back what it did not commit. What fails here, recovery does.
         if self.roll_back().is_err() {
             self.parts.clear();
+        }
+    }
+}
+
+/// A database that a statement uses; see [`Session::hold`].
+#[must_use]
+pub struct InUse {
+    locks: Arc<LockOwner>,
+    resource: Resource,
+    was_held: bool,
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if !self.was_held {
+            self.locks.unlock(self.resource);
         }
     }
 }

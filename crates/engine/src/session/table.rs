@@ -127,6 +127,7 @@ impl Table {
     /// lock is seen only there. All of them keep the database from being dropped.
     pub(super) fn declare_reader(&self, locks: &LockOwner, mode: ReadMode) -> Result<()> {
         locks.lock(Resource::Database(self.database.id), Mode::S)?;
+        self.database.check_open()?;
         match mode {
             ReadMode::Committed | ReadMode::CommittedPast => self.lock(locks, Mode::IS),
             ReadMode::Uncommitted | ReadMode::Locked(_) | ReadMode::LockedPast(_) => Ok(()),

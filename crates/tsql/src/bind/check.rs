@@ -29,6 +29,7 @@ impl Binder<'_> {
             };
             Ok(Check {
                 name: check.name.clone(),
+                calls_module: condition.calls_module(),
                 condition,
                 column,
             })

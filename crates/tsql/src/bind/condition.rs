@@ -65,7 +65,11 @@ impl<'a> Binder<'a> {
                 let (left, right) = comparable(left, right, "is distinct from")?;
                 Ok(negate_if(*negated, Condition::IsDistinct(left, right)))
             }
-            ExpressionKind::Exists(query) => Ok(Condition::Exists(self.subquery(query)?)),
+            ExpressionKind::Exists(query) => {
+                let mut subquery = self.subquery(query)?;
+                super::unused::leave_out_all(&mut subquery);
+                Ok(Condition::Exists(subquery))
+            }
             _ => Err(engine::error::Error::new(
                 4145,
                 15,

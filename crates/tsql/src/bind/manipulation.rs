@@ -9,6 +9,7 @@ use engine::types::Value;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::join::{combine, mark_node, set_scan_columns};
+use super::query::assigns;
 use super::scope::{Level, SelectLevel};
 use super::target::Found;
 use super::{Binder, ScopeColumn, implicit};
@@ -185,6 +186,9 @@ impl<'a> Binder<'a> {
                 Ok(InsertRows::Values(bound))
             }
             InsertSource::Query(query) => {
+                if assigns(&query.body) {
+                    return Err(messages::assignment_in_insert());
+                }
                 let plan = self.query(query)?;
                 match plan.columns.len().cmp(&listed.len()) {
                     std::cmp::Ordering::Equal => Ok(InsertRows::Query(Box::new(plan))),

@@ -7,6 +7,7 @@
 //! Invariant: after binding, every stack is as it was before.
 
 mod aggregate;
+mod assigned_rows;
 mod case;
 mod check;
 mod condition;
@@ -28,6 +29,7 @@ mod seek;
 mod select;
 mod source;
 mod target;
+mod unused;
 mod updatable;
 mod window;
 
@@ -65,8 +67,20 @@ struct VisibleCte<'a> {
     definition: &'a ast::CommonTableExpression,
     /// How many others it can see itself: those before it.
     sees: usize,
-    /// While its own recursive part is bound: the number of its rounds, and its columns.
-    round: Option<(usize, Vec<ResultColumn>)>,
+    /// While one of its own recursive members is bound.
+    round: Option<Round>,
+}
+
+/// The rows of the round before, to which a recursive member refers.
+struct Round {
+    /// The number of the rounds.
+    id: usize,
+    /// Their columns.
+    columns: Vec<ResultColumn>,
+    /// Boundaries of subqueries around the member.
+    boundaries: usize,
+    /// References of the member so far.
+    references: usize,
 }
 
 /// Binds the statements of a batch.

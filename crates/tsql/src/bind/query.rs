@@ -3,9 +3,10 @@
 use engine::error::Result;
 use engine::types::SqlType;
 
-use super::select::{BoundRows, order_position};
+use super::assigned_rows::lift_values;
+use super::select::{BoundRows, only_position, order_position};
 use super::{Binder, VisibleCte, implicit, not_supported};
-use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, SelectItem, SetOperator};
+use crate::ast::{ExpressionKind, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator};
 use crate::messages;
 use crate::plan::{Expr, Label, Node, QueryPlan, SetKind, SortKey, label_of};
 use crate::scalar::data_type::common_type;
@@ -15,8 +16,9 @@ use crate::sink::ResultColumn;
 pub struct BoundQuery {
     /// Its rows.
     pub plan: QueryPlan,
-    /// `SELECT @v = ...`: the slots that take the columns.
-    pub assignments: Option<Vec<usize>>,
+    /// `SELECT @v = ...`: slots of variables, each with its value, which is computed from a row of the plan. They are set in turn: a
+    /// value may depend on those before it, and on those of the row before.
+    pub assignments: Option<Vec<(usize, Expr)>>,
     /// `INTO`
     pub into: Option<Name>,
     /// Whether it reads a table or view: then it begins an implicit transaction.
@@ -27,55 +29,57 @@ impl<'a> Binder<'a> {
     /// Binds a SELECT statement.
     ///
     /// # Errors
-    /// Those of binding.
+    /// Those of binding; 194, 196 and 10734 for INTO and variables where they may not stand.
     pub fn statement_query(&mut self, query: &'a Query) -> Result<BoundQuery> {
-        let (mut assignments, mut into) = (None, None);
-        if let QueryBody::Select(select) = &query.body {
-            let slots: Vec<Option<usize>> = select
-                .items
-                .iter()
-                .map(|item| match item {
-                    SelectItem::Assignment { variable, .. } => self.variables.scalar(variable).map(|(slot, _)| slot),
-                    _ => None,
-                })
-                .collect();
-            let is_assignment = |item: &SelectItem| matches!(item, SelectItem::Assignment { .. });
-            if select.items.iter().any(is_assignment) {
-                if !select.items.iter().all(is_assignment) {
-                    return Err(messages::assignment_with_retrieval());
-                }
-                assignments = Some(slots.into_iter().flatten().collect());
-            }
-            into.clone_from(&select.into);
+        let into = into_of(&query.body)?;
+        let slots = self.assigned_slots(&query.body)?;
+        if slots.is_some() && into.is_some() {
+            return Err(messages::assignment_with_into());
         }
-        let plan = self.query(query)?;
+        let mut plan = self.whole_query(query)?;
+        let assignments = slots.map(|slots| slots.into_iter().zip(lift_values(&mut plan)).collect());
         Ok(BoundQuery {
             plan,
             assignments,
-            into,
+            into: into.cloned(),
             reads_tables: self.reads_tables,
         })
     }
 
+    /// The slots that `SELECT @v = ...` fills.
+    fn assigned_slots(&self, body: &QueryBody) -> Result<Option<Vec<usize>>> {
+        if !assigns(body) {
+            return Ok(None);
+        }
+        let QueryBody::Select(select) = body else {
+            return Err(messages::assignment_in_set_operation());
+        };
+        let mut slots = Vec::with_capacity(select.items.len());
+        for item in &select.items {
+            let SelectItem::Assignment { variable, .. } = item else {
+                return Err(messages::assignment_with_retrieval());
+            };
+            slots.extend(self.variables.scalar(variable).map(|(slot, _)| slot));
+        }
+        Ok(Some(slots))
+    }
+
     /// Binds a query inside a statement.
     pub(super) fn nested_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
-        if let QueryBody::Select(select) = &query.body {
-            if !query.order_by.is_empty() && select.top.is_none() && query.offset.is_none() {
-                return Err(messages::order_by_invalid());
-            }
-            if select
-                .items
-                .iter()
-                .any(|item| matches!(item, SelectItem::Assignment { .. }))
-            {
-                return Err(messages::assignment_with_retrieval());
-            }
-        }
+        check_nested(query)?;
         self.query(query)
     }
 
-    /// Binds a query with the common table expressions it defines.
+    /// Binds a query that answers rows to the statement around it, with the common table expressions it defines.
+    ///
+    /// # Errors
+    /// Those of binding; 156 for INTO.
     pub(super) fn query(&mut self, query: &'a Query) -> Result<QueryPlan> {
+        refuse_into(&query.body)?;
+        self.whole_query(query)
+    }
+
+    fn whole_query(&mut self, query: &'a Query) -> Result<QueryPlan> {
         if let Some(words) = &query.for_clause {
             return Err(not_supported(&format!("FOR {words}")));
         }
@@ -199,6 +203,66 @@ impl<'a> Binder<'a> {
     }
 }
 
+/// Every SELECT of a query body, from left to right.
+fn for_each_select<'q>(body: &'q QueryBody, visit: &mut dyn FnMut(&'q Select)) {
+    match body {
+        QueryBody::Select(select) => visit(select),
+        QueryBody::SetOperations { first, others } => {
+            for_each_select(first, visit);
+            others.iter().for_each(|(_, body)| for_each_select(body, visit));
+        }
+    }
+}
+
+/// INTO of a statement, which its first SELECT may have.
+///
+/// # Errors
+/// 196 for INTO of any other.
+fn into_of(body: &QueryBody) -> Result<Option<&Name>> {
+    let mut selects = Vec::new();
+    for_each_select(body, &mut |select| selects.push(select));
+    match selects.split_first() {
+        Some((_, others)) if others.iter().any(|select| select.into.is_some()) => Err(messages::into_not_first()),
+        Some((first, _)) => Ok(first.into.as_ref()),
+        None => Ok(None),
+    }
+}
+
+/// 156 for INTO of a query inside a statement.
+fn refuse_into(body: &QueryBody) -> Result<()> {
+    let mut has_into = false;
+    for_each_select(body, &mut |select| has_into |= select.into.is_some());
+    if has_into {
+        return Err(messages::incorrect_syntax_near_keyword("INTO"));
+    }
+    Ok(())
+}
+
+/// Whether a SELECT of a body assigns to a variable.
+pub(super) fn assigns(body: &QueryBody) -> bool {
+    let mut assigns = false;
+    for_each_select(body, &mut |select| {
+        let is_assignment = |item: &SelectItem| matches!(item, SelectItem::Assignment { .. });
+        assigns |= select.items.iter().any(is_assignment);
+    });
+    assigns
+}
+
+/// What no query inside a statement may have.
+///
+/// # Errors
+/// 1033 for an order that decides nothing, 141 for variables, 156 for INTO.
+pub(super) fn check_nested(query: &Query) -> Result<()> {
+    let has_top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
+    if !query.order_by.is_empty() && !has_top && query.offset.is_none() {
+        return Err(messages::order_by_invalid());
+    }
+    if assigns(&query.body) {
+        return Err(messages::assignment_with_retrieval());
+    }
+    refuse_into(&query.body)
+}
+
 /// The columns that several queries meet in: names of the first, types that all convert to.
 fn meeting_columns(list: &[BoundRows], operator: &'static str) -> Result<Vec<ResultColumn>> {
     let mut columns = list.first().map(|rows| rows.columns.clone()).unwrap_or_default();
@@ -271,7 +335,7 @@ fn set_operation(kind: SetKind, left: BoundRows, right: BoundRows) -> Result<Bou
 }
 
 /// Whether a column of a SELECT is the word NULL, which takes the other side's type.
-fn is_null_column(node: &Node, index: usize) -> bool {
+pub(super) fn is_null_column(node: &Node, index: usize) -> bool {
     match node {
         Node::Project { expressions, .. } => expressions.get(index).is_some_and(super::select::untyped),
         Node::Distinct { input, .. } | Node::Top { input, .. } | Node::Sort { input, .. } => {
@@ -318,10 +382,10 @@ fn order_set(rows: BoundRows, order_by: &[OrderItem]) -> Result<BoundRows> {
     for item in order_by {
         let position = match (order_position(item, rows.columns.len())?, &item.expression.kind) {
             (Some(position), _) => Some(position),
-            (None, ExpressionKind::Column(name)) => rows
-                .columns
-                .iter()
-                .position(|column| column.name.eq_ignore_ascii_case(name.object())),
+            (None, ExpressionKind::Column(name)) => match name.parts.last() {
+                Some(name) => only_position(name, rows.columns.iter())?,
+                None => None,
+            },
             _ => None,
         };
         let Some(column) = position else {

@@ -94,6 +94,9 @@ impl<'a> Binder<'a> {
         mark_node(&node, &mut used);
         mark_parts(&parts, &mut used);
         set_scan_columns(&mut node, &used);
+        if request.is_none() {
+            super::unused::leave_out(&mut node, &used);
+        }
         let top = match &select.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -243,7 +246,7 @@ impl<'a> Binder<'a> {
         }
         if let ExpressionKind::Column(name) = &item.expression.kind
             && name.parts.len() == 1
-            && let Some(position) = items.iter().position(|(_, column)| name.parts[0].is(&column.name))
+            && let Some(position) = only_position(&name.parts[0], items.iter().map(|(_, column)| column))?
         {
             return Ok(OrderKey::Item(position));
         }
@@ -268,6 +271,22 @@ impl<'a> Binder<'a> {
             percent: top.percent,
             ties,
         })
+    }
+}
+
+/// The column of a select list that a name in ORDER BY means.
+///
+/// # Errors
+/// 209 when several have the name.
+pub(super) fn only_position<'c>(
+    name: &ast::Identifier,
+    columns: impl Iterator<Item = &'c ResultColumn>,
+) -> Result<Option<usize>> {
+    let mut positions = columns.enumerate().filter(|(_, column)| name.is(&column.name));
+    let first = positions.next().map(|(position, _)| position);
+    match positions.next() {
+        Some(_) => Err(messages::ambiguous_column_name(&name.text)),
+        None => Ok(first),
     }
 }
 

@@ -190,15 +190,17 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
         Node::Recursive {
             anchor,
             step,
+            one_by_one,
             width,
             id,
             offset,
             rounds_max,
         } => {
-            let (width, id, offset, rounds_max) = (*width, *id, *offset, *rounds_max);
+            let (one_by_one, width, id, offset, rounds_max) = (*one_by_one, *width, *id, *offset, *rounds_max);
             let parts = recursive::RecursiveParts {
                 anchor,
                 step,
+                one_by_one,
                 width,
                 id,
                 offset,

@@ -19,6 +19,7 @@ use crate::plan::{Node, QueryPlan};
 pub(super) struct Recursive<'p> {
     anchor: &'p Arc<QueryPlan>,
     step: &'p Node,
+    one_by_one: bool,
     width: usize,
     id: usize,
     offset: usize,
@@ -35,6 +36,7 @@ pub(super) struct Recursive<'p> {
 pub(super) struct RecursiveParts<'p> {
     pub(super) anchor: &'p Arc<QueryPlan>,
     pub(super) step: &'p Node,
+    pub(super) one_by_one: bool,
     pub(super) width: usize,
     pub(super) id: usize,
     pub(super) offset: usize,
@@ -46,6 +48,7 @@ impl<'p> Recursive<'p> {
         let RecursiveParts {
             anchor,
             step,
+            one_by_one,
             width,
             id,
             offset,
@@ -54,6 +57,7 @@ impl<'p> Recursive<'p> {
         Recursive {
             anchor,
             step,
+            one_by_one,
             width,
             id,
             offset,
@@ -66,35 +70,57 @@ impl<'p> Recursive<'p> {
         }
     }
 
-    /// Computes the next round; false when it is empty.
+    /// Computes the next round; false when it is empty. SQL Server computes the rows that follow from one row apart from those of the
+    /// others, which window functions show (sql-docs, WITH common_table_expression: "they operate on the subset of data passed to them by
+    /// the current recursion level, similar to a correlated subquery").
     fn advance(&mut self, context: &Context<'_>) -> Result<bool> {
         cancel::spend(1)?;
-        let (node, width) = if self.rounds == 0 {
-            (&self.anchor.root, self.anchor.width)
-        } else {
-            (self.step, self.width)
-        };
-        if self.rounds > self.rounds_max && self.rounds_max > 0 {
-            let text = format!(
-                "The statement terminated. The maximum recursion {} has been exhausted before statement completion.",
-                self.rounds_max
-            );
-            return Err(Error::new(530, 16, 1, text));
-        }
-        context.set_round(self.id, self.rows.clone());
-        let mut operator = open(node, self.locks, context)?;
-        let mut row = vec![Value::Null; width];
+        let former = std::mem::take(&mut self.rows);
         let mut rows = Vec::new();
         let mut grant = context.grant();
-        while operator.next(context, &mut row)? {
-            grant.require(kept_bytes(&row))?;
-            rows.push(row.get(..self.width).unwrap_or_default().to_vec());
+        if self.rounds > 0 && self.one_by_one {
+            for row in former.iter() {
+                self.compute(Rc::new(vec![row.clone()]), &mut rows, &mut grant, context)?;
+            }
+        } else {
+            self.compute(former, &mut rows, &mut grant, context)?;
         }
         self.rounds += 1;
         self.rows = Rc::new(rows);
         self.grant = Some(grant);
         self.next = 0;
         Ok(!self.rows.is_empty())
+    }
+
+    /// The rows that follow from others. Beyond the last round that is allowed there may be none (530).
+    fn compute(
+        &self,
+        former: Round,
+        rows: &mut Vec<Vec<Value>>,
+        grant: &mut Grant,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let (node, width) = if self.rounds == 0 {
+            (&self.anchor.root, self.anchor.width)
+        } else {
+            (self.step, self.width)
+        };
+        let is_beyond = self.rounds > self.rounds_max && self.rounds_max > 0;
+        context.set_round(self.id, former);
+        let mut operator = open(node, self.locks, context)?;
+        let mut row = vec![Value::Null; width];
+        while operator.next(context, &mut row)? {
+            if is_beyond {
+                let text = format!(
+                    "The statement terminated. The maximum recursion {} has been exhausted before statement completion.",
+                    self.rounds_max
+                );
+                return Err(Error::new(530, 16, 1, text));
+            }
+            grant.require(kept_bytes(&row))?;
+            rows.push(row.get(..self.width).unwrap_or_default().to_vec());
+        }
+        Ok(())
     }
 }
 

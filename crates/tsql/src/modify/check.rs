@@ -6,25 +6,46 @@ use engine::types::Value;
 use crate::context::Context;
 use crate::exec::test;
 use crate::messages;
-use crate::plan::{TargetColumn, TargetColumns};
+use crate::plan::{Check, TargetColumn, TargetColumns};
 
-/// NULLs, then every CHECK.
+/// NULLs, then every CHECK that the row alone decides.
 ///
 /// # Errors
 /// 515, 547; those of evaluating.
-pub(crate) fn row(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
+pub(super) fn row(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
     for (column, value) in columns.columns.iter().zip(row) {
         null(column, value, &columns.table_name, statement)?;
     }
-    conditions(columns, row, statement, context)
+    let by_itself = columns.checks.iter().filter(|check| !check.calls_module);
+    judge(by_itself, columns, row, statement, context)
 }
 
-/// Every CHECK. A condition that is unknown is no violation.
+/// Every CHECK that calls a function of the user, for a row that is written: the function may count it.
+///
+/// # Errors
+/// 547; those of evaluating.
+pub(super) fn written(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
+    let calling = columns.checks.iter().filter(|check| check.calls_module);
+    judge(calling, columns, row, statement, context)
+}
+
+/// Every CHECK, for a row that is there.
 ///
 /// # Errors
 /// 547; those of evaluating.
 pub(crate) fn conditions(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
-    for check in &columns.checks {
+    judge(columns.checks.iter(), columns, row, statement, context)
+}
+
+/// A condition that is unknown is no violation.
+fn judge<'c>(
+    checks: impl Iterator<Item = &'c Check>,
+    columns: &TargetColumns,
+    row: &[Value],
+    statement: &str,
+    context: &Context<'_>,
+) -> Result<()> {
+    for check in checks {
         if test(&check.condition, row, context)? == Some(false) {
             let (database, table) = in_two(&columns.table_name);
             let column = check.column.as_ref().map(|column| format!(", column '{column}'"));

@@ -9,6 +9,10 @@
 //! (MERGE, cascades)                   5 reactions (triggers), of all rows of the statement               this file
 //!                                     6 OUTPUT                                                           output
 //! ```
+//! *CHECKs that call functions of the user* are judged when their row is written: such a function may look at the table, and counts the
+//! row among the others (sql-docs, "Unique constraints and check constraints": a function that must answer 1 or more for a table that
+//! was empty lets the first row in).
+//!
 //! A source makes a [`Pipeline`] for its target, sends rows with [`Pipeline::insert`], [`Pipeline::update`], [`Pipeline::delete`] or
 //! [`Pipeline::change_all`], and calls [`Pipeline::finish`]. Whatever a station refuses fails the statement, whose unit
 //! (`Executor::as_unit`) takes back the rows before; a table variable is put back here.
@@ -146,7 +150,10 @@ impl<'p> Pipeline<'p> {
 
     /// Lets the pipeline fill pages, if the target can be filled: the table is locked exclusively when that begins.
     pub(crate) fn fill(&mut self, fill: Fill) {
-        self.writer.allow_fill(fill);
+        // Rows of pages that are being filled are not there yet for a function that looks for them.
+        if !self.columns.checks.iter().any(|check| check.calls_module) {
+            self.writer.allow_fill(fill);
+        }
     }
 
     /// Inserts a row made of source columns, defaults and the identity. `given` answers for [`Assignment::Source`].
@@ -205,6 +212,7 @@ impl<'p> Pipeline<'p> {
             Writer::Variable(writer) => writer.update(locator, &new),
         };
         if is_there {
+            self.judge_written(&new)?;
             self.tell(RowAction::Update, Some(old), Some(&new))?;
             self.count += 1;
         }
@@ -269,6 +277,7 @@ impl<'p> Pipeline<'p> {
                 RowChange::Insert(row) => self.write_new(row)?,
                 RowChange::Update { locator, old, new } => {
                     self.writer.enter_keys(&locator, &old, &new)?;
+                    self.judge_written(&new)?;
                     self.tell(RowAction::Update, Some(&old), Some(&new))?;
                 }
                 RowChange::Delete { old, .. } => self.tell(RowAction::Delete, Some(&old), None)?,
@@ -313,10 +322,16 @@ impl<'p> Pipeline<'p> {
         check::row(self.columns, row, self.statement, self.context)
     }
 
+    /// The rest of station 2, for what a row must satisfy among the others.
+    fn judge_written(&self, row: &[Value]) -> Result<()> {
+        check::written(self.columns, row, self.statement, self.context)
+    }
+
     fn write_new(&mut self, row: Vec<Value>) -> Result<()> {
         match &mut self.writer {
             Writer::Table(writer) => {
                 writer.insert(&row, self.count)?;
+                self.judge_written(&row)?;
                 self.tell(RowAction::Insert, None, Some(&row))
             }
             Writer::Variable(writer) => {

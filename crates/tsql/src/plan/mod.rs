@@ -14,6 +14,7 @@ mod function;
 mod label;
 mod locking;
 mod node;
+mod origin;
 mod reaction;
 mod target;
 
@@ -27,6 +28,7 @@ pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
     SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
+pub use origin::Origin;
 pub use reaction::{ChangedRows, Reaction};
 pub use target::{
     Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,

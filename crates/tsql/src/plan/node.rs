@@ -324,6 +324,8 @@ pub enum Node {
         anchor: Arc<QueryPlan>,
         /// The rows that follow from the rows of the round before; columns in the anchor's types.
         step: Box<Node>,
+        /// Whether each row of the round before is a round to itself for the step: what its window functions see of it.
+        one_by_one: bool,
         /// Number of columns.
         width: usize,
         /// Tells its rounds from those of others.

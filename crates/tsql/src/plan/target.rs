@@ -83,6 +83,8 @@ pub struct Check {
     pub condition: Condition,
     /// The column, when it reads just one.
     pub column: Option<String>,
+    /// Whether it calls a function of the user, which may look at the table: it is judged when the row is written.
+    pub calls_module: bool,
 }
 
 /// All columns of a target, and what its rows must satisfy.
@@ -194,6 +196,7 @@ mod tests {
                 name: "c".into(),
                 condition: Condition::Constant(Some(true)),
                 column: None,
+                calls_module: false,
             }],
             ..plain.clone()
         };

@@ -51,6 +51,8 @@ struct Kept {
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
     dependencies: Dependencies,
+    /// How often temporary tables that are still there were hidden.
+    hidden: u64,
     /// What it takes, estimated.
     bytes: u64,
 }
@@ -138,6 +140,7 @@ impl CompiledBatch {
             && kept.collation == session.database_collation()
             && kept.options == session.options().of_plans()
             && kept.identity_insert == session.options().identity_insert
+            && kept.hidden == session.hidden_temporary_tables()
             && kept.dependencies.are_current(session);
         if !is_valid {
             return Ok(None);
@@ -180,6 +183,7 @@ impl CompiledBatch {
             options: session.options().of_plans(),
             identity_insert: session.options().identity_insert,
             dependencies,
+            hidden: session.hidden_temporary_tables(),
             bytes,
         };
         plans.insert(key, kept);

@@ -10,7 +10,7 @@ use engine::types::Text;
 use super::{BatchOutcome, Failure, ResultSink, Session, tell};
 use crate::ast::{RestoreKind, Statement, StatementKind};
 use crate::failure::Reach;
-use crate::statements::{Flow, transaction};
+use crate::statements::{Executor, Flow, transaction};
 
 impl Session {
     /// Begins a request. A session that was ended by KILL answers nothing any more. The cancel flag is cleared by whoever
@@ -77,6 +77,7 @@ impl Session {
                 result
             };
         }
+        self.drop_left_over_tables();
         let is_killed = self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_));
         if is_killed {
             self.roll_back_ended();
@@ -92,6 +93,14 @@ impl Session {
             return BatchOutcome::Disconnected;
         }
         result
+    }
+
+    /// A table whose module is over goes as soon as it can; until then its own session sees it no more.
+    fn drop_left_over_tables(&self) {
+        if let Err(error) = Executor::drop_left_over_tables(&self.state) {
+            let source = format!("spid{}", self.state.id);
+            self.state.instance.env.errorlog.write_error(&source, &error);
+        }
     }
 
     /// What a session ended from outside has open is rolled back at once: others may be waiting for its locks.

@@ -1,7 +1,6 @@
 //! Where a session looks names up: the current database, its temporary objects, the schemas of the modules under way.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use engine::catalog::{CatalogObject, ObjectDefinition};
@@ -14,6 +13,7 @@ use engine::types::Collation;
 use super::SessionState;
 use super::admission::admit;
 use super::definitions::Dependencies;
+use super::temporary::{TemporaryObjects, schema_of};
 use crate::ast::{Identifier, Name};
 use crate::messages;
 use crate::modules::{Module, ModuleCache};
@@ -22,8 +22,9 @@ use crate::modules::{Module, ModuleCache};
 pub struct Lookup {
     /// The current database.
     database: RefCell<Arc<Database>>,
-    /// Names of temporary tables and procedures in lower case, and what they are called in tempdb.
-    pub temporary_tables: RefCell<HashMap<String, String>>,
+    /// Temporary tables and procedures, and what they are called in tempdb.
+    pub(crate) temporary: RefCell<TemporaryObjects>,
+    pub(super) hidden_temporary_tables: Cell<u64>,
     /// What binding has depended on since it was last asked.
     pub(super) dependencies: RefCell<Dependencies>,
     /// The schemas of the modules under way, the innermost last.
@@ -37,7 +38,8 @@ impl Lookup {
     pub(super) fn new(database: Arc<Database>, modules: Arc<ModuleCache>) -> Lookup {
         Lookup {
             database: RefCell::new(database),
-            temporary_tables: RefCell::default(),
+            temporary: RefCell::default(),
+            hidden_temporary_tables: Cell::new(0),
             dependencies: RefCell::default(),
             module_schemas: RefCell::default(),
             modules,
@@ -130,45 +132,13 @@ impl SessionState {
         }
     }
 
-    /// What a table is called in its catalog: temporary ones have a name of their own.
-    pub fn stored_name(&self, name: &str) -> String {
-        if !name.starts_with('#') {
-            return name.to_owned();
-        }
-        let temporary = self.lookup.temporary_tables.borrow();
-        temporary
-            .get(&name.to_lowercase())
-            .cloned()
-            .unwrap_or_else(|| name.to_owned())
-    }
-
-    /// What an object of the session that is created now is called in its catalog: private ones get a name that no other session
-    /// gives.
-    pub(crate) fn name_to_store(&self, name: &str) -> String {
-        if name.starts_with('#') && !name.starts_with("##") {
-            format!("{name}____{:012}", self.id)
-        } else {
-            name.to_owned()
-        }
-    }
-
-    /// Notes a temporary object that the session has made: it goes when the session ends.
-    pub(crate) fn note_temporary(&self, name: &str, stored: String) {
-        if name.starts_with('#') {
-            self.lookup
-                .temporary_tables
-                .borrow_mut()
-                .insert(name.to_lowercase(), stored);
-        }
-    }
-
     /// An object by its name of one to four parts; the schema is dbo when none is written.
     ///
     /// # Errors
     /// When the database cannot be used. No such object is `None`.
     pub fn find_object(&self, name: &Name) -> Result<Option<(Arc<Database>, Arc<CatalogObject>)>> {
         let database = self.database_of(name)?;
-        let schema = name.schema().unwrap_or("dbo");
+        let schema = schema_of(name);
         let stored = self.stored_name(name.object());
         self.lookup.dependencies.borrow_mut().looks_into(&database);
         let mut found = database.catalog.find(schema, &stored, self.id);

@@ -5,7 +5,8 @@
 //! options       SET options                                       lookup      what names mean: database, temporary objects, schemas
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
-//! admission     who may enter a database              definitions   what a statement is bound to, and holds
+//! admission     who may enter a database                          definitions what a statement is bound to, and holds
+//! temporary     what #name means at each level of nesting
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
@@ -16,6 +17,7 @@ mod definitions;
 mod lookup;
 mod options;
 mod random;
+mod temporary;
 mod transaction;
 
 pub(crate) use admission::admit;
@@ -25,6 +27,7 @@ pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub use lookup::Lookup;
 pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 
 use std::cell::{Cell, Ref, RefCell};

@@ -107,6 +107,12 @@ impl Executor<'_> {
             return Err(not_found(&reference.name));
         };
         let bound = self.bound(&query, |binder, query| binder.statement_query(query))?.bound;
+        if bound.into.is_some() {
+            return Err(messages::incorrect_syntax_near_keyword("INTO"));
+        }
+        if bound.assignments.is_some() {
+            return Err(messages::assignment_with_retrieval());
+        }
         let rows = self.atomically(false, |executor| {
             let context = Context::new(executor.session, &executor.variables);
             let mut rows = KeptRows::default();

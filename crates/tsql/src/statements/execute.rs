@@ -181,6 +181,7 @@ impl Executor<'_> {
         let result = inner.run();
         let values = inner.variables.values.take();
         self.session.drop_local_cursors();
+        self.end_temporary_tables();
         self.session.leave_level();
         self.session.replace_scope_identity(scope_identity);
         self.session.restore_options(options);

@@ -33,6 +33,7 @@ mod raise;
 mod select;
 mod table;
 mod table_definition;
+mod temporary;
 pub(crate) mod transaction;
 mod unexecuted;
 mod update;

@@ -70,9 +70,15 @@ impl Executor<'_> {
         }
         let database = self.session.database_of(name)?;
         let former = self.session.find_object(name)?;
-        let schema = name.schema().unwrap_or("dbo");
+        let schema = crate::state::schema_of(name);
         self.check_schema(&database, schema)?;
-        let stored = self.session.name_to_store(own_name);
+        let former_name = former
+            .as_ref()
+            .and_then(|(_, object)| object.definition.qualified_name());
+        let stored = match former_name {
+            Some((_, stored)) => stored.to_owned(),
+            None => self.session.name_to_store(&database, own_name)?,
+        };
         let created = self.session.now_ticks();
         let object_id = match &former {
             Some((_, object)) => object.definition.object_id(),
@@ -81,7 +87,7 @@ impl Executor<'_> {
         let definition = ObjectDefinition::Module(ModuleDefinition {
             object_id,
             schema: schema.to_owned(),
-            name: stored.clone(),
+            name: stored,
             kind,
             text: text.to_owned(),
             created: (created.days, created.ticks),
@@ -100,9 +106,9 @@ impl Executor<'_> {
             }
             (None, _) => {
                 let mut engine = self.session.engine.borrow_mut();
-                engine.create_object(&database, definition)?;
+                let object = engine.create_object(&database, definition)?;
                 drop(engine);
-                self.session.note_temporary(own_name, stored);
+                self.session.note_temporary(own_name, &object);
                 Ok(())
             }
         }

@@ -8,7 +8,8 @@ use super::executor::{Executor, closed};
 use crate::ast::{Name, Query};
 use crate::bind::BoundQuery;
 use crate::context::Context;
-use crate::exec::open;
+use crate::exec::{evaluate, open};
+use crate::plan::Expr;
 use crate::prepared::Bound;
 use crate::scalar::convert::Units;
 use crate::sink::{DoneKind, ResultColumn, ResultSink};
@@ -99,7 +100,7 @@ impl Executor<'_> {
         };
         match (&bound.into, &bound.assignments) {
             (Some(into), _) => self.with_current_plan(|executor| executor.select_into(bound, into, line)),
-            (None, Some(slots)) => self.select_assign(bound, slots),
+            (None, Some(assignments)) => self.select_assign(bound, assignments),
             (None, None) => self.select_rows(bound),
         }
     }
@@ -128,15 +129,22 @@ impl Executor<'_> {
         self.done(Some(count), DoneKind::Select)
     }
 
-    fn select_assign(&mut self, bound: &BoundQuery, slots: &[usize]) -> Result<()> {
+    fn select_assign(&mut self, bound: &BoundQuery, assignments: &[(usize, Expr)]) -> Result<()> {
+        let plan = &bound.plan;
+        let limit = self.session.options().row_count;
         let count = self.reading(bound, |executor| {
             let context = Context::new(executor.session, &executor.variables);
-            crate::exec::run(&bound.plan, &context, &mut |row| {
-                for (&slot, value) in slots.iter().zip(row) {
-                    context.set_variable(slot, value.clone())?;
+            let mut operator = open(&plan.root, context.locks(), &context)?;
+            let mut row = vec![Value::Null; plan.width];
+            let mut count = 0u64;
+            while (limit == 0 || count < limit) && operator.next(&context, &mut row)? {
+                count += 1;
+                for (slot, value) in assignments {
+                    let value = evaluate(value, &row, &context)?.into_owned();
+                    context.set_variable(*slot, value)?;
                 }
-                Ok(())
-            })
+            }
+            Ok(count)
         })?;
         self.session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::Assign)
@@ -153,7 +161,7 @@ impl Executor<'_> {
 
     fn select_into(&mut self, bound: &BoundQuery, into: &Name, line: u32) -> Result<()> {
         let count = self.atomically(true, |executor| {
-            let definition = executor.definition_of_rows(into, &bound.plan.columns)?;
+            let definition = executor.definition_of_rows(into, &bound.plan)?;
             let table = executor.create_defined_table(into, definition, line)?;
             executor.fill_new_table(table, &bound.plan)
         })?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, IndexDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::TEMPDB;
 use engine::session::Table;
 use engine::types::COLLATION_VERSION;
 
@@ -76,12 +75,9 @@ impl Executor<'_> {
     ) -> Result<Table> {
         let database = self.session.database_of(name)?;
         let own_name = name.object();
-        let is_private = own_name.starts_with('#') && !own_name.starts_with("##");
+        let is_private = crate::state::is_private(own_name);
         if is_private {
-            if self.session.find_object(name)?.is_some() {
-                return Err(messages::object_exists(own_name));
-            }
-            definition.name = format!("{own_name}____{:012}", self.session.id);
+            definition.name = self.session.name_to_store(&database, own_name)?;
         }
         if own_name.starts_with('#') {
             for _ in std::mem::take(&mut definition.foreign_keys) {
@@ -100,15 +96,8 @@ impl Executor<'_> {
             return Err(messages::object_exists(own_name));
         }
         self.tell_referenced(&database, 0, &definition.foreign_keys)?;
-        let stored = definition.name.clone();
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
-        if is_private {
-            self.session
-                .lookup
-                .temporary_tables
-                .borrow_mut()
-                .insert(own_name.to_lowercase(), stored);
-        }
+        self.session.note_temporary(own_name, &object);
         Table::open(&database, &object)
     }
 
@@ -187,13 +176,7 @@ impl Executor<'_> {
             &format!("DROP {}", word.to_uppercase()),
             &name.to_string(),
         )?;
-        self.session.engine.borrow_mut().drop_object(&database, &object)?;
-        self.session
-            .lookup
-            .temporary_tables
-            .borrow_mut()
-            .remove(&name.object().to_lowercase());
-        Ok(())
+        self.session.engine.borrow_mut().drop_object(&database, &object)
     }
 
     fn truncate(&mut self, name: &Name) -> Result<()> {
@@ -319,22 +302,5 @@ impl Executor<'_> {
             return self.rebuild(database, object, definition, None);
         }
         self.replace_definition(database, object, definition)
-    }
-
-    /// Drops the session's temporary tables, at its end.
-    pub(crate) fn drop_temporary_tables(session: &crate::state::SessionState) -> Result<()> {
-        let names: Vec<String> = session.lookup.temporary_tables.take().into_values().collect();
-        let Some(tempdb) = session.instance.database_by_id(TEMPDB) else {
-            return Ok(());
-        };
-        for name in names {
-            if let Some(object) = tempdb.catalog.find("dbo", &name, session.id) {
-                let mut engine = session.engine.borrow_mut();
-                engine.begin();
-                engine.drop_object(&tempdb, &object)?;
-                engine.commit()?;
-            }
-        }
-        Ok(())
     }
 }

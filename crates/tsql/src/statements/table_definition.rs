@@ -11,7 +11,7 @@ use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
-use crate::sink::ResultColumn;
+use crate::plan::{Node, QueryPlan};
 
 /// Storage that the engine chooses when the table is created.
 const NO_STORAGE: StorageRoot = StorageRoot {
@@ -94,8 +94,8 @@ impl Executor<'_> {
         let created = self.session.now_ticks();
         TableDefinition {
             object_id: 0,
-            schema: name.schema().unwrap_or("dbo").to_owned(),
-            name: self.session.stored_name(name.object()),
+            schema: crate::state::schema_of(name).to_owned(),
+            name: name.object().to_owned(),
             columns: Vec::new(),
             heap: None,
             indexes: Vec::new(),
@@ -106,9 +106,9 @@ impl Executor<'_> {
     }
 
     /// The definition of a table that holds the rows of a query (SELECT INTO).
-    pub(super) fn definition_of_rows(&self, name: &Name, columns: &[ResultColumn]) -> Result<TableDefinition> {
+    pub(super) fn definition_of_rows(&self, name: &Name, plan: &QueryPlan) -> Result<TableDefinition> {
         let mut table = self.empty_definition(name);
-        for (ordinal, column) in columns.iter().enumerate() {
+        for (ordinal, column) in plan.columns.iter().enumerate() {
             if column.name.is_empty() {
                 let text = format!(
                     "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
@@ -121,7 +121,7 @@ impl Executor<'_> {
             if table.column(&column.name).is_some() {
                 return Err(messages::duplicate_column_in_table(&column.name, &table.name));
             }
-            let identity = column.identity.then_some(Identity { seed: 1, increment: 1 });
+            let identity = column.identity.then(|| inherited_identity(plan, ordinal)).flatten();
             table.columns.push(ColumnDefinition {
                 name: column.name.clone(),
                 sql_type: column.sql_type,
@@ -413,4 +413,18 @@ fn checked_identity(identity: &ast::IdentityDefinition, column: &str, sql_type: 
         seed: number(identity.seed)?,
         increment: number(identity.increment)?,
     })
+}
+
+/// The identity that a column of SELECT INTO inherits. Not one of a join, of several queries or of an expression, nor one that is there
+/// twice (sql-docs, SELECT INTO: "the IDENTITY property isn't inherited").
+fn inherited_identity(plan: &QueryPlan, ordinal: usize) -> Option<Identity> {
+    let own = plan.root.origin(ordinal)?;
+    let is_same = |column: &usize| plan.root.origin(*column).is_some_and(|other| other.is_same(&own));
+    if (0..plan.columns.len()).filter(is_same).count() > 1 {
+        return None;
+    }
+    match own.source {
+        Node::Scan(scan) => scan.table.table.definition().columns.get(own.column)?.identity.clone(),
+        _ => Some(Identity { seed: 1, increment: 1 }),
+    }
 }

@@ -5,10 +5,11 @@
 #
 # stopped.zst   an instance stopped in order, with the databases `old` and `mixed`
 # killed.zst    the same kind of instance, killed in the middle of a transaction that creates a table
+# full.zst      an instance stopped in order, with the database `filled`, whose data file has no room left
 # media.zst     old.bak: a full backup and two log backups of `old`, the tail of its log in the second
 #
 # A file is a run of entries "path, a newline, length in decimal, a newline, bytes", compressed with zstd. What each database
-# holds is in old.sql and mixed.sql, and is what the tests look for.
+# holds is in old.sql, mixed.sql and full.sql, and is what the tests look for.
 set -euo pipefail
 vlflab=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,6 +36,9 @@ mkdir "$work/media"
 find "$work/stopped" -name 'old.bak' -exec mv {} "$work/media/" \;
 pack media.zst "$work/media"
 pack stopped.zst "$work/stopped"
+
+run full full.sql
+pack full.zst "$work/full"
 
 "$vlflab" sql --data "$work/killed" --sql-version 2012 -b -i "$here/old.sql" -i "$here/unfinished.sql" > "$work/out" &
 process=$!

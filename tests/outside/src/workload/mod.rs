@@ -4,8 +4,10 @@
 //! - `ledger`: per database and client what is settled and what is under way; what the administrator intends
 //! - `clients`: transactions, each in the ledger before it is sent and after it is acknowledged
 //! - `administrator`: backups, restores, files, settings, databases that come and go
+//! - `rivals`: administrators that work on the same databases at once, with a ledger of their own
 
 pub mod administrator;
 pub mod clients;
 pub mod ledger;
 pub mod model;
+pub mod rivals;

@@ -33,6 +33,7 @@ use super::super::{Instance, registry::DatabaseSlot};
 use super::{DEFAULT_FOLDER, resolve};
 use crate::backup::is_media;
 use crate::buffer::{data_file_owner, undo_file_owner};
+use crate::catalog::FileIntent;
 use crate::error::Error;
 use disk::{Access, DiskError, DiskErrorKind, File, FileIdentity, FileKind};
 use parking_lot::Mutex;
@@ -340,11 +341,23 @@ impl Claims {
         if let Verdict::Refuse(reason) = verdict {
             return Err(reason);
         }
-        let number = all.iter().map(|held| held.number).max().unwrap_or(0) + 1;
-        all.push(Held { number, site, writes });
+        let number = push(&mut all, site, writes);
         let all = self.0.clone();
         Ok((verdict, Claim { number, all }))
     }
+
+    /// Holds a path whoever has it: for the statement that takes a file away from its database.
+    fn hold(&self, site: Site) -> Claim {
+        let number = push(&mut self.0.lock(), site, true);
+        let all = self.0.clone();
+        Claim { number, all }
+    }
+}
+
+fn push(all: &mut Vec<Held>, site: Site, writes: bool) -> u64 {
+    let number = all.iter().map(|held| held.number).max().unwrap_or(0) + 1;
+    all.push(Held { number, site, writes });
+    number
 }
 
 impl Instance {
@@ -392,6 +405,12 @@ impl Instance {
             file,
             claim,
         })
+    }
+
+    /// Holds the files of an intent that is to remove them: until they are gone nobody makes others of their names.
+    pub(in crate::instance) fn hold_files(&self, intent: &FileIntent) -> Vec<Claim> {
+        let paths = intent.files.iter().map(|file| Path::new(&file.path));
+        paths.map(|path| self.claims.hold(self.site_of_known(path))).collect()
     }
 
     /// Opens what is there and looks at how it begins.

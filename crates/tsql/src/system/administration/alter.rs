@@ -6,7 +6,7 @@ use engine::buffer::FileGrowth;
 use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseState, FileSpec, MSDB, Size, default_file_name};
+use engine::instance::{DatabaseState, FileSpec, MSDB, Operation, Size, Work, default_file_name};
 use engine::log;
 
 use super::super::{Host, SystemContext};
@@ -35,25 +35,21 @@ pub(super) fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement:
 }
 
 fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &AlterDatabaseAction) -> Result<()> {
-    let Some(slot) = context.slot(name) else {
-        let text = format!(
-            "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
-        );
-        return Err(Error::new(5011, 14, 5, text));
-    };
+    let slot = context.slot(name).ok_or_else(|| Error::no_database_to_alter(name))?;
     check_state(&slot.state(), name, action)?;
+    drop(slot);
+    let begin = |work| begin(context, name, action, work);
     match action {
         AlterDatabaseAction::Set { options, termination } => options::set(context, host, name, options, *termination),
         AlterDatabaseAction::ModifyName(new_name) => rename(context, host, name, &new_name.text),
         AlterDatabaseAction::ModifyFile(file) => {
-            Change::open(context, name)?.modify(file)?;
+            Change::new(context, begin(Work::Alter)?)?.modify(file)?;
             tell_of_names(host, file)
         }
-        AlterDatabaseAction::AddFiles { files, .. } => Change::open(context, name)?.add(files, false),
-        AlterDatabaseAction::AddLogFiles(files) => Change::open(context, name)?.add(files, true),
+        AlterDatabaseAction::AddFiles { files, .. } => Change::new(context, begin(Work::Files)?)?.add(files, false),
+        AlterDatabaseAction::AddLogFiles(files) => Change::new(context, begin(Work::Files)?)?.add(files, true),
         AlterDatabaseAction::RemoveFile(file) => {
-            let database = context.instance.database(name)?;
-            context.instance.remove_file(&database, &file.text)?;
+            context.instance.remove_file(&begin(Work::Files)?, &file.text)?;
             host.message(&Error::new(
                 5009,
                 10,
@@ -65,15 +61,25 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         AlterDatabaseAction::AddFilegroup(_)
         | AlterDatabaseAction::RemoveFilegroup(_)
         | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
-        AlterDatabaseAction::Collate(written) => collate(context, name, written),
+        AlterDatabaseAction::Collate(written) => collate(&begin(Work::Alter)?, name, written),
     }
+}
+
+/// Begins work on a database, which may have changed since it was first looked at.
+///
+/// # Errors
+/// 3023 beside a backup; those of [`check_state`].
+fn begin(context: &SystemContext<'_>, name: &str, action: &AlterDatabaseAction, work: Work) -> Result<Operation> {
+    let operation = context.instance.alter(name, work)?;
+    check_state(&operation.state(), name, action)?;
+    Ok(operation)
 }
 
 /// COLLATE: new columns get it; those there are keep theirs (sql-docs, "Set or change the database collation"). System databases
 /// keep the instance's.
-fn collate(context: &SystemContext<'_>, name: &str, written: &Identifier) -> Result<()> {
+fn collate(operation: &Operation, name: &str, written: &Identifier) -> Result<()> {
     let collation = collation_of(Some(written))?;
-    let database = context.instance.database(name)?;
+    let database = operation.database()?;
     if database.entry().database_id <= MSDB {
         let text = format!("Cannot alter the database '{name}' because it is a system database.");
         return Err(Error::new(3708, 16, 4, text));
@@ -88,10 +94,7 @@ fn collate(context: &SystemContext<'_>, name: &str, written: &Identifier) -> Res
 /// 5052 while RESTORING; 5063 for options and 5004 for files of a standby database.
 fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) -> Result<()> {
     match state {
-        DatabaseState::Restoring => {
-            let text = "ALTER DATABASE is not permitted while a database is in the Restoring state.";
-            return Err(Error::new(5052, 16, 1, text));
-        }
+        DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
         DatabaseState::Online(database) if database.is_standby() => {}
         _ => return Ok(()),
     }
@@ -102,8 +105,7 @@ fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) 
     };
     match action {
         AlterDatabaseAction::Set { options, .. } if !options.iter().all(options::is_of_use) => {
-            let text = format!("Database '{name}' is in warm standby. A warm-standby database is read-only.");
-            Err(Error::new(5063, 16, 1, text))
+            Err(options::in_warm_standby(name))
         }
         AlterDatabaseAction::AddFiles { .. } | AlterDatabaseAction::AddLogFiles(_) => not_writable(1),
         AlterDatabaseAction::RemoveFile(_) => not_writable(3),
@@ -134,7 +136,7 @@ fn not_supported(what: &str) -> Result<()> {
 }
 
 fn rename(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, new_name: &str) -> Result<()> {
-    rename_database(context, name, new_name)?;
+    context.instance.rename_database(name, new_name)?;
     host.message(&Error::new(
         0,
         10,
@@ -143,58 +145,37 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, new_name
     ))
 }
 
-/// Gives a database another name; sp_rename and sp_renamedb use it too.
-pub(in crate::system) fn rename_database(context: &SystemContext<'_>, name: &str, new_name: &str) -> Result<()> {
-    let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
-    if context.slot(new_name).is_some_and(|other| !Arc::ptr_eq(&other, &slot)) {
-        return Err(Error::database_exists(new_name));
-    }
-    let mut entry = slot.entry();
-    if entry.database_id <= MSDB {
-        let text = format!("Cannot change the name of the system database {name}.");
-        return Err(Error::new(5040, 16, 1, text));
-    }
-    entry.name = new_name.to_owned();
-    context.instance.store_entry(entry)
-}
-
 /// A change of one database's files.
 struct Change<'a> {
     context: &'a SystemContext<'a>,
+    operation: Operation,
     database: Arc<Database>,
-    entry: DatabaseEntry,
 }
 
 impl<'a> Change<'a> {
-    fn open(context: &'a SystemContext<'a>, name: &str) -> Result<Change<'a>> {
-        let database = context.instance.database(name)?;
-        let entry = database.entry();
+    fn new(context: &'a SystemContext<'a>, operation: Operation) -> Result<Change<'a>> {
+        let database = operation.database()?;
         Ok(Change {
             context,
+            operation,
             database,
-            entry,
         })
     }
 
-    fn store(self) -> Result<()> {
-        self.context.instance.store_entry(self.entry)
-    }
-
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.entry
-            .files
-            .iter()
-            .position(|file| file.name.to_lowercase() == name.to_lowercase())
+    fn place_of(&self, entry: &DatabaseEntry, name: &str) -> Option<usize> {
+        let mut files = entry.files.iter();
+        files.position(|file| file.name.to_lowercase() == name.to_lowercase())
     }
 
     /// MODIFY FILE. The size is changed first: when that fails, nothing has changed.
-    fn modify(mut self, specification: &FileSpecification) -> Result<()> {
+    fn modify(self, specification: &FileSpecification) -> Result<()> {
+        let entry = self.operation.entry();
         let place = self
-            .place_of(&specification.name)
+            .place_of(&entry, &specification.name)
             .ok_or_else(|| Error::no_such_file(&specification.name))?;
-        let mut file = self.entry.files[place].clone();
+        let mut file = entry.files[place].clone();
         if let Some(new_name) = &specification.new_name {
-            if self.place_of(new_name).is_some_and(|other| other != place) {
+            if self.place_of(&entry, new_name).is_some_and(|other| other != place) {
                 return Err(Error::duplicate_file_name(new_name));
             }
             file.name.clone_from(new_name);
@@ -217,12 +198,17 @@ impl<'a> Change<'a> {
             self.grow(&file, size)?;
         }
         self.set_limits(&file)?;
-        if let Some(path) = &specification.file_name {
-            self.context.instance.check_new_place(&self.entry, &file, path)?;
+        let new_path = specification.file_name.as_ref();
+        let _held = new_path
+            .map(|path| self.context.instance.check_new_place(&entry, &file, path))
+            .transpose()?;
+        if let Some(path) = new_path {
             file.physical_name.clone_from(path);
         }
-        self.entry.files[place] = file;
-        self.store()
+        self.context.instance.update_entry(&self.operation, |entry| {
+            entry.files[place] = file;
+            Ok(())
+        })
     }
 
     fn bytes_of(&self, file: &FileEntry) -> u64 {
@@ -277,26 +263,23 @@ impl<'a> Change<'a> {
     }
 
     /// ADD FILE and ADD LOG FILE, one after the other.
-    fn add(mut self, specifications: &[FileSpecification], log: bool) -> Result<()> {
+    fn add(self, specifications: &[FileSpecification], log: bool) -> Result<()> {
         for specification in specifications {
             let spec = file_of(specification)?;
             let file = self.plan(&spec, log)?;
             let bytes = spec.size_bytes.unwrap_or(if log { MB } else { MB * 8 });
-            self.context.instance.add_file(&self.database, file.clone(), bytes)?;
-            self.entry.files.push(file);
+            self.context.instance.add_file(&self.operation, file, bytes)?;
         }
         Ok(())
     }
 
     fn plan(&self, spec: &FileSpec, log: bool) -> Result<FileEntry> {
+        let entry = self.operation.entry();
         let file_id = (1..u16::MAX)
-            .find(|id| self.entry.files.iter().all(|file| file.file_id != *id))
+            .find(|id| entry.files.iter().all(|file| file.file_id != *id))
             .unwrap_or(u16::MAX);
-        let name = spec
-            .name
-            .clone()
-            .unwrap_or_else(|| format!("{}_{file_id}", self.entry.name));
-        if self.place_of(&name).is_some() {
+        let name = spec.name.clone().unwrap_or_else(|| format!("{}_{file_id}", entry.name));
+        if self.place_of(&entry, &name).is_some() {
             return Err(Error::duplicate_file_name(&name));
         }
         let extension = if log { "ldf" } else { "ndf" };

@@ -10,8 +10,6 @@ mod options;
 mod restore;
 mod with_options;
 
-pub(super) use alter::rename_database;
-
 use engine::error::{Error, Result};
 
 use super::{Completion, Host, SystemContext};

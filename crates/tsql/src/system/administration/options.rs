@@ -10,8 +10,7 @@ use std::time::Duration;
 use engine::cancel;
 use engine::database::{AccessMode, Database};
 use engine::error::{Error, Result};
-use engine::instance::{DatabaseSlot, DatabaseState, MSDB};
-use engine::lock::{Mode, Resource};
+use engine::instance::{DatabaseSlot, DatabaseState, MSDB, Operation, Work};
 use engine::recovery::RecoveryModel;
 
 use super::super::{Host, SystemContext};
@@ -37,10 +36,11 @@ pub(super) fn set(
             }
             "OFFLINE" => take_offline(context, host, name, termination)?,
             "ONLINE" => bring_online(context, host, name)?,
-            "RECOVERY" => context
-                .instance
-                .database(name)?
-                .set_recovery_model(recovery_model(option)?)?,
+            "RECOVERY" => {
+                let model = recovery_model(option)?;
+                let operation = context.instance.alter(name, Work::Alter)?;
+                writable(&operation, name)?.set_recovery_model(model)?;
+            }
             "COMPATIBILITY_LEVEL" => set_compatibility_level(context, name, option)?,
             "TARGET_RECOVERY_TIME" => check_target_recovery_time(context, name, option)?,
             "READ_ONLY" => return refused(name, "READ_ONLY"),
@@ -61,14 +61,31 @@ pub(super) fn set(
     Ok(())
 }
 
+/// The open database of an operation, unless it is a standby database, whose own files are not written.
+///
+/// # Errors
+/// 5063 for a standby database; 942 and its kin for one that is not open.
+fn writable(operation: &Operation, name: &str) -> Result<Arc<Database>> {
+    let database = operation.database()?;
+    match database.is_standby() {
+        true => Err(in_warm_standby(name)),
+        false => Ok(database),
+    }
+}
+
+/// 5063: a standby database takes no options that its own files would say.
+pub(super) fn in_warm_standby(name: &str) -> Error {
+    let text = format!("Database '{name}' is in warm standby. A warm-standby database is read-only.");
+    Error::new(5063, 16, 1, text)
+}
+
 /// Options about who uses a database, and whether anybody: they live outside its files.
 pub(super) fn is_of_use(option: &DatabaseOption) -> bool {
     ["SINGLE_USER", "RESTRICTED_USER", "MULTI_USER", "OFFLINE", "ONLINE"].contains(&option.name.as_str())
 }
 
 fn refused(name: &str, option: &str) -> Result<()> {
-    let text = format!("Option '{option}' cannot be set in database '{name}'.");
-    Err(Error::new(5058, 16, 1, text))
+    Err(Error::option_refused(name, option))
 }
 
 fn recovery_model(option: &DatabaseOption) -> Result<RecoveryModel> {
@@ -122,10 +139,8 @@ fn set_compatibility_level(context: &SystemContext<'_>, name: &str, option: &Dat
                 format!("Valid values of the database compatibility level are {text}."),
             )
         })?;
-    context
-        .instance
-        .database(name)?
-        .change_boot(|boot| boot.compatibility_level = level)
+    let operation = context.instance.alter(name, Work::Alter)?;
+    writable(&operation, name)?.change_boot(|boot| boot.compatibility_level = level)
 }
 
 fn set_access(
@@ -188,6 +203,8 @@ fn clear_others(
     );
     let mut has_ended_them = false;
     loop {
+        // Another one may have its id by now, and other sessions.
+        database.check_open()?;
         let others = others_in(context, database);
         if others.is_empty() {
             return Ok(());
@@ -223,64 +240,31 @@ fn take_offline(
     termination: Option<Termination>,
 ) -> Result<()> {
     let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
-    let mut entry = slot.entry();
-    if entry.database_id <= MSDB {
+    if slot.entry().database_id <= MSDB {
         return refused(name, "OFFLINE");
     }
-    let_go_of_broken(context, host, &slot)?;
+    leave_broken(context, host, &slot)?;
     if let DatabaseState::Online(database) = slot.state() {
         if context.database.id == database.id {
             host.change_database("master")?;
         }
         clear_others(context, host, &database, termination)?;
-        database.wait_for_recovery()?;
-        let resource = Resource::Database(database.id);
-        let engine = context.engine.borrow();
-        if !engine.locks().try_lock(resource, Mode::X) {
-            return Err(Error::new(
-                5061,
-                16,
-                1,
-                format!(
-                    "ALTER DATABASE failed because a lock could not be placed on database '{name}'. Try again later."
-                ),
-            ));
-        }
-        slot.set_state(DatabaseState::Offline);
-        let closed = database.close_cleanly();
-        context
-            .instance
-            .pool
-            .forget_database(engine::buffer::DatabaseId(database.id));
-        engine.locks().unlock(resource);
-        closed?;
     }
-    slot.set_state(DatabaseState::Offline);
-    entry.offline = true;
-    context.instance.store_entry(entry)
+    drop(slot);
+    context.instance.take_offline(name, &context.engine.borrow())
 }
 
 /// A database whose log has failed is left by everybody, this session included, before its files are opened again.
-///
-/// # Errors
-/// 5061 when a session does not end in time.
-fn let_go_of_broken(context: &SystemContext<'_>, host: &mut dyn Host, slot: &DatabaseSlot) -> Result<()> {
-    if slot.broken().is_some() && context.database.id == slot.entry().database_id {
-        host.change_database("master")?;
+fn leave_broken(context: &SystemContext<'_>, host: &mut dyn Host, slot: &DatabaseSlot) -> Result<()> {
+    match slot.broken() {
+        Some(database) if database.id == context.database.id => host.change_database("master"),
+        _ => Ok(()),
     }
-    context.instance.let_go_of_broken(slot, context.session_id)
 }
 
 fn bring_online(context: &SystemContext<'_>, host: &mut dyn Host, name: &str) -> Result<()> {
     let slot = context.slot(name).ok_or_else(|| Error::no_such_database(name))?;
-    let_go_of_broken(context, host, &slot)?;
-    if matches!(slot.state(), DatabaseState::Online(_)) {
-        return Ok(());
-    }
-    let mut entry = slot.entry();
-    entry.offline = false;
-    context.instance.store_entry(entry.clone())?;
-    let state = context.instance.open_user_database(&entry);
-    slot.set_state(state);
-    slot.database().map(|_| ())
+    leave_broken(context, host, &slot)?;
+    drop(slot);
+    context.instance.bring_online(name, &context.engine.borrow())
 }

@@ -171,6 +171,7 @@ const ATTEMPTS_MAX: usize = 20;
 /// Runs the check with a shared lock on every table and on the catalog, so that nobody changes what is being read: no row, no
 /// allocation, no definition. Who is changing something is waited for.
 fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result<CheckReport> {
+    let _in_use = command.context.engine.borrow().hold(database)?;
     let locks = command.context.engine.borrow().locks().clone();
     let mut taken = Vec::new();
     let mut outcome = lock_everything(&locks, database, &mut taken);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::catalog::FileEntry;
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::instance::{Operation, Work};
 use engine::seams::WorkKind;
 use engine::types::{SqlType, Value};
 
@@ -30,10 +31,11 @@ const PRIMARY_FILE: u16 = 1;
 
 /// `DBCC SHRINKFILE (file [, megabytes | EMPTYFILE] [, NOTRUNCATE | TRUNCATEONLY])`.
 pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let database = command.context.database.clone();
+    let operation = begin(command, &command.context.database)?;
+    let database = operation.database()?;
     let written = command.text(0).unwrap_or_default();
     let id = command.argument(0).as_i64();
-    let entry = database.entry();
+    let entry = operation.entry();
     let is_meant = |file: &&FileEntry| match id {
         Some(id) => i64::from(file.file_id) == id,
         None => file.name.eq_ignore_ascii_case(&written),
@@ -62,18 +64,28 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
 
 /// `DBCC SHRINKDATABASE (database [, percent])`: every log file, as far as it goes.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
-    let database = command.database(0)?;
+    let operation = begin(command, &*command.database(0)?)?;
+    let database = operation.database()?;
     let percent = command
         .integer(1)
         .and_then(|percent| u64::try_from(percent).ok())
         .unwrap_or(0)
         .min(99);
     let mut table = Table::new(&COLUMNS);
-    for file in database.entry().files {
+    for file in operation.entry().files {
         let used = used_pages(&database, &file) * PAGE_BYTES;
         table.push(shrink(&database, &file, used * 100 / (100 - percent), host)?);
     }
     table.send(host)
+}
+
+/// No file is added, removed or backed up meanwhile, and the database stays open.
+///
+/// # Errors
+/// 3023 beside a backup; 3617 when the request is to stop before it is its turn.
+fn begin(command: &Command<'_>, database: &Database) -> Result<Operation> {
+    let instance = command.context.instance;
+    instance.alter(&database.name(), Work::Files)
 }
 
 /// Shrinks one file and says how it is now.

@@ -5,7 +5,6 @@ use engine::catalog::{FileEntry, GrowthEntry};
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::super::administration::rename_database;
 use super::super::{Host, SystemContext, Table};
 use super::{NAME, SystemProcedure, TEXT, text};
 use crate::scalar::moment::Moment;
@@ -207,7 +206,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
     if context.slot(name).is_none() {
         return Err(no_database(name));
     }
-    rename_database(context, name, new_name)?;
+    context.instance.rename_database(name, new_name)?;
     host.message(&Error::new(
         0,
         10,

@@ -7,7 +7,6 @@ use engine::error::{Error, Result};
 use engine::session::with_current_definitions;
 use engine::types::{Length, SqlType, Value};
 
-use super::super::administration::rename_database;
 use super::super::{Host, SystemContext};
 use super::{NAME, SystemProcedure, text};
 use crate::ast::Name;
@@ -48,7 +47,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
         ));
     }
     with_current_definitions(|| match kind.as_deref() {
-        Some("DATABASE") => rename_database(context, name.object(), new_name),
+        Some("DATABASE") => context.instance.rename_database(name.object(), new_name),
         Some("COLUMN" | "INDEX") => rename_part(context, &name, new_name, shown == "COLUMN", written),
         None | Some("OBJECT") => rename_object(context, &name, new_name, written, shown),
         Some(_) => {

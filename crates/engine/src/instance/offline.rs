@@ -1,0 +1,69 @@
+//! ALTER DATABASE SET OFFLINE and SET ONLINE.
+//!
+//! Invariant: a database is opened once: whether it is open is looked at again under the operation.
+
+use super::registry::DatabaseState;
+use super::{Instance, MSDB, Work};
+use crate::buffer::DatabaseId;
+use crate::error::{Error, Result};
+use crate::lock::{Mode, Resource};
+use crate::session::Session;
+
+impl Instance {
+    /// Closes a database that nobody uses, and leaves it closed.
+    ///
+    /// # Errors
+    /// 5011 when there is none, 5052 while it is being restored, 5058 for a system database, 5061 while somebody uses it; those of
+    /// the last checkpoint.
+    pub fn take_offline(&self, name: &str, session: &Session) -> Result<()> {
+        let operation = self.alter(name, Work::Alter)?;
+        let id = operation.entry().database_id;
+        if id <= MSDB {
+            return Err(Error::option_refused(name, "OFFLINE"));
+        }
+        self.let_go_of_broken(&operation, session.id)?;
+        match operation.state() {
+            DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
+            DatabaseState::Online(database) => {
+                database.wait_for_recovery()?;
+                let resource = Resource::Database(id);
+                if session.locks().mode_of(&resource).is_some() || !session.locks().try_lock(resource, Mode::X) {
+                    return Err(Error::database_not_locked(name));
+                }
+                operation.set_state(DatabaseState::Offline);
+                // What a failed checkpoint leaves to recovery is written no more, for the files may be opened again.
+                let closed = database.close_cleanly().inspect_err(|_| database.storage.log.close());
+                self.pool.forget_database(DatabaseId(id));
+                session.locks().unlock(resource);
+                closed?;
+            }
+            DatabaseState::RecoveryPending | DatabaseState::Suspect | DatabaseState::Offline => {}
+        }
+        operation.set_state(DatabaseState::Offline);
+        self.update_entry(&operation, |entry| {
+            entry.offline = true;
+            Ok(())
+        })
+    }
+
+    /// Opens a database that is closed, or whose log has failed, and recovers it. Nothing happens to one that is open.
+    ///
+    /// # Errors
+    /// 5011 when there is none, 5052 while it is being restored, 5061 when those who are in it do not leave; 926 and 945 when it cannot
+    /// be recovered, for which the error log has the reason.
+    pub fn bring_online(&self, name: &str, session: &Session) -> Result<()> {
+        let operation = self.alter(name, Work::Alter)?;
+        self.let_go_of_broken(&operation, session.id)?;
+        match operation.state() {
+            DatabaseState::Online(_) => return Ok(()),
+            DatabaseState::Restoring => return Err(Error::alter_while_restoring()),
+            DatabaseState::RecoveryPending | DatabaseState::Suspect | DatabaseState::Offline => {}
+        }
+        self.update_entry(&operation, |entry| {
+            entry.offline = false;
+            Ok(())
+        })?;
+        operation.set_state(self.open_user_database(&operation.entry()));
+        operation.database().map(|_| ())
+    }
+}

@@ -1,0 +1,84 @@
+//! `SELECT @v = ...`: what is assigned is computed row by row, behind everything that decides which rows there are and in which order.
+//!
+//! ```text
+//! select @s = @s + x from t order by y
+//!   Sort(Project(FROM: @s + x, y))     every row would see @s as it was at first
+//!   Sort(Project(FROM: *, y))          and @s + x for each of its rows, after the assignments of the row before
+//! ```
+//! "If a SELECT statement returns more than one row and the variable references a nonscalar expression, the variable is set to the value
+//! returned for the expression in the last row of the result set" (sql-docs, SELECT @local_variable). Under DISTINCT the values themselves
+//! decide which rows there are: they are computed first.
+
+use engine::types::SqlType;
+
+use crate::plan::{Expr, Node, QueryPlan, SortKey};
+
+/// What the first columns of a plan hold, as expressions over the rows that the plan produces afterwards.
+pub(super) fn lift_values(plan: &mut QueryPlan) -> Vec<Expr> {
+    let mut lifted = Lifted {
+        count: plan.columns.len(),
+        ..Lifted::default()
+    };
+    if lifted.lift(&mut plan.root) {
+        plan.width = lifted.width;
+        return lifted.values;
+    }
+    let columns = plan.columns.iter().enumerate();
+    columns.map(|(index, column)| column.expression(index)).collect()
+}
+
+#[derive(Default)]
+struct Lifted {
+    /// How many columns hold values.
+    count: usize,
+    /// Their values.
+    values: Vec<Expr>,
+    /// The columns that the rows are ordered by, each with its place in the row as it becomes.
+    keys: Vec<(usize, usize)>,
+    /// The width of that row.
+    width: usize,
+}
+
+impl Lifted {
+    /// Makes a projection pass its input on; false for a plan that has none where it could be.
+    fn lift(&mut self, node: &mut Node) -> bool {
+        match node {
+            Node::Slice { input, .. } => self.lift(input),
+            Node::Sort { input, width, keys } => self.lift_below(input, keys, width),
+            Node::Top { input, width, top } => {
+                self.lift_below(input, top.ties.as_deref_mut().unwrap_or_default(), width)
+            }
+            Node::Project {
+                input_width,
+                expressions,
+                ..
+            } => {
+                let computed = std::mem::take(expressions);
+                // The type of a column that is only passed on does not matter.
+                let passed_on = |index| Expr::column(index, SqlType::Int, true);
+                expressions.extend((0..*input_width).map(passed_on));
+                for (column, place) in &mut self.keys {
+                    *place = expressions.len();
+                    expressions.extend(computed.get(*column).cloned());
+                }
+                self.values = computed.into_iter().take(self.count).collect();
+                self.width = expressions.len();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn lift_below(&mut self, input: &mut Node, keys: &mut [SortKey], width: &mut usize) -> bool {
+        self.keys.extend(keys.iter().map(|key| (key.column, key.column)));
+        if !self.lift(input) {
+            return false;
+        }
+        *width = self.width;
+        for key in keys {
+            let place = self.keys.iter().find(|(column, _)| *column == key.column);
+            key.column = place.map_or(key.column, |(_, place)| *place);
+        }
+        true
+    }
+}

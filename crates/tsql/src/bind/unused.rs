@@ -1,0 +1,80 @@
+//! Columns that nobody uses are not computed: `select count(*) from (select 1/0 x) q` divides nothing, and neither does EXISTS.
+//!
+//! What is left out is the expression of a projection; NULL takes its place, so that the places of the others stay. The columns of DISTINCT
+//! and of set operators other than UNION ALL are all used: they decide which rows there are.
+
+use std::sync::Arc;
+
+use engine::types::Value;
+
+use super::join::mark_node;
+use crate::plan::{Expr, Node, SortKey, Subquery};
+
+/// Leaves out what a subquery's rows hold: only whether there are any counts.
+pub(super) fn leave_out_all(subquery: &mut Subquery) {
+    let Some(plan) = Arc::get_mut(&mut subquery.plan) else {
+        return;
+    };
+    let mut node = &mut plan.root;
+    while let Node::Distinct { input, .. } = node {
+        node = input;
+    }
+    leave_out(node, &vec![false; plan.width]);
+}
+
+/// Leaves out the columns of a row that are not among those `used`.
+pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
+    let is_used = |index: usize| used.get(index).copied().unwrap_or(true);
+    match node {
+        Node::Derived { plan, offset, .. } => {
+            let Some(plan) = Arc::get_mut(plan) else { return };
+            // What is behind the result columns is for whoever asked for it.
+            let is_used = |index| index >= plan.columns.len() || is_used(*offset + index);
+            let used: Vec<bool> = (0..plan.width).map(is_used).collect();
+            leave_out(&mut plan.root, &used);
+        }
+        Node::Project {
+            input,
+            input_width,
+            expressions,
+        } => {
+            for (index, expression) in expressions.iter_mut().enumerate() {
+                if !is_used(index) {
+                    *expression = Expr::constant(Value::Null, expression.sql_type);
+                }
+            }
+            let mut needed = vec![false; *input_width];
+            expressions
+                .iter()
+                .for_each(|expression| expression.mark_columns(&mut needed));
+            mark_node(input, &mut needed);
+            leave_out(input, &needed);
+        }
+        Node::Sort { input, keys, .. } => leave_out(input, &with_keys(used, keys)),
+        Node::Top { input, top, .. } => {
+            leave_out(input, &with_keys(used, top.ties.as_deref().unwrap_or_default()));
+        }
+        Node::Slice { input, .. } => leave_out(input, used),
+        Node::Filter { input, condition } => {
+            let mut needed = used.to_vec();
+            condition.mark_columns(&mut needed);
+            leave_out(input, &needed);
+        }
+        Node::Append { inputs, .. } => inputs.iter_mut().for_each(|input| leave_out(input, used)),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            leave_out(left, used);
+            leave_out(right, used);
+        }
+        _ => {}
+    }
+}
+
+fn with_keys(used: &[bool], keys: &[SortKey]) -> Vec<bool> {
+    let mut used = used.to_vec();
+    for key in keys {
+        if let Some(column) = used.get_mut(key.column) {
+            *column = true;
+        }
+    }
+    used
+}
