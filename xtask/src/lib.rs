@@ -114,6 +114,66 @@ fn quoted_bytes(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
+/// What a source names of its own crate, as paths from the crate's root: `crate::a::{b, c::D}` is `a::b` and `a::c::D`, and `super::`
+/// counts from `module`, the path of the source's own module.
+pub fn named_in_crate(code: &str, module: &[String]) -> Vec<Vec<String>> {
+    let mut named = Vec::new();
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    for (at, _) in code.match_indices("crate::") {
+        if !is_word(code.as_bytes().get(at.wrapping_sub(1))) {
+            tree(&code[at + "crate::".len()..], &[], &mut named);
+        }
+    }
+    let mut from = 0;
+    while let Some(found) = code[from..].find("super::") {
+        let at = from + found;
+        let ups = code[at..]
+            .split("super::")
+            .take_while(|between| between.is_empty())
+            .count();
+        from = at + ups * "super::".len();
+        let begin = &module[..module.len().saturating_sub(ups)];
+        if !is_word(code.as_bytes().get(at.wrapping_sub(1))) {
+            tree(&code[from..], begin, &mut named);
+        }
+    }
+    named
+}
+
+/// Reads a path or a group of paths at the start of `rest`; answers what is behind it.
+fn tree<'c>(rest: &'c str, begin: &[String], named: &mut Vec<Vec<String>>) -> &'c str {
+    let mut path = begin.to_vec();
+    let mut rest = rest.trim_start();
+    loop {
+        if let Some(mut inside) = rest.strip_prefix('{') {
+            loop {
+                inside = tree(inside, &path, named).trim_start();
+                match inside.strip_prefix(',') {
+                    Some(more) if !more.trim_start().starts_with('}') => inside = more,
+                    Some(end) => return end.trim_start().strip_prefix('}').unwrap_or(end),
+                    None => return inside.strip_prefix('}').unwrap_or(inside),
+                }
+            }
+        }
+        let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
+        let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        if !word.is_empty() {
+            path.push(word.to_string());
+        }
+        match behind.strip_prefix("::") {
+            Some(more) if !word.is_empty() => rest = more,
+            _ => {
+                named.push(path);
+                // `as` and the new name.
+                let renamed = behind.trim_start().strip_prefix("as ");
+                return renamed.map_or(behind, |name| {
+                    name.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+                });
+            }
+        }
+    }
+}
+
 /// The functions of a source file that have a body.
 pub fn functions(source: &str) -> Vec<Function> {
     let code = blanked(source);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use xtask::{blanked, functions, rust_files};
+use xtask::{blanked, functions, named_in_crate, rust_files};
 
 const FILE_LINES_MAX: usize = 1_000;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -59,10 +59,11 @@ fn no_function_is_too_long() {
     assert!(long.is_empty(), "split these:\n{}", long.join("\n"));
 }
 
-/// The table of ARCHITECTURE.md under "Rooms of the engine": `| room | imports |`.
-fn arrows() -> BTreeMap<String, Vec<String>> {
+/// A table of ARCHITECTURE.md, `| room | may import |`, in its order. A room is a module of the crate; one whose inside has floors is
+/// named with two levels, `statements::dispatch`.
+fn arrows(heading: &str) -> Vec<(String, Vec<String>)> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let section = text.split("## Rooms of the engine").nth(1).unwrap();
+    let section = text.split(heading).nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let row = |line: &str| {
@@ -74,48 +75,110 @@ fn arrows() -> BTreeMap<String, Vec<String>> {
     rows.map(row).collect()
 }
 
-#[test]
-fn rooms_of_the_engine_import_downward_only() {
-    let arrows = arrows();
-    let engine = root().join("crates/engine/src");
-    let mut checked = 0;
-    let mut wrong = Vec::new();
-    for path in rust_files(&engine) {
-        let inside = path.strip_prefix(&engine).unwrap();
-        let first = inside
-            .components()
-            .next()
-            .unwrap()
-            .as_os_str()
-            .to_string_lossy()
-            .replace(".rs", "");
-        if first == "lib" {
+/// The module that a file is, as a path from its crate's root.
+fn module_of(inside: &Path) -> Vec<String> {
+    let parts = inside.components().map(|part| part.as_os_str().to_string_lossy());
+    let mut parts: Vec<String> = parts.map(|part| part.replace(".rs", "")).collect();
+    if parts.last().is_some_and(|last| last == "mod") {
+        parts.pop();
+    }
+    parts
+}
+
+/// What a crate's rooms import, each arrow once with a file that draws it: `(from, to, file)`.
+fn imports(source: &Path, table: &BTreeMap<String, Vec<String>>) -> Vec<(String, String, String)> {
+    let files = rust_files(source);
+    let modules: Vec<Vec<String>> = files
+        .iter()
+        .map(|path| module_of(path.strip_prefix(source).unwrap()))
+        .collect();
+    let room_of = |path: &[String]| {
+        let mut begins = (1..=path.len().min(2)).rev().map(|levels| path[..levels].join("::"));
+        begins.find(|begin| table.contains_key(begin))
+    };
+    let mut found = BTreeMap::new();
+    for (path, module) in files.iter().zip(&modules) {
+        let is_test = module.iter().any(|part| part == "tests");
+        if is_test || module == &["lib"] {
             continue;
         }
-        let allowed = arrows
-            .get(&first)
-            .unwrap_or_else(|| panic!("ARCHITECTURE.md does not name the room {first}"));
-        let code = blanked(&std::fs::read_to_string(&path).unwrap());
+        let room = room_of(module).unwrap_or_else(|| panic!("ARCHITECTURE.md does not name the room {}", module[0]));
+        let code = blanked(&std::fs::read_to_string(path).unwrap());
         // A room's tests may use what the room may not.
         let code = code.split("#[cfg(test)]").next().unwrap();
-        if inside
-            .components()
-            .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
-        {
-            continue;
-        }
-        for target in code.split("crate::").skip(1) {
-            let room: String = target
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            checked += 1;
-            if room != first && !room.is_empty() && !allowed.contains(&room) {
-                wrong.push(format!("{}: {first} imports {room}", inside.display()));
+        for named in named_in_crate(code, module) {
+            // What is no module here comes from a crate below.
+            let is_own = named
+                .first()
+                .is_some_and(|first| modules.iter().any(|module| &module[0] == first));
+            if let Some(target) = room_of(&named).filter(|target| is_own && *target != room) {
+                let file = path.strip_prefix(source).unwrap().display().to_string();
+                found.entry((room.clone(), target)).or_insert(file);
             }
         }
     }
-    assert!(checked > 100, "only {checked} imports seen: the reader is broken");
-    wrong.dedup();
-    assert!(wrong.is_empty(), "these point upward:\n{}", wrong.join("\n"));
+    found.into_iter().map(|((from, to), file)| (from, to, file)).collect()
+}
+
+fn check_rooms(heading: &str, source: &str, arrows_min: usize) {
+    let table: BTreeMap<String, Vec<String>> = arrows(heading).into_iter().collect();
+    let found = imports(&root().join(source), &table);
+    assert!(
+        found.len() >= arrows_min,
+        "only {} arrows seen: the reader is broken",
+        found.len()
+    );
+    let wrong: Vec<String> = found
+        .iter()
+        .filter(|(from, to, _)| !table[from].contains(to))
+        .map(|(from, to, file)| format!("{file}: {from} imports {to}"))
+        .collect();
+    assert!(wrong.is_empty(), "the table does not know these:\n{}", wrong.join("\n"));
+    let unused: Vec<String> = table
+        .iter()
+        .flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)))
+        .filter(|(from, to)| !found.iter().any(|(room, target, _)| room == *from && target == *to))
+        .map(|(from, to)| format!("{from} imports {to}"))
+        .collect();
+    assert!(
+        unused.is_empty(),
+        "the code does not need these:\n{}",
+        unused.join("\n")
+    );
+}
+
+#[test]
+fn rooms_of_the_engine_import_what_its_table_says() {
+    check_rooms("## Rooms of the engine", "crates/engine/src", 80);
+}
+
+#[test]
+fn rooms_of_tsql_import_what_its_table_says() {
+    check_rooms("## Rooms of tsql", "crates/tsql/src", 80);
+}
+
+/// Who stands in a table imports only what stands above: so there is no circle.
+#[test]
+fn rooms_of_tsql_import_downward_only() {
+    let mut above: Vec<String> = Vec::new();
+    for (room, targets) in arrows("## Rooms of tsql") {
+        for target in targets {
+            assert!(
+                above.contains(&target),
+                "{room} imports {target}, which does not stand above it"
+            );
+        }
+        above.push(room);
+    }
+}
+
+#[test]
+fn what_a_source_names_is_read_out_of_groups_and_from_its_own_place() {
+    let code = "use crate::{a::{b, c::D as E}, f}; fn x() { super::super::g::h(); crate::i::<J>(); mycrate::k(); }";
+    let module = ["one", "two", "three"].map(str::to_string);
+    let named: Vec<String> = named_in_crate(code, &module)
+        .iter()
+        .map(|path| path.join("::"))
+        .collect();
+    assert_eq!(named, ["a::b", "a::c::D", "f", "i", "one::g::h"]);
 }

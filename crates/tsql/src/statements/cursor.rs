@@ -139,44 +139,41 @@ impl Executor<'_> {
                 .unwrap_or(0),
             _ => 0,
         };
-        let (row, columns) = {
-            let mut cursors = self.session.cursors.borrow_mut();
-            let cursor = cursors.get_mut(&key).ok_or_else(|| not_found(&fetch.cursor.name))?;
-            let Some(KeptRows { rows, .. }) = &cursor.rows else {
-                return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
-            };
-            if let (true, Some(direction)) = (cursor.forward_only, word_of(&fetch.direction)) {
-                return Err(messages::forward_only_cursor(direction));
-            }
-            let count = rows.len() as i64;
-            let wanted = match fetch.direction {
-                FetchDirection::Next => cursor.position + 1,
-                FetchDirection::Prior => cursor.position - 1,
-                FetchDirection::First => 1,
-                FetchDirection::Last => count,
-                FetchDirection::Absolute(_) if amount < 0 => count + 1 + amount,
-                FetchDirection::Absolute(_) => amount,
-                FetchDirection::Relative(_) => cursor.position.saturating_add(amount),
-            };
-            cursor.position = wanted.clamp(0, count + 1);
-            let row = usize::try_from(wanted - 1)
-                .ok()
-                .and_then(|index| rows.get(index))
-                .cloned();
-            (row, cursor.columns.clone())
+        let session = self.session;
+        // Held while the row is sent, so that neither it nor the columns are copied: no sink comes back to the cursors.
+        let mut cursors = session.cursors.borrow_mut();
+        let cursor = cursors.get_mut(&key).ok_or_else(|| not_found(&fetch.cursor.name))?;
+        let Some(KeptRows { rows, .. }) = &cursor.rows else {
+            return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
         };
-        self.session.set_fetch_status(if row.is_some() { 0 } else { -1 });
+        if let (true, Some(direction)) = (cursor.forward_only, word_of(&fetch.direction)) {
+            return Err(messages::forward_only_cursor(direction));
+        }
+        let count = rows.len() as i64;
+        let wanted = match fetch.direction {
+            FetchDirection::Next => cursor.position + 1,
+            FetchDirection::Prior => cursor.position - 1,
+            FetchDirection::First => 1,
+            FetchDirection::Last => count,
+            FetchDirection::Absolute(_) if amount < 0 => count + 1 + amount,
+            FetchDirection::Absolute(_) => amount,
+            FetchDirection::Relative(_) => cursor.position.saturating_add(amount),
+        };
+        cursor.position = wanted.clamp(0, count + 1);
+        let row = usize::try_from(wanted - 1).ok().and_then(|index| rows.get(index));
+        let columns = &cursor.columns;
+        session.set_fetch_status(if row.is_some() { 0 } else { -1 });
         if fetch.into.is_empty() {
-            self.sink.columns(&columns).map_err(closed)?;
-            if let Some(row) = &row {
-                let cut = super::select::Cut::of(&columns, self.session.options().text_size_bytes);
+            self.sink.columns(columns).map_err(closed)?;
+            if let Some(row) = row {
+                let cut = super::select::Cut::of(columns, session.options().text_size_bytes);
                 super::select::send_row(self.sink, row, &cut)?;
             }
-        } else if let Some(row) = &row {
-            self.fetch_into(fetch, &columns, row)?;
+        } else if let Some(row) = row {
+            self.fetch_into(fetch, columns, row)?;
         }
         let count = u64::from(row.is_some());
-        self.session.set_row_count(count as i64);
+        session.set_row_count(count as i64);
         self.done(Some(count), DoneKind::Select)
     }
 
