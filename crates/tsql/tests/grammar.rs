@@ -459,6 +459,6 @@ fn a_rebuilt_index_is_made_anew_and_stays_what_it_was() {
     run(&mut one, SETUP);
     assert!(run(&mut one, "alter index nope on t rebuild").contains("Msg 7999, Level 16, State 9"));
     assert!(run(&mut one, "alter table c check constraint nope").contains("Msg 4917"));
-    assert!(run(&mut one, "alter table c nocheck constraint ck").contains("Msg 40517"));
+    assert_eq!(run(&mut one, "alter table c nocheck constraint ck"), "");
     assert_eq!(run(&mut one, "alter table c with check check constraint ck"), "");
 }
