@@ -50,9 +50,7 @@ impl Session {
         database.note_collations(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
-        // Before its storage, which nobody owns until the catalog has it: a check of the database waits here, and finds none such.
-        self.locks()
-            .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)?;
+        self.lock_catalog(database)?;
         let session = self.id;
         let owner = database.clone();
         self.write(database, |ctx| {
@@ -108,7 +106,7 @@ impl Session {
         let id = object.definition.object_id();
         self.locks().lock(Resource::Object(database.id, id), Mode::SchM)?;
         match database.catalog.is_current(object, self.id) {
-            true => Ok(()),
+            true => self.lock_catalog(database),
             false => {
                 let name = object.definition.qualified_name().map_or("", |(_, name)| name);
                 Err(Error::definition_changed(name))
@@ -217,6 +215,13 @@ impl Session {
         let built = Table::open(database, &changed)?.build_index(self, place);
         built.map_err(|error| error.while_building_index(&full_name, &index_name))?;
         Ok(changed)
+    }
+
+    /// Announces a change of the catalog. That comes before storage is made, which nobody owns until the catalog has it: a check of the
+    /// database waits here, and finds none such; and who is refused the lock leaves none behind.
+    fn lock_catalog(&self, database: &Database) -> Result<()> {
+        self.locks()
+            .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)
     }
 
     fn lock_name(&self, database: &Database, schema: &str, name: &str) -> Result<()> {
