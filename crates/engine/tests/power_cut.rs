@@ -44,7 +44,7 @@ fn run(instance: &Arc<Instance>, model: &mut Model) -> Result<usize> {
     let table = Table::open(&database, &object)?;
     session.commit()?;
     let mut content = Vec::new();
-    for round in 1..=70 {
+    for round in 1..=90 {
         if round % 20 == 1 {
             try_insert(&mut session, &table, round, round)?;
             content.push((round, round));

@@ -424,7 +424,7 @@ fn inherited_identity(plan: &QueryPlan, ordinal: usize) -> Option<Identity> {
         return None;
     }
     match own.source {
-        Node::Scan(scan) => scan.table.table.definition().columns.get(own.column)?.identity.clone(),
+        Node::Scan(scan) => scan.table.table.definition().columns.get(own.column)?.identity,
         _ => Some(Identity { seed: 1, increment: 1 }),
     }
 }
