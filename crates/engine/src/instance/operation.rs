@@ -88,6 +88,13 @@ pub(super) struct Turns {
     over: Condvar,
 }
 
+impl Turns {
+    /// Whether a statement has it for itself: CREATE and DROP DATABASE show it closed meanwhile.
+    pub(super) fn is_under_work(&self) -> bool {
+        self.now.lock().work.is_some()
+    }
+}
+
 #[derive(Default)]
 struct UnderWay {
     /// The one that is alone.

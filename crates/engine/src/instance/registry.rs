@@ -111,12 +111,13 @@ impl DatabaseSlot {
         }
     }
 
-    /// The open database. Errors: 926, 927, 942, 945 by its state; 9001 when its log has failed.
+    /// The open database. Errors: 926, 927, 942, 945 by its state, 952 while a statement makes, opens or drops it; 9001 when its log has failed.
     pub fn database(&self) -> Result<Arc<Database>> {
         let name = || self.entry.read().name.clone();
         match &*self.state.read() {
             DatabaseState::Online(database) => database.storage.log.check_intact().map(|()| database.clone()),
             DatabaseState::Restoring => Err(Error::restoring(&name())),
+            DatabaseState::RecoveryPending if self.turns.is_under_work() => Err(Error::in_transition(&name())),
             DatabaseState::RecoveryPending => Err(Error::inaccessible(&name())),
             DatabaseState::Suspect => Err(Error::suspect(&name())),
             DatabaseState::Offline => Err(Error::offline(&name())),
