@@ -10,8 +10,9 @@
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
-//! 180 u32 features in use that a reader must know: 1 = collations other than the default one | 184 u8 default collation, by number
-//! 185 zero .. 256 room for what is to come
+//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = statistics, or their options
+//! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves, 2 = not updated by themselves,
+//! 4 = updated by themselves behind the statement's back | 186 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -47,6 +48,10 @@ const AT_FEATURES: usize = 180;
 const AT_COLLATION: usize = 184;
 /// Columns or the database have a collation of their own. Another collation that comes later is another feature.
 const FEATURE_COLLATIONS: u32 = 1;
+/// The catalog has statistics, or the record has options of theirs.
+const FEATURE_STATISTICS: u32 = 2;
+const FEATURES: u32 = FEATURE_COLLATIONS | FEATURE_STATISTICS;
+const AT_STATISTICS: usize = 185;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +140,10 @@ pub struct BootRecord {
     pub log_policy: u16,
     /// Columns or the database have a collation that is not the default one; stays set once it was.
     pub has_collations: bool,
+    /// The catalog has statistics, or they have options; stays set once it was.
+    pub has_statistics: bool,
+    /// The options of statistics, as the layout above numbers them.
+    pub statistics_options: u8,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -166,6 +175,8 @@ impl BootRecord {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_statistics: false,
+            statistics_options: 0,
             collation: 0,
         }
     }
@@ -200,9 +211,11 @@ impl BootRecord {
         put(AT_IDS, &self.ids.to_bytes());
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
-        let features = if self.has_collations { FEATURE_COLLATIONS } else { 0 };
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        let features =
+            feature(self.has_collations, FEATURE_COLLATIONS) | feature(self.has_statistics, FEATURE_STATISTICS);
         put(AT_FEATURES, &features.to_le_bytes());
-        put(AT_COLLATION, &[self.collation]);
+        put(AT_COLLATION, &[self.collation, self.statistics_options]);
         bytes
     }
 
@@ -246,6 +259,8 @@ impl BootRecord {
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
+            has_statistics: number_at(bytes, AT_FEATURES) & FEATURE_STATISTICS != 0,
+            statistics_options: bytes[AT_STATISTICS],
             collation: bytes[AT_COLLATION],
         })
     }
@@ -270,7 +285,7 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURE_COLLATIONS != 0 => {
+        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURES != 0 => {
             Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
         }
         whole => Ok(whole),
@@ -343,6 +358,8 @@ mod tests {
             server_version: 13,
             log_policy: 14,
             has_collations: true,
+            has_statistics: true,
+            statistics_options: 5,
             collation: 7,
         }
     }
@@ -358,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 1..32 {
+        for bit in 2..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -375,6 +392,8 @@ mod tests {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_statistics: false,
+            statistics_options: 0,
             collation: 0,
             ..sample()
         };

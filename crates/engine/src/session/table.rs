@@ -10,7 +10,7 @@
 
 use super::Session;
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
-use crate::database::{Database, object_root};
+use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
@@ -38,6 +38,7 @@ pub struct Table {
     rows: Rows,
     /// Trees of the nonclustered indexes, with their place in the definition.
     indexes: Vec<(usize, Tree)>,
+    modifications: Arc<Modifications>,
 }
 
 /// Tells apart rows with one key that one transaction inserts.
@@ -69,12 +70,14 @@ impl Table {
             .map(|(place, index)| Ok((place, open_tree(index)?)))
             .collect::<Result<_>>()?;
         let layout = definition.layout();
+        let modifications = database.modifications(definition);
         Ok(Table {
             database: database.clone(),
             object: object.clone(),
             layout,
             rows,
             indexes,
+            modifications,
         })
     }
 
@@ -106,6 +109,11 @@ impl Table {
     pub(super) fn nonclustered(&self, place: usize) -> Option<&Tree> {
         let mut indexes = self.indexes.iter();
         indexes.find(|(other, _)| *other == place).map(|(_, tree)| tree)
+    }
+
+    /// How much of it was changed.
+    pub fn modifications(&self) -> &Modifications {
+        &self.modifications
     }
 
     /// Its catalog object.
@@ -145,6 +153,7 @@ impl Table {
                 Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
                 Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, &row)?,
             };
+            self.modifications.note_rows(1);
             self.index_insert(ctx, values, &locator)
         })
     }
@@ -207,6 +216,7 @@ impl Table {
             _ => return Err(Error::assertion("a locator of another kind of table")),
         };
         if is_there {
+            self.modifications.note_update(old, new);
             for (index, tree) in self.indexes_left(keeps_place, old, new) {
                 self.index_delete_one(ctx, index, tree, old, locator)?;
             }
@@ -266,6 +276,9 @@ impl Table {
         let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
             return Err(Error::assertion("a locator of another kind of table"));
         };
+        columns
+            .iter()
+            .for_each(|&column| self.modifications.note_column(column));
         session.write(&self.database, |ctx| {
             tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
         })
@@ -280,6 +293,7 @@ impl Table {
                 _ => return Err(Error::assertion("a locator of another kind of table")),
             };
             if was_there {
+                self.modifications.note_rows(1);
                 for (place, tree) in &self.indexes {
                     self.index_delete_one(ctx, &self.definition().indexes[*place], tree, old, locator)?;
                 }
@@ -657,6 +671,7 @@ impl TableFill<'_> {
     }
 
     fn push_row(&mut self, ctx: &mut StoreContext<'_>, row: &[u8]) -> Result<()> {
+        self.table.modifications.note_rows(1);
         let fill = match &mut self.target {
             FillTarget::Heap(fill) => return fill.push(ctx, row).map(|_| ()),
             FillTarget::Tree(_, fill) => fill,

@@ -1,9 +1,10 @@
 //! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
 
-use super::{ALTER_TABLE_SET, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
+use super::{ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
-    ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint, TableElement,
+    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint,
+    TableElement,
 };
 use crate::error::ParseError;
 
@@ -135,6 +136,21 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
     }
     check_filegroup(line, filegroup.as_ref())?;
     INDEX_OPTIONS.admit_all(options)
+}
+
+/// CREATE STATISTICS.
+pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> Parsed<()> {
+    let CreateStatistics {
+        name: _,
+        table: _,
+        columns: _,
+        filter,
+        options,
+    } = create;
+    if filter.is_some() {
+        return refused(line, "WHERE of statistics");
+    }
+    CREATE_STATISTICS.admit_all(options)
 }
 
 /// ALTER INDEX.

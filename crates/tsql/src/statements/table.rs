@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, IndexDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::session::Table;
+use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
@@ -27,6 +27,17 @@ impl Executor<'_> {
                 }
             }
             StatementKind::AlterIndex(alter) => self.redefining(|executor| executor.alter_index(alter))?,
+            StatementKind::CreateStatistics(create) => {
+                self.redefining(|executor| executor.create_statistics(create))?;
+            }
+            StatementKind::UpdateStatistics(update) => {
+                self.redefining(|executor| executor.update_statistics(update))?;
+            }
+            StatementKind::DropStatistics(names) => {
+                for name in names {
+                    self.redefining(|executor| executor.drop_statistics(name))?;
+                }
+            }
             StatementKind::Drop(drop) => {
                 for name in &drop.names {
                     self.redefining(|executor| executor.drop_object(drop, name))?;
@@ -200,7 +211,8 @@ impl Executor<'_> {
     /// CREATE INDEX. A clustered one rebuilds the table.
     fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
         let (database, object, definition) = self.table_to_change(&create.table)?;
-        if definition.indexes.iter().any(|index| create.name.is(&index.name)) {
+        let statistics = all_statistics(&database, &definition, self.session.id);
+        if statistics.iter().any(|known| create.name.is(&known.name)) {
             let text = format!(
                 "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
                 create.name, create.table
@@ -208,8 +220,9 @@ impl Executor<'_> {
             return Err(Error::new(1913, 16, 1, text));
         }
         let ordinal = |name: &str| {
-            let text = || format!("Column name '{name}' does not exist in the target table or view.");
-            definition.column(name).ok_or_else(|| Error::new(1911, 16, 1, text()))
+            definition
+                .column(name)
+                .ok_or_else(|| messages::column_not_in_target(name))
         };
         let keys = create
             .columns
@@ -243,12 +256,11 @@ impl Executor<'_> {
         index: IndexDefinition,
     ) -> Result<()> {
         if index.index_id != 1 {
-            return self
-                .session
-                .engine
-                .borrow_mut()
-                .create_index(database, object, index)
-                .map(|_| ());
+            let name = index.name.clone();
+            let mut engine = self.session.engine.borrow_mut();
+            engine.create_index(database, object, index)?;
+            drop(engine);
+            return self.count_index(database, definition.object_id, Some(&name));
         }
         if let Some(clustered) = definition.clustered() {
             return Err(super::table_definition::several_clustered(

@@ -11,6 +11,7 @@ mod help;
 mod rename;
 mod sessions;
 mod space;
+mod statistics;
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -35,7 +36,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 9] = [
+const TABLES: [&[SystemProcedure]; 10] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -43,6 +44,7 @@ const TABLES: [&[SystemProcedure]; 9] = [
     sessions::PROCEDURES,
     catalog::PROCEDURES,
     help::PROCEDURES,
+    statistics::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,
 ];
