@@ -169,7 +169,7 @@ impl Session {
             return Err(Error::assertion("only tables are truncated"));
         };
         let table = table.clone();
-        if let Some(rows) = Table::open(database, object)?.known_row_count() {
+        if let Some(rows) = Table::open(database, object)?.row_count() {
             database.modifications(&table).note_rows(rows);
         }
         let emptied = self.replace_storage(database, object, table.clone())?;

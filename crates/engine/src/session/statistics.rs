@@ -53,11 +53,6 @@ impl Table {
         Ok(rows)
     }
 
-    /// Its rows, if they are kept.
-    pub fn known_row_count(&self) -> Option<u64> {
-        self.database().storage.row_counts.get(self.rows_unit().ok()?)
-    }
-
     fn rows_unit(&self) -> Result<crate::page::ObjectId> {
         let definition = self.definition();
         let clustered = definition.clustered().map(|index| index.storage);
