@@ -11,6 +11,7 @@ use super::Database;
 use crate::catalog::{ObjectDefinition, StatisticsDefinition, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
+use crate::statistics::Content;
 use crate::types::Value;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -51,6 +52,8 @@ pub struct Modifications {
     columns: Box<[AtomicU64]>,
     /// For statistics that were counted since, by their catalog row's id: what their column's modifications were then.
     counted_at: Mutex<HashMap<u32, u64>>,
+    /// Statistics that are kept in memory alone: the columns, their first column's modifications then, and what was counted.
+    brief: Mutex<Vec<(Vec<usize>, u64, Arc<Content>)>>,
 }
 
 impl Modifications {
@@ -59,6 +62,7 @@ impl Modifications {
             rows: AtomicU64::new(0),
             columns: (0..columns).map(|_| AtomicU64::new(0)).collect(),
             counted_at: Mutex::default(),
+            brief: Mutex::default(),
         }
     }
 
@@ -83,6 +87,33 @@ impl Modifications {
                 self.note_column(column);
             }
         }
+    }
+
+    /// The statistics kept in memory that are of the table as it is.
+    pub fn brief(&self) -> Vec<(Vec<usize>, Arc<Content>)> {
+        let brief = self.brief.lock();
+        let current = brief
+            .iter()
+            .filter(|(columns, at, _)| self.of_column(columns[0]) == *at);
+        current
+            .map(|(columns, _, content)| (columns.clone(), content.clone()))
+            .collect()
+    }
+
+    /// Whether there are some of a column.
+    pub fn is_brief(&self, column: usize) -> bool {
+        let brief = self.brief.lock();
+        let mut of_column = brief.iter().filter(|(columns, ..)| columns[0] == column);
+        of_column.any(|(_, at, _)| self.of_column(column) == *at)
+    }
+
+    /// Keeps statistics in memory, until their first column is modified.
+    pub fn keep_brief(&self, columns: Vec<usize>, content: Arc<Content>) {
+        let Some(&first) = columns.first() else { return };
+        let at = self.of_column(first);
+        let mut brief = self.brief.lock();
+        brief.retain(|(other, ..)| other[0] != first);
+        brief.push((columns, at, content));
     }
 
     fn of_column(&self, column: usize) -> u64 {
@@ -174,36 +205,40 @@ impl Database {
             return Err(Error::database_is_read_only(&self.name()));
         }
         let locks = self.internal_locks.another();
-        if !locks.try_lock(self.statistics_lock(table), Mode::X) {
+        let catalog = Resource::Object(self.id, self.catalog_object_id());
+        if !locks.try_lock(catalog, Mode::IX) || !locks.try_lock(self.statistics_lock(table), Mode::X) {
+            locks.release_all();
             return Ok(());
         }
-        self.note_statistics()?;
-        let stored = self.change_catalog("AutoStats", |ctx| {
-            for mut statistics in made {
-                let kept = self.catalog.statistics_of(table, 0);
-                let same = |other: &StatisticsDefinition| {
-                    other.stats_id == statistics.stats_id || other.name.eq_ignore_ascii_case(&statistics.name)
-                };
-                let before = kept.iter().find(|object| object.statistics().is_some_and(same));
-                let definition = match before {
-                    Some(object) => {
-                        statistics.object_id = object.definition.object_id();
-                        ObjectDefinition::Statistics(statistics.clone())
+        let noted = self.note_statistics();
+        let stored = noted.and_then(|()| {
+            self.change_catalog("AutoStats", |ctx| {
+                for mut statistics in made {
+                    let kept = self.catalog.statistics_of(table, 0);
+                    let same = |other: &StatisticsDefinition| {
+                        other.stats_id == statistics.stats_id || other.name.eq_ignore_ascii_case(&statistics.name)
+                    };
+                    let before = kept.iter().find(|object| object.statistics().is_some_and(same));
+                    let definition = match before {
+                        Some(object) => {
+                            statistics.object_id = object.definition.object_id();
+                            ObjectDefinition::Statistics(statistics.clone())
+                        }
+                        None => {
+                            statistics.object_id = self.new_object_id()?;
+                            ObjectDefinition::Statistics(statistics.clone())
+                        }
+                    };
+                    match before {
+                        Some(object) => self.catalog.replace(ctx, 0, object, definition)?,
+                        None => self.catalog.insert(ctx, 0, definition)?,
+                    };
+                    if let Some(table) = self.modifications.0.read().get(&table) {
+                        table.counted(&statistics);
                     }
-                    None => {
-                        statistics.object_id = self.new_object_id()?;
-                        ObjectDefinition::Statistics(statistics.clone())
-                    }
-                };
-                match before {
-                    Some(object) => self.catalog.replace(ctx, 0, object, definition)?,
-                    None => self.catalog.insert(ctx, 0, definition)?,
-                };
-                if let Some(table) = self.modifications.0.read().get(&table) {
-                    table.counted(&statistics);
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         });
         locks.release_all();
         stored

@@ -21,12 +21,14 @@
 //! Invariant: numbers of a sample are scaled to all rows; the rows of all steps add up to the rows, but for rounding.
 
 mod collector;
+mod fraction;
 mod histogram;
 mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use collector::{Collector, Plan, rows_to_sample};
+pub use fraction::Column;
 pub use stored::StoredContent;
 
 use crate::types::Value;

@@ -1,7 +1,7 @@
 //! Counts against truth: what a histogram says of ranges and values, whole and from samples, and that stored statistics come back.
 #![allow(clippy::unwrap_used)]
 
-use super::{Collector, Content, Plan, STEPS_MAX, StoredContent};
+use super::{Collector, Column, Content, Plan, STEPS_MAX, StoredContent};
 use crate::types::{Collation, Length, RowLayout, SqlType, Value};
 
 fn counted(values: &[Value], sql_type: SqlType, rows: u64) -> Content {
@@ -85,4 +85,107 @@ fn stored_statistics_come_back() {
     let damaged = text.replace("\"steps\":[[\"", "\"steps\":[[\"zz");
     let damaged: StoredContent = serde_json::from_str(&damaged).unwrap();
     assert!(damaged.content(string, Collation::default()).is_err());
+}
+
+/// How far an estimate is from the truth, as a factor; both at least one row.
+fn q_error(told: f64, rows: f64) -> f64 {
+    let (told, rows) = (told.max(1.0), rows.max(1.0));
+    (told / rows).max(rows / told)
+}
+
+/// The median and the 95th percentile.
+fn spread(mut errors: Vec<f64>) -> (f64, f64) {
+    errors.sort_by(f64::total_cmp);
+    (errors[errors.len() / 2], errors[errors.len() * 95 / 100])
+}
+
+#[test]
+fn estimates_of_values_and_ranges_are_near_the_truth() {
+    let values = skewed();
+    let rows = values.len() as f64;
+    let numbers: Vec<i32> = values.iter().map(|value| value.as_i64().unwrap() as i32).collect();
+    let sample: Vec<Value> = values.iter().step_by(10).cloned().collect();
+    for (what, given, bounds) in [("whole", &values, (1.05, 1.5)), ("sampled", &sample, (1.3, 3.0))] {
+        let content = counted(given, SqlType::Int, values.len() as u64);
+        let column = Column {
+            content: &content,
+            collation: Collation::default(),
+        };
+        let mut counts = vec![0usize; 2_100];
+        numbers.iter().for_each(|number| counts[*number as usize] += 1);
+        let equal =
+            (0..2_000).map(|value| q_error(column.equal(&Value::Int(value)) * rows, counts[value as usize] as f64));
+        let (median, high) = spread(equal.collect());
+        println!("{what}: = value: q-error median {median:.3}, 95th percentile {high:.3}");
+        assert!(median < bounds.0 && high < bounds.1);
+        let ranges = (0..2_000).map(|n| {
+            let (low, width) = ((drawn(n) % 2_000) as i32, (drawn(n + 7_000) % 400) as i32);
+            let told = column.below(&Value::Int(low + width), true) - column.below(&Value::Int(low), false);
+            let truth: usize = counts[low as usize..=((low + width) as usize).min(2_099)].iter().sum();
+            q_error(told * rows, truth as f64)
+        });
+        let (median, high) = spread(ranges.collect());
+        println!("{what}: ranges: q-error median {median:.3}, 95th percentile {high:.3}");
+        assert!(median < bounds.0 && high < bounds.1);
+    }
+}
+
+#[test]
+fn estimates_of_joins_are_near_the_truth() {
+    let skewed = skewed();
+    let key: Vec<Value> = (0..2_000).map(Value::Int).collect();
+    let half: Vec<Value> = (1_000..3_000).map(Value::Int).collect();
+    let few: Vec<Value> = (0..5_000).map(|n| Value::Int((drawn(n) % 50) as i32)).collect();
+    let apart: Vec<Value> = (9_000..9_100).map(Value::Int).collect();
+    let sides = [&skewed, &key, &half, &few, &apart];
+    let mut errors = Vec::new();
+    for left in sides {
+        for right in sides {
+            let told = [left, right].map(|side| counted(side, SqlType::Int, side.len() as u64));
+            let [left_column, right_column] = [&told[0], &told[1]].map(|content| Column {
+                content,
+                collation: Collation::default(),
+            });
+            let count = |side: &[Value]| {
+                let mut counts = vec![0f64; 10_000];
+                side.iter()
+                    .for_each(|value| counts[value.as_i64().unwrap() as usize] += 1.0);
+                counts
+            };
+            let truth: f64 = count(left)
+                .iter()
+                .zip(count(right))
+                .map(|(left, right)| left * right)
+                .sum();
+            let pairs = left.len() as f64 * right.len() as f64;
+            errors.push(q_error(left_column.joined(right_column) * pairs, truth));
+        }
+    }
+    let (median, high) = spread(errors);
+    println!("joins: q-error median {median:.3}, 95th percentile {high:.3}");
+    assert!(median < 1.1 && high < 2.0);
+}
+
+#[test]
+fn strings_and_nulls_have_their_parts() {
+    let string = SqlType::VarChar(Length::Limited(20));
+    let values: Vec<Value> = (0..10_000)
+        .map(|n| match n % 10 {
+            0 => Value::Null,
+            _ => Value::text(format!("name {:05}", drawn(n) % 90_000)),
+        })
+        .collect();
+    let content = counted(&values, string, 10_000);
+    let column = Column {
+        content: &content,
+        collation: Collation::default(),
+    };
+    assert!((column.null() - 0.1).abs() < 1e-9 && (column.known() - 0.9).abs() < 1e-9);
+    let below = column.below(&Value::text("name 45000"), false);
+    assert!((below - 0.45).abs() < 0.03, "{below}");
+    assert!(column.equal(&Value::text("zebra")) <= 0.0001);
+    assert_eq!(column.below(&Value::text("zebra"), false), column.known());
+    assert_eq!(column.equal(&Value::Null), 0.0);
+    let part = column.matching(|value| value.as_str().is_some_and(|text| text.contains(" 1")));
+    assert!((part - 0.1).abs() < 0.03, "a ninth of the names begins so: {part}");
 }

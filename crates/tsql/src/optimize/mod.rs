@@ -93,7 +93,10 @@ impl<'s> Optimizer<'s> {
             Part::Condition(condition) => self.condition(condition),
         })?;
         match node {
-            Node::From(from) => *node = join::combine(std::mem::take(&mut **from)),
+            Node::From(from) => {
+                self.estimator.prepare(from)?;
+                *node = join::combine(std::mem::take(&mut **from));
+            }
             Node::Outer(_) => {
                 if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
                     *node = join::outer(*outer);

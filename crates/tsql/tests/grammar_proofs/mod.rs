@@ -86,12 +86,12 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "ALTER DATABASE SET",
         "AUTO_CREATE_STATISTICS",
-        Test("statistics", "a_database_says_what_is_made_by_itself"),
+        Test("statistics", "plans_make_and_update_the_statistics_they_want"),
     ),
     (
         "ALTER DATABASE SET",
         "AUTO_UPDATE_STATISTICS",
-        Test("statistics", "a_database_says_what_is_made_by_itself"),
+        Test("statistics", "plans_make_and_update_the_statistics_they_want"),
     ),
     (
         "SET",
