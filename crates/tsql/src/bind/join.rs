@@ -202,11 +202,7 @@ pub(super) fn mark_node(node: &Node, used: &mut [bool]) {
         }
         Node::Scan(scan) => {
             if let Some(seek) = &scan.seek {
-                let bounds = seek.low.iter().chain(&seek.high).map(|(bound, _)| bound);
-                seek.equal
-                    .iter()
-                    .chain(bounds)
-                    .for_each(|expression| expression.mark_columns(used));
+                seek.for_each_expression(&mut |expression| expression.mark_columns(used));
             }
         }
         _ => {}

@@ -280,7 +280,12 @@ impl<'a> Binder<'a> {
             own.for_each(|flag| *flag = true);
         }
         set_scan_columns(&mut node, &used);
-        let streams = is_single && !has_subquery && !changes_key && !moves_unique_keys && is_plain_search(&node);
+        let streams = is_single
+            && !has_subquery
+            && !changes_key
+            && !moves_unique_keys
+            && is_plain_search(&node)
+            && !searches_by(&node, &set);
         Ok(BoundUpdate {
             target,
             no_wait,
@@ -653,6 +658,18 @@ fn is_plain_search(node: &Node) -> bool {
             condition.for_each_expression(&mut |expression| plain = plain && !contains_subquery(expression));
             plain && !has_subquery(condition) && is_plain_search(input)
         }
+        _ => false,
+    }
+}
+
+/// Whether rows are found by an index whose key has one of these columns: a row that gets another one may be found there again.
+fn searches_by(node: &Node, columns: &[usize]) -> bool {
+    match node {
+        Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
+            let definition = scan.table.table.definition();
+            columns.iter().any(|&column| seek.reads_key_of(definition, column))
+        }),
+        Node::Filter { input, .. } => searches_by(input, columns),
         _ => false,
     }
 }

@@ -16,6 +16,7 @@ mod locking;
 mod node;
 mod origin;
 mod reaction;
+mod seek;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
@@ -25,11 +26,12 @@ pub use function::{Call, Implementation};
 pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
-    Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
-    SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Access, AggregateCall, AggregateFunction, BoundTable, JoinKind, Node, QueryPlan, ScanNode, SetKind, SortKey,
+    TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
 pub use reaction::{ChangedRows, Reaction};
+pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
 pub use target::{
     Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
 };

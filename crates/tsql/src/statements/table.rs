@@ -221,6 +221,7 @@ impl Executor<'_> {
             name: create.name.text.clone(),
             keys: keys.collect::<Result<Vec<_>>>()?,
             included: included.collect::<Result<Vec<_>>>()?,
+            carried: Vec::new(),
             unique: create.unique,
             primary_key: false,
             unique_constraint: false,

@@ -355,6 +355,7 @@ impl Draft {
             name: name.to_owned(),
             keys,
             included: Vec::new(),
+            carried: Vec::new(),
             unique,
             primary_key: false,
             unique_constraint: false,
