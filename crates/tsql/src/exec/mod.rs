@@ -39,7 +39,7 @@ pub use scan::locator_of;
 #[cfg(test)]
 pub(crate) use scan::locator_value;
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
@@ -218,6 +218,7 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             };
             Box::new(recursive::Recursive::new(parts, locks))
         }
+        Node::From(_) | Node::Outer(_) => return Err(Error::assertion("a logical operator is executed")),
         _ => Box::new(derived::Empty),
     })
 }

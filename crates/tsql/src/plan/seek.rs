@@ -91,6 +91,24 @@ impl SeekRange {
     }
 }
 
+impl SeekRange {
+    fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        for key in &mut self.equal {
+            if let SeekKey::Value(value) = key {
+                change(value)?;
+            }
+        }
+        match &mut self.end {
+            SeekEnd::All | SeekEnd::NotNull => Ok(()),
+            SeekEnd::Between { low, high } => low.iter_mut().chain(high).try_for_each(|(bound, _)| change(bound)),
+            SeekEnd::Prefix { pattern, escape } => {
+                change(pattern)?;
+                escape.iter_mut().try_for_each(change)
+            }
+        }
+    }
+}
+
 impl IndexSeek {
     /// A search of one range, forward.
     pub fn of(index: usize, range: SeekRange) -> IndexSeek {
@@ -107,6 +125,17 @@ impl IndexSeek {
     pub fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
         self.ranges.iter().for_each(|range| range.for_each_expression(visit));
         self.union.iter().for_each(|other| other.for_each_expression(visit));
+    }
+
+    /// Calls `change` for every expression in it.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        self.ranges
+            .iter_mut()
+            .try_for_each(|range| range.change_values(change))?;
+        self.union.iter_mut().try_for_each(|other| other.change_values(change))
     }
 
     /// Whether this or a search united with it is in a nonclustered index.
