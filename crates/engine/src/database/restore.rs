@@ -204,6 +204,7 @@ fn restore_set(
     boot.has_collations |= newest.has_collations;
     boot.has_statistics |= newest.has_statistics;
     boot.statistics_options = newest.statistics_options;
+    boot.has_carried_columns |= newest.has_carried_columns;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {
         (SetKind::Database, _) | (_, None) => redo_start,

@@ -10,9 +10,9 @@
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
-//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = statistics, or their options
-//! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves, 2 = not updated by themselves,
-//! 4 = updated by themselves behind the statement's back | 186 zero .. 256 room for what is to come
+//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
+//! 4 = statistics, or their options | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
+//! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -48,9 +48,11 @@ const AT_FEATURES: usize = 180;
 const AT_COLLATION: usize = 184;
 /// Columns or the database have a collation of their own. Another collation that comes later is another feature.
 const FEATURE_COLLATIONS: u32 = 1;
+/// Entries of some index carry values of columns beside their row's locator.
+const FEATURE_CARRIED_COLUMNS: u32 = 2;
 /// The catalog has statistics, or the record has options of theirs.
-const FEATURE_STATISTICS: u32 = 2;
-const FEATURES: u32 = FEATURE_COLLATIONS | FEATURE_STATISTICS;
+const FEATURE_STATISTICS: u32 = 4;
+const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS | FEATURE_STATISTICS;
 const AT_STATISTICS: usize = 185;
 
 /// How much of the log is kept, and so what can be restored.
@@ -144,6 +146,8 @@ pub struct BootRecord {
     pub has_statistics: bool,
     /// The options of statistics, as the layout above numbers them.
     pub statistics_options: u8,
+    /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
+    pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -177,6 +181,7 @@ impl BootRecord {
             has_collations: false,
             has_statistics: false,
             statistics_options: 0,
+            has_carried_columns: false,
             collation: 0,
         }
     }
@@ -212,8 +217,9 @@ impl BootRecord {
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
-        let features =
-            feature(self.has_collations, FEATURE_COLLATIONS) | feature(self.has_statistics, FEATURE_STATISTICS);
+        let features = feature(self.has_collations, FEATURE_COLLATIONS)
+            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
+            | feature(self.has_statistics, FEATURE_STATISTICS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         bytes
@@ -261,6 +267,7 @@ impl BootRecord {
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
             has_statistics: number_at(bytes, AT_FEATURES) & FEATURE_STATISTICS != 0,
             statistics_options: bytes[AT_STATISTICS],
+            has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -285,7 +292,7 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURES != 0 => {
+        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURES_KNOWN != 0 => {
             Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
         }
         whole => Ok(whole),
@@ -360,6 +367,7 @@ mod tests {
             has_collations: true,
             has_statistics: true,
             statistics_options: 5,
+            has_carried_columns: true,
             collation: 7,
         }
     }
@@ -375,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 2..32 {
+        for bit in 3..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -394,6 +402,7 @@ mod tests {
             has_collations: false,
             has_statistics: false,
             statistics_options: 0,
+            has_carried_columns: false,
             collation: 0,
             ..sample()
         };

@@ -48,7 +48,8 @@ impl Session {
             key.referenced_object = table.object_id;
         }
         database.number_constraints(&mut table)?;
-        database.note_collations(&table)?;
+        choose_carried_columns(&mut table);
+        database.note_features(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         self.lock_catalog(database)?;
@@ -149,7 +150,7 @@ impl Session {
         }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
-            database.note_collations(table)?;
+            database.note_features(table)?;
             let is_gone = |kept: &StatisticsDefinition| {
                 kept.of_index && !table.indexes.iter().any(|index| index.index_id == kept.stats_id)
             };
@@ -211,6 +212,7 @@ impl Session {
         let owner = database.clone();
         index.index_id = next_stats_id(database, &table, self.id);
         index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
+        index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
         let index_name = index.name.clone();
         table.indexes.push(index);
@@ -234,6 +236,14 @@ impl Session {
     }
 }
 
+/// Says what entries carry, in indexes whose trees are about to be made.
+fn choose_carried_columns(table: &mut TableDefinition) {
+    let columns = &table.columns;
+    for index in table.indexes.iter_mut().filter(|index| index.index_id != 1) {
+        index.carried = index.columns_to_carry(columns);
+    }
+}
+
 /// Gives a table storage of its own: a heap unless it has a clustered index, and a tree for each index.
 fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut TableDefinition) -> Result<()> {
     table.heap = match table.clustered() {
@@ -243,6 +253,7 @@ fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut Tab
     for index in &mut table.indexes {
         index.storage = new_tree(ctx, database)?;
     }
+    choose_carried_columns(table);
     Ok(())
 }
 
