@@ -208,7 +208,7 @@ fn a_newer_format_is_refused_as_sql_server_does() {
         later.error_log()
     );
     assert!(!later.errors("use d").is_empty());
-    story::change_boot_pages(&disk, "d.mdf", |payload| (payload[0], payload[180]) = (3, 2));
+    story::change_boot_pages(&disk, "d.mdf", |payload| (payload[0], payload[180]) = (3, 8));
     let featured = Story::on(disk.snapshot(), LogPolicy::native());
     assert!(
         featured.error_log().iter().any(|line| line.contains(text)),

@@ -21,6 +21,7 @@ mod access;
 mod columns;
 pub mod estimate;
 mod join;
+pub mod shown;
 mod statement;
 
 pub use statement::Logical;

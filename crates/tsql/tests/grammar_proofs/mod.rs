@@ -178,7 +178,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "SET",
         "SHOWPLAN_TEXT",
-        Test("set_options", "showplan_refuses_what_it_does_not_show"),
+        Test("set_options", "showplan_shows_what_is_not_executed"),
     ),
     (
         "SET",
