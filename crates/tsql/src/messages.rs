@@ -385,6 +385,8 @@ messages! {
     function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
     /// 455: a function that does not end with RETURN.
     last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4429: a view or function whose query reads itself.
+    self_reference(name: &str) = 4429, 16, 1, "View or function '{name}' contains a self-reference. Views or functions cannot reference themselves directly or indirectly.";
     /// 4506: two columns of a view of one name.
     duplicate_view_column(column: &str, view: &str) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{view}' is specified more than once.";
     /// 4511: an unnamed column of an inline function or a view.
@@ -419,6 +421,8 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 15165: a module to be refreshed that there is not.
+    object_not_found_to_refresh(name: &str) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
     /// 8730: LAG or LEAD with an offset below 0.
     negative_offset() = 8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.";
     /// 9806: a part that the function takes of no type.

@@ -36,6 +36,7 @@ mod window;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
+pub(crate) use source::column_list_mismatch;
 
 use engine::cancel;
 use engine::error::{Error, Result};
