@@ -17,7 +17,7 @@ use crate::store::{
     Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
-use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part};
+use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -520,34 +520,15 @@ impl Table {
     fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
         let definition = self.definition();
         let table = format!("{}.{}", definition.schema, definition.name);
-        let key: Vec<String> = index
-            .keys
-            .iter()
-            .map(|&(column, _)| value_text(&values[column]))
-            .collect();
-        Error::duplicate_key(
-            index.primary_key,
-            index.unique_constraint,
-            &index.name,
-            &table,
-            &key.join(", "),
-        )
+        let columns = index.keys.iter().map(|&(column, _)| column);
+        let key = key_text(columns.map(|column| (&values[column], definition.columns[column].sql_type)));
+        Error::duplicate_key(index.primary_key, index.unique_constraint, &index.name, &table, &key)
     }
 }
 
 /// Whether two rows have one key in an index, its suffix aside.
 fn keeps_key(index: &IndexDefinition, old: &[Value], new: &[Value]) -> bool {
     index.keys.iter().all(|&(column, _)| old[column] == new[column])
-}
-
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<NULL>".to_string(),
-        Value::Text(text) => text.to_string(),
-        other => other
-            .as_i64()
-            .map_or_else(|| format!("{other:?}"), |number| number.to_string()),
-    }
 }
 
 fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, string_room};
+use engine::types::{
+    Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, float_text, string_room,
+};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
+use super::moment_format;
 use super::moment_parse::{ParseFailure, order_of_style, parse};
 use super::number;
-use super::{moment_format, number::format_float};
 use crate::messages::{self, type_name};
 
 /// Converts a value of type `from` to type `to`; `style` is CONVERT's, 0 when none was given.
@@ -253,7 +255,7 @@ fn write_float(value: f64, style: Option<i32>, scientific_digits: usize) -> Stri
         1 => number::format_scientific(value, 7),
         2 => number::format_scientific(value, scientific_digits),
         3 => number::format_scientific(value, 16),
-        _ => format_float(value, 6),
+        _ => float_text(value, 6),
     }
 }
 
