@@ -1,4 +1,4 @@
-//! FROM: sources and joins, flattened into units that the planner of joins puts together.
+//! FROM: sources and joins, flattened into units without an order.
 
 use engine::error::Result;
 
@@ -8,7 +8,7 @@ use super::updatable::{Below, Wanted};
 use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
-use crate::plan::{Condition, JoinKind, Node, Target};
+use crate::plan::{Condition, FromNode, FromUnit, JoinKind, Node, OuterJoin, Target};
 
 /// Hands out places in the wide row.
 #[derive(Default)]
@@ -90,19 +90,10 @@ impl FromBuilder {
     }
 }
 
-/// A part of FROM that stands for itself: a source, or an outer join with all below it.
-pub(super) struct Unit {
-    pub(super) node: Node,
-    /// Its places in the wide row: first, and one past the last.
-    pub(super) range: (usize, usize),
-    /// Whether it uses the units before it (CROSS APPLY).
-    pub(super) lateral: bool,
-}
-
 /// FROM, bound.
 #[derive(Default)]
 pub(super) struct FromClause {
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<FromUnit>,
     /// What ON of inner joins demands.
     pub(super) conjuncts: Vec<Condition>,
     pub(super) columns: Vec<ScopeColumn>,
@@ -114,12 +105,21 @@ impl FromClause {
     pub(super) fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
         self.expose(&source.name)?;
         self.columns.extend(source.columns);
-        self.units.push(Unit {
+        self.units.push(FromUnit {
             node: source.node,
             range: (start, end),
             lateral,
         });
         Ok(())
+    }
+
+    /// The operator for all of it, in a wide row of that width.
+    pub(super) fn into_node((units, conjuncts): (Vec<FromUnit>, Vec<Condition>), width: usize) -> Node {
+        Node::From(Box::new(FromNode {
+            units,
+            conjuncts,
+            width,
+        }))
     }
 
     pub(super) fn expose(&mut self, name: &str) -> Result<()> {
@@ -235,7 +235,7 @@ impl<'a> Binder<'a> {
         for name in &side.names {
             clause.expose(name)?;
         }
-        let node = super::join::combine(side.units, side.conjuncts, builder.width);
+        let node = FromClause::into_node((side.units, side.conjuncts), builder.width);
         Ok((node, (start, builder.width), side.columns))
     }
 
@@ -249,7 +249,7 @@ impl<'a> Binder<'a> {
             None => Condition::Constant(Some(true)),
         };
         let optional = |columns: &mut Vec<ScopeColumn>| columns.iter_mut().for_each(|column| column.nullable = true);
-        let (sides, ranges, kind) = match join.kind {
+        let ((left, right), (left_range, right_range), kind) = match join.kind {
             Kind::Right => ((right, left), (right_range, left_range), JoinKind::Left),
             Kind::Full => ((left, right), (left_range, right_range), JoinKind::Full),
             _ => ((left, right), (left_range, right_range), JoinKind::Left),
@@ -260,9 +260,18 @@ impl<'a> Binder<'a> {
         if join.kind != Kind::Right {
             optional(&mut right_columns);
         }
-        let node = super::join::outer(sides, ranges, kind, condition, builder.width);
+        let node = Node::Outer(Box::new(OuterJoin {
+            left,
+            right,
+            left_range,
+            right_range,
+            kind,
+            conjuncts: condition.into_conjuncts(),
+            lateral: false,
+            width: builder.width,
+        }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(Unit {
+        clause.units.push(FromUnit {
             node,
             range,
             lateral: false,
@@ -287,15 +296,18 @@ impl<'a> Binder<'a> {
         let (Some(unit), true, true) = (right.units.pop(), right.units.is_empty(), right.conjuncts.is_empty()) else {
             return Err(super::not_supported("OUTER APPLY of a join"));
         };
-        let node = Node::Loop {
-            left: Box::new(left),
-            right: Box::new(unit.node),
-            right_range: (start, builder.width - start),
+        let node = Node::Outer(Box::new(OuterJoin {
+            left,
+            right: unit.node,
+            left_range,
+            right_range: (start, builder.width),
             kind: JoinKind::Left,
-            condition: Condition::Constant(Some(true)),
-        };
+            conjuncts: Vec::new(),
+            lateral: true,
+            width: builder.width,
+        }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(Unit {
+        clause.units.push(FromUnit {
             node,
             range: (left_range.0, builder.width),
             lateral: false,

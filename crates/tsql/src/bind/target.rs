@@ -272,10 +272,11 @@ fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
         return Some(node);
     }
     match node {
-        Node::Filter { input, .. } => source_at(input, offset),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            source_at(left, offset).or_else(|| source_at(right, offset))
+        Node::From(from) => {
+            let mut units = from.units.iter_mut();
+            units.find_map(|unit| source_at(&mut unit.node, offset))
         }
+        Node::Outer(join) => source_at(&mut join.left, offset).or_else(|| source_at(&mut join.right, offset)),
         _ => None,
     }
 }

@@ -35,7 +35,7 @@ pub use scan::locator_of;
 pub(crate) use scan::locator_value;
 pub(crate) use scan::{after_prefix, check_isolation};
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
@@ -208,6 +208,7 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             };
             Box::new(recursive::Recursive::new(parts, locks))
         }
+        Node::From(_) | Node::Outer(_) => return Err(Error::assertion("a logical operator is executed")),
         _ => Box::new(derived::Empty),
     })
 }

@@ -169,7 +169,7 @@ impl Executor<'_> {
                 Ok(())
             }
             ConstraintKind::Default { definition, column } => {
-                let ordinal = draft.ordinal(&column.text)?;
+                let ordinal = ordinal_in(&draft.table, &column.text)?;
                 let name = name("DF", draft);
                 let text = definition.text.clone();
                 draft.table.columns[ordinal].default = Some(NamedText {
@@ -251,14 +251,58 @@ impl Executor<'_> {
     }
 }
 
-impl Draft {
-    fn ordinal(&self, name: &str) -> Result<usize> {
-        self.table.column(name).ok_or_else(|| {
-            let text = format!("Column name '{name}' does not exist in the target table or view.");
-            Error::new(1911, 16, 1, text)
-        })
-    }
+/// The columns of an index by their ordinals.
+pub(super) struct IndexColumns {
+    /// Those of the key; true for descending.
+    pub keys: Vec<(usize, bool)>,
+    /// Those of INCLUDE.
+    pub included: Vec<usize>,
+}
 
+/// Finds the columns that an index, or the constraint behind it, is declared over.
+///
+/// Errors: 1911 for one that the table does not have, 1909 for one that stands there twice, 1919 for a key of a `(max)` type.
+pub(super) fn index_columns(
+    table: &TableDefinition,
+    keys: &[IndexColumn],
+    included: &[ast::Identifier],
+) -> Result<IndexColumns> {
+    let mut columns = IndexColumns {
+        keys: Vec::with_capacity(keys.len()),
+        included: Vec::with_capacity(included.len()),
+    };
+    let ordinal = |name: &str, columns: &IndexColumns| {
+        let ordinal = ordinal_in(table, name)?;
+        let is_key = columns.keys.iter().any(|(key, _)| *key == ordinal);
+        match is_key || columns.included.contains(&ordinal) {
+            true => Err(messages::duplicate_index_column(name)),
+            false => Ok(ordinal),
+        }
+    };
+    for key in keys {
+        let ordinal = ordinal(&key.name.text, &columns)?;
+        let column = &table.columns[ordinal];
+        if column.sql_type.is_max() {
+            return Err(messages::invalid_key_type(&column.name, &table.name));
+        }
+        columns.keys.push((ordinal, key.descending));
+    }
+    for column in included {
+        let ordinal = ordinal(&column.text, &columns)?;
+        columns.included.push(ordinal);
+    }
+    Ok(columns)
+}
+
+/// Where a table has a column. Errors: 1911.
+fn ordinal_in(table: &TableDefinition, name: &str) -> Result<usize> {
+    table.column(name).ok_or_else(|| {
+        let text = format!("Column name '{name}' does not exist in the target table or view.");
+        Error::new(1911, 16, 1, text)
+    })
+}
+
+impl Draft {
     /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL.
     fn add_column(
         &mut self,
@@ -316,7 +360,7 @@ impl Draft {
                 return Err(Error::new(8110, 16, 0, text));
             }
             for column in columns {
-                let ordinal = self.ordinal(&column.name.text)?;
+                let ordinal = ordinal_in(&self.table, &column.name.text)?;
                 if self.said_nullable.get(ordinal).copied().unwrap_or(false) {
                     return Err(messages::primary_key_nullable(&self.table.name));
                 }
@@ -337,10 +381,7 @@ impl Draft {
         if clustered && self.table.indexes.iter().any(|index| index.index_id == 1) {
             return Err(several_clustered(&self.table.name, &self.table.indexes[0].name));
         }
-        let keys = columns
-            .iter()
-            .map(|column| Ok((self.ordinal(&column.name.text)?, column.descending)));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let IndexColumns { keys, included } = index_columns(&self.table, columns, &[])?;
         let next_id = self
             .table
             .indexes
@@ -354,7 +395,7 @@ impl Draft {
             index_id: if clustered { 1 } else { next_id },
             name: name.to_owned(),
             keys,
-            included: Vec::new(),
+            included,
             unique,
             primary_key: false,
             unique_constraint: false,

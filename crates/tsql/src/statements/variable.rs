@@ -55,6 +55,7 @@ impl Executor<'_> {
             } = &declaration.kind
             {
                 self.assign(&declaration.variable, initial, None)?;
+                self.session.set_row_count(1);
             }
         }
         Ok(())
@@ -98,6 +99,7 @@ impl Executor<'_> {
         let text: String = value.as_str().unwrap_or(" ").chars().take(8000).collect();
         self.inform(0, 0, line, text)
             .map_err(|error| self.failure(error, line))?;
+        self.session.set_row_count(0);
         Ok(Flow::Next)
     }
 
