@@ -87,7 +87,7 @@ impl Logical for BoundUpdate {
         self.output.optimize(optimizer)?;
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, self.used.clone());
-        self.streams = self.streams && is_plain_search(&self.node);
+        self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
         Ok(())
     }
 }
@@ -100,6 +100,19 @@ impl Logical for BoundDelete {
         columns::decode(&mut self.node, self.used.clone());
         self.streams = self.streams && is_plain_search(&self.node);
         Ok(())
+    }
+}
+
+/// Whether rows are found by an index whose key has a column that is set: a row with another value may be found there again.
+fn searches_by(node: &Node, assignments: &[(usize, Expr)]) -> bool {
+    match node {
+        Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
+            let definition = scan.table.table.definition();
+            let mut set = assignments.iter();
+            set.any(|(column, _)| seek.reads_key_of(definition, *column))
+        }),
+        Node::Filter { input, .. } => searches_by(input, assignments),
+        _ => false,
     }
 }
 

@@ -64,9 +64,7 @@ impl Node {
 impl IndexSeek {
     /// Marks what the values searched for read of the row around.
     pub fn mark_columns(&self, used: &mut [bool]) {
-        let bounds = self.low.iter().chain(&self.high).map(|(bound, _)| bound);
-        let values = self.equal.iter().chain(bounds);
-        values.for_each(|value| value.mark_columns(used));
+        self.for_each_expression(&mut |value| value.mark_columns(used));
     }
 }
 
