@@ -8,6 +8,7 @@ mod configuration;
 mod database;
 mod errorlog;
 mod help;
+mod refresh;
 mod rename;
 mod sessions;
 mod space;
@@ -36,7 +37,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 10] = [
+const TABLES: [&[SystemProcedure]; 11] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -45,6 +46,7 @@ const TABLES: [&[SystemProcedure]; 10] = [
     catalog::PROCEDURES,
     help::PROCEDURES,
     statistics::PROCEDURES,
+    refresh::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,
 ];
