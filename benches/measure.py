@@ -44,6 +44,7 @@ ROWS = {
         backup.ROW,
         restart.ROW,
         queries.ROW,
+        queries.TPCH_ROW,
         scaling.ROW,
         binary.ROW,
     )

@@ -64,6 +64,11 @@ class Judging(unittest.TestCase):
         series = {"EXISTS seconds vlflab": [0.3], "EXISTS seconds postgresql": [0.2], "IN seconds postgresql": [0.2]}
         self.assertEqual(verdicts(queries.ROW, series), [True, False, False])
 
+    def test_answers_are_the_same_rows_and_numbers_within_a_millionth(self):
+        self.assertTrue(queries.is_same(["a|0.0499", "b|NULL"], ["a|0.04990000004", "b|NULL"]))
+        for other in (["a|0.0498", "b|NULL"], ["a|0.0499"], ["a|0.0499", "c|NULL"], ["a|0.0499", "b|"]):
+            self.assertFalse(queries.is_same(["a|0.0499", "b|NULL"], other))
+
     def test_a_question_is_spelled_for_each_engine(self):
         query = "select <top 10> <after n + 1> from t <limit 10>"
         ours, theirs = (dialect.text(query) for dialect in (orders.VLFLAB, orders.POSTGRESQL))

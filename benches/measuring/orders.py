@@ -28,15 +28,18 @@ class Dialect:
     """What the engines spell differently."""
 
     moment: str
-    # `minutes` after the first day.
+    # So many minutes after the first day.
     after: str
+    # So many days after the first of 1992.
+    day: str
+    year: str
     top: str
     limit: str
     separator: str
 
     def text(self, template):
-        """A statement: `<moment>`, `<top N>`, `<limit N>`, `<after EXPRESSION>`."""
-        for mark in ("top", "limit", "after"):
+        """A statement of its template: `<moment>`, and marks with a value, `<top 10>`."""
+        for mark in ("top", "limit", "after", "day", "year"):
             while f"<{mark} " in template:
                 begin = template.index(f"<{mark} ")
                 end = template.index(">", begin)
@@ -45,8 +48,24 @@ class Dialect:
         return template.replace("<moment>", self.moment)
 
 
-VLFLAB = Dialect("datetime2(0)", f"dateadd(minute, {{}}, cast('{FIRST_DAY}' as datetime2(0)))", "top {}", "", "\ngo\n")
-POSTGRESQL = Dialect("timestamp(0)", f"timestamp '{FIRST_DAY}' + ({{}}) * interval '1 minute'", "", "limit {}", ";\n")
+VLFLAB = Dialect(
+    "datetime2(0)",
+    f"dateadd(minute, {{}}, cast('{FIRST_DAY}' as datetime2(0)))",
+    "dateadd(day, {}, cast('1992-01-01' as date))",
+    "year({})",
+    "top {}",
+    "",
+    "\ngo\n",
+)
+POSTGRESQL = Dialect(
+    "timestamp(0)",
+    f"timestamp '{FIRST_DAY}' + ({{}}) * interval '1 minute'",
+    "date '1992-01-01' + ({})",
+    "cast(extract(year from {}) as int)",
+    "",
+    "limit {}",
+    ";\n",
+)
 
 
 def drawn(number, multiplier, limit):
