@@ -33,16 +33,18 @@ pub struct ReadDownward {
     read_from: u32,
 }
 
-impl ReadDownward {
+impl Default for ReadDownward {
     /// Nothing met yet.
-    pub fn new() -> ReadDownward {
+    fn default() -> ReadDownward {
         ReadDownward {
             last: PageId::NONE,
             steps: 0,
             read_from: 0,
         }
     }
+}
 
+impl ReadDownward {
     /// A change of a page was taken back.
     pub fn met(&mut self, storage: &DatabaseStorage, page: PageId) {
         if page == self.last {

@@ -41,7 +41,7 @@ pub fn roll_back_while(
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
-    let mut reads = ReadDownward::new();
+    let mut reads = ReadDownward::default();
     while next > target && next != Lsn::ZERO {
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {

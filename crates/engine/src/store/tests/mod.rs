@@ -192,7 +192,7 @@ impl Bench {
     }
 
     pub fn roll_back_to(&self, work: &mut Work, target: Lsn) {
-        let (mut next, mut reads) = (work.chain.last, ReadDownward::new());
+        let (mut next, mut reads) = (work.chain.last, ReadDownward::default());
         while next > target {
             let record = self.storage.log.read_record(next).unwrap();
             next = match record.header.kind {
