@@ -102,24 +102,14 @@ pub(super) struct FromClause {
 }
 
 impl FromClause {
-    pub(super) fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
+    pub(super) fn add(&mut self, source: BoundSource, lateral: bool) -> Result<()> {
         self.expose(&source.name)?;
         self.columns.extend(source.columns);
         self.units.push(FromUnit {
             node: source.node,
-            range: (start, end),
             lateral,
         });
         Ok(())
-    }
-
-    /// The operator for all of it, in a wide row of that width.
-    pub(super) fn into_node((units, conjuncts): (Vec<FromUnit>, Vec<Condition>), width: usize) -> Node {
-        Node::From(Box::new(FromNode {
-            units,
-            conjuncts,
-            width,
-        }))
     }
 
     pub(super) fn expose(&mut self, name: &str) -> Result<()> {
@@ -132,6 +122,16 @@ impl FromClause {
 }
 
 impl<'a> Binder<'a> {
+    /// The operator for a FROM, in a wide row of that width.
+    pub(super) fn from_node(&self, units: Vec<FromUnit>, conjuncts: Vec<Condition>, width: usize) -> Node {
+        Node::From(Box::new(FromNode {
+            units,
+            conjuncts,
+            width,
+            is_forced: self.is_order_forced,
+        }))
+    }
+
     /// Binds the sources of FROM.
     pub(super) fn sources(&mut self, sources: &'a [TableSource], builder: &mut FromBuilder) -> Result<FromClause> {
         let mut clause = FromClause::default();
@@ -172,7 +172,7 @@ impl<'a> Binder<'a> {
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, lateral)
+        clause.add(bound, lateral)
     }
 
     fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -210,7 +210,7 @@ impl<'a> Binder<'a> {
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, true)
+        clause.add(bound, true)
     }
 
     fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
@@ -228,31 +228,29 @@ impl<'a> Binder<'a> {
         source: &'a TableSource,
         builder: &mut FromBuilder,
         clause: &mut FromClause,
-    ) -> Result<(Node, (usize, usize), Vec<ScopeColumn>)> {
-        let start = builder.width;
+    ) -> Result<(Node, Vec<ScopeColumn>)> {
         let mut side = FromClause::default();
         self.flatten(source, builder, &mut side)?;
         for name in &side.names {
             clause.expose(name)?;
         }
-        let node = FromClause::into_node((side.units, side.conjuncts), builder.width);
-        Ok((node, (start, builder.width), side.columns))
+        let node = self.from_node(side.units, side.conjuncts, builder.width);
+        Ok((node, side.columns))
     }
 
     fn outer_join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let (left, left_range, mut left_columns) = self.side(&join.left, builder, clause)?;
-        let (right, right_range, mut right_columns) = self.side(&join.right, builder, clause)?;
-        let range = (left_range.0, right_range.1);
+        let (left, mut left_columns) = self.side(&join.left, builder, clause)?;
+        let (right, mut right_columns) = self.side(&join.right, builder, clause)?;
         let visible = left_columns.iter().chain(&right_columns).cloned().collect();
         let condition = match &join.on {
             Some(on) => self.on_condition(on, visible)?,
             None => Condition::Constant(Some(true)),
         };
         let optional = |columns: &mut Vec<ScopeColumn>| columns.iter_mut().for_each(|column| column.nullable = true);
-        let ((left, right), (left_range, right_range), kind) = match join.kind {
-            Kind::Right => ((right, left), (right_range, left_range), JoinKind::Left),
-            Kind::Full => ((left, right), (left_range, right_range), JoinKind::Full),
-            _ => ((left, right), (left_range, right_range), JoinKind::Left),
+        let (left, right, kind) = match join.kind {
+            Kind::Right => (right, left, JoinKind::Left),
+            Kind::Full => (left, right, JoinKind::Full),
+            _ => (left, right, JoinKind::Left),
         };
         if join.kind != Kind::Left {
             optional(&mut left_columns);
@@ -263,29 +261,21 @@ impl<'a> Binder<'a> {
         let node = Node::Outer(Box::new(OuterJoin {
             left,
             right,
-            left_range,
-            right_range,
             kind,
             conjuncts: condition.into_conjuncts(),
             lateral: false,
-            width: builder.width,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit {
-            node,
-            range,
-            lateral: false,
-        });
+        clause.units.push(FromUnit { node, lateral: false });
         Ok(())
     }
 
     fn outer_apply(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let (left, left_range, left_columns) = self.side(&join.left, builder, clause)?;
+        let (left, left_columns) = self.side(&join.left, builder, clause)?;
         let mut right = FromClause {
             columns: left_columns.clone(),
             ..FromClause::default()
         };
-        let start = builder.width;
         self.apply(&join.right, builder, &mut right)?;
         let mut right_columns = right.columns.split_off(left_columns.len());
         right_columns.iter_mut().for_each(|column| column.nullable = true);
@@ -299,19 +289,12 @@ impl<'a> Binder<'a> {
         let node = Node::Outer(Box::new(OuterJoin {
             left,
             right: unit.node,
-            left_range,
-            right_range: (start, builder.width),
             kind: JoinKind::Left,
             conjuncts: Vec::new(),
             lateral: true,
-            width: builder.width,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit {
-            node,
-            range: (left_range.0, builder.width),
-            lateral: false,
-        });
+        clause.units.push(FromUnit { node, lateral: false });
         Ok(())
     }
 }

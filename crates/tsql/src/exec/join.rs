@@ -9,12 +9,12 @@ use super::{Operator, holds, open};
 use crate::context::Context;
 use crate::plan::{Condition, JoinKind, Node};
 
-/// Makes a range of the wide row NULL.
-pub(super) fn clear(row: &mut [Value], (offset, width): (usize, usize)) {
-    row.iter_mut()
-        .skip(offset)
-        .take(width)
-        .for_each(|value| *value = Value::Null);
+/// Makes ranges of the wide row NULL.
+pub(super) fn clear(row: &mut [Value], ranges: &[(usize, usize)]) {
+    for (offset, width) in ranges {
+        let places = row.iter_mut().skip(*offset).take(*width);
+        places.for_each(|value| *value = Value::Null);
+    }
 }
 
 /// What opening the right side comes to.
@@ -25,7 +25,7 @@ pub(super) struct Loop<'p> {
     left: Box<dyn Operator + 'p>,
     right_node: &'p Node,
     right: Option<Box<dyn Operator + 'p>>,
-    right_range: (usize, usize),
+    right_ranges: &'p [(usize, usize)],
     kind: JoinKind,
     condition: &'p Condition,
     locks: &'p LockOwner,
@@ -36,7 +36,7 @@ impl<'p> Loop<'p> {
     pub(super) fn new(
         left: Box<dyn Operator + 'p>,
         right_node: &'p Node,
-        right_range: (usize, usize),
+        right_ranges: &'p [(usize, usize)],
         kind: JoinKind,
         condition: &'p Condition,
         locks: &'p LockOwner,
@@ -45,7 +45,7 @@ impl<'p> Loop<'p> {
             left,
             right_node,
             right: None,
-            right_range,
+            right_ranges,
             kind,
             condition,
             locks,
@@ -69,12 +69,19 @@ impl Operator for Loop<'_> {
             while right.next(context, row)? {
                 if holds(self.condition, row, context)? {
                     self.matched = true;
+                    // One partner is enough to know.
+                    if self.kind == JoinKind::Anti {
+                        break;
+                    }
+                    if self.kind == JoinKind::Semi {
+                        self.right = None;
+                    }
                     return Ok(true);
                 }
             }
             self.right = None;
-            if self.kind != JoinKind::Inner && !self.matched {
-                clear(row, self.right_range);
+            if self.kind.keeps_left() && !self.matched {
+                clear(row, self.right_ranges);
                 return Ok(true);
             }
         }

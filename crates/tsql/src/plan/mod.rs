@@ -28,7 +28,7 @@ pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, IndexSeek, JoinKind, Node, OuterJoin,
-    QueryPlan, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
 pub use parts::Part;
