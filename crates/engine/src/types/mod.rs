@@ -23,7 +23,7 @@ mod variant;
 
 pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
-pub use key::{KeyDirection, encode_key_part, encode_stored_key_part};
+pub use key::{KeyDirection, decode_key_part, encode_key_part, encode_stored_key_part, is_read_back};
 pub use row::{ROW_BYTES_MAX, RowLayout};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use sql_type::{Length, SqlType};

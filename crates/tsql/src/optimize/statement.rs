@@ -87,7 +87,7 @@ impl Logical for BoundUpdate {
         self.output.optimize(optimizer)?;
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
-        self.streams = self.streams && is_plain_search(&self.node);
+        self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
         Ok(())
     }
 }
@@ -111,6 +111,19 @@ fn with_locator(used: &[bool], locator: usize) -> Vec<bool> {
         *flag = true;
     }
     used
+}
+
+/// Whether rows are found by an index whose key has a column that is set: a row with another value may be found there again.
+fn searches_by(node: &Node, assignments: &[(usize, Expr)]) -> bool {
+    match node {
+        Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
+            let definition = scan.table.table.definition();
+            let mut set = assignments.iter();
+            set.any(|(column, _)| seek.reads_key_of(definition, *column))
+        }),
+        Node::Filter { input, .. } => searches_by(input, assignments),
+        _ => false,
+    }
 }
 
 /// A scan, perhaps filtered, with nothing else that could read the target.

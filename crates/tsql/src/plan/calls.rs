@@ -10,8 +10,9 @@ impl Node {
             Node::Module { .. } => true,
             Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => false,
             Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
-                let bounds = seek.low.iter().chain(&seek.high);
-                any(&seek.equal) || bounds.into_iter().any(|(bound, _)| bound.calls_module())
+                let mut calls = false;
+                seek.for_each_expression(&mut |expression| calls = calls || expression.calls_module());
+                calls
             }),
             Node::From(from) => {
                 let in_units = from.units.iter().any(|unit| unit.node.calls_module());

@@ -131,12 +131,6 @@ impl Condition {
 }
 
 impl IndexSeek {
-    /// Calls `visit` for every value that is searched for.
-    pub fn for_each_expression<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
-        let bounds = self.low.iter().chain(&self.high).map(|(bound, _)| bound);
-        self.equal.iter().chain(bounds).for_each(visit);
-    }
-
     /// Marks what the values searched for read of the row around.
     pub fn mark_columns(&self, used: &mut [bool]) {
         self.for_each_expression(&mut |value| value.mark_columns(used));

@@ -11,6 +11,7 @@ mod calls;
 mod columns;
 mod condition;
 mod expression;
+mod failing;
 mod function;
 mod label;
 mod locking;
@@ -18,6 +19,7 @@ mod node;
 mod origin;
 mod parts;
 mod reaction;
+mod seek;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
@@ -27,12 +29,13 @@ pub use function::{Call, Implementation};
 pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
-    Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, IndexSeek, JoinKind, Node, OuterJoin,
-    QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, JoinKind, Node, OuterJoin, QueryPlan,
+    Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
 pub use parts::Part;
 pub use reaction::{ChangedRows, Reaction};
+pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
 pub use target::{
     Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr, Label, Locking};
+use super::{Condition, Expr, IndexSeek, Label, Locking};
 use crate::modules::ModuleCall;
 use crate::sink::ResultColumn;
 use crate::views::SystemView;
@@ -34,19 +34,6 @@ impl fmt::Debug for BoundTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.full_name)
     }
-}
-
-/// A search in an index instead of a scan of everything.
-#[derive(Clone, Debug)]
-pub struct IndexSeek {
-    /// Place of the index in the table's list.
-    pub index: usize,
-    /// Values of the leading key columns, each of its column's type.
-    pub equal: Vec<Expr>,
-    /// Bounds of the next key column: value and whether the value itself counts.
-    pub low: Option<(Expr, bool)>,
-    /// The upper bound.
-    pub high: Option<(Expr, bool)>,
 }
 
 /// The way to a table's rows that hints ask for.

@@ -136,9 +136,7 @@ impl Node {
 
 impl IndexSeek {
     fn change_expressions<E>(&mut self, change: &mut Change<'_, E>) -> Result<(), E> {
-        expressions(&mut self.equal, change)?;
-        let bounds = self.low.iter_mut().chain(&mut self.high);
-        expressions(bounds.map(|(bound, _)| bound), change)
+        self.change_values(&mut |value| change(Part::Expression(value)))
     }
 }
 

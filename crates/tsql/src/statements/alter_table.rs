@@ -247,7 +247,7 @@ impl Executor<'_> {
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
             index.keys.iter_mut().for_each(|(key, _)| shift(key));
-            index.included.iter_mut().for_each(shift);
+            index.included.iter_mut().chain(&mut index.carried).for_each(shift);
         }
         let own_id = definition.object_id;
         for key in &mut definition.foreign_keys {

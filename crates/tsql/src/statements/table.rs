@@ -214,6 +214,7 @@ impl Executor<'_> {
             name: create.name.text.clone(),
             keys: columns.keys,
             included: columns.included,
+            carried: Vec::new(),
             unique: create.unique,
             primary_key: false,
             unique_constraint: false,

@@ -396,6 +396,7 @@ impl Draft {
             name: name.to_owned(),
             keys,
             included,
+            carried: Vec::new(),
             unique,
             primary_key: false,
             unique_constraint: false,

@@ -40,6 +40,16 @@ impl Places {
         set
     }
 
+    /// The relations that the operators of a tree read.
+    pub(super) fn of_inside(&self, node: &Node) -> Set {
+        let mut used = vec![false; self.relations.len()];
+        node.mark_columns(&mut used);
+        let mut set = Set::default();
+        let places = used.iter().enumerate().filter(|(_, is_used)| **is_used);
+        places.for_each(|(place, _)| self.add(&mut set, place));
+        set
+    }
+
     /// The relations that a condition reads.
     pub(super) fn of_condition(&self, condition: &Condition) -> Set {
         let mut set = Set::default();

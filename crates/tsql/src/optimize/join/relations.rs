@@ -32,6 +32,11 @@ impl Set {
         Set((1 << relation) - 1)
     }
 
+    /// All relations up to the last one of a set.
+    pub(super) fn up_to(set: Set) -> Set {
+        Set(u128::MAX.checked_shr(set.0.leading_zeros()).unwrap_or(0))
+    }
+
     pub(super) fn with(self, other: Set) -> Set {
         Set(self.0 | other.0)
     }
@@ -218,8 +223,13 @@ impl Relations {
         let mut sources = Sources::default();
         self.relations.iter().for_each(|relation| sources.add(&relation.node));
         let selectivity = |condition: &Condition| estimator.selectivity(condition, &sources).clamp(1e-9, 1.0);
+        let of = |condition: &Condition| {
+            let of = self.places.of_condition(condition);
+            // What may fail is tested when all that is written before it is joined, as it is written.
+            if condition.can_fail() { Set::up_to(of) } else { of }
+        };
         let predicates = between.into_iter().map(|condition| Predicate {
-            of: self.places.of_condition(&condition),
+            of: of(&condition),
             selectivity: selectivity(&condition),
             sides: sides(&condition, &self.places),
             condition,
@@ -263,6 +273,7 @@ fn relation(position: usize, piece: Piece, places: &Places) -> Relation {
             between.push(condition);
         }
     }
+    let lateral = lateral && places.of_inside(&node).without(itself) != Set::default();
     if lateral {
         // What it captures may fail for rows that conditions on the sources before it leave out.
         needs = Set::before(position);
