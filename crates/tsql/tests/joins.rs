@@ -85,6 +85,7 @@ fn a_condition_that_may_fail_waits_for_what_is_written_before() {
         "insert w values (7)",
     ];
     run(&mut one, &script);
-    let query = "select w.number from n join v on v.id = n.id and n.is_number = 1 join w on w.number = cast(v.text as int)";
+    let query =
+        "select w.number from n join v on v.id = n.id and n.is_number = 1 join w on w.number = cast(v.text as int)";
     assert_eq!(rows(&mut one, query), "7");
 }
