@@ -3,6 +3,7 @@
 //! Units are joined in the order they are written; what is smaller is not known here.
 
 use super::access;
+use super::estimate::Estimator;
 use crate::ast::ComparisonOperator;
 use crate::plan::{Condition, Expr, FromNode, JoinKind, Node, OuterJoin};
 
@@ -38,7 +39,7 @@ fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
 }
 
 /// Joins all units under all conditions.
-pub(super) fn combine(from: FromNode) -> Node {
+pub(super) fn combine(from: FromNode, estimator: &Estimator<'_>) -> Node {
     let FromNode {
         units,
         conjuncts: mut pool,
@@ -49,7 +50,14 @@ pub(super) fn combine(from: FromNode) -> Node {
     let mut joined: Option<(Node, (usize, usize))> = None;
     for unit in units {
         let own = take(&mut pool, |condition| within(&columns_of(condition, width), unit.range));
-        let (node, own) = access::choose(unit.node, own);
+        let (node, own) = {
+            let is_known = |_: usize| false;
+            let choosing = access::Choosing {
+                estimator,
+                is_known: &is_known,
+            };
+            access::choose(unit.node, own, &choosing)
+        };
         let node = filtered(node, own);
         joined = Some(match joined {
             None => (node, unit.range),
