@@ -8,7 +8,7 @@ use engine::types::SqlType;
 use syntax::error::ParseError;
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:literal, $text:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:tt, $text:literal;)*) => {
         $(
             $(#[$doc])*
             pub(crate) fn $name($($argument: $kind),*) -> Error {
@@ -41,6 +41,10 @@ messages! {
     variable_not_declared(name: &str) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
     /// 141: assignments and columns in one select list.
     assignment_with_retrieval() = 141, 15, 1, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.";
+    /// 130: an aggregate over an aggregate or a subquery.
+    aggregate_of_aggregate() = 130, 15, 1, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+    /// 144: GROUP BY an aggregate or a subquery.
+    aggregate_in_group_by() = 144, 15, 1, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.";
     /// 147: an aggregate in WHERE.
     aggregate_in_where() = 147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
     /// 156 for words that a later phase refuses.
@@ -185,8 +189,14 @@ messages! {
     database_not_found(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     /// 1001: a length of nothing.
     length_of_nothing() = 1001, 15, 1, "Length or precision specification 0 is invalid.";
+    /// 1011: an alias twice in one FROM.
+    duplicate_correlation_name(name: &str) = 1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.";
     /// 1013: two sources with the same exposed name.
     same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
+    /// 1046: a subquery in PRINT, in a default, in a CHECK.
+    subqueries_not_allowed() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
+    /// 1012: an alias that is the name of a table beside it.
+    alias_is_table_name(alias: &str, table: &str) = 1012, 16, 1, "The correlation name '{alias}' has the same exposed name as table '{table}'.";
     /// 1033: ORDER BY in a derived table without TOP.
     order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
     /// 1047: hints that contradict each other.
@@ -271,18 +281,22 @@ messages! {
     ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
     /// 4116: NTILE of zero or fewer groups, or of NULL.
     tiles_not_positive() = 4116, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.";
+    /// 4109: a window function inside of a window function or an aggregate.
+    window_in_window() = 4109, 15, 1, "Windowed functions cannot be used in the context of another windowed function or aggregate.";
     /// 4193: a frame that ends before it begins.
     window_frame_reversed(frame: &str) = 4193, 16, 1, "'{frame}' is not a valid window frame and cannot be used with the OVER clause.";
     /// 4194: RANGE with a distance.
     range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
     /// 5308: `ORDER BY 1` in OVER.
-    window_order_by_number() = 5308, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    window_order_by_number() = 5308, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    /// 5309: `ORDER BY 'x'` in OVER.
+    window_order_by_constant() = 5309, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.";
     /// 239: two common table expressions of one name.
     duplicate_common_table_expression(name: &str) = 239, 16, 1, "Duplicate common table expression name '{name}' was specified.";
     /// 8161: GROUPING of what is no key.
     grouping_of_no_key(argument: usize, function: &str) = 8161, 15, 1, "Argument {argument} of the {function} function does not match any of the expressions in the GROUP BY clause.";
     /// 10752: a frame for a function that has none.
-    window_frame_not_allowed(name: &str) = 10752, 15, 1, "The function '{name}' may not have a window frame.";
+    window_frame_not_allowed(name: &str, state: u8) = 10752, 15, state, "The function '{name}' may not have a window frame.";
     /// 10756: a frame of rows in no order.
     window_frame_needs_order() = 10756, 15, 1, "Window frame with ROWS or RANGE must have an ORDER BY clause.";
     /// 10759: `COUNT(DISTINCT x) OVER (...)`.
@@ -321,6 +335,8 @@ messages! {
     view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
+    /// 8141: the CHECK of a column that names another.
+    column_check_names_another(column: &str, table: &str) = 8141, 16, 0, "Column CHECK constraint for column '{column}' references another column, table '{table}'.";
     /// 8102: SET of an identity column.
     identity_update(column: &str) = 8102, 16, 1, "Cannot update identity column '{column}'.";
     /// 8111: a key over a column that may be NULL.
@@ -359,6 +375,10 @@ messages! {
     function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
     /// 455: a function that does not end with RETURN.
     last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4429: a view or function whose query reads itself.
+    self_reference(name: &str) = 4429, 16, 1, "View or function '{name}' contains a self-reference. Views or functions cannot reference themselves directly or indirectly.";
+    /// 4506: two columns of a view of one name.
+    duplicate_view_column(column: &str, view: &str) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{view}' is specified more than once.";
     /// 4511: an unnamed column of an inline function or a view.
     module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
     /// 2809: EXECUTE of what is no procedure.
@@ -387,6 +407,8 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 15165: a module to be refreshed that there is not.
+    object_not_found_to_refresh(name: &str) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
     /// 8730: LAG or LEAD with an offset below 0.
     negative_offset() = 8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.";
     /// 9806: a part that the function takes of no type.

@@ -307,7 +307,7 @@ pub enum ModuleKind {
 }
 
 /// A view, procedure or function: kept as its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDefinition {
     /// Unique within the database.
     pub object_id: u32,
@@ -325,6 +325,10 @@ pub struct ModuleDefinition {
     /// QUOTED_IDENTIFIER was ON when it was created: so its text is read.
     #[serde(default = "unsaid_is_on")]
     pub uses_quoted_identifier: bool,
+    /// The columns that a view or table-valued function had when it was made or refreshed, as `sys.columns` shows them. Queries do not
+    /// rely on them: they bind the text. Empty for other modules, and for one whose columns were never noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnDefinition>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

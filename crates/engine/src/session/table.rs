@@ -19,7 +19,7 @@ use crate::store::{
     Heap, HeapFill, HeapScan, Placement, ReadMode, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
-use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part};
+use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -507,18 +507,9 @@ impl Table {
     fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
         let definition = self.definition();
         let table = format!("{}.{}", definition.schema, definition.name);
-        let key: Vec<String> = index
-            .keys
-            .iter()
-            .map(|&(column, _)| value_text(&values[column]))
-            .collect();
-        Error::duplicate_key(
-            index.primary_key,
-            index.unique_constraint,
-            &index.name,
-            &table,
-            &key.join(", "),
-        )
+        let columns = index.keys.iter().map(|&(column, _)| column);
+        let key = key_text(columns.map(|column| (&values[column], definition.columns[column].sql_type)));
+        Error::duplicate_key(index.primary_key, index.unique_constraint, &index.name, &table, &key)
     }
 }
 
@@ -532,16 +523,6 @@ fn keeps_carried(opened: &Nonclustered, index: &IndexDefinition, old: &[Value], 
     let Some(layout) = &opened.carried else { return true };
     let [old, new] = [old, new].map(|values| encode_carried(layout, index, values));
     matches!((old, new), (Ok(old), Ok(new)) if old == new)
-}
-
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<NULL>".to_string(),
-        Value::Text(text) => text.to_string(),
-        other => other
-            .as_i64()
-            .map_or_else(|| format!("{other:?}"), |number| number.to_string()),
-    }
 }
 
 fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {

@@ -98,19 +98,65 @@ pub(super) struct FromClause {
     pub(super) conjuncts: Vec<Condition>,
     pub(super) columns: Vec<ScopeColumn>,
     /// The exposed names of all sources.
-    pub(super) names: Vec<String>,
+    pub(super) names: Vec<Exposed>,
+}
+
+/// A name by which the columns of a source can be told from those of others.
+#[derive(Clone)]
+pub(super) struct Exposed {
+    /// The alias, or the last part of the source's name.
+    pub(super) name: String,
+    /// The source's name as it is written, where it has no alias.
+    written: Option<String>,
+}
+
+impl Exposed {
+    fn of(source: &TableSource, name: String) -> Exposed {
+        let written = match source {
+            TableSource::Table(reference) if reference.alias.is_none() => Some(reference.name.to_string()),
+            TableSource::Variable { name, alias: None, .. } => Some(name.clone()),
+            TableSource::Function { call, alias: None, .. } => Some(call.name.to_string()),
+            _ => None,
+        };
+        Exposed { name, written }
+    }
+
+    /// Tables of several schemas or databases have one exposed name: "The objects "db1.dbo.t" and "db2.dbo.t" in the FROM clause have
+    /// the same exposed names" is what SQL Server answers. The later one is named first.
+    fn conflict(&self, earlier: &Exposed) -> engine::error::Error {
+        match (&self.written, &earlier.written) {
+            (Some(later), Some(earlier)) => messages::same_exposed_names(later, earlier),
+            (None, None) => messages::duplicate_correlation_name(&self.name),
+            (None, Some(table)) => messages::alias_is_table_name(&self.name, table),
+            (Some(table), None) => messages::alias_is_table_name(&earlier.name, table),
+        }
+    }
 }
 
 impl FromClause {
-    pub(super) fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
-        self.expose(&source.name)?;
+    fn add(&mut self, source: BoundSource, written: &TableSource, range: (usize, usize), lateral: bool) -> Result<()> {
+        self.expose(Exposed::of(written, source.name.clone()))?;
+        self.add_unit(source, range, lateral);
+        Ok(())
+    }
+
+    /// Adds the target of a statement that its FROM does not name.
+    pub(super) fn add_target(&mut self, source: BoundSource, range: (usize, usize)) -> Result<()> {
+        self.expose(Exposed {
+            name: source.name.clone(),
+            written: Some(source.name.clone()),
+        })?;
+        self.add_unit(source, range, false);
+        Ok(())
+    }
+
+    fn add_unit(&mut self, source: BoundSource, range: (usize, usize), lateral: bool) {
         self.columns.extend(source.columns);
         self.units.push(FromUnit {
             node: source.node,
-            range: (start, end),
+            range,
             lateral,
         });
-        Ok(())
     }
 
     /// The operator for all of it, in a wide row of that width.
@@ -122,11 +168,12 @@ impl FromClause {
         }))
     }
 
-    pub(super) fn expose(&mut self, name: &str) -> Result<()> {
-        if self.names.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            return Err(messages::same_exposed_names(name, name));
+    fn expose(&mut self, name: Exposed) -> Result<()> {
+        let mut others = self.names.iter();
+        if let Some(other) = others.find(|other| other.name.eq_ignore_ascii_case(&name.name)) {
+            return Err(name.conflict(other));
         }
-        self.names.push(name.to_owned());
+        self.names.push(name);
         Ok(())
     }
 }
@@ -172,7 +219,7 @@ impl<'a> Binder<'a> {
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, lateral)
+        clause.add(bound, source, (start, builder.width), lateral)
     }
 
     fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -210,7 +257,7 @@ impl<'a> Binder<'a> {
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, true)
+        clause.add(bound, right, (start, builder.width), true)
     }
 
     fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
@@ -232,7 +279,7 @@ impl<'a> Binder<'a> {
         let start = builder.width;
         let mut side = FromClause::default();
         self.flatten(source, builder, &mut side)?;
-        for name in &side.names {
+        for name in side.names {
             clause.expose(name)?;
         }
         let node = FromClause::into_node((side.units, side.conjuncts), builder.width);
@@ -289,7 +336,7 @@ impl<'a> Binder<'a> {
         self.apply(&join.right, builder, &mut right)?;
         let mut right_columns = right.columns.split_off(left_columns.len());
         right_columns.iter_mut().for_each(|column| column.nullable = true);
-        for name in &right.names {
+        for name in right.names {
             clause.expose(name)?;
         }
         // Several units would have to be joined anew for every row of the left side.

@@ -155,6 +155,10 @@ impl Host for BatchHost<'_, '_> {
         self.executor.session.transaction_count()
     }
 
+    fn refresh_module(&mut self, name: &str) -> Result<()> {
+        self.executor.refresh_module(name)
+    }
+
     fn change_database(&mut self, name: &str) -> Result<()> {
         self.executor.session.use_database(name)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
+use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
@@ -38,15 +38,7 @@ impl Executor<'_> {
             StatementKind::CreateSchema(schema) => {
                 self.redefining(|executor| executor.create_schema(&schema.name.text))?;
             }
-            StatementKind::CreateView(view) => self.create_view(view)?,
-            StatementKind::CreateProcedure(procedure) => {
-                self.create_module(
-                    &procedure.name,
-                    ModuleKind::Procedure,
-                    procedure.definition,
-                    &procedure.text,
-                )?;
-            }
+            StatementKind::CreateProcedure(procedure) => self.create_procedure(procedure)?,
             other => return self.administration(other, line),
         }
         self.session.set_row_count(0);

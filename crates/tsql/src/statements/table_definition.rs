@@ -9,6 +9,7 @@ use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
+use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
 use crate::plan::{Node, QueryPlan};
@@ -153,6 +154,7 @@ impl Executor<'_> {
             }
             ConstraintKind::Check { text, .. } => {
                 let name = name("CK", draft);
+                self.check_condition(&draft.table, own, text)?;
                 draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
@@ -179,6 +181,23 @@ impl Executor<'_> {
                 });
                 Ok(())
             }
+        }
+    }
+
+    /// The condition of a CHECK is bound when it is made; `own` is the column that it was written at, if it was. "A CHECK constraint
+    /// defined on a column can only reference that column" (sql-docs, "CREATE TABLE").
+    ///
+    /// # Errors
+    /// 8141; those of binding the condition.
+    fn check_condition(&self, table: &TableDefinition, own: &[IndexColumn], text: &str) -> Result<()> {
+        let columns = Binder::new(self.session, &self.batch.scope).columns_of_check(table, text)?;
+        let [own] = own else { return Ok(()) };
+        match columns
+            .into_iter()
+            .any(|column| Some(column) != table.column(&own.name.text))
+        {
+            true => Err(messages::column_check_names_another(&own.name.text, &table.name)),
+            false => Ok(()),
         }
     }
 
@@ -449,7 +468,8 @@ fn check_size(table: &TableDefinition) -> Result<()> {
         "Creating or altering table '{}' failed because the minimum row size would be {bytes}, including {} bytes of internal \
          overhead. This exceeds the maximum allowable table row size of 8060 bytes.",
         table.name,
-        2 + table.columns.len().div_ceil(8)
+        // Two bytes of status, two that say where the fixed columns end, two that count the columns, and a bit for each of them.
+        6 + table.columns.len().div_ceil(8)
     );
     Err(Error::new(1701, 16, 1, text))
 }
