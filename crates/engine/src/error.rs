@@ -313,7 +313,8 @@ impl Error {
         Error::new(3624, 20, 1, text)
     }
 
-    /// 6005: what is not done by now is not done any more.
+    /// 6005: what is not done by now is not done any more. The documentation lists it with severity 10, a message; whoever is told it here
+    /// has failed, so it is an error.
     pub fn shutdown_in_progress() -> Error {
         Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
     }

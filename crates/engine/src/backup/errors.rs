@@ -210,7 +210,7 @@ impl Error {
             "During startup of warm standby database '{database}' (database ID {id}), its standby file ('{path}') was inaccessible to the RESTORE statement. The operating system error was '{}'. Diagnose the operating system error, correct the problem, and retry startup.",
             cause.message
         );
-        Error::new(3441, 17, 1, text)
+        Error::new(3441, 21, 1, text)
     }
 
     /// 3906: a standby database can only be read.

@@ -19,6 +19,8 @@ use vlf::{BLOCK_BYTES_MAX, Expectations, FIRST_BLOCK, Lsn, VLF_HEADER_BYTES, Vlf
 const BLOCKS_MAX: usize = 8;
 /// How far a read reaches back.
 const BACKWARD_BYTES: u64 = 256 << 10;
+/// How far one reaches back that goes on where the one before it ended: of a long way back, most is waiting for the disk.
+const FURTHER_BACKWARD_BYTES: u64 = 1 << 20;
 /// Reads are aligned to this.
 const READ_UNIT: u64 = 4096;
 
@@ -110,7 +112,16 @@ impl LogManager {
         if let Some(block) = cache.window.as_ref().and_then(|window| window.block(offset, &expected)) {
             return Ok(block);
         }
-        let start = offset.saturating_sub(BACKWARD_BYTES).max(header.start_offset) / READ_UNIT * READ_UNIT;
+        let goes_on = cache
+            .window
+            .as_ref()
+            .is_some_and(|window| window.sequence == lsn.vlf && is_just_before(offset, window.start));
+        let back = if goes_on {
+            FURTHER_BACKWARD_BYTES
+        } else {
+            BACKWARD_BYTES
+        };
+        let start = offset.saturating_sub(back).max(header.start_offset) / READ_UNIT * READ_UNIT;
         let end = (offset + BLOCK_BYTES_MAX as u64)
             .next_multiple_of(READ_UNIT)
             .min(header.span().end());
@@ -157,6 +168,11 @@ impl Window {
             bytes: restored,
         })
     }
+}
+
+/// Whether a block at an offset is the last one, or nearly, that begins before a window.
+fn is_just_before(offset: u64, window_start: u64) -> bool {
+    offset < window_start && window_start - offset <= 2 * BLOCK_BYTES_MAX as u64
 }
 
 fn is_block_of(header: &BlockHeader, lsn: Lsn) -> bool {

@@ -14,8 +14,64 @@ use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, TransactionChain};
 use crate::page::{Change, Damage, PageId, PageKind, PageOperation, UndoKind};
 
+/// Pages read ahead of a rollback that walks down through them.
+const PAGES_AHEAD: u32 = 64;
+/// Pages met one below the other before a rollback counts as walking down: fewer are as well read one by one.
+const STEPS_DOWN_MIN: u32 = 4;
+/// The furthest from one page to the next below it: an extent of others may lie between.
+const STEP_PAGES_MAX: u32 = 16;
+
+/// Reads ahead for a rollback. Rows that were written one after the other lie in pages one above the other, so taking them back goes
+/// down. Where these have left memory, each would be waited for alone, and the rollback would take longer than the work.
+#[derive(Debug)]
+pub struct ReadDownward {
+    /// The page met last.
+    last: PageId,
+    /// Pages met one below the other.
+    steps: u32,
+    /// All pages from here to `last` have been read.
+    read_from: u32,
+}
+
+impl Default for ReadDownward {
+    /// Nothing met yet.
+    fn default() -> ReadDownward {
+        ReadDownward {
+            last: PageId::NONE,
+            steps: 0,
+            read_from: 0,
+        }
+    }
+}
+
+impl ReadDownward {
+    /// A change of a page was taken back.
+    pub fn met(&mut self, storage: &DatabaseStorage, page: PageId) {
+        if page == self.last {
+            return;
+        }
+        let is_below = page.file == self.last.file && page.page < self.last.page;
+        self.steps = match is_below && self.last.page - page.page <= STEP_PAGES_MAX {
+            true => self.steps + 1,
+            false => 0,
+        };
+        self.last = page;
+        if self.steps == 0 {
+            self.read_from = page.page;
+        }
+        if self.steps < STEPS_DOWN_MIN || page.page > self.read_from {
+            return;
+        }
+        let first = page.page.saturating_sub(PAGES_AHEAD);
+        self.read_from = first;
+        let id = PageId::new(page.file, first);
+        // A hint: a page that cannot be read says so when it is wanted.
+        let _ = storage.pool.read_ahead(storage.id, id, page.page - first);
+    }
+}
+
 /// Takes back the change of one record of the transaction; the next one to take back is the record before it. A structure
-/// change is left as it is, and nothing is logged for it.
+/// change is left as it is, and nothing is logged for it. Answers the page that the change was of, if it was taken back.
 ///
 /// # Errors
 /// 824 when page and record contradict each other, 823, 9001; never 9002.
@@ -24,10 +80,10 @@ pub fn undo(
     space: &SpaceMap,
     chain: &mut TransactionChain,
     record: &OwnedRecord,
-) -> Result<()> {
+) -> Result<Option<PageId>> {
     let change = Change::decode(&record.payload).map_err(|found| record_damage(storage, found))?;
     if change.undo == UndoKind::None {
-        return Ok(());
+        return Ok(None);
     }
     let entry = change
         .entries()
@@ -36,22 +92,21 @@ pub fn undo(
     let (page, operation) = entry.map_err(|found| record_damage(storage, found))?;
     let author = Author::Rollback(chain, record.header.previous);
     match change.undo {
-        UndoKind::None => Ok(()),
+        UndoKind::None => {}
         UndoKind::HeapInsert | UndoKind::HeapDelete | UndoKind::HeapUpdate => {
             undo_in_place(storage, author, &change, page, &operation)?;
             space.note_reclaimable(change.object, page);
-            Ok(())
         }
         UndoKind::TreeInsert | UndoKind::TreeDelete | UndoKind::TreeUpdate => {
-            tree::undo_by_key(storage, author, &change, page, &operation)
+            tree::undo_by_key(storage, author, &change, page, &operation)?;
         }
         UndoKind::Fill => {
             tree::empty_split_off_pages(storage, &change, page)?;
             undo_fill(storage, author, &change, page)?;
             space.note_reclaimable(change.object, page);
-            Ok(())
         }
     }
+    Ok(Some(page))
 }
 
 fn record_damage(storage: &DatabaseStorage, found: Damage) -> Error {

@@ -11,7 +11,7 @@ use crate::cancel;
 use crate::error::{Error, Result};
 use crate::log::{RecordKind, TransactionChain};
 use crate::seams::{WorkKind, WorkUnderWay};
-use crate::store::{self, SpaceMap};
+use crate::store::{self, ReadDownward, SpaceMap};
 use vlf::Lsn;
 
 /// What a rollback did.
@@ -41,11 +41,14 @@ pub fn roll_back_while(
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
+    let mut reads = ReadDownward::default();
     while next > target && next != Lsn::ZERO {
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {
             RecordKind::Change => {
-                store::undo(storage, space, chain, &record)?;
+                if let Some(page) = store::undo(storage, space, chain, &record)? {
+                    reads.met(storage, page);
+                }
                 undone.changes += 1;
                 watched.reached(storage, undone.changes, next);
                 if !goes_on(chain) {

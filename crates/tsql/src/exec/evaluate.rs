@@ -17,10 +17,8 @@ use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, Subquery};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
+use crate::scalar::data_type::byte_length;
 use crate::scalar::like::Pattern;
-
-/// Shorter texts fit the types of all functions that make strings of a length nobody knew before.
-const SHORTEST_CUT: usize = 4_000;
 
 /// What an expression may ask for beside its row.
 pub trait Surroundings {
@@ -129,10 +127,12 @@ fn room_to_work(values: &[Value], result: SqlType) -> Result<Charge> {
     memory::require(bytes)
 }
 
-/// A function's string is cut to what its type holds, as REPLACE, STUFF and CONCAT are (SQL Server docs).
+/// A function's string is cut to what its type holds, as REPLACE, STUFF and CONCAT are (SQL Server docs). No unit of a length is less than a
+/// byte of the text, so most are seen to fit without a look at what they hold.
+#[inline]
 fn cut_to_type(value: Value, result: SqlType) -> Result<Value> {
     match &value {
-        Value::Text(text) if text.len() > SHORTEST_CUT && result.is_character() => {
+        Value::Text(text) if result.is_character() && text.len() > byte_length(result).units_max() => {
             convert(&value, result, result, None)
         }
         _ => Ok(value),

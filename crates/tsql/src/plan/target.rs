@@ -48,10 +48,13 @@ impl TargetColumn {
     /// # Errors
     /// Those of [`store`].
     pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
-        if !self.sql_type.is_character() {
-            return store(&value, from, self.sql_type, table_name, &self.name);
+        let value = match self.sql_type.is_character() {
+            true => recollated(value, from, self.collation),
+            false => value,
+        };
+        if from == self.sql_type {
+            return Ok(value);
         }
-        let value = recollated(value, from, self.collation);
         let stored = store(&value, from, self.sql_type, table_name, &self.name)?;
         Ok(stored.collated(self.collation))
     }

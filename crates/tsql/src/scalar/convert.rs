@@ -154,7 +154,8 @@ pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Valu
 /// Fits a text into a character type: foreign characters replaced, cut, padded.
 fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
     let units_of = Units::of(to, text.collation());
-    if units_of == Units::CodePage && !cp1252::holds(text) {
+    let is_ascii = text.is_ascii();
+    if units_of == Units::CodePage && !is_ascii && !cp1252::holds(text) {
         let charge = string_room(text.len())?;
         let replaced: String = text
             .chars()
@@ -172,7 +173,7 @@ fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
         return Ok(Value::Text(text.clone()));
     };
     let units = usize::from(units);
-    let length = units_of.count(text);
+    let length = if is_ascii { text.len() } else { units_of.count(text) };
     let fixed = matches!(to, SqlType::Char(_) | SqlType::NChar(_));
     if length > units {
         return Ok(Value::text(units_of.cut(text, units)).collated(text.collation()));

@@ -1,4 +1,5 @@
-//! Every statement of [`kinds`](super::kinds), stopped in three ways.
+//! Every statement of [`kinds`](super::kinds), stopped by ATTENTION, by KILL or by the client's end, in turns; with `VLFLAB_STOP_ALL` set,
+//! in all three ways.
 //!
 //! How long stopping took is printed; what is asserted is that it was running, that it stopped long before its end, and that
 //! nothing is left of it: no request, no lock, no change.
@@ -253,7 +254,7 @@ fn a_killed_session_rolls_back_and_tells_how_far_it_is() {
 }
 
 #[test]
-fn every_statement_is_stopped_by_attention_by_kill_and_by_the_clients_end() {
+fn every_statement_is_stopped_by_attention_by_kill_or_by_the_clients_end() {
     let served = Served::new("stop-statements");
     let mut observer = set_up(&served);
     let before = state_of(&mut observer);
@@ -262,22 +263,28 @@ fn every_statement_is_stopped_by_attention_by_kill_and_by_the_clients_end() {
     let mut crowd = served.connect();
     run(&mut crowd, "use crowded");
     let only = std::env::var("VLFLAB_STOP_ONLY").ok();
+    let all_ways = only.is_some() || std::env::var_os("VLFLAB_STOP_ALL").is_some();
     let mut latencies: BTreeMap<Way, Vec<(Duration, &str)>> = BTreeMap::new();
     let kinds = kinds();
     let mut failed = Vec::new();
-    for kind in kinds
+    for (number, kind) in kinds
         .iter()
         .filter(|kind| only.as_ref().is_none_or(|only| kind.name.contains(only.as_str())))
+        .enumerate()
     {
         let mut line = format!("{:<40}", kind.name);
-        for way in WAYS {
+        let ways = match all_ways {
+            true => &WAYS[..],
+            false => &WAYS[number % WAYS.len()..][..1],
+        };
+        for &way in ways {
             // One that cannot be stopped does not keep the others from being tried.
             let stopped = catch_unwind(AssertUnwindSafe(|| stop(&served, &mut observer, kind, way)));
             let Ok(latency) = stopped else {
                 failed.push((kind.name, way));
                 continue;
             };
-            line += &format!(" {:>9.1}", latency.as_secs_f64() * 1_000.0);
+            line += &format!(" {way:?} {:.1}", latency.as_secs_f64() * 1_000.0);
             latencies.entry(way).or_default().push((latency, kind.name));
         }
         println!("{line}");

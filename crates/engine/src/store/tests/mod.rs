@@ -192,12 +192,13 @@ impl Bench {
     }
 
     pub fn roll_back_to(&self, work: &mut Work, target: Lsn) {
-        let mut next = work.chain.last;
+        let (mut next, mut reads) = (work.chain.last, ReadDownward::default());
         while next > target {
             let record = self.storage.log.read_record(next).unwrap();
             next = match record.header.kind {
                 RecordKind::Change => {
-                    super::undo(&self.storage, &self.space, &mut work.chain, &record).unwrap();
+                    let page = super::undo(&self.storage, &self.space, &mut work.chain, &record).unwrap();
+                    page.into_iter().for_each(|page| reads.met(&self.storage, page));
                     record.header.previous
                 }
                 RecordKind::Compensation => record.header.undo_next,

@@ -237,3 +237,31 @@ fn a_rollback_writes_what_was_reserved_for_it_to_the_byte() {
         assert_eq!(work.chain.reserved_bytes, for_the_end, "{policy:?}");
     }
 }
+
+/// A rollback waited for every page that had left memory, one after the other: it took several times as long as the work.
+#[test]
+fn a_rollback_reads_pages_that_have_left_memory_many_at_a_time() {
+    const ROWS: usize = 2_000;
+    let bench = Bench::new(256, LogPolicy::native());
+    let heap = bench.heap(1);
+    let mut work = bench.begin();
+    let mut fill = HeapFill::new(&heap);
+    for _ in 0..ROWS {
+        fill.push(&mut bench.ctx(&mut work), &[7; 3_900]).unwrap();
+    }
+    fill.finish(&mut bench.ctx(&mut work)).unwrap();
+    let before = bench.storage.pool.counters();
+    bench.roll_back(work);
+    let after = bench.storage.pool.counters();
+    let read = after.pages_read - before.pages_read;
+    let ahead = after.pages_read_ahead - before.pages_read_ahead;
+    let pages = (ROWS / 2) as u64;
+    assert!(read > pages / 2, "only {read} pages had left memory");
+    assert!(read < pages + pages / 4, "{read} pages were read for {pages}");
+    assert!(
+        read - ahead < pages / 20,
+        "{} of {read} pages were read alone",
+        read - ahead
+    );
+    assert!(heap_rows(&bench, &heap, ReadMode::Uncommitted).is_empty());
+}
