@@ -213,6 +213,8 @@ messages! {
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 1909: a column twice in an index.
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
+    /// 10601: INCLUDE of an index that holds the rows themselves.
+    include_of_clustered_index() = 10601, 16, 1, "Cannot specify included columns for a clustered index.";
     /// 1919: a column whose type no index can have in its key.
     invalid_key_type(column: &str, table: &str) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// 2740: no language of that name.

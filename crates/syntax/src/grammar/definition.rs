@@ -101,14 +101,11 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
         unique: _,
         clustered: _,
         columns: _,
-        included_columns,
+        included_columns: _,
         filter,
         options,
     } = index;
     let line = filter.as_ref().map_or(1, |filter| filter.line);
-    if !included_columns.is_empty() {
-        return refused(line, "INCLUDE");
-    }
     if filter.is_some() {
         return refused(line, "WHERE of an index");
     }
@@ -123,14 +120,11 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
         clustered: _,
         table: _,
         columns: _,
-        included_columns,
+        included_columns: _,
         filter,
         options,
         filegroup,
     } = index;
-    if !included_columns.is_empty() {
-        return refused(line, "INCLUDE");
-    }
     if filter.is_some() {
         return refused(line, "WHERE of an index");
     }

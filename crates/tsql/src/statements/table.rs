@@ -213,6 +213,9 @@ impl Executor<'_> {
             return Err(Error::new(1913, 16, 1, text));
         }
         let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
+        if create.clustered && !columns.included.is_empty() {
+            return Err(messages::include_of_clustered_index());
+        }
         let index = IndexDefinition {
             index_id: u32::from(create.clustered),
             name: create.name.text.clone(),
