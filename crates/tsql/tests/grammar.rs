@@ -147,11 +147,12 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
     ("statistics", include_str!("statistics.rs")),
     ("user_functions", include_str!("user_functions.rs")),
     ("bulk", include_str!("bulk.rs")),
     ("hints", include_str!("hints.rs")),
+    ("join_hints", include_str!("join_hints.rs")),
     ("given_once", include_str!("given_once.rs")),
     ("set_options", include_str!("set_options.rs")),
     ("system_statements", include_str!("system_statements.rs")),

@@ -63,8 +63,7 @@ pub const SET_SWITCHES: Place = Place {
         "CURSOR_CLOSE_ON_COMMIT" => Obeyed,
         "DISABLE_DEF_CNST_CHK" => OFF,
         "FMTONLY" => Obeyed,
-        // Joins are taken in the order they are written in.
-        "FORCEPLAN" => Advice,
+        "FORCEPLAN" => Obeyed,
         "IMPLICIT_TRANSACTIONS" => Obeyed,
         "NOCOUNT" => Obeyed,
         "NOEXEC" => Obeyed,
@@ -131,6 +130,10 @@ pub const SET_OFFSETS: Place = Place {
 };
 
 /// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
+///
+/// What is advice: groups and unions are made in one way whatever method is named. FAST and OPTIMIZE FOR change estimates alone. KEEP PLAN,
+/// KEEPFIXED PLAN and RECOMPILE say when a plan is made, not what it answers. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
+/// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
 pub const QUERY_HINTS: Place = Place {
     name: "OPTION",
     unknown: Unknown::Syntax,
@@ -141,18 +144,18 @@ pub const QUERY_HINTS: Place = Place {
         "EXPAND VIEWS" => Advice,
         "FAST" => Advice,
         "FORCE EXTERNALPUSHDOWN" => Refused,
-        "FORCE ORDER" => Advice,
+        "FORCE ORDER" => Obeyed,
         "HASH GROUP" => Advice,
-        "HASH JOIN" => Advice,
+        "HASH JOIN" => Obeyed,
         "HASH UNION" => Advice,
         "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX" => Advice,
         "KEEP PLAN" => Advice,
         "KEEPFIXED PLAN" => Advice,
-        "LOOP JOIN" => Advice,
+        "LOOP JOIN" => Obeyed,
         "MAXDOP" => Obeyed,
         "MAXRECURSION" => Obeyed,
         "MAX_GRANT_PERCENT" => Refused,
-        "MERGE JOIN" => Advice,
+        "MERGE JOIN" => Refused,
         "MERGE UNION" => Advice,
         "MIN_GRANT_PERCENT" => Refused,
         "NO_PERFORMANCE_SPOOL" => Advice,

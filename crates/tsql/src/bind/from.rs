@@ -8,7 +8,7 @@ use super::updatable::{Below, Wanted};
 use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
-use crate::plan::{Condition, FromNode, FromUnit, JoinKind, Node, OuterJoin, Target};
+use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, Target};
 
 /// Hands out places in the wide row.
 #[derive(Default)]
@@ -99,6 +99,8 @@ pub(super) struct FromClause {
     pub(super) columns: Vec<ScopeColumn>,
     /// The exposed names of all sources.
     pub(super) names: Vec<Exposed>,
+    /// Whether joins are done as they are written.
+    pub(super) is_forced: bool,
 }
 
 /// A name by which the columns of a source can be told from those of others.
@@ -155,6 +157,7 @@ impl FromClause {
         self.units.push(FromUnit {
             node: source.node,
             lateral,
+            methods: JoinMethods::ANY,
         });
     }
 
@@ -170,22 +173,34 @@ impl FromClause {
 
 impl<'a> Binder<'a> {
     /// The operator for a FROM, in a wide row of that width.
-    pub(super) fn from_node(&self, units: Vec<FromUnit>, conjuncts: Vec<Condition>, width: usize) -> Node {
+    pub(super) fn from_node(
+        &self,
+        units: Vec<FromUnit>,
+        conjuncts: Vec<Condition>,
+        width: usize,
+        is_forced: bool,
+    ) -> Node {
         Node::From(Box::new(FromNode {
             units,
             conjuncts,
             width,
-            is_forced: self.is_order_forced,
+            is_forced,
+            methods: self.join_methods,
         }))
     }
 
     /// Binds the sources of FROM.
     pub(super) fn sources(&mut self, sources: &'a [TableSource], builder: &mut FromBuilder) -> Result<FromClause> {
-        let mut clause = FromClause::default();
-        for source in sources {
-            self.flatten(source, builder, &mut clause)?;
-        }
-        Ok(clause)
+        let around = self.is_order_forced;
+        self.is_order_forced |= super::hints::has_join_hint(sources);
+        let mut clause = FromClause {
+            is_forced: self.is_order_forced,
+            ..FromClause::default()
+        };
+        let mut each = sources.iter();
+        let bound = each.try_for_each(|source| self.flatten(source, builder, &mut clause));
+        self.is_order_forced = around;
+        bound.map(|()| clause)
     }
 
     fn flatten(&mut self, source: &'a TableSource, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -228,7 +243,11 @@ impl<'a> Binder<'a> {
         match join.kind {
             Kind::Inner | Kind::Cross => {
                 self.flatten(&join.left, builder, clause)?;
-                self.flatten(&join.right, builder, clause)?;
+                let right = clause.units.len();
+                self.right_of_inner(&join.right, builder, clause)?;
+                if let Some(unit) = clause.units.get_mut(right) {
+                    unit.methods = super::hints::methods(join)?;
+                }
                 if let Some(on) = &join.on {
                     let visible = clause.columns[first_column..].to_vec();
                     let condition = self.on_condition(on, visible)?;
@@ -243,6 +262,26 @@ impl<'a> Binder<'a> {
             Kind::OuterApply => self.outer_apply(join, builder, clause),
             Kind::Left | Kind::Right | Kind::Full => self.outer_join(join, builder, clause),
         }
+    }
+
+    /// The right side of an inner join. Where the order is kept, joins in parentheses are done first.
+    fn right_of_inner(
+        &mut self,
+        right: &'a TableSource,
+        builder: &mut FromBuilder,
+        clause: &mut FromClause,
+    ) -> Result<()> {
+        if !self.is_order_forced || !matches!(right, TableSource::Join(_)) {
+            return self.flatten(right, builder, clause);
+        }
+        let (node, columns) = self.side(right, builder, clause)?;
+        clause.columns.extend(columns);
+        clause.units.push(FromUnit {
+            node,
+            lateral: false,
+            methods: JoinMethods::ANY,
+        });
+        Ok(())
     }
 
     /// The right side of CROSS APPLY, which sees the sources before it.
@@ -281,7 +320,7 @@ impl<'a> Binder<'a> {
         for name in side.names {
             clause.expose(name)?;
         }
-        let node = self.from_node(side.units, side.conjuncts, builder.width);
+        let node = self.from_node(side.units, side.conjuncts, builder.width, self.is_order_forced);
         Ok((node, side.columns))
     }
 
@@ -311,9 +350,14 @@ impl<'a> Binder<'a> {
             kind,
             conjuncts: condition.into_conjuncts(),
             lateral: false,
+            methods: self.join_methods.at_join(super::hints::methods(join)?),
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit { node, lateral: false });
+        clause.units.push(FromUnit {
+            node,
+            lateral: false,
+            methods: JoinMethods::ANY,
+        });
         Ok(())
     }
 
@@ -339,9 +383,14 @@ impl<'a> Binder<'a> {
             kind: JoinKind::Left,
             conjuncts: Vec::new(),
             lateral: true,
+            methods: self.join_methods,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit { node, lateral: false });
+        clause.units.push(FromUnit {
+            node,
+            lateral: false,
+            methods: JoinMethods::ANY,
+        });
         Ok(())
     }
 }

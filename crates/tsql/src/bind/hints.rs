@@ -6,10 +6,10 @@ use engine::lock::Mode;
 use engine::session::Isolation;
 
 use super::{Binder, not_supported};
-use crate::ast::{QueryHint, TableHint};
+use crate::ast::{Join, JoinAlgorithm, JoinKind, QueryHint, TableHint, TableSource};
 use crate::grammar::{QUERY_HINTS, USE_HINTS};
 use crate::messages;
-use crate::plan::{Access, Locking};
+use crate::plan::{Access, JoinMethods, Locking};
 
 /// Highest MAXRECURSION (sql-docs, "Query hints").
 const MAXRECURSION_MAX: u32 = 32_767;
@@ -120,12 +120,55 @@ fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
     Ok(Access::Index(place))
 }
 
+/// Several hints together leave all methods they name.
+fn add_method(methods: &mut Option<JoinMethods>, named: JoinMethods) {
+    *methods = Some(match *methods {
+        None => named,
+        Some(so_far) => JoinMethods {
+            loops: so_far.loops || named.loops,
+            hashes: so_far.hashes || named.hashes,
+            is_wish: false,
+        },
+    });
+}
+
+/// Whether a join in a FROM has a hint, which keeps the order of all of it as it is written (SQL Server docs, "Join hints").
+pub(super) fn has_join_hint(sources: &[TableSource]) -> bool {
+    let mut open: Vec<&TableSource> = sources.iter().collect();
+    while let Some(source) = open.pop() {
+        if let TableSource::Join(join) = source {
+            if join.algorithm.is_some() {
+                return true;
+            }
+            open.extend([&join.left, &join.right]);
+        }
+    }
+    false
+}
+
+/// The methods that the hint at a join leaves. REMOTE says where a join is done, and there is one place.
+///
+/// # Errors
+/// 40517 for MERGE; 8622 for LOOP at a RIGHT or FULL join.
+pub(super) fn methods(join: &Join) -> Result<JoinMethods> {
+    match join.algorithm {
+        None | Some(JoinAlgorithm::Remote) => Ok(JoinMethods::ANY),
+        Some(JoinAlgorithm::Loop) if matches!(join.kind, JoinKind::Right | JoinKind::Full) => {
+            Err(messages::no_plan_for_hints())
+        }
+        Some(JoinAlgorithm::Loop) => Ok(JoinMethods::LOOPS),
+        Some(JoinAlgorithm::Hash) => Ok(JoinMethods::HASHES),
+        Some(JoinAlgorithm::Merge) => Err(not_supported("MERGE JOIN")),
+    }
+}
+
 impl Binder<'_> {
     /// Obeys OPTION (...).
     ///
     /// # Errors
     /// 102 and 10715 for a hint that there is not, 310 for a MAXRECURSION out of range; 40517 for what is known and not done.
     pub(super) fn obey_query_hints(&mut self, hints: &[QueryHint]) -> Result<()> {
+        let mut joins = None;
         for hint in hints {
             let value = hint.value.as_deref().unwrap_or_default().trim();
             match hint.name.as_str() {
@@ -146,9 +189,12 @@ impl Binder<'_> {
                     }
                 }
                 "FORCE ORDER" => self.is_order_forced = true,
+                "LOOP JOIN" => add_method(&mut joins, JoinMethods::LOOPS),
+                "HASH JOIN" => add_method(&mut joins, JoinMethods::HASHES),
                 name => QUERY_HINTS.admit(1, name, None).map_err(messages::syntax)?,
             }
         }
+        self.join_methods = joins.unwrap_or(self.join_methods);
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ use crate::ast;
 use crate::messages;
 pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
 pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
-use crate::plan::{Condition, Expr};
+use crate::plan::{Condition, Expr, JoinMethods};
 use crate::sink::ResultColumn;
 use crate::state::SessionState;
 use aggregate::aggregate_of;
@@ -98,8 +98,10 @@ pub struct Binder<'a> {
     recursions: usize,
     /// MAXRECURSION of the statement.
     rounds_max: u32,
-    /// FORCE ORDER of the statement, or FORCEPLAN of the session.
+    /// FORCE ORDER of the statement, FORCEPLAN of the session, or a hint at a join of the FROM that is bound.
     is_order_forced: bool,
+    /// The methods of joining that OPTION and FORCEPLAN leave.
+    join_methods: JoinMethods,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
     /// What the plan so far takes.
@@ -147,7 +149,11 @@ impl<'a> Binder<'a> {
             line: 0,
             recursions: 0,
             rounds_max: 100,
-            is_order_forced: false,
+            is_order_forced: session.options().force_plan,
+            join_methods: match session.options().force_plan {
+                true => JoinMethods::LOOPS_IF_POSSIBLE,
+                false => JoinMethods::ANY,
+            },
             degree_max: None,
             size: PlanSize::default(),
             links: 0,

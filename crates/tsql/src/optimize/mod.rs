@@ -22,9 +22,9 @@ mod access;
 mod columns;
 pub mod estimate;
 mod join;
-pub mod shown;
 mod order;
 mod restriction;
+pub mod shown;
 mod statement;
 
 pub use statement::Logical;
@@ -102,7 +102,7 @@ impl<'s> Optimizer<'s> {
         match node {
             Node::Outer(_) => {
                 if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
-                    *node = join::outer(*outer);
+                    *node = join::outer(*outer)?;
                 }
             }
             Node::Sort { .. } => order::sort(node, &self.estimator),
@@ -129,7 +129,11 @@ impl<'s> Optimizer<'s> {
         from.conjuncts
             .iter_mut()
             .try_for_each(|condition| self.condition(condition))?;
-        from.units.iter_mut().try_for_each(|unit| self.unit(&mut unit.node))
+        from.units.iter_mut().try_for_each(|unit| match &unit.node {
+            // In parentheses, where the order is kept.
+            Node::From(inner) if inner.is_forced => self.node(&mut unit.node),
+            _ => self.unit(&mut unit.node),
+        })
     }
 
     fn unit(&mut self, node: &mut Node) -> Result<()> {

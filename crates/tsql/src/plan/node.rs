@@ -80,8 +80,10 @@ pub struct FromNode {
     pub conjuncts: Vec<Condition>,
     /// Width of the wide row.
     pub width: usize,
-    /// Whether the units are joined as they are written: FORCE ORDER.
+    /// Whether the units are joined as they are written: FORCE ORDER, FORCEPLAN, or a join with a hint.
     pub is_forced: bool,
+    /// How units may be joined.
+    pub methods: JoinMethods,
 }
 
 /// A part of FROM that stands for itself: a source, or an outer join with all below it.
@@ -91,6 +93,8 @@ pub struct FromUnit {
     pub node: Node,
     /// Whether it uses the units before it (CROSS APPLY).
     pub lateral: bool,
+    /// How it may be joined with what is before it.
+    pub methods: JoinMethods,
 }
 
 impl FromNode {
@@ -116,6 +120,61 @@ pub struct OuterJoin {
     pub conjuncts: Vec<Condition>,
     /// Whether the right side uses columns of the left one (OUTER APPLY).
     pub lateral: bool,
+    /// How the sides may be joined.
+    pub methods: JoinMethods,
+}
+
+/// The methods of joining that hints leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinMethods {
+    /// For each left row the right rows: all, or those that an index finds.
+    pub loops: bool,
+    /// A hash table of one side, by equal values of both.
+    pub hashes: bool,
+    /// Whether another method is taken where there is none of these: FORCEPLAN.
+    pub is_wish: bool,
+}
+
+impl Default for JoinMethods {
+    fn default() -> JoinMethods {
+        JoinMethods::ANY
+    }
+}
+
+impl JoinMethods {
+    /// Without a hint.
+    pub const ANY: JoinMethods = JoinMethods {
+        loops: true,
+        hashes: true,
+        is_wish: false,
+    };
+    /// LOOP.
+    pub const LOOPS: JoinMethods = JoinMethods {
+        hashes: false,
+        ..JoinMethods::ANY
+    };
+    /// HASH.
+    pub const HASHES: JoinMethods = JoinMethods {
+        loops: false,
+        ..JoinMethods::ANY
+    };
+    /// What FORCEPLAN asks for (SQL Server docs, "SET FORCEPLAN").
+    pub const LOOPS_IF_POSSIBLE: JoinMethods = JoinMethods {
+        is_wish: true,
+        ..JoinMethods::LOOPS
+    };
+
+    /// What a hint at a join leaves of the statement's methods. A hint goes before a wish.
+    pub fn at_join(self, hint: JoinMethods) -> JoinMethods {
+        if self.is_wish && hint != JoinMethods::ANY {
+            return hint;
+        }
+        JoinMethods {
+            loops: self.loops && hint.loops,
+            hashes: self.hashes && hint.hashes,
+            is_wish: self.is_wish,
+        }
+    }
 }
 
 /// A list of ranges of places in the wide row: the first, and how many.

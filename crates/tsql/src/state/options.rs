@@ -54,6 +54,8 @@ pub struct SetOptions {
     pub date_first: u8,
     /// DEADLOCK_PRIORITY, from -10 to 10.
     pub deadlock_priority: i8,
+    /// FORCEPLAN
+    pub force_plan: bool,
     /// TEXTSIZE in bytes: what a result shows of a value of a `max` type.
     pub text_size_bytes: i32,
 }
@@ -83,6 +85,7 @@ pub enum Execution {
 pub struct PlanOptions {
     ansi_nulls: bool,
     concat_null_yields_null: bool,
+    force_plan: bool,
 }
 
 impl Default for SetOptions {
@@ -112,6 +115,7 @@ impl Default for SetOptions {
             showplan: None,
             date_first: 7,
             deadlock_priority: 0,
+            force_plan: false,
             text_size_bytes: TEXT_SIZE_BYTES_MAX,
         }
     }
@@ -134,6 +138,7 @@ impl SetOptions {
             "QUOTED_IDENTIFIER" => &mut self.quoted_identifier,
             "NOEXEC" => &mut self.noexec,
             "PARSEONLY" => &mut self.parseonly,
+            "FORCEPLAN" => &mut self.force_plan,
             "FMTONLY" => &mut self.fmtonly,
             // One of the two at most is ON (SQL Server docs, "SET ANSI_NULL_DFLT_ON").
             "ANSI_NULL_DFLT_ON" => {
@@ -191,6 +196,7 @@ impl SetOptions {
         PlanOptions {
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
+            force_plan: self.force_plan,
         }
     }
 

@@ -144,6 +144,11 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "SET",
+        "FORCEPLAN",
+        Test("join_hints", "force_order_and_forceplan_keep_what_is_written"),
+    ),
+    (
+        "SET",
         "IMPLICIT_TRANSACTIONS",
         Answers(
             "set implicit_transactions on select a from t select @@trancount",
@@ -228,6 +233,21 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         "SET with a value",
         "TEXTSIZE",
         Test("set_options", "textsize_cuts_what_is_shown_and_nothing_that_is_kept"),
+    ),
+    (
+        "OPTION",
+        "FORCE ORDER",
+        Test("join_hints", "force_order_and_forceplan_keep_what_is_written"),
+    ),
+    (
+        "OPTION",
+        "HASH JOIN",
+        Test("join_hints", "option_leaves_the_methods_it_names"),
+    ),
+    (
+        "OPTION",
+        "LOOP JOIN",
+        Test("join_hints", "option_leaves_the_methods_it_names"),
     ),
     (
         "OPTION",

@@ -133,12 +133,12 @@ impl<'e, 's> Builder<'e, 's> {
             return Node::Empty;
         };
         let node = std::mem::replace(&mut relation.node, Node::Empty);
-        let own = std::mem::take(&mut relation.own);
+        let (own, hashes) = (std::mem::take(&mut relation.own), relation.methods.hashes);
         let places = &self.all.places;
         let is_known = |place: usize| places.relation(place).is_some_and(|one| left.contains(Set::of(one)));
         let wanted: Vec<Condition> = own.iter().chain(&on).cloned().collect();
         let (found, _) = access::choose(node, wanted, &self.choosing(&is_known));
-        if uses_left(&found, &is_known) {
+        if uses_left(&found, &is_known) || !hashes {
             return looped(left_node, filtered(found, own), kind, on);
         }
         // The way that was counted on is not there: the right rows go into a table.

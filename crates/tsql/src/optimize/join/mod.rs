@@ -15,7 +15,8 @@ mod relations;
 use engine::error::Result;
 
 use super::estimate::Estimator;
-use crate::plan::{Condition, Expr, FromNode, JoinKind, Node, OuterJoin};
+use crate::messages;
+use crate::plan::{Condition, Expr, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin};
 use build::Builder;
 use order::Order;
 use places::Places;
@@ -35,7 +36,7 @@ fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
 /// Joins all of a FROM.
 ///
 /// # Errors
-/// 3617 when the batch was cancelled.
+/// 8622 when hints leave no way to join; 3617 when the batch was cancelled.
 pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<Node> {
     while from.units.len() > RELATIONS_MAX {
         first_part(&mut from, estimator)?;
@@ -79,24 +80,42 @@ fn first_part(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
         conjuncts,
         width: from.width,
         is_forced: from.is_forced,
+        methods: from.methods,
     };
     let node = combine(part, estimator)?;
-    from.units.insert(0, crate::plan::FromUnit { node, lateral: false });
+    let first = FromUnit {
+        node,
+        lateral: false,
+        methods: JoinMethods::ANY,
+    };
+    from.units.insert(0, first);
     Ok(())
 }
 
 /// An outer join of both sides, which stays as it is written.
-pub(super) fn outer(join: OuterJoin) -> Node {
+///
+/// # Errors
+/// 8622 when hints leave no method for it: rows of both sides without partner are found by a hash table, and that wants equal values.
+pub(super) fn outer(join: OuterJoin) -> Result<Node> {
     let OuterJoin {
         left,
         right,
         kind,
         conjuncts,
+        methods,
         ..
     } = join;
     let places = Places::of([&left, &right].into_iter());
     let (keys, residual) = split_keys(conjuncts, Set::of(0), Set::of(1), &places);
-    Node::Hash {
+    let is_possible = match methods {
+        JoinMethods { is_wish: true, .. } => true,
+        JoinMethods { hashes: false, .. } => false,
+        JoinMethods { loops, .. } => loops || !keys.is_empty(),
+    };
+    if !is_possible {
+        return Err(messages::no_plan_for_hints());
+    }
+    Ok(Node::Hash {
         left: Box::new(left),
         right: Box::new(right),
         left_ranges: Vec::new(),
@@ -104,7 +123,7 @@ pub(super) fn outer(join: OuterJoin) -> Node {
         kind,
         keys,
         residual: Condition::all(residual),
-    }
+    })
 }
 
 /// Equal pairs, left expression first, and what is left.

@@ -3,7 +3,7 @@
 //! ```text
 //! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets)
 //! more, or unconnected             the two parts whose join leaves the fewest rows, again and again
-//! FORCE ORDER                      as they are written
+//! FORCE ORDER, FORCEPLAN, hints    as they are written
 //! ```
 //! A join between sets that no condition connects is made only when nothing else is left.
 
@@ -13,7 +13,8 @@ use engine::cancel;
 use engine::error::Result;
 
 use super::relations::{Predicate, Relations, Set};
-use crate::plan::JoinKind;
+use crate::messages;
+use crate::plan::{JoinKind, JoinMethods};
 
 /// Relations of which all trees are looked at: 3 to this power is what it comes to at most.
 const EXHAUSTIVE_MAX: usize = 10;
@@ -74,7 +75,7 @@ impl<'r> Order<'r> {
     /// The best order of these relations; `is_forced` keeps the one that is written.
     ///
     /// # Errors
-    /// 3617 when the batch was cancelled.
+    /// 8622 when hints leave no way to join; 3617 when the batch was cancelled.
     pub(super) fn of(all: &'r Relations, is_forced: bool) -> Result<Order<'r>> {
         let mut order = Order {
             all,
@@ -93,12 +94,20 @@ impl<'r> Order<'r> {
             order.exhaustive(parts.len())?;
         }
         let whole = order.whole();
-        if !order.trees.contains_key(&whole) {
+        let hints_order = is_forced
+            && all
+                .relations
+                .iter()
+                .any(|one| one.methods != JoinMethods::ANY && !one.methods.is_wish);
+        if !order.trees.contains_key(&whole) && !hints_order {
             let parts = (0..all.relations.len()).filter_map(|position| order.tree(Set::of(position)).copied());
             let parts = parts.collect();
             order.greedy(parts)?;
         }
-        Ok(order)
+        match whole.is_empty() || order.trees.contains_key(&whole) {
+            true => Ok(order),
+            false => Err(messages::no_plan_for_hints()),
+        }
     }
 
     /// All relations.
@@ -193,7 +202,7 @@ impl<'r> Order<'r> {
             Some(_) => left.rows * extension.map_or(1.0, |one| one.factor) * selectivity,
         };
         let rows = rows.max(1e-3);
-        let (method, cost) = self.method(left, right, has_key);
+        let (method, cost) = self.method(left, right, has_key)?;
         Some(Tree {
             set: left.set.with(right.set),
             rows,
@@ -202,11 +211,20 @@ impl<'r> Order<'r> {
         })
     }
 
-    /// The cheapest way to join two trees, and its cost.
-    fn method(&self, left: &Tree, right: &Tree, has_key: bool) -> (Method, f64) {
+    /// How hints let two sets be joined.
+    fn methods(&self, left: Set, right: Set) -> JoinMethods {
+        let of = |set: Set| set.single().map(|position| self.all.relations[position].methods);
+        // Only where the order is kept do joins have hints of their own; else all are the statement's.
+        of(right).or_else(|| of(left)).unwrap_or(self.all.methods)
+    }
+
+    /// The cheapest way to join two trees that hints leave, and its cost.
+    fn method(&self, left: &Tree, right: &Tree, has_key: bool) -> Option<(Method, f64)> {
         let extension = self.extension(right.set);
+        let methods = self.methods(left.set, right.set);
+        let looped = (Method::Loop, left.cost + left.rows * (right.cost + 1.0));
         if extension.is_some_and(|one| one.lateral) {
-            return (Method::Loop, left.cost + left.rows * (right.cost + 1.0));
+            return methods.loops.then_some(looped);
         }
         let has_key = has_key
             || extension.is_some_and(|one| {
@@ -224,11 +242,23 @@ impl<'r> Order<'r> {
         };
         let build_right = both + right.rows * BUILD_COST + left.rows * PROBE_COST + pairs;
         let build_left = both + left.rows * BUILD_COST + right.rows * PROBE_COST + pairs;
-        let mut best = (Method::BuildRight, build_right);
-        if build_left < best.1 && !self.is_forced {
+        let mut best = match methods {
+            // The hint at the join is not among the statement's.
+            JoinMethods {
+                loops: false,
+                hashes: false,
+                ..
+            } => return None,
+            JoinMethods { hashes: false, .. } => looped,
+            JoinMethods { loops: false, .. } if !has_key => return None,
+            _ => (Method::BuildRight, build_right),
+        };
+        if methods.hashes && build_left < best.1 && !self.is_forced {
             best = (Method::BuildLeft, build_left);
         }
-        if let Some(position) = right.set.single() {
+        if methods.loops
+            && let Some(position) = right.set.single()
+        {
             let searches = self.all.relations[position].searches.iter();
             for search in searches.filter(|search| left.set.contains(search.needs)) {
                 let cost = left.cost + left.rows * search.cost;
@@ -237,7 +267,7 @@ impl<'r> Order<'r> {
                 }
             }
         }
-        best
+        Some(best)
     }
 
     fn keep_if_better(&mut self, tree: Tree) {

@@ -13,7 +13,7 @@ use super::places::Places;
 use crate::ast::ComparisonOperator;
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
-use crate::plan::{Condition, FromNode, FromUnit, JoinKind, Node, OuterJoin};
+use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
 
 /// Relations that are ordered together. More are joined in parts.
 pub(super) const RELATIONS_MAX: usize = 128;
@@ -81,6 +81,8 @@ pub(super) struct Relation {
     pub(super) needs: Set,
     /// Whether its rows are found anew for each row of what it needs.
     pub(super) lateral: bool,
+    /// How it may be joined with what is before it.
+    pub(super) methods: JoinMethods,
     /// Rows that `own` leaves.
     pub(super) rows: f64,
     /// What reading them costs.
@@ -132,6 +134,8 @@ pub(super) struct Relations {
     /// Conditions without columns: tested once, before anything is read.
     pub(super) once: Vec<Condition>,
     pub(super) places: Places,
+    /// How the statement's hints let them be joined.
+    pub(super) methods: JoinMethods,
 }
 
 /// A relation before its conditions are known.
@@ -141,23 +145,31 @@ struct Piece {
     conjuncts: Vec<Condition>,
     on: Vec<Condition>,
     lateral: bool,
+    methods: JoinMethods,
 }
 
 /// Takes FROM apart; the left sides of outer joins too.
 fn pieces(from: FromNode, pieces_so_far: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
-    for FromUnit { node, lateral, .. } in from.units {
-        piece(node, lateral, pieces_so_far, pool);
+    for unit in from.units {
+        let first = pieces_so_far.len();
+        piece(unit.node, unit.lateral, pieces_so_far, pool);
+        if unit.methods != JoinMethods::ANY
+            && let Some(piece) = pieces_so_far.get_mut(first)
+        {
+            piece.methods = unit.methods;
+        }
     }
     pool.extend(from.conjuncts);
 }
 
 fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
-    let own = |node, conjuncts, kind, on, lateral| Piece {
+    let own = |node, conjuncts, kind, on, lateral, methods| Piece {
         node,
         kind,
         conjuncts,
         on,
         lateral,
+        methods,
     };
     match node {
         Node::From(from) => pieces(*from, found, pool),
@@ -167,6 +179,7 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condi
                 right,
                 conjuncts,
                 lateral,
+                methods,
                 ..
             } = *outer;
             piece(left, false, found, pool);
@@ -177,16 +190,23 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condi
                 }
                 other => (other, Vec::new()),
             };
-            found.push(own(right, conditions, JoinKind::Left, conjuncts, lateral));
+            found.push(own(right, conditions, JoinKind::Left, conjuncts, lateral, methods));
         }
-        other => found.push(own(other, Vec::new(), JoinKind::Inner, Vec::new(), lateral)),
+        other => found.push(own(
+            other,
+            Vec::new(),
+            JoinKind::Inner,
+            Vec::new(),
+            lateral,
+            JoinMethods::ANY,
+        )),
     }
 }
 
 impl Relations {
     /// Takes FROM apart and estimates its parts.
     pub(super) fn of(from: FromNode, estimator: &Estimator<'_>) -> Relations {
-        let (mut found, mut pool) = (Vec::new(), Vec::new());
+        let (mut found, mut pool, methods) = (Vec::new(), Vec::new(), from.methods);
         pieces(from, &mut found, &mut pool);
         let places = Places::of(found.iter().map(|piece| &piece.node));
         let (once, pool): (Vec<_>, Vec<_>) = pool.into_iter().partition(|condition| {
@@ -196,7 +216,7 @@ impl Relations {
         });
         let mut relations: Vec<Relation> = Vec::with_capacity(found.len());
         for (position, piece) in found.into_iter().enumerate() {
-            relations.push(relation(position, piece, &places));
+            relations.push(relation(position, piece, &places, methods));
         }
         let mut between = Vec::new();
         for condition in pool {
@@ -214,6 +234,7 @@ impl Relations {
             predicates: Vec::new(),
             once,
             places,
+            methods,
         };
         all.estimate(between, estimator);
         all
@@ -253,13 +274,14 @@ impl Relations {
     }
 }
 
-fn relation(position: usize, piece: Piece, places: &Places) -> Relation {
+fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMethods) -> Relation {
     let Piece {
         node,
         kind,
         conjuncts: mut own,
         on,
         lateral,
+        methods,
     } = piece;
     let itself = Set::of(position);
     let mut needs = Set::default();
@@ -285,6 +307,7 @@ fn relation(position: usize, piece: Piece, places: &Places) -> Relation {
         on: between,
         needs,
         lateral,
+        methods: statement.at_join(methods),
         rows: 1.0,
         cost: 1.0,
         searches: Vec::new(),
