@@ -195,6 +195,8 @@ messages! {
     length_of_nothing() = 1001, 15, 1, "Length or precision specification 0 is invalid.";
     /// 1011: an alias twice in one FROM.
     duplicate_correlation_name(name: &str) = 1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.";
+    /// 1012: an alias that is the name of another source.
+    correlation_name_is_table(alias: &str, table: &str) = 1012, 16, 1, "The correlation name '{alias}' has the same exposed name as table '{table}'.";
     /// 1013: two sources with the same exposed name.
     same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
     /// 1033: ORDER BY in a derived table without TOP.

@@ -107,12 +107,29 @@ pub(super) struct FromClause {
     pub(super) conjuncts: Vec<Condition>,
     pub(super) columns: Vec<ScopeColumn>,
     /// The exposed names of all sources.
-    pub(super) names: Vec<String>,
+    pub(super) names: Vec<ExposedName>,
+}
+
+/// What a source is called.
+#[derive(Clone)]
+pub(super) struct ExposedName {
+    pub(super) name: String,
+    /// Whether FROM gives the name; else it is the object's own.
+    pub(super) is_alias: bool,
 }
 
 impl FromClause {
-    pub(super) fn add(&mut self, source: BoundSource, start: usize, end: usize, lateral: bool) -> Result<()> {
-        self.expose(&source.name)?;
+    pub(super) fn add(
+        &mut self,
+        source: BoundSource,
+        is_alias: bool,
+        (start, end): (usize, usize),
+        lateral: bool,
+    ) -> Result<()> {
+        self.expose(ExposedName {
+            name: source.name,
+            is_alias,
+        })?;
         self.columns.extend(source.columns);
         self.units.push(Unit {
             node: source.node,
@@ -122,11 +139,17 @@ impl FromClause {
         Ok(())
     }
 
-    pub(super) fn expose(&mut self, name: &str) -> Result<()> {
-        if self.names.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            return Err(messages::same_exposed_names(name, name));
+    pub(super) fn expose(&mut self, exposed: ExposedName) -> Result<()> {
+        let mut others = self.names.iter();
+        if let Some(other) = others.find(|other| other.name.eq_ignore_ascii_case(&exposed.name)) {
+            return Err(match (other.is_alias, exposed.is_alias) {
+                (true, true) => messages::duplicate_correlation_name(&exposed.name),
+                (true, false) => messages::correlation_name_is_table(&other.name, &exposed.name),
+                (false, true) => messages::correlation_name_is_table(&exposed.name, &other.name),
+                (false, false) => messages::same_exposed_names(&exposed.name, &other.name),
+            });
         }
-        self.names.push(name.to_owned());
+        self.names.push(exposed);
         Ok(())
     }
 }
@@ -172,7 +195,7 @@ impl<'a> Binder<'a> {
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, lateral)
+        clause.add(bound, has_alias(source), (start, builder.width), lateral)
     }
 
     fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -210,7 +233,7 @@ impl<'a> Binder<'a> {
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
         self.count_source(builder.width - start)?;
-        clause.add(bound, start, builder.width, true)
+        clause.add(bound, true, (start, builder.width), true)
     }
 
     fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
@@ -232,7 +255,7 @@ impl<'a> Binder<'a> {
         let start = builder.width;
         let mut side = FromClause::default();
         self.flatten(source, builder, &mut side)?;
-        for name in &side.names {
+        for name in side.names {
             clause.expose(name)?;
         }
         let node = super::join::combine(side.units, side.conjuncts, builder.width);
@@ -280,7 +303,7 @@ impl<'a> Binder<'a> {
         self.apply(&join.right, builder, &mut right)?;
         let mut right_columns = right.columns.split_off(left_columns.len());
         right_columns.iter_mut().for_each(|column| column.nullable = true);
-        for name in &right.names {
+        for name in right.names {
             clause.expose(name)?;
         }
         // Several units would have to be joined anew for every row of the left side.
@@ -301,5 +324,14 @@ impl<'a> Binder<'a> {
             lateral: false,
         });
         Ok(())
+    }
+}
+
+/// Whether FROM gives a source its name.
+fn has_alias(source: &TableSource) -> bool {
+    match source {
+        TableSource::Table(reference) => reference.alias.is_some(),
+        TableSource::Variable { alias, .. } | TableSource::Function { alias, .. } => alias.is_some(),
+        TableSource::Derived { .. } | TableSource::Values { .. } | TableSource::Join(_) => true,
     }
 }

@@ -136,7 +136,13 @@ impl<'a> Binder<'a> {
             return Ok(aliased);
         }
         let is_own_name = stored.iter().any(|source| source.exposed.eq_ignore_ascii_case(wanted));
-        if is_alias && !is_own_name && clause.names.iter().any(|name| name.eq_ignore_ascii_case(wanted)) {
+        if is_alias
+            && !is_own_name
+            && clause
+                .names
+                .iter()
+                .any(|exposed| exposed.name.eq_ignore_ascii_case(wanted))
+        {
             // VALUES, or a function.
             return Err(messages::view_column_is_derived(wanted));
         }
@@ -199,7 +205,7 @@ impl<'a> Binder<'a> {
             ast::Target::Table(name) => self.named_source(name, hints, builder)?,
             ast::Target::Variable(name) => self.table_variable(name, None, builder)?,
         };
-        clause.add(source, start, builder.width, false)
+        clause.add(source, false, (start, builder.width), false)
     }
 
     fn named_source(&mut self, name: &Name, hints: &[TableHint], builder: &mut FromBuilder) -> Result<BoundSource> {
