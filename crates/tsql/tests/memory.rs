@@ -169,6 +169,11 @@ fn ranks_beyond_memory_are_the_same() {
         "select id, row_number() over (order by amount desc, id) from t order by id",
         "select id, rank() over (partition by grp order by name), dense_rank() over (partition by name order by grp desc),
                 row_number() over (order by at, id desc) from t order by id",
+        // A join writes the columns of its left side once for all rows of its right side: also where memory ends between them.
+        "select sum(cast(id as bigint)), sum(cast(n as bigint) * id), sum(k) from
+            (select id, k, row_number() over (order by amount, id, k) as n from t cross join (values (1), (2)) as v(k)) x",
+        "select id, k, n from (select t.id, u.id as k, dense_rank() over (order by t.name, u.id) as n
+            from t left join t as u on u.id between t.id and t.id + 2 and t.id < 4000) x where id % 512 < 3 order by id, k",
         // Nothing but the ranks could spill here.
         "select count(*), max(n), sum(cast(n as bigint) * id) from
             (select id, row_number() over (order by amount desc, id) as n from t) as numbered",
@@ -252,4 +257,40 @@ fn a_plan_that_is_bound_again_and_again_takes_the_memory_of_one() {
     assert!(server.run(&rounds).contains("\n  400\n"));
     let taken = server.instance.workspace.used_bytes() - before;
     assert!(taken <= 4 << 20, "{taken} bytes for one plan");
+}
+
+/// What an operator keeps is what it asks for: with the least memory that a query runs in without spilling, nothing is forgotten
+/// (the least would be less) and nothing is counted twice.
+#[test]
+fn what_is_asked_of_the_workspace_is_what_is_kept() {
+    let mut server = Server::new();
+    server.run(
+        "create function f (@n int) returns @r table (id int, name varchar(60)) as
+         begin insert @r select id, name from t where id < @n return end",
+    );
+    // Each with its least, in MiB, and half a MiB more or less.
+    for (query, expected_mib) in [
+        (
+            "select count(*) from (select id, count(*) c, sum(amount) s from t group by id) x",
+            18.0,
+        ),
+        ("select count(*), sum(id) from f(10000)", 4.0),
+        (
+            "declare @s varchar(max) = replicate(cast('x' as varchar(max)), 3000000) select len(upper(@s))",
+            5.75,
+        ),
+    ] {
+        let query = format!("set nocount on {query}");
+        let right = server.run(&query);
+        let (mut too_little, mut enough) = (0, 40 << 20);
+        while enough - too_little > 64 << 10 {
+            let middle = (too_little + enough) / 2;
+            let spilled_before = server.instance.workspace.spilled_bytes();
+            let is_enough =
+                server.run_with(&query, middle) == right && server.instance.workspace.spilled_bytes() == spilled_before;
+            *(if is_enough { &mut enough } else { &mut too_little }) = middle;
+        }
+        let mib = enough as f64 / f64::from(1 << 20);
+        assert!((mib - expected_mib).abs() <= 0.5, "{mib} MiB: {query}");
+    }
 }
