@@ -4,7 +4,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import measure
-from measuring import backup, draw, growth, log_rows, peers_rows, restart, vlfs
+from measuring import backup, draw, growth, log_rows, orders, peers_rows, queries, restart, vlfs
 from measuring.bench import Found, judge_memory
 
 
@@ -59,6 +59,21 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdicts(restart.ROW, series, log_bytes=1, postgresql="not installed"), [True, None])
         series["postgresql redo s"], series["postgresql first query s"] = [0.9], [1.2]
         self.assertEqual(verdicts(restart.ROW, series, log_bytes=1, postgresql_wal_bytes=1), [True, False])
+
+    def test_a_question_that_only_the_peer_answers_is_missed(self):
+        series = {"EXISTS seconds vlflab": [0.3], "EXISTS seconds postgresql": [0.2], "IN seconds postgresql": [0.2]}
+        self.assertEqual(verdicts(queries.ROW, series), [True, False, False])
+
+    def test_answers_are_the_same_rows_and_numbers_within_a_millionth(self):
+        self.assertTrue(queries.is_same(["a|0.0499", "b|NULL"], ["a|0.04990000004", "b|NULL"]))
+        for other in (["a|0.0498", "b|NULL"], ["a|0.0499"], ["a|0.0499", "c|NULL"], ["a|0.0499", "b|"]):
+            self.assertFalse(queries.is_same(["a|0.0499", "b|NULL"], other))
+
+    def test_a_question_is_spelled_for_each_engine(self):
+        query = "select <top 10> <after n + 1> from t <limit 10>"
+        ours, theirs = (dialect.text(query) for dialect in (orders.VLFLAB, orders.POSTGRESQL))
+        self.assertEqual(ours, "select top 10 dateadd(minute, n + 1, cast('2020-01-01' as datetime2(0))) from t ")
+        self.assertEqual(theirs, "select  timestamp '2020-01-01' + (n + 1) * interval '1 minute' from t limit 10")
 
     def test_the_row_with_the_most_memory_decides(self):
         self.assertEqual([line.met for line in judge_memory({"a": 10, "b": 4_296})], [True])

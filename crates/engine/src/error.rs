@@ -254,17 +254,17 @@ impl Error {
         Error::new(1828, 16, 3, text)
     }
 
-    /// 2627 for a constraint, 2601 for a unique index: the key is there already.
+    /// 2627 for a constraint, 2601 for a unique index: the key, as [`crate::types::key_text`] writes it, is there already.
     pub fn duplicate_key(primary: bool, constraint: bool, index: &str, table: &str, key: &str) -> Error {
         if !primary && !constraint {
             let text = format!(
-                "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is ({key})."
+                "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}."
             );
             return Error::new(2601, 14, 1, text);
         }
         let kind = if primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
         let text = format!(
-            "Violation of {kind} constraint '{index}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is ({key})."
+            "Violation of {kind} constraint '{index}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}."
         );
         Error::new(2627, 14, 1, text)
     }

@@ -504,3 +504,67 @@ fn sessions_that_make_and_remove_one_database_leave_it_whole_or_not_at_all() {
     let again = start(&disk.after_power_cut(CutPolicy::AllLost, 1), LogPolicy::native());
     assert_eq!(is_usable(&again), entry);
 }
+
+/// Who asked for a database in the middle of its CREATE was told that it is inaccessible (945), as one that cannot be opened is.
+#[test]
+fn a_database_that_is_being_made_is_in_transition() {
+    let disk = prepared();
+    let (instance, seam) = start_with_seam(&disk);
+    drop_database(&instance).unwrap();
+    let told = Arc::new(Mutex::new(BTreeSet::new()));
+    let (hooked, taker) = (instance.clone(), told.clone());
+    seam.set_hook(FILES, move |_| {
+        let number = hooked.database("vlf").err().map(|error| error.number);
+        taker.lock().unwrap().insert(number);
+    });
+    let done = create(&instance);
+    seam.clear_hook();
+    done.unwrap();
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    // Before it has its name there is none of that name.
+    assert!(told.contains(&Some(952)), "{told:?}");
+    assert!(told.iter().all(|number| matches!(number, Some(911 | 952))), "{told:?}");
+    instance.database("vlf").unwrap();
+}
+
+/// A RESTORE that failed, or was killed, behind the removal of the former files leaves a database that is RESTORING and has none.
+/// WITH RECOVERY and RESTORE LOG were told that a file could not be opened (5120).
+#[test]
+fn a_restore_that_was_interrupted_is_begun_anew_and_not_rolled_forward() {
+    for is_killed in [false, true] {
+        let disk = prepared();
+        let instance = start(&disk, LogPolicy::native());
+        // The power goes, or the request is to stop, when the first pages of the set are to be written.
+        let mut at_its_interruption = None;
+        let mut request = RestoreRequest {
+            path: Some(MEDIA.into()),
+            replace: true,
+            stats_percent: Some(10),
+            ..RestoreRequest::default()
+        };
+        request.after = AfterRestore::Recovery;
+        let outcome = with_session(&instance, |session| {
+            instance.restore("vlf", &request, session, &mut |_| {
+                at_its_interruption.get_or_insert_with(|| disk.snapshot());
+                Err(Error::cancelled())
+            })
+        });
+        assert_eq!(first(outcome.unwrap_err()).number, 3617);
+        let instance = match (is_killed, at_its_interruption) {
+            (false, _) => instance,
+            (true, Some(killed)) => start(&killed.after_power_cut(CutPolicy::AllLost, 1), LogPolicy::native()),
+            (true, None) => panic!("nothing came between"),
+        };
+        assert_eq!(states(&instance)["vlf"], "RESTORING", "{is_killed}");
+        for name in ["RECOVERY", "RESTORE LOG"] {
+            let refused = statement_named(name)(&instance).unwrap_err();
+            assert_eq!((refused.number, refused.severity), (4319, 16), "{name}: {refused}");
+            assert!(refused.message.contains("on file 'vlf'."), "{refused}");
+        }
+        assert_eq!(states(&instance)["vlf"], "RESTORING", "{is_killed}");
+        for name in ["RESTORE NORECOVERY", "RESTORE LOG"] {
+            statement_named(name)(&instance).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        instance.database("vlf").unwrap();
+    }
+}

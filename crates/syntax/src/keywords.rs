@@ -1,4 +1,7 @@
 //! The reserved words of T-SQL (SQL Server docs, "Reserved keywords"): never identifiers unless quoted.
+//!
+//! PRECISION is in that list and is no such word: `c.precision` of `sys.columns` is written without brackets by the documentation ("Querying
+//! the SQL Server system catalog FAQ") and by Microsoft's own drivers (mssql-jdbc asks for `max_length, precision, scale`).
 
 /// Longest reserved word, in bytes.
 const KEYWORD_BYTES_MAX: usize = 32;
@@ -137,7 +140,6 @@ static RESERVED: &[&str] = &[
     "PERCENT",
     "PIVOT",
     "PLAN",
-    "PRECISION",
     "PRIMARY",
     "PRINT",
     "PROC",

@@ -1,6 +1,5 @@
 //! How fast a table grows by INSERT ... SELECT from itself, and how fast it is read:
 //! `cargo run --release -p vlflab-tsql --example doubling [rows [inserts]]`.
-#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -4,7 +4,6 @@
 //! The table is Credit's `charge` with its clustered key and its three nonclustered indexes, the recovery model is FULL. Rows are
 //! inserted by one INSERT ... SELECT, then one column of each is updated, then all are deleted. Rows come in an order by which
 //! the nonclustered indexes are entered all over, as in the sample.
-#![allow(clippy::unwrap_used)]
 
 mod support;
 
@@ -13,7 +12,7 @@ use engine::database::Database;
 use engine::log::{LogPolicy, RecordKind};
 use engine::page::{Change, UndoKind};
 use std::collections::BTreeMap;
-use support::{timed, with_instance};
+use support::{FIRST_ERROR, timed, with_instance};
 use tsql::session::Session;
 use vlf::Lsn;
 use vlf::block::SLOT_BYTES;
@@ -45,7 +44,7 @@ fn main() {
                  from sys.all_objects x cross join sys.all_objects y cross join sys.all_objects z"
             ),
         );
-        let database = instance.database("bench").unwrap();
+        let database = instance.database("bench").expect(FIRST_ERROR);
         for (name, policy) in [("classic", LogPolicy::classic()), ("native", LogPolicy::native())] {
             database.storage.log.set_policy(policy);
             timed(session, &format!("create table charge {CHARGE}"));
@@ -99,12 +98,12 @@ fn print(names: &BTreeMap<u32, String>, database: &Database, from: Lsn, rows: u6
     let log = &database.storage.log;
     let mut by_kind: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let (mut slots, mut records) = (0, 0);
-    let mut scan = log.scan(from).unwrap();
-    while let Some(record) = scan.next().unwrap() {
+    let mut scan = log.scan(from).expect(FIRST_ERROR);
+    while let Some(record) = scan.next().expect(FIRST_ERROR) {
         let bytes = (record.header.kind.header_bytes() + record.payload.len()) as u64;
         let what = match record.header.kind {
             RecordKind::Change => {
-                let change = Change::decode(record.payload).unwrap();
+                let change = Change::decode(record.payload).expect(FIRST_ERROR);
                 let object = names.get(&change.object.0).map_or("other objects", String::as_str);
                 match change.undo {
                     UndoKind::None => format!("{object}: allocation, splits"),

@@ -2,7 +2,6 @@
 //!
 //! The same loop runs twice: with a commit for each update, and as one transaction whose only flush comes at its end. The
 //! second figure is the price of everything but the flush.
-#![allow(clippy::unwrap_used)]
 
 mod support;
 

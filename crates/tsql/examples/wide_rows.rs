@@ -1,6 +1,5 @@
 //! 50,000 rows of about 5,000 characters in a heap: INSERT ... SELECT, UPDATE of three columns by UPPER, DELETE, each one
 //! statement, each timed with its processor time: `cargo run --release -p vlflab-tsql --example wide_rows [rows]`.
-#![allow(clippy::unwrap_used)]
 
 mod support;
 

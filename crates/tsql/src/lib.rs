@@ -9,6 +9,7 @@ pub mod grant;
 pub mod messages;
 pub mod modify;
 pub mod modules;
+pub mod optimize;
 pub mod parser;
 pub mod plan;
 pub mod prepared;

@@ -8,10 +8,10 @@ use engine::types::SqlType;
 use syntax::error::ParseError;
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:literal, $text:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) = $number:literal, $severity:literal, $state:tt, $text:literal;)*) => {
         $(
             $(#[$doc])*
-            pub fn $name($($argument: $kind),*) -> Error {
+            pub(crate) fn $name($($argument: $kind),*) -> Error {
                 Error::new($number, $severity, $state, format!($text))
             }
         )*
@@ -31,22 +31,20 @@ messages! {
     select_list_too_short() = 120, 15, 1, "The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.";
     /// 121: the query of an INSERT has too many columns.
     select_list_too_long() = 121, 15, 1, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.";
-    /// 128: a name where only constants may stand.
-    name_not_permitted(name: &str) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
     /// 131: a length beyond that of any type.
     length_too_large(length: u32, name: &str) = 131, 15, 3, "The size ({length}) given to the type '{name}' exceeds the maximum allowed for any data type (8000).";
     /// 133: GOTO to a label that does not exist.
     label_not_declared(label: &str) = 133, 15, 1, "A GOTO statement references the label '{label}' but the label has not been declared.";
     /// 134: a variable declared twice.
     variable_already_declared(name: &str) = 134, 15, 2, "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or stored procedure.";
-    /// 135: BREAK outside of WHILE.
-    break_outside_loop() = 135, 15, 1, "Cannot use a BREAK statement outside the scope of a WHILE statement.";
-    /// 136: CONTINUE outside of WHILE.
-    continue_outside_loop() = 136, 15, 1, "Cannot use a CONTINUE statement outside the scope of a WHILE statement.";
     /// 137: a variable that was never declared.
     variable_not_declared(name: &str) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
     /// 141: assignments and columns in one select list.
     assignment_with_retrieval() = 141, 15, 1, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.";
+    /// 130: an aggregate over an aggregate or a subquery.
+    aggregate_of_aggregate() = 130, 15, 1, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+    /// 144: GROUP BY an aggregate or a subquery.
+    aggregate_in_group_by() = 144, 15, 1, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.";
     /// 147: an aggregate in WHERE.
     aggregate_in_where() = 147, 15, 1, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
     /// 156 for words that a later phase refuses.
@@ -91,8 +89,6 @@ messages! {
     no_such_type(name: &str) = 218, 16, 1, "Could not find the type '{name}'. Either it does not exist or you do not have the necessary permission.";
     /// 220: a number too large for a small integer type.
     overflow_of_value(name: &str, value: &str) = 220, 16, 1, "Arithmetic overflow error for data type {name}, value = {value}.";
-    /// 229: an object that may not be changed.
-    permission_denied(permission: &str, object: &str) = 229, 14, 5, "The {permission} permission was denied on the object '{object}'.";
     /// 232: a float too large for an integer type.
     overflow_of_float(name: &str, value: f64) = 232, 16, 3, "Arithmetic overflow error for type {name}, value = {value:.6}.";
     /// 235: text that is no money.
@@ -195,14 +191,14 @@ messages! {
     length_of_nothing() = 1001, 15, 1, "Length or precision specification 0 is invalid.";
     /// 1011: an alias twice in one FROM.
     duplicate_correlation_name(name: &str) = 1011, 16, 1, "The correlation name '{name}' is specified multiple times in a FROM clause.";
-    /// 1012: an alias that is the name of another source.
-    correlation_name_is_table(alias: &str, table: &str) = 1012, 16, 1, "The correlation name '{alias}' has the same exposed name as table '{table}'.";
     /// 1013: two sources with the same exposed name.
     same_exposed_names(left: &str, right: &str) = 1013, 16, 1, "The objects \"{left}\" and \"{right}\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.";
+    /// 1046: a subquery in PRINT, in a default, in a CHECK.
+    subqueries_not_allowed() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
+    /// 1012: an alias that is the name of a table beside it.
+    alias_is_table_name(alias: &str, table: &str) = 1012, 16, 1, "The correlation name '{alias}' has the same exposed name as table '{table}'.";
     /// 1033: ORDER BY in a derived table without TOP.
     order_by_invalid() = 1033, 15, 1, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
-    /// 1046: a subquery where a constraint takes none.
-    subqueries_not_allowed() = 1046, 15, 1, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     /// 1047: hints that contradict each other.
     conflicting_locking_hints() = 1047, 15, 1, "Conflicting locking hints specified.";
     /// 1060: TOP or FETCH with something that is no count.
@@ -219,8 +215,6 @@ messages! {
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
     /// 1919: a column whose type no index can have in its key.
     invalid_key_type(column: &str, table: &str) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
-    /// 2601: a duplicate in a unique index.
-    duplicate_key_in_index(table: &str, index: &str, key: &str) = 2601, 14, 1, "Cannot insert duplicate key row in object '{table}' with unique index '{index}'. The duplicate key value is {key}.";
     /// 2740: no language of that name.
     no_such_language(name: &str) = 2740, 16, 1, "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server.";
     /// 2741: no order of a date's parts.
@@ -229,12 +223,6 @@ messages! {
     date_first_out_of_range(day: i64) = 2742, 16, 1, "SET DATEFIRST {day} is out of range.";
     /// 2755: no priority.
     invalid_deadlock_priority() = 2755, 16, 1, "SET DEADLOCK_PRIORITY option is invalid. Valid options are {{HIGH | NORMAL | LOW | [-10 ... 10] of type integer}}.";
-    /// 2520: DBCC of a database that does not exist.
-    dbcc_database_not_found(name: &str) = 2520, 16, 5, "Could not find database '{name}'. The database either does not exist, or was dropped before a statement tried to use it. Verify if the database exists by querying the sys.databases catalog view.";
-    /// 2526: no such DBCC command.
-    dbcc_unknown(command: &str) = 2526, 16, 3, "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options. ({command})";
-    /// 2583: wrong arguments of DBCC.
-    dbcc_arguments() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
     /// 2628: a string too long for its column.
     truncated(table: &str, column: &str, value: &str) = 2628, 16, 1, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.";
     /// 2705: a column name twice in a table.
@@ -261,8 +249,6 @@ messages! {
     procedure_not_found(name: &str) = 2812, 16, 62, "Could not find stored procedure '{name}'.";
     /// 3609: a transaction ended inside a trigger; 3616... are not raised. 3701: nothing to drop.
     cannot_drop(kind: &str, name: &str) = 3701, 11, 5, "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.";
-    /// 3702: a database in use.
-    database_in_use(name: &str) = 3702, 16, 4, "Cannot drop database \"{name}\" because it is currently in use.";
     /// 3732: a type that a column is declared by.
     type_in_use(name: &str, object: &str) = 3732, 16, 1, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
     /// 3902: COMMIT outside of a transaction.
@@ -293,18 +279,22 @@ messages! {
     ranking_needs_order(name: &str) = 4112, 15, 1, "The function '{name}' must have an OVER clause with ORDER BY.";
     /// 4116: NTILE of zero or fewer groups, or of NULL.
     tiles_not_positive() = 4116, 16, 1, "The function 'ntile' takes only a positive int or bigint expression as its input.";
+    /// 4109: a window function inside of a window function or an aggregate.
+    window_in_window() = 4109, 15, 1, "Windowed functions cannot be used in the context of another windowed function or aggregate.";
     /// 4193: a frame that ends before it begins.
     window_frame_reversed(frame: &str) = 4193, 16, 1, "'{frame}' is not a valid window frame and cannot be used with the OVER clause.";
     /// 4194: RANGE with a distance.
     range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
     /// 5308: `ORDER BY 1` in OVER.
-    window_order_by_number() = 5308, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    window_order_by_number() = 5308, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    /// 5309: `ORDER BY 'x'` in OVER.
+    window_order_by_constant() = 5309, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.";
     /// 239: two common table expressions of one name.
     duplicate_common_table_expression(name: &str) = 239, 16, 1, "Duplicate common table expression name '{name}' was specified.";
     /// 8161: GROUPING of what is no key.
     grouping_of_no_key(argument: usize, function: &str) = 8161, 15, 1, "Argument {argument} of the {function} function does not match any of the expressions in the GROUP BY clause.";
     /// 10752: a frame for a function that has none.
-    window_frame_not_allowed(name: &str) = 10752, 15, 1, "The function '{name}' may not have a window frame.";
+    window_frame_not_allowed(name: &str, state: u8) = 10752, 15, state, "The function '{name}' may not have a window frame.";
     /// 10756: a frame of rows in no order.
     window_frame_needs_order() = 10756, 15, 1, "Window frame with ROWS or RANGE must have an ORDER BY clause.";
     /// 10759: `COUNT(DISTINCT x) OVER (...)`.
@@ -323,12 +313,6 @@ messages! {
     column_not_in_table(column: &str, table: &str) = 4924, 16, 1, "ALTER TABLE DROP COLUMN failed because column '{column}' does not exist in table '{table}'.";
     /// 4901: a new column that rows cannot take.
     added_column_needs_default(column: &str, table: &str) = 4901, 16, 1, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
-    /// 5011: no permission, or no such database, in ALTER DATABASE.
-    alter_database_not_found(name: &str) = 5011, 14, 5, "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.";
-    /// 6104: KILL of the own session.
-    kill_own_process() = 6104, 16, 1, "Cannot use KILL to kill your own process.";
-    /// 6106: KILL of a session that does not exist.
-    kill_unknown_process(session: i64) = 6106, 16, 2, "Process ID {session} is not an active process ID.";
     /// 4403: a view or common table expression whose rows are no rows of a table.
     view_is_grouped(name: &str) = 4403, 16, 1, "Cannot update the view or function '{name}' because it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.";
     /// 4405: a change through a view that is one of several tables.
@@ -349,6 +333,8 @@ messages! {
     view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
+    /// 8141: the CHECK of a column that names another.
+    column_check_names_another(column: &str, table: &str) = 8141, 16, 0, "Column CHECK constraint for column '{column}' references another column, table '{table}'.";
     /// 8102: SET of an identity column.
     identity_update(column: &str) = 8102, 16, 1, "Cannot update identity column '{column}'.";
     /// 8111: a key over a column that may be NULL.
@@ -387,6 +373,8 @@ messages! {
     function_not_found(schema: &str, name: &str) = 4121, 16, 1, "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{name}\", or the name is ambiguous.";
     /// 455: a function that does not end with RETURN.
     last_statement_is_no_return() = 455, 16, 2, "The last statement included within a function must be a return statement.";
+    /// 4429: a view or function whose query reads itself.
+    self_reference(name: &str) = 4429, 16, 1, "View or function '{name}' contains a self-reference. Views or functions cannot reference themselves directly or indirectly.";
     /// 4506: two columns of a view of one name.
     duplicate_view_column(column: &str, view: &str) = 4506, 16, 1, "Column names in each view or function must be unique. Column name '{column}' in view or function '{view}' is specified more than once.";
     /// 4511: an unnamed column of an inline function or a view.
@@ -397,14 +385,10 @@ messages! {
     temporary_view() = 4508, 16, 1, "Temporary views are not allowed.";
     /// 166: a database before the name of what is created.
     database_prefix(statement: &str) = 166, 15, 1, "'{statement}' does not allow specifying the database name as a prefix to the object name.";
-    /// 8141: the CHECK of a column that names another.
-    column_check_names_another(column: &str, table: &str) = 8141, 16, 0, "Column CHECK constraint for column '{column}' references another column, table '{table}'.";
     /// 8144: more arguments than parameters.
     too_many_arguments(module: &str) = 8144, 16, 2, "Procedure or function {module} has too many arguments specified.";
     /// 8145: an argument for a parameter that does not exist.
     not_a_parameter(parameter: &str, module: &str) = 8145, 16, 1, "{parameter} is not a parameter for procedure {module}.";
-    /// 8152: a string too long for its column, where neither is known.
-    truncated_somewhere() = 8152, 16, 14, "String or binary data would be truncated.";
     /// 8154: the target of UPDATE or DELETE is in FROM several times.
     ambiguous_table(name: &str) = 8154, 15, 1, "The table '{name}' is ambiguous.";
     /// 8155: a derived column without a name.
@@ -421,6 +405,8 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 15165: a module to be refreshed that there is not.
+    object_not_found_to_refresh(name: &str) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
     /// 8730: LAG or LEAD with an offset below 0.
     negative_offset() = 8730, 16, 1, "Offset parameter for Lag and Lead functions cannot be a negative value.";
     /// 9806: a part that the function takes of no type.
@@ -433,14 +419,6 @@ messages! {
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
     /// 10727: OUTPUT and others that are known and not done; 40517 is the parser's word for it.
     not_supported(what: &str) = 40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of vlflab.";
-    /// 15010: a procedure was given a database that does not exist.
-    procedure_database_not_found(name: &str) = 15010, 16, 1, "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases.";
-    /// 15009: a procedure was given an object that does not exist.
-    procedure_object_not_found(object: &str, database: &str) = 15009, 16, 1, "The object '{object}' does not exist in database '{database}' or is invalid for this operation.";
-    /// 15123: no such configuration option.
-    configuration_unknown(name: &str) = 15123, 16, 1, "The configuration option '{name}' does not exist, or it may be an advanced option.";
-    /// 15129: a value out of the option's range.
-    configuration_out_of_range(value: i64, name: &str) = 15129, 16, 1, "'{value}' is not a valid value for configuration option '{name}'.";
     /// 9829: STRING_AGG of strings that are not `max`.
     string_agg_too_long() = 9829, 16, 1, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
     /// 8631: the stack of the thread is used up.

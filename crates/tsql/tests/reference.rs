@@ -20,9 +20,8 @@ mod transcript;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Length, SqlType, Value, float_text};
 use tsql::scalar::convert::convert;
-use tsql::scalar::number::format_float;
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 
 /// Writes answers in the form of the files.
@@ -65,8 +64,8 @@ fn cell(value: &Value, sql_type: SqlType) -> String {
     assert!(value.belongs_to(sql_type), "{value:?} in a {sql_type} column");
     let text = match value {
         Value::Null => return "NULL".to_owned(),
-        Value::Float(number) => return format_float(*number, 15),
-        Value::Real(number) => return format_float(f64::from(*number), 7),
+        Value::Float(number) => return float_text(*number, 15),
+        Value::Real(number) => return float_text(f64::from(*number), 7),
         Value::Binary(_) => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(1)),
         Value::Money(_) | Value::SmallMoney(_) => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(2)),
         _ if sql_type.is_temporal() => convert(value, sql_type, SqlType::VarChar(Length::Max), Some(121)),

@@ -437,6 +437,10 @@ impl Host for Watcher<'_> {
         0
     }
 
+    fn refresh_module(&mut self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
     fn change_database(&mut self, name: &str) -> Result<()> {
         self.answers.change_database(name)
     }

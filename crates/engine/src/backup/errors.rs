@@ -241,6 +241,15 @@ impl Error {
         Error::new(4305, 16, 1, text)
     }
 
+    /// 4319: a RESTORE has removed the files of the database and not made those of the set. `file` is a logical name. The
+    /// documentation gives no state.
+    pub fn restore_was_interrupted(file: &str) -> Error {
+        let text = format!(
+            "A previous restore operation was interrupted and did not complete processing on file '{file}'. Either restore the backup set that was interrupted or restart the restore sequence."
+        );
+        Error::new(4319, 16, 1, text)
+    }
+
     /// 4322: STOPAT lies behind the set.
     pub fn stop_point_not_reached() -> Error {
         let text = "This backup set contains records that were logged before the designated point in time. The database is being left in the restoring state so that more roll forward can be performed.";

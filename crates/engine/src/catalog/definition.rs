@@ -8,7 +8,7 @@
 //! or, a schema, by dbo; a kind `Principal`; a kind `Statistics` of a table's columns. None of them is written.
 
 use crate::page::PageId;
-use crate::types::{Collation, KeyDirection, RowLayout, SqlType};
+use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
 use serde::{Deserialize, Serialize};
 
 /// IDENTITY(seed, increment) of a column.
@@ -131,8 +131,12 @@ pub struct IndexDefinition {
     pub name: String,
     /// Key columns with true for descending.
     pub keys: Vec<(usize, bool)>,
-    /// Columns carried along.
+    /// INCLUDE: columns that are no part of the key.
     pub included: Vec<usize>,
+    /// Columns whose values stand in each entry beside the row's locator, chosen when the tree is made ([`IndexDefinition::columns_to_carry`]).
+    /// Entries of an index that does not say so have the locator alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<usize>,
     /// Whether two rows may have one key.
     pub unique: bool,
     /// Whether it stands for a PRIMARY KEY.
@@ -159,6 +163,18 @@ impl IndexDefinition {
     /// Whether it stands for a constraint.
     pub fn is_constraint(&self) -> bool {
         self.primary_key || self.unique_constraint
+    }
+
+    /// What the entries of an index with INCLUDE carry: the included columns, and those of the key that cannot be read back from it. A
+    /// part that cannot be read back hides the parts behind it, too. An index without INCLUDE carries nothing.
+    pub fn columns_to_carry(&self, columns: &[ColumnDefinition]) -> Vec<usize> {
+        if self.included.is_empty() {
+            return Vec::new();
+        }
+        let is_readable =
+            |(column, _): &&(usize, bool)| columns.get(*column).is_some_and(|one| is_read_back(one.sql_type));
+        let hidden = self.keys.iter().skip_while(is_readable).map(|(column, _)| *column);
+        hidden.chain(self.included.iter().copied()).collect()
     }
 
     /// Whether its first key columns are these, in any order.
@@ -291,7 +307,7 @@ pub enum ModuleKind {
 }
 
 /// A view, procedure or function: kept as its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleDefinition {
     /// Unique within the database.
     pub object_id: u32,
@@ -309,6 +325,10 @@ pub struct ModuleDefinition {
     /// QUOTED_IDENTIFIER was ON when it was created: so its text is read.
     #[serde(default = "unsaid_is_on")]
     pub uses_quoted_identifier: bool,
+    /// The columns that a view or table-valued function had when it was made or refreshed, as `sys.columns` shows them. Queries do not
+    /// rely on them: they bind the text. Empty for other modules, and for one whose columns were never noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnDefinition>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

@@ -170,14 +170,23 @@ impl Database {
         })
     }
 
-    /// Says in the boot record that a table has collations other than the default one, before the catalog does: whoever does not
-    /// know them must not read it.
-    pub(crate) fn note_collations(&self, table: &TableDefinition) -> Result<()> {
+    /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, before the
+    /// catalog does: whoever does not know them must not read it.
+    pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
-        if !table.columns.iter().any(is_other) || self.boot.lock().has_collations {
+        let has_collations = table.columns.iter().any(is_other);
+        let has_carried_columns = table.indexes.iter().any(|index| !index.carried.is_empty());
+        let (knows_collations, knows_carried_columns) = {
+            let boot = self.boot.lock();
+            (boot.has_collations, boot.has_carried_columns)
+        };
+        if has_collations <= knows_collations && has_carried_columns <= knows_carried_columns {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_collations = true)
+        self.change_boot(|boot| {
+            boot.has_collations |= has_collations;
+            boot.has_carried_columns |= has_carried_columns;
+        })
     }
 
     /// FULL, BULK_LOGGED or SIMPLE.

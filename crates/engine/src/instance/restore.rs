@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | no | creates it | 3118 |
 //! | RESTORING, from the same family | replaces it | goes on |
+//! | RESTORING, its files removed by a RESTORE that did not end | replaces it | 4319 |
 //! | usable, from the same family, log not kept | replaces it | 3117 |
 //! | usable, from the same family, log kept | 3159 without REPLACE | 3117 |
 //! | from another family | 3154 without REPLACE | 3154 |
@@ -46,7 +47,7 @@ impl Instance {
     /// RESTORE DATABASE and RESTORE LOG: what the set is decides.
     ///
     /// Errors: see the table of the module; 3201 to 3287 for the media, 3234, 3156, 1834, 5133 for files (then 3119), 4305,
-    /// 4326 and 4330 for the chain, 4335 and 4338 for the point in time; 3013 is last.
+    /// 4319, 4326 and 4330 for the chain, 4335 and 4338 for the point in time; 3013 is last.
     pub fn restore(
         &self,
         database: &str,
@@ -568,8 +569,14 @@ impl Instance {
     }
 }
 
+/// Whether the database waits for log or for its recovery. Errors: 3117 when it does not; 4319 when it has no files to recover.
 fn check_restoring(operation: &Operation) -> Result<()> {
+    let entry = operation.entry();
     match operation.state() {
+        DatabaseState::Restoring if entry.being_replaced => {
+            let file = entry.files.first().map_or("", |file| file.name.as_str());
+            Err(Error::restore_was_interrupted(file))
+        }
         DatabaseState::Restoring => Ok(()),
         _ => Err(Error::nothing_to_roll_forward()),
     }

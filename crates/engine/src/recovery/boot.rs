@@ -10,7 +10,7 @@
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
-//! 180 u32 features in use that a reader must know: 1 = collations other than the default one | 184 u8 default collation, by number
+//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values | 184 u8 default collation, by number
 //! 185 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
@@ -47,6 +47,9 @@ const AT_FEATURES: usize = 180;
 const AT_COLLATION: usize = 184;
 /// Columns or the database have a collation of their own. Another collation that comes later is another feature.
 const FEATURE_COLLATIONS: u32 = 1;
+/// Entries of some index carry values of columns beside their row's locator.
+const FEATURE_CARRIED_COLUMNS: u32 = 2;
+const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +138,8 @@ pub struct BootRecord {
     pub log_policy: u16,
     /// Columns or the database have a collation that is not the default one; stays set once it was.
     pub has_collations: bool,
+    /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
+    pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
 }
@@ -166,6 +171,7 @@ impl BootRecord {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_carried_columns: false,
             collation: 0,
         }
     }
@@ -200,7 +206,9 @@ impl BootRecord {
         put(AT_IDS, &self.ids.to_bytes());
         put(AT_SERVER_VERSION, &self.server_version.to_le_bytes());
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
-        let features = if self.has_collations { FEATURE_COLLATIONS } else { 0 };
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        let features = feature(self.has_collations, FEATURE_COLLATIONS)
+            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation]);
         bytes
@@ -246,6 +254,7 @@ impl BootRecord {
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
+            has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
     }
@@ -270,7 +279,7 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURE_COLLATIONS != 0 => {
+        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURES_KNOWN != 0 => {
             Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
         }
         whole => Ok(whole),
@@ -343,6 +352,7 @@ mod tests {
             server_version: 13,
             log_policy: 14,
             has_collations: true,
+            has_carried_columns: true,
             collation: 7,
         }
     }
@@ -358,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 1..32 {
+        for bit in 2..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -375,6 +385,7 @@ mod tests {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_carried_columns: false,
             collation: 0,
             ..sample()
         };

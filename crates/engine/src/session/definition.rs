@@ -47,7 +47,8 @@ impl Session {
             key.referenced_object = table.object_id;
         }
         database.number_constraints(&mut table)?;
-        database.note_collations(&table)?;
+        choose_carried_columns(&mut table);
+        database.note_features(&table)?;
         self.locks()
             .lock(Resource::Object(database.id, table.object_id), Mode::SchM)?;
         self.lock_catalog(database)?;
@@ -145,7 +146,7 @@ impl Session {
         }
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
-            database.note_collations(table)?;
+            database.note_features(table)?;
         }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
@@ -207,6 +208,7 @@ impl Session {
             .max(1)
             + 1;
         index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
+        index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
         let index_name = index.name.clone();
         table.indexes.push(index);
@@ -230,6 +232,14 @@ impl Session {
     }
 }
 
+/// Says what entries carry, in indexes whose trees are about to be made.
+fn choose_carried_columns(table: &mut TableDefinition) {
+    let columns = &table.columns;
+    for index in table.indexes.iter_mut().filter(|index| index.index_id != 1) {
+        index.carried = index.columns_to_carry(columns);
+    }
+}
+
 /// Gives a table storage of its own: a heap unless it has a clustered index, and a tree for each index.
 fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut TableDefinition) -> Result<()> {
     table.heap = match table.clustered() {
@@ -239,6 +249,7 @@ fn make_storage(ctx: &mut StoreContext<'_>, database: &Database, table: &mut Tab
     for index in &mut table.indexes {
         index.storage = new_tree(ctx, database)?;
     }
+    choose_carried_columns(table);
     Ok(())
 }
 

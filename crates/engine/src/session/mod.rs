@@ -11,11 +11,13 @@
 //! be had, they stay ([`Database::leave_locked`]).
 
 mod definition;
+mod index_scan;
 mod lookup;
 mod parts;
 mod table;
 
 pub use definition::with_current_definitions;
+pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use parts::{PutAside, TableParts};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 

@@ -52,6 +52,15 @@ impl Table {
         }
     }
 
+    /// Rows of the table, if they were counted since the database was opened or the table was made since.
+    pub fn row_count(&self) -> Option<u64> {
+        let root = match self.rows() {
+            Rows::Heap(heap) => heap.root(),
+            Rows::Tree(tree) => tree.root(),
+        };
+        self.database().storage.row_counts.get(root.object)
+    }
+
     /// What READ COMMITTED comes to when the session holds a lock on the whole table already.
     pub fn effective_mode(&self, locks: &LockOwner, mode: ReadMode) -> ReadMode {
         let holds_table = || locks.covers_table(self.database().id, self.definition().object_id, Mode::S);

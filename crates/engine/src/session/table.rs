@@ -2,28 +2,39 @@
 //!
 //! ```text
 //! clustered tree:      key = key columns [+ uniquifier]       row = all columns
-//! nonclustered index:  key = key columns [+ locator]          row = locator (heap: RID, clustered: its key)
+//! nonclustered index:  key = key columns [+ locator]          row = locator (heap: RID, clustered: its key) [+ carried columns]
 //! ```
-//! The parts in brackets are there when the index is not unique. Keys are order-preserving bytes (see `types`).
+//! The parts of keys in brackets are there when the index is not unique. Keys are order-preserving bytes (see `types`). What an entry
+//! holds beside its key is drawn in `index_scan`.
 //!
 //! Invariant: a row and its entries in every index change in one transaction, the row first.
 
 use super::Session;
+use super::index_scan::{carried_layout, encode_carried};
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
 use crate::database::{Database, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    Heap, HeapFill, HeapScan, Placement, ReadMode, Rid, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
+    Heap, HeapFill, HeapScan, Placement, ReadMode, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
-use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part};
+use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A range of encoded keys.
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// A nonclustered index, open.
+struct Nonclustered {
+    /// Its place in the definition.
+    place: usize,
+    tree: Tree,
+    /// Of the columns that its entries carry, if they do.
+    carried: Option<RowLayout>,
+}
 
 pub(super) enum Rows {
     Heap(Heap),
@@ -36,8 +47,8 @@ pub struct Table {
     object: Arc<CatalogObject>,
     layout: RowLayout,
     rows: Rows,
-    /// Trees of the nonclustered indexes, with their place in the definition.
-    indexes: Vec<(usize, Tree)>,
+    /// The nonclustered indexes, in the order of their places in the definition.
+    indexes: Vec<Nonclustered>,
 }
 
 /// Tells apart rows with one key that one transaction inserts.
@@ -66,7 +77,13 @@ impl Table {
             .enumerate()
             .filter(|(_, index)| index.index_id != 1);
         let indexes = nonclustered
-            .map(|(place, index)| Ok((place, open_tree(index)?)))
+            .map(|(place, index)| {
+                Ok(Nonclustered {
+                    place,
+                    tree: open_tree(index)?,
+                    carried: carried_layout(definition, index),
+                })
+            })
             .collect::<Result<_>>()?;
         let layout = definition.layout();
         Ok(Table {
@@ -104,8 +121,15 @@ impl Table {
 
     /// The tree of a nonclustered index, by its place in the definition.
     pub(super) fn nonclustered(&self, place: usize) -> Option<&Tree> {
-        let mut indexes = self.indexes.iter();
-        indexes.find(|(other, _)| *other == place).map(|(_, tree)| tree)
+        self.opened(place).map(|index| &index.tree)
+    }
+
+    fn opened(&self, place: usize) -> Option<&Nonclustered> {
+        self.indexes.iter().find(|index| index.place == place)
+    }
+
+    fn defined(&self, opened: &Nonclustered) -> &IndexDefinition {
+        &self.definition().indexes[opened.place]
     }
 
     /// Its catalog object.
@@ -207,8 +231,8 @@ impl Table {
             _ => return Err(Error::assertion("a locator of another kind of table")),
         };
         if is_there {
-            for (index, tree) in self.indexes_left(keeps_place, old, new) {
-                self.index_delete_one(ctx, index, tree, old, locator)?;
+            for index in self.indexes_left(keeps_place, old, new) {
+                self.index_delete_one(ctx, index, old, locator)?;
             }
         }
         Ok(is_there)
@@ -220,8 +244,8 @@ impl Table {
             Rows::Tree(tree) if !keeps_place => Some(self.insert_clustered(ctx, tree, new, &self.encoded(new)?)?),
             _ => None,
         };
-        for (index, tree) in self.indexes_left(keeps_place, old, new) {
-            self.index_insert_one(ctx, index, tree, new, moved.as_ref().unwrap_or(locator))?;
+        for index in self.indexes_left(keeps_place, old, new) {
+            self.index_insert_one(ctx, index, new, moved.as_ref().unwrap_or(locator))?;
         }
         Ok(())
     }
@@ -238,18 +262,17 @@ impl Table {
         clustered.is_none_or(|index| keeps_key(index, old, new))
     }
 
-    /// The nonclustered indexes in which a row gets another entry: another key, or another place of the row.
+    /// The nonclustered indexes in which a row gets another entry: another key, another place of the row, another value to carry.
     fn indexes_left<'t>(
         &'t self,
         keeps_place: bool,
         old: &'t [Value],
         new: &'t [Value],
-    ) -> impl Iterator<Item = (&'t IndexDefinition, &'t Tree)> {
-        let all = self
-            .indexes
-            .iter()
-            .map(|(place, tree)| (&self.definition().indexes[*place], tree));
-        all.filter(move |(index, _)| !(keeps_place && keeps_key(index, old, new)))
+    ) -> impl Iterator<Item = &'t Nonclustered> {
+        self.indexes.iter().filter(move |opened| {
+            let index = self.defined(opened);
+            !(keeps_place && keeps_key(index, old, new) && keeps_carried(opened, index, old, new))
+        })
     }
 
     /// Gives some columns of a row other values. Only for a table with a clustered index, and columns that are in no index. False
@@ -280,8 +303,8 @@ impl Table {
                 _ => return Err(Error::assertion("a locator of another kind of table")),
             };
             if was_there {
-                for (place, tree) in &self.indexes {
-                    self.index_delete_one(ctx, &self.definition().indexes[*place], tree, old, locator)?;
+                for index in &self.indexes {
+                    self.index_delete_one(ctx, index, old, locator)?;
                 }
             }
             Ok(was_there)
@@ -291,6 +314,17 @@ impl Table {
     /// Reads one row's bytes. False when it is not there.
     pub fn fetch(&self, locks: &LockOwner, mode: ReadMode, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
         self.declare_reader(locks, mode)?;
+        self.fetch_declared(locks, mode, locator, row)
+    }
+
+    /// As [`Table::fetch`], for who has declared itself a reader.
+    pub(super) fn fetch_declared(
+        &self,
+        locks: &LockOwner,
+        mode: ReadMode,
+        locator: &RowLocator,
+        row: &mut Vec<u8>,
+    ) -> Result<bool> {
         let storage = &self.database.storage;
         let found = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.fetch(storage, locks, mode, *rid, row),
@@ -332,41 +366,6 @@ impl Table {
             tree.scan(&self.database.storage, locks, mode, range, backward),
             TreeBatch::new(),
         ))
-    }
-
-    /// The locators that a nonclustered index (by its place in the definition) has for a range of keys, for a reader of this mode. The
-    /// rows are to be read, and judged, by it: they may have got other keys since.
-    ///
-    /// An entry that somebody has made or deleted and not committed is waited for, as a row is, unless the reader reads what is not
-    /// committed: a key that is given back by a rollback was never gone. Whoever locks rows locks those it finds, not their entries.
-    ///
-    /// Errors: those of waiting for a lock; 823 and 824 when a page cannot be read.
-    pub fn seek_index(
-        &self,
-        place: usize,
-        locks: &LockOwner,
-        mode: ReadMode,
-        range: KeyRange,
-        found: &mut Vec<RowLocator>,
-    ) -> Result<()> {
-        let Some(tree) = self.nonclustered(place) else {
-            return Err(Error::assertion("a seek in an index that is not there"));
-        };
-        let mode = match mode {
-            ReadMode::Locked(_) => ReadMode::Committed,
-            ReadMode::LockedPast(_) => ReadMode::CommittedPast,
-            other => other,
-        };
-        self.declare_reader(locks, mode)?;
-        let storage = &self.database.storage;
-        let mut scan = tree.scan(storage, locks, self.effective_mode(locks, mode), range, false);
-        let mut batch = TreeBatch::new();
-        while scan.next_page(&mut batch)? {
-            for (_, bytes) in batch.iter() {
-                found.push(self.decode_locator(bytes)?);
-            }
-        }
-        storage.log.check_intact()
     }
 
     /// Whether many rows may be appended a page at a time, one log record for each page. Never where an index follows the rows. Else the
@@ -444,8 +443,8 @@ impl Table {
     }
 
     fn index_insert(&self, ctx: &mut StoreContext<'_>, values: &[Value], locator: &RowLocator) -> Result<()> {
-        for (place, tree) in &self.indexes {
-            self.index_insert_one(ctx, &self.definition().indexes[*place], tree, values, locator)?;
+        for index in &self.indexes {
+            self.index_insert_one(ctx, index, values, locator)?;
         }
         Ok(())
     }
@@ -453,14 +452,14 @@ impl Table {
     fn index_insert_one(
         &self,
         ctx: &mut StoreContext<'_>,
-        index: &IndexDefinition,
-        tree: &Tree,
+        opened: &Nonclustered,
         values: &[Value],
         locator: &RowLocator,
     ) -> Result<()> {
-        let bytes = locator_bytes(locator);
+        let (index, bytes) = (self.defined(opened), locator_bytes(locator));
         let key = self.key_of(index, values, &bytes);
-        if tree.insert(ctx, &key, &bytes)? {
+        let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref())?;
+        if opened.tree.insert(ctx, &key, &payload)? {
             Ok(())
         } else {
             Err(self.duplicate(index, values))
@@ -470,13 +469,12 @@ impl Table {
     fn index_delete_one(
         &self,
         ctx: &mut StoreContext<'_>,
-        index: &IndexDefinition,
-        tree: &Tree,
+        opened: &Nonclustered,
         values: &[Value],
         locator: &RowLocator,
     ) -> Result<()> {
-        let key = self.key_of(index, values, &locator_bytes(locator));
-        match tree.delete(ctx, &key)? {
+        let key = self.key_of(self.defined(opened), values, &locator_bytes(locator));
+        match opened.tree.delete(ctx, &key)? {
             true => Ok(()),
             false => Err(Error::assertion("a row has no entry in one of its indexes")),
         }
@@ -485,10 +483,9 @@ impl Table {
     /// Fills a new index with an entry for every row. The caller holds the table exclusively.
     pub fn build_index(&self, session: &mut Session, place: usize) -> Result<()> {
         let locks = session.locks().clone();
-        let Some(tree) = self.nonclustered(place) else {
+        let Some(index) = self.opened(place) else {
             return Ok(());
         };
-        let index = &self.definition().indexes[place];
         let mut scan = self.scan(&locks, ReadMode::Uncommitted)?;
         let mut values = Vec::new();
         while scan.next_batch()? {
@@ -500,38 +497,19 @@ impl Table {
                     .locator(row)
                     .ok_or_else(|| Error::assertion("a row without a place"))?;
                 session.write(&self.database, |ctx| {
-                    self.index_insert_one(ctx, index, tree, &values, &locator)
+                    self.index_insert_one(ctx, index, &values, &locator)
                 })?;
             }
         }
         Ok(())
     }
 
-    fn decode_locator(&self, bytes: &[u8]) -> Result<RowLocator> {
-        match &self.rows {
-            Rows::Tree(_) => Ok(RowLocator::Key(bytes.into())),
-            Rows::Heap(_) => {
-                let rid = Rid::from_bytes(bytes).ok_or_else(|| Error::assertion("an index entry without a row"))?;
-                Ok(RowLocator::Rid(rid))
-            }
-        }
-    }
-
     fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
         let definition = self.definition();
         let table = format!("{}.{}", definition.schema, definition.name);
-        let key: Vec<String> = index
-            .keys
-            .iter()
-            .map(|&(column, _)| value_text(&values[column]))
-            .collect();
-        Error::duplicate_key(
-            index.primary_key,
-            index.unique_constraint,
-            &index.name,
-            &table,
-            &key.join(", "),
-        )
+        let columns = index.keys.iter().map(|&(column, _)| column);
+        let key = key_text(columns.map(|column| (&values[column], definition.columns[column].sql_type)));
+        Error::duplicate_key(index.primary_key, index.unique_constraint, &index.name, &table, &key)
     }
 }
 
@@ -540,14 +518,11 @@ fn keeps_key(index: &IndexDefinition, old: &[Value], new: &[Value]) -> bool {
     index.keys.iter().all(|&(column, _)| old[column] == new[column])
 }
 
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<NULL>".to_string(),
-        Value::Text(text) => text.to_string(),
-        other => other
-            .as_i64()
-            .map_or_else(|| format!("{other:?}"), |number| number.to_string()),
-    }
+/// Whether the entries of two rows carry the same, to the byte: values that are equal need not be.
+fn keeps_carried(opened: &Nonclustered, index: &IndexDefinition, old: &[Value], new: &[Value]) -> bool {
+    let Some(layout) = &opened.carried else { return true };
+    let [old, new] = [old, new].map(|values| encode_carried(layout, index, values));
+    matches!((old, new), (Ok(old), Ok(new)) if old == new)
 }
 
 fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {
@@ -590,6 +565,13 @@ impl TableScan<'_> {
             TableScan::Tree(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
         };
         log.check_intact().map(|()| found)
+    }
+
+    /// Begins a scan of a range anew with another one.
+    pub fn restart(&mut self, range: KeyRange) {
+        if let TableScan::Tree(scan, _) = self {
+            scan.restart(range);
+        }
     }
 
     /// Rows of the page read last.

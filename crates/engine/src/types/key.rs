@@ -15,7 +15,7 @@
 //! Strings are ordered by the collation they carry; the keys of an index by that of the column ([`encode_stored_key_part`]).
 //! A descending part has every bit flipped. Values of one column have one type, so parts of different types never meet.
 
-use super::{Collation, Decimal, Value};
+use super::{Collation, Decimal, SqlType, Value};
 
 /// Order of one column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,131 @@ pub fn encode_stored_key_part(value: &Value, collation: Collation, direction: Ke
             encode_key_part(&Value::Text(text.clone().collated(collation)), direction, output);
         }
         _ => encode_key_part(value, direction, output),
+    }
+}
+
+/// Whether a value of this type is read back from its part of a key as it was. Strings are not: keys hold their weights. Nor are
+/// moments with an offset, which is no part of the key, nor `real` and `float`, whose two zeros have one key, nor variants.
+pub fn is_read_back(sql_type: SqlType) -> bool {
+    match sql_type {
+        SqlType::Bit
+        | SqlType::TinyInt
+        | SqlType::SmallInt
+        | SqlType::Int
+        | SqlType::BigInt
+        | SqlType::Decimal { .. }
+        | SqlType::Money
+        | SqlType::SmallMoney
+        | SqlType::Date
+        | SqlType::Time { .. }
+        | SqlType::DateTime
+        | SqlType::SmallDateTime
+        | SqlType::DateTime2 { .. }
+        | SqlType::Binary(_)
+        | SqlType::VarBinary(_)
+        | SqlType::UniqueIdentifier => true,
+        SqlType::Real
+        | SqlType::Float
+        | SqlType::DateTimeOffset { .. }
+        | SqlType::Char(_)
+        | SqlType::VarChar(_)
+        | SqlType::NChar(_)
+        | SqlType::NVarChar(_)
+        | SqlType::SqlVariant => false,
+    }
+}
+
+/// The value at the beginning of a key, and the bytes that it takes there; `None` when [`is_read_back`] says no, or when the bytes are
+/// no key of the type.
+pub fn decode_key_part(key: &[u8], sql_type: SqlType, direction: KeyDirection) -> Option<(Value, usize)> {
+    let mut reader = KeyReader {
+        key,
+        at: 0,
+        flip: if direction == KeyDirection::Descending { 0xFF } else { 0 },
+    };
+    let value = match reader.array::<1>()? {
+        [0] => Value::Null,
+        [1] => reader.payload(sql_type)?,
+        _ => return None,
+    };
+    Some((value, reader.at))
+}
+
+/// Reads a key part from its beginning.
+struct KeyReader<'k> {
+    key: &'k [u8],
+    at: usize,
+    /// All bits of a descending part are flipped.
+    flip: u8,
+}
+
+impl KeyReader<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let bytes = *self.key.get(self.at..)?.first_chunk::<N>()?;
+        self.at += N;
+        Some(bytes.map(|byte| byte ^ self.flip))
+    }
+
+    fn signed_32(&mut self) -> Option<i32> {
+        Some((u32::from_be_bytes(self.array()?) ^ (1 << 31)) as i32)
+    }
+
+    fn signed_64(&mut self) -> Option<i64> {
+        Some((u64::from_be_bytes(self.array()?) ^ (1 << 63)) as i64)
+    }
+
+    fn payload(&mut self, sql_type: SqlType) -> Option<Value> {
+        Some(match sql_type {
+            SqlType::Bit => Value::Bit(self.array::<1>()? != [0]),
+            SqlType::TinyInt => Value::TinyInt(u8::from_be_bytes(self.array()?)),
+            SqlType::SmallInt => Value::SmallInt((u16::from_be_bytes(self.array()?) ^ (1 << 15)) as i16),
+            SqlType::Int => Value::Int(self.signed_32()?),
+            SqlType::SmallMoney => Value::SmallMoney(self.signed_32()?),
+            SqlType::Date => Value::Date(self.signed_32()?),
+            SqlType::BigInt => Value::BigInt(self.signed_64()?),
+            SqlType::Money => Value::Money(self.signed_64()?),
+            SqlType::Decimal { precision, scale } => {
+                let coefficient = u128::from_be_bytes(self.array()?) ^ (1 << 127);
+                Value::Decimal(Decimal::new(coefficient as i128, precision, scale))
+            }
+            SqlType::Time { .. } => Value::Time(u64::from_be_bytes(self.array()?)),
+            SqlType::DateTime => Value::DateTime {
+                days: self.signed_32()?,
+                ticks: u32::from_be_bytes(self.array()?),
+            },
+            SqlType::SmallDateTime => Value::SmallDateTime {
+                days: u16::from_be_bytes(self.array()?),
+                minutes: u16::from_be_bytes(self.array()?),
+            },
+            SqlType::DateTime2 { .. } => Value::DateTime2 {
+                days: self.signed_32()?,
+                ticks: u64::from_be_bytes(self.array()?),
+            },
+            SqlType::Binary(_) | SqlType::VarBinary(_) => self.binary()?,
+            SqlType::UniqueIdentifier => {
+                let ordered = self.array::<16>()?;
+                let mut bytes = [0; 16];
+                for (byte, &place) in ordered.iter().zip(&GUID_ORDER) {
+                    bytes[place] = *byte;
+                }
+                Value::UniqueIdentifier(bytes)
+            }
+            _ => return None,
+        })
+    }
+
+    fn binary(&mut self) -> Option<Value> {
+        let mut bytes = Vec::new();
+        loop {
+            match self.array::<1>()? {
+                [0] => match self.array::<1>()? {
+                    [0xFF] => bytes.push(0),
+                    [0] => return Some(Value::binary(bytes)),
+                    _ => return None,
+                },
+                [byte] => bytes.push(byte),
+            }
+        }
     }
 }
 
@@ -204,6 +329,66 @@ mod tests {
             key(&Value::Float(0.0), KeyDirection::Ascending),
             key(&Value::Float(-0.0), KeyDirection::Ascending)
         );
+    }
+
+    #[test]
+    fn what_is_said_to_be_read_back_comes_back_and_nothing_else() {
+        let decimal = SqlType::Decimal { precision: 9, scale: 2 };
+        let values: Vec<(SqlType, Value)> = vec![
+            (SqlType::Bit, Value::Bit(true)),
+            (SqlType::TinyInt, Value::TinyInt(200)),
+            (SqlType::SmallInt, Value::SmallInt(-300)),
+            (SqlType::Int, Value::Int(i32::MIN)),
+            (SqlType::BigInt, Value::BigInt(-7)),
+            (decimal, Value::Decimal(Decimal::new(-12_345, 9, 2))),
+            (SqlType::Money, Value::Money(-1)),
+            (SqlType::SmallMoney, Value::SmallMoney(77)),
+            (SqlType::Date, Value::Date(-40)),
+            (SqlType::Time { scale: 7 }, Value::Time(863_999_999_999)),
+            (SqlType::DateTime, Value::DateTime { days: -5, ticks: 9 }),
+            (
+                SqlType::SmallDateTime,
+                Value::SmallDateTime {
+                    days: 4,
+                    minutes: 1_439,
+                },
+            ),
+            (SqlType::DateTime2 { scale: 3 }, Value::DateTime2 { days: 1, ticks: 2 }),
+            (SqlType::Binary(4), Value::binary(&[0, 0xFF, 0, 0][..])),
+            (SqlType::UniqueIdentifier, Value::UniqueIdentifier(*b"0123456789abcdef")),
+        ];
+        for (sql_type, value) in values {
+            assert!(is_read_back(sql_type));
+            for direction in [KeyDirection::Ascending, KeyDirection::Descending] {
+                for value in [&value, &Value::Null] {
+                    let mut bytes = key(value, direction);
+                    let length = bytes.len();
+                    bytes.extend_from_slice(&[0, 0xFF, 1, 2]);
+                    assert_eq!(
+                        decode_key_part(&bytes, sql_type, direction),
+                        Some((value.clone(), length))
+                    );
+                    if !value.is_null() {
+                        assert_eq!(
+                            decode_key_part(&bytes[..length - 1], sql_type, direction),
+                            None,
+                            "{value:?}"
+                        );
+                    }
+                }
+            }
+        }
+        for sql_type in [SqlType::Float, SqlType::Real, SqlType::SqlVariant, SqlType::Char(3)] {
+            assert!(!is_read_back(sql_type));
+            assert_eq!(
+                decode_key_part(
+                    &key(&Value::Float(0.5), KeyDirection::Ascending),
+                    sql_type,
+                    KeyDirection::Ascending
+                ),
+                None
+            );
+        }
     }
 
     #[test]

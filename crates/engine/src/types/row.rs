@@ -164,6 +164,7 @@ impl RowLayout {
             .map(|(column, (&(sql_type, _), value))| match value {
                 Value::Text(text) => Encoding::of(sql_type, self.column_collation(column)).byte_count(text),
                 Value::Binary(bytes) => bytes.len(),
+                Value::Variant(variant) => variant.to_bytes().len(),
                 _ => 0,
             })
             .sum();

@@ -154,6 +154,14 @@ impl SqlType {
         }
     }
 
+    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)` and the older names of these.
+    pub fn is_max(self) -> bool {
+        matches!(
+            self,
+            SqlType::VarChar(Length::Max) | SqlType::NVarChar(Length::Max) | SqlType::VarBinary(Length::Max)
+        )
+    }
+
     /// Rebuilds a type from what `sys.columns` stores about it; `None` for a combination that is no type.
     pub fn from_catalog(system_type_id: u8, max_length: i16, precision: u8, scale: u8) -> Option<SqlType> {
         let limited = |divisor: i16| u16::try_from(max_length / divisor).ok().filter(|&units| units > 0);

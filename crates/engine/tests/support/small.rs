@@ -18,6 +18,7 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
         name: name.into(),
         keys: vec![(key, false)],
         included: vec![],
+        carried: vec![],
         unique: index_id == 1,
         primary_key: index_id == 1,
         unique_constraint: false,

@@ -13,6 +13,9 @@ use engine::waits::WaitStatistics;
 use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
 use vlf::ServerVersion;
 
+/// Why an example fails where it does.
+pub const FIRST_ERROR: &str = "an example may stop at the first error";
+
 /// Prints messages, drops everything else.
 struct Quiet;
 
@@ -72,7 +75,7 @@ fn start(folder: &std::path::Path) -> Arc<Instance> {
         max_server_memory_bytes: 4 << 30,
         instant_file_initialization: true,
     };
-    Instance::start(options, env).expect("an example may stop at the first error")
+    Instance::start(options, env).expect(FIRST_ERROR)
 }
 
 /// Runs `work` with a session on a new instance in a temporary folder, which is gone afterwards.
@@ -89,11 +92,9 @@ pub fn with_instance(name: &str, work: impl FnOnce(&Arc<Instance>, &mut Session)
         login: "sa".to_owned(),
         ..Login::default()
     };
-    let mut session = Session::new(instance.clone(), login).expect("an example may stop at the first error");
+    let mut session = Session::new(instance.clone(), login).expect(FIRST_ERROR);
     work(&instance, &mut session);
     drop(session);
-    instance
-        .shutdown(false)
-        .expect("an example may stop at the first error");
-    std::fs::remove_dir_all(folder).expect("an example may stop at the first error");
+    instance.shutdown(false).expect(FIRST_ERROR);
+    std::fs::remove_dir_all(folder).expect(FIRST_ERROR);
 }

@@ -3,7 +3,7 @@
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};
 
-use super::scope::Level;
+use super::scope::{Level, Place};
 use super::{Binder, implicit};
 use crate::ast::FunctionCall;
 use crate::messages;
@@ -41,11 +41,8 @@ impl<'a> Binder<'a> {
             aggregate.function,
             AggregateFunction::Count | AggregateFunction::CountRows
         );
-        let Some(level) = self.select_level() else {
-            return Err(messages::aggregate_in_where());
-        };
-        let Some(list) = &mut level.aggregates else {
-            return Err(messages::aggregate_in_where());
+        let Some(list) = self.select_level().and_then(|level| level.aggregates.as_mut()) else {
+            return Err(self.aggregate_refused());
         };
         list.push(aggregate);
         let kind = ExprKind::Aggregate(list.len() - 1);
@@ -67,16 +64,19 @@ impl<'a> Binder<'a> {
         let saved = self
             .select_level()
             .map(|level| (level.aggregates.take(), level.windows.take()));
-        let bound = self.expressions(&call.arguments);
-        let order = call
-            .within_group
-            .iter()
-            .map(|item| Ok((self.expression(&item.expression)?, item.descending)));
-        let order = order.collect::<Result<Vec<_>>>();
+        let bound = self.in_place(Place::Aggregate, |binder| {
+            let arguments = binder.expressions(&call.arguments)?;
+            let order = call
+                .within_group
+                .iter()
+                .map(|item| Ok((binder.expression(&item.expression)?, item.descending)));
+            Ok((arguments, order.collect::<Result<Vec<_>>>()?))
+        });
         if let (Some((aggregates, windows)), Some(level)) = (saved, self.select_level()) {
             (level.aggregates, level.windows) = (aggregates, windows);
         }
-        let mut arguments = bound?.into_iter();
+        let (arguments, order) = bound?;
+        let mut arguments = arguments.into_iter();
         let (argument, separator) = (arguments.next(), arguments.next());
         let count_type = if name == "count_big" {
             SqlType::BigInt
@@ -89,7 +89,7 @@ impl<'a> Binder<'a> {
             separator: None,
             distinct: call.distinct,
             sql_type: count_type,
-            order: order?,
+            order,
         };
         if call.star || argument.is_none() {
             return match function {

@@ -37,17 +37,28 @@ impl Binder<'_> {
         bound.collect()
     }
 
+    /// The columns that a condition over the rows of a table reads.
+    ///
+    /// # Errors
+    /// Those of binding it.
+    pub(crate) fn columns_of_check(&self, definition: &TableDefinition, text: &str) -> Result<Vec<usize>> {
+        let visible = table_columns(definition, &definition.name, None, 0);
+        Ok(columns_of(definition, &self.stored_check(text, visible)?))
+    }
+
     /// A default out of the catalog.
     pub(super) fn stored_default(&self, text: Option<&str>) -> Result<Option<Expr>> {
         let Some(text) = text else { return Ok(None) };
         let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
+        binder.forbid_subqueries();
         Ok(Some(binder.expression(&parsed)?))
     }
 
     fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {
         let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
+        binder.forbid_subqueries();
         let level = Level::Select(SelectLevel {
             columns: visible,
             ..SelectLevel::default()

@@ -165,6 +165,7 @@ impl<'a> Binder<'a> {
 
     /// Binds a query whose captures are collected.
     pub(super) fn subquery(&mut self, query: &'a Query) -> Result<Subquery> {
+        self.check_subquery()?;
         let (plan, level) = self.within(Level::Boundary(Vec::new()), |binder| binder.nested_query(query))?;
         let captures = match level {
             Level::Boundary(captures) => captures,

@@ -1,4 +1,4 @@
-//! FROM: sources and joins, flattened into units that the planner of joins puts together.
+//! FROM: sources and joins, flattened into units without an order.
 
 use engine::error::Result;
 
@@ -8,7 +8,7 @@ use super::updatable::{Below, Wanted};
 use super::{Binder, ScopeColumn};
 use crate::ast::{Expression, Join, JoinKind as Kind, TableSource};
 use crate::messages;
-use crate::plan::{Condition, JoinKind, Node, Target};
+use crate::plan::{Condition, FromNode, FromUnit, JoinKind, Node, OuterJoin, Target};
 
 /// Hands out places in the wide row.
 #[derive(Default)]
@@ -90,66 +90,90 @@ impl FromBuilder {
     }
 }
 
-/// A part of FROM that stands for itself: a source, or an outer join with all below it.
-pub(super) struct Unit {
-    pub(super) node: Node,
-    /// Its places in the wide row: first, and one past the last.
-    pub(super) range: (usize, usize),
-    /// Whether it uses the units before it (CROSS APPLY).
-    pub(super) lateral: bool,
-}
-
 /// FROM, bound.
 #[derive(Default)]
 pub(super) struct FromClause {
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<FromUnit>,
     /// What ON of inner joins demands.
     pub(super) conjuncts: Vec<Condition>,
     pub(super) columns: Vec<ScopeColumn>,
     /// The exposed names of all sources.
-    pub(super) names: Vec<ExposedName>,
+    pub(super) names: Vec<Exposed>,
 }
 
-/// What a source is called.
+/// A name by which the columns of a source can be told from those of others.
 #[derive(Clone)]
-pub(super) struct ExposedName {
+pub(super) struct Exposed {
+    /// The alias, or the last part of the source's name.
     pub(super) name: String,
-    /// Whether FROM gives the name; else it is the object's own.
-    pub(super) is_alias: bool,
+    /// The source's name as it is written, where it has no alias.
+    written: Option<String>,
+}
+
+impl Exposed {
+    fn of(source: &TableSource, name: String) -> Exposed {
+        let written = match source {
+            TableSource::Table(reference) if reference.alias.is_none() => Some(reference.name.to_string()),
+            TableSource::Variable { name, alias: None, .. } => Some(name.clone()),
+            TableSource::Function { call, alias: None, .. } => Some(call.name.to_string()),
+            _ => None,
+        };
+        Exposed { name, written }
+    }
+
+    /// Tables of several schemas or databases have one exposed name: "The objects "db1.dbo.t" and "db2.dbo.t" in the FROM clause have
+    /// the same exposed names" is what SQL Server answers. The later one is named first.
+    fn conflict(&self, earlier: &Exposed) -> engine::error::Error {
+        match (&self.written, &earlier.written) {
+            (Some(later), Some(earlier)) => messages::same_exposed_names(later, earlier),
+            (None, None) => messages::duplicate_correlation_name(&self.name),
+            (None, Some(table)) => messages::alias_is_table_name(&self.name, table),
+            (Some(table), None) => messages::alias_is_table_name(&earlier.name, table),
+        }
+    }
 }
 
 impl FromClause {
-    pub(super) fn add(
-        &mut self,
-        source: BoundSource,
-        is_alias: bool,
-        (start, end): (usize, usize),
-        lateral: bool,
-    ) -> Result<()> {
-        self.expose(ExposedName {
-            name: source.name,
-            is_alias,
-        })?;
-        self.columns.extend(source.columns);
-        self.units.push(Unit {
-            node: source.node,
-            range: (start, end),
-            lateral,
-        });
+    fn add(&mut self, source: BoundSource, written: &TableSource, range: (usize, usize), lateral: bool) -> Result<()> {
+        self.expose(Exposed::of(written, source.name.clone()))?;
+        self.add_unit(source, range, lateral);
         Ok(())
     }
 
-    pub(super) fn expose(&mut self, exposed: ExposedName) -> Result<()> {
+    /// Adds the target of a statement that its FROM does not name.
+    pub(super) fn add_target(&mut self, source: BoundSource, range: (usize, usize)) -> Result<()> {
+        self.expose(Exposed {
+            name: source.name.clone(),
+            written: Some(source.name.clone()),
+        })?;
+        self.add_unit(source, range, false);
+        Ok(())
+    }
+
+    fn add_unit(&mut self, source: BoundSource, range: (usize, usize), lateral: bool) {
+        self.columns.extend(source.columns);
+        self.units.push(FromUnit {
+            node: source.node,
+            range,
+            lateral,
+        });
+    }
+
+    /// The operator for all of it, in a wide row of that width.
+    pub(super) fn into_node((units, conjuncts): (Vec<FromUnit>, Vec<Condition>), width: usize) -> Node {
+        Node::From(Box::new(FromNode {
+            units,
+            conjuncts,
+            width,
+        }))
+    }
+
+    fn expose(&mut self, name: Exposed) -> Result<()> {
         let mut others = self.names.iter();
-        if let Some(other) = others.find(|other| other.name.eq_ignore_ascii_case(&exposed.name)) {
-            return Err(match (other.is_alias, exposed.is_alias) {
-                (true, true) => messages::duplicate_correlation_name(&exposed.name),
-                (true, false) => messages::correlation_name_is_table(&other.name, &exposed.name),
-                (false, true) => messages::correlation_name_is_table(&exposed.name, &other.name),
-                (false, false) => messages::same_exposed_names(&exposed.name, &other.name),
-            });
+        if let Some(other) = others.find(|other| other.name.eq_ignore_ascii_case(&name.name)) {
+            return Err(name.conflict(other));
         }
-        self.names.push(exposed);
+        self.names.push(name);
         Ok(())
     }
 }
@@ -195,7 +219,7 @@ impl<'a> Binder<'a> {
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
         self.count_source(builder.width - start)?;
-        clause.add(bound, has_alias(source), (start, builder.width), lateral)
+        clause.add(bound, source, (start, builder.width), lateral)
     }
 
     fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -233,7 +257,7 @@ impl<'a> Binder<'a> {
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
         self.count_source(builder.width - start)?;
-        clause.add(bound, true, (start, builder.width), true)
+        clause.add(bound, right, (start, builder.width), true)
     }
 
     fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
@@ -258,7 +282,7 @@ impl<'a> Binder<'a> {
         for name in side.names {
             clause.expose(name)?;
         }
-        let node = super::join::combine(side.units, side.conjuncts, builder.width);
+        let node = FromClause::into_node((side.units, side.conjuncts), builder.width);
         Ok((node, (start, builder.width), side.columns))
     }
 
@@ -272,7 +296,7 @@ impl<'a> Binder<'a> {
             None => Condition::Constant(Some(true)),
         };
         let optional = |columns: &mut Vec<ScopeColumn>| columns.iter_mut().for_each(|column| column.nullable = true);
-        let (sides, ranges, kind) = match join.kind {
+        let ((left, right), (left_range, right_range), kind) = match join.kind {
             Kind::Right => ((right, left), (right_range, left_range), JoinKind::Left),
             Kind::Full => ((left, right), (left_range, right_range), JoinKind::Full),
             _ => ((left, right), (left_range, right_range), JoinKind::Left),
@@ -283,9 +307,18 @@ impl<'a> Binder<'a> {
         if join.kind != Kind::Right {
             optional(&mut right_columns);
         }
-        let node = super::join::outer(sides, ranges, kind, condition, builder.width);
+        let node = Node::Outer(Box::new(OuterJoin {
+            left,
+            right,
+            left_range,
+            right_range,
+            kind,
+            conjuncts: condition.into_conjuncts(),
+            lateral: false,
+            width: builder.width,
+        }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(Unit {
+        clause.units.push(FromUnit {
             node,
             range,
             lateral: false,
@@ -310,28 +343,22 @@ impl<'a> Binder<'a> {
         let (Some(unit), true, true) = (right.units.pop(), right.units.is_empty(), right.conjuncts.is_empty()) else {
             return Err(super::not_supported("OUTER APPLY of a join"));
         };
-        let node = Node::Loop {
-            left: Box::new(left),
-            right: Box::new(unit.node),
-            right_range: (start, builder.width - start),
+        let node = Node::Outer(Box::new(OuterJoin {
+            left,
+            right: unit.node,
+            left_range,
+            right_range: (start, builder.width),
             kind: JoinKind::Left,
-            condition: Condition::Constant(Some(true)),
-        };
+            conjuncts: Vec::new(),
+            lateral: true,
+            width: builder.width,
+        }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(Unit {
+        clause.units.push(FromUnit {
             node,
             range: (left_range.0, builder.width),
             lateral: false,
         });
         Ok(())
-    }
-}
-
-/// Whether FROM gives a source its name.
-fn has_alias(source: &TableSource) -> bool {
-    match source {
-        TableSource::Table(reference) => reference.alias.is_some(),
-        TableSource::Variable { alias, .. } | TableSource::Function { alias, .. } => alias.is_some(),
-        TableSource::Derived { .. } | TableSource::Values { .. } | TableSource::Join(_) => true,
     }
 }

@@ -4,6 +4,7 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::Binder;
+use super::scope::Place;
 use crate::ast::{BinaryOperator, GroupItem};
 use crate::messages;
 use crate::plan::{Condition, Expr, ExprKind, WindowCall, WindowFunction};
@@ -47,7 +48,7 @@ impl<'a> Binder<'a> {
         let is_plain = items.iter().all(|item| matches!(item, GroupItem::Expression(_)));
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for item in items {
-            let item_sets = self.item_sets(item, &mut keys)?;
+            let item_sets = self.in_place(Place::Group, |binder| binder.item_sets(item, &mut keys))?;
             let crossed = sets.iter().flat_map(|set| {
                 item_sets
                     .iter()

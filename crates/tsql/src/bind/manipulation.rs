@@ -6,9 +6,8 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::from::Stored;
+use super::from::{FromClause, Stored};
 use super::hints::{Place, add_locking};
-use super::join::{combine, mark_node, set_scan_columns};
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
 use super::target::Found;
@@ -68,6 +67,8 @@ pub struct BoundUpdate {
     pub node: Node,
     /// Width of the wide row.
     pub width: usize,
+    /// The places of the wide row that the change itself reads.
+    pub used: Vec<bool>,
     /// Where the target's columns begin in it.
     pub offset: usize,
     /// Where the row's locator is.
@@ -76,7 +77,7 @@ pub struct BoundUpdate {
     pub assignments: Vec<(usize, Expr)>,
     /// Variables set: slot, and the value computed from the row.
     pub variables: Vec<(usize, Expr)>,
-    /// Whether rows can be changed while they are searched.
+    /// Whether rows can be changed while they are searched: what the statement says of it, then also what the search is.
     pub streams: bool,
     /// Whether rows may take unique keys from each other: these are judged when all rows have given up theirs.
     pub moves_unique_keys: bool,
@@ -100,11 +101,13 @@ pub struct BoundDelete {
     pub node: Node,
     /// Width of the wide row.
     pub width: usize,
+    /// The places of the wide row that the change itself reads.
+    pub used: Vec<bool>,
     /// Where the target's columns begin in it.
     pub offset: usize,
     /// Where the row's locator is.
     pub locator: usize,
-    /// Whether rows can be deleted while they are searched.
+    /// Whether rows can be deleted while they are searched: what the statement says of it, then also what the search is.
     pub streams: bool,
     /// TOP.
     pub top: Option<TopCount>,
@@ -257,7 +260,7 @@ impl<'a> Binder<'a> {
         let has_subquery = assignments
             .iter()
             .chain(&variables)
-            .any(|(_, value)| contains_subquery(value));
+            .any(|(_, value)| value.contains_query());
         let changes_key = changes_clustered_key(&found.target, &assignments);
         let moves_unique_keys = changes_unique_key(&found.target, &assignments);
         let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
@@ -265,7 +268,8 @@ impl<'a> Binder<'a> {
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let (mut node, mut used) = search(found, filter);
+        let node = search(found, filter);
+        let mut used = vec![false; width];
         assignments
             .iter()
             .chain(&variables)
@@ -279,14 +283,14 @@ impl<'a> Binder<'a> {
             let own = used.iter_mut().skip(offset).take(columns.columns.len());
             own.for_each(|flag| *flag = true);
         }
-        set_scan_columns(&mut node, &used);
-        let streams = is_single && !has_subquery && !changes_key && !moves_unique_keys && is_plain_search(&node);
+        let streams = is_single && !has_subquery && !changes_key && !moves_unique_keys;
         Ok(BoundUpdate {
             target,
             no_wait,
             columns,
             node,
             width,
+            used,
             offset,
             locator,
             assignments,
@@ -413,15 +417,14 @@ impl<'a> Binder<'a> {
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let (mut node, mut used) = search(found, filter);
+        let node = search(found, filter);
+        let mut used = vec![false; width];
         if has_entries(&target) || columns.needs_row_path(RowAction::Delete, delete.output.is_some()) {
             used.iter_mut()
                 .skip(offset)
                 .take(columns.columns.len())
                 .for_each(|flag| *flag = true);
         }
-        set_scan_columns(&mut node, &used);
-        let streams = is_single && is_plain_search(&node);
         let output = self.output(delete.output.as_ref(), &columns, shown.as_deref())?;
         Ok(BoundDelete {
             target,
@@ -429,9 +432,10 @@ impl<'a> Binder<'a> {
             columns,
             node,
             width,
+            used,
             offset,
             locator,
-            streams,
+            streams: is_single,
             top,
             output,
         })
@@ -632,47 +636,13 @@ fn names_set(update: &Update) -> Vec<String> {
     columns.map(|column| column.object().to_owned()).collect()
 }
 
-/// The operators that find the rows, and the columns their conditions read.
-fn search(found: Found, filter: Option<Condition>) -> (Node, Vec<bool>) {
+/// What finds the rows.
+fn search(found: Found, filter: Option<Condition>) -> Node {
     let Found { mut clause, width, .. } = found;
     if let Some(filter) = filter {
         clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
     }
-    let node = combine(clause.units, clause.conjuncts, width);
-    let mut used = vec![false; width];
-    mark_node(&node, &mut used);
-    (node, used)
-}
-
-/// A scan, perhaps filtered, with nothing else that could read the target.
-fn is_plain_search(node: &Node) -> bool {
-    match node {
-        Node::Scan(_) => true,
-        Node::Filter { input, condition } => {
-            let mut plain = true;
-            condition.for_each_expression(&mut |expression| plain = plain && !contains_subquery(expression));
-            plain && !has_subquery(condition) && is_plain_search(input)
-        }
-        _ => false,
-    }
-}
-
-fn has_subquery(condition: &Condition) -> bool {
-    match condition {
-        Condition::Exists(_) | Condition::Quantified { .. } => true,
-        Condition::And(parts) | Condition::Or(parts) => parts.iter().any(has_subquery),
-        Condition::Not(inner) => has_subquery(inner),
-        _ => false,
-    }
-}
-
-fn contains_subquery(expression: &Expr) -> bool {
-    let mut found = matches!(
-        expression.kind,
-        crate::plan::ExprKind::Subquery(_) | crate::plan::ExprKind::Module { .. }
-    );
-    expression.for_each_child(&mut |child| found = found || contains_subquery(child));
-    found
+    FromClause::into_node((clause.units, clause.conjuncts), width)
 }
 
 /// The columns set, if the table has a clustered index and none of them is part of an index.

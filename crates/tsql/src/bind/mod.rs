@@ -19,13 +19,11 @@ mod from;
 mod function;
 mod grouping;
 mod hints;
-mod join;
 mod manipulation;
 mod module;
 mod query;
 mod reference;
 mod scope;
-mod seek;
 mod select;
 mod source;
 mod target;
@@ -36,6 +34,7 @@ mod window;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
+pub(crate) use source::column_list_mismatch;
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -116,6 +115,8 @@ pub struct Binder<'a> {
     inherited_hints: Vec<ast::TableHint>,
     /// Whether tables and views have to be named in two parts: WITH SCHEMABINDING.
     is_schema_bound: bool,
+    /// Whether no subquery may stand anywhere.
+    is_without_subqueries: bool,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     /// What it answered.
@@ -151,6 +152,7 @@ impl<'a> Binder<'a> {
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
             is_schema_bound: false,
+            is_without_subqueries: false,
             request: None,
             inside: None,
         }
@@ -162,6 +164,11 @@ impl<'a> Binder<'a> {
             is_schema_bound,
             ..self
         }
+    }
+
+    /// Refuses subqueries in what is bound from here on.
+    pub(crate) fn forbid_subqueries(&mut self) {
+        self.is_without_subqueries = true;
     }
 
     /// Asks for stack to bind something nested, and for memory of what it is bound to.

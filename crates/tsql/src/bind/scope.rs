@@ -1,6 +1,6 @@
 //! Levels of names, and the search of a column through them.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::SqlType;
 
 use super::Binder;
@@ -48,6 +48,22 @@ pub(super) struct SelectLevel {
     pub(super) windows: Option<Vec<WindowCall>>,
     /// GROUP BY, for GROUPING().
     pub(super) group_keys: Vec<Expr>,
+    /// What is bound: it says why something may not stand there.
+    pub(super) place: Place,
+}
+
+/// A place in a SELECT that is narrower than others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Any other.
+    #[default]
+    Elsewhere,
+    /// What an aggregate is over.
+    Aggregate,
+    /// The arguments and the OVER of a window function.
+    Window,
+    /// GROUP BY.
+    Group,
 }
 
 /// One level of names.
@@ -66,6 +82,50 @@ impl Binder<'_> {
         match self.levels.last_mut() {
             Some(Level::Select(level)) => Some(level),
             _ => None,
+        }
+    }
+
+    /// Binds what stands in a narrower place of the SELECT.
+    pub(super) fn in_place<T>(&mut self, place: Place, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let around = self
+            .select_level()
+            .map(|level| std::mem::replace(&mut level.place, place));
+        let result = work(self);
+        if let (Some(around), Some(level)) = (around, self.select_level()) {
+            level.place = around;
+        }
+        result
+    }
+
+    /// Why an aggregate may not stand here.
+    pub(super) fn aggregate_refused(&mut self) -> Error {
+        match self.select_level().map(|level| level.place) {
+            Some(Place::Aggregate) => messages::aggregate_of_aggregate(),
+            Some(Place::Group) => messages::aggregate_in_group_by(),
+            _ => messages::aggregate_in_where(),
+        }
+    }
+
+    /// Why a window function may not stand here.
+    pub(super) fn window_refused(&mut self) -> Error {
+        match self.select_level().map(|level| level.place) {
+            Some(Place::Aggregate | Place::Window) => messages::window_in_window(),
+            _ => messages::windowed_function_misplaced(),
+        }
+    }
+
+    /// Whether a subquery may stand here.
+    ///
+    /// # Errors
+    /// 130 in an aggregate, 144 in GROUP BY, 1046 where only values of their own may stand.
+    pub(super) fn check_subquery(&mut self) -> Result<()> {
+        if self.is_without_subqueries {
+            return Err(messages::subqueries_not_allowed());
+        }
+        match self.select_level().map(|level| level.place) {
+            Some(Place::Aggregate) => Err(messages::aggregate_of_aggregate()),
+            Some(Place::Group) => Err(messages::aggregate_in_group_by()),
+            _ => Ok(()),
         }
     }
 

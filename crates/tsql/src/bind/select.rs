@@ -13,9 +13,8 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::aggregate::not_in_select_list;
-use super::from::FromBuilder;
+use super::from::{FromBuilder, FromClause};
 use super::grouping::{Clause, GroupBy, GroupRewriter, for_each_window_expression, place_windows};
-use super::join::{combine, mark_node, set_scan_columns};
 use super::scope::{Level, SelectLevel, columns_of};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{self, ExpressionKind, Literal, OrderItem, Select, SelectItem, Top};
@@ -89,12 +88,11 @@ impl<'a> Binder<'a> {
         if let Some(filter) = filter {
             from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
-        let mut node = combine(from.units, from.conjuncts, builder.width);
-        let mut used = vec![false; builder.width];
-        mark_node(&node, &mut used);
-        mark_parts(&parts, &mut used);
-        set_scan_columns(&mut node, &used);
+        let mut node = FromClause::into_node((from.units, from.conjuncts), builder.width);
         if request.is_none() {
+            let mut used = vec![false; builder.width];
+            node.mark_columns(&mut used);
+            mark_parts(&parts, &mut used);
             super::unused::leave_out(&mut node, &used);
         }
         let top = match &select.top {

@@ -489,7 +489,7 @@ pub(super) fn table_columns(
 }
 
 /// 8158 or 8159: a list of `listed` names for what has `columns` columns.
-pub(super) fn column_list_mismatch(table: &str, listed: usize, columns: usize) -> Error {
+pub(crate) fn column_list_mismatch(table: &str, listed: usize, columns: usize) -> Error {
     if listed > columns {
         messages::column_list_too_long(table)
     } else {

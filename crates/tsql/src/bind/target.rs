@@ -136,13 +136,7 @@ impl<'a> Binder<'a> {
             return Ok(aliased);
         }
         let is_own_name = stored.iter().any(|source| source.exposed.eq_ignore_ascii_case(wanted));
-        if is_alias
-            && !is_own_name
-            && clause
-                .names
-                .iter()
-                .any(|exposed| exposed.name.eq_ignore_ascii_case(wanted))
-        {
+        if is_alias && !is_own_name && clause.names.iter().any(|other| other.name.eq_ignore_ascii_case(wanted)) {
             // VALUES, or a function.
             return Err(messages::view_column_is_derived(wanted));
         }
@@ -205,7 +199,7 @@ impl<'a> Binder<'a> {
             ast::Target::Table(name) => self.named_source(name, hints, builder)?,
             ast::Target::Variable(name) => self.table_variable(name, None, builder)?,
         };
-        clause.add(source, false, (start, builder.width), false)
+        clause.add_target(source, (start, builder.width))
     }
 
     fn named_source(&mut self, name: &Name, hints: &[TableHint], builder: &mut FromBuilder) -> Result<BoundSource> {
@@ -278,10 +272,11 @@ fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
         return Some(node);
     }
     match node {
-        Node::Filter { input, .. } => source_at(input, offset),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            source_at(left, offset).or_else(|| source_at(right, offset))
+        Node::From(from) => {
+            let mut units = from.units.iter_mut();
+            units.find_map(|unit| source_at(&mut unit.node, offset))
         }
+        Node::Outer(join) => source_at(&mut join.left, offset).or_else(|| source_at(&mut join.right, offset)),
         _ => None,
     }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use engine::types::Value;
 
-use super::join::mark_node;
 use crate::plan::{Expr, Node, SortKey, Subquery};
 
 /// Leaves out what a subquery's rows hold: only whether there are any counts.
@@ -47,7 +46,7 @@ pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
             expressions
                 .iter()
                 .for_each(|expression| expression.mark_columns(&mut needed));
-            mark_node(input, &mut needed);
+            input.mark_columns(&mut needed);
             leave_out(input, &needed);
         }
         Node::Sort { input, keys, .. } => leave_out(input, &with_keys(used, keys)),
@@ -61,9 +60,10 @@ pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
             leave_out(input, &needed);
         }
         Node::Append { inputs, .. } => inputs.iter_mut().for_each(|input| leave_out(input, used)),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            leave_out(left, used);
-            leave_out(right, used);
+        Node::From(from) => from.units.iter_mut().for_each(|unit| leave_out(&mut unit.node, used)),
+        Node::Outer(join) => {
+            leave_out(&mut join.left, used);
+            leave_out(&mut join.right, used);
         }
         _ => {}
     }

@@ -3,8 +3,9 @@
 use engine::error::Result;
 use engine::types::{SqlType, Value};
 
+use super::scope::Place;
 use super::{Binder, implicit};
-use crate::ast::{Expression, ExpressionKind, Frame, FrameBound, FunctionCall, Literal, Over};
+use crate::ast::{Expression, Frame, FrameBound, FunctionCall, Over};
 use crate::messages;
 use crate::plan::{AggregateFunction, Expr, ExprKind, WindowBound, WindowCall, WindowFrame, WindowFunction};
 
@@ -12,9 +13,11 @@ impl<'a> Binder<'a> {
     pub(super) fn window_function(&mut self, name: &str, call: &'a FunctionCall, over: &'a Over) -> Result<Expr> {
         let allowed = self.select_level().is_some_and(|level| level.windows.is_some());
         if !allowed {
-            return Err(messages::windowed_function_misplaced());
+            return Err(self.window_refused());
         }
-        let bound = self.allowing(true, false, |binder| binder.window_call(name, call, over))?;
+        let bound = self.in_place(Place::Window, |binder| {
+            binder.allowing(true, false, |binder| binder.window_call(name, call, over))
+        })?;
         let (sql_type, label) = (bound.sql_type, bound.label());
         let Some(list) = self.select_level().and_then(|level| level.windows.as_mut()) else {
             return Err(messages::windowed_function_misplaced());
@@ -29,10 +32,8 @@ impl<'a> Binder<'a> {
         let partition = partition.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::with_capacity(over.order_by.len());
         for item in &over.order_by {
-            if matches!(item.expression.kind, ExpressionKind::Literal(Literal::Integer(_))) {
-                return Err(messages::window_order_by_number());
-            }
             let key = self.expression(&item.expression)?.with_collation_for("ORDER BY", 1)?;
+            check_order_key(&key)?;
             order.push((key, item.descending));
         }
         let (function, sql_type) = self.window_kind(name, call)?;
@@ -49,7 +50,8 @@ impl<'a> Binder<'a> {
                 WindowFunction::Aggregate(_) | WindowFunction::First(_) | WindowFunction::Last(_)
             );
             if !is_framed {
-                return Err(messages::window_frame_not_allowed(name));
+                let is_ranking = !matches!(name, "lag" | "lead");
+                return Err(messages::window_frame_not_allowed(name, if is_ranking { 3 } else { 1 }));
             }
             check_frame(frame, order.is_empty())?;
         }
@@ -203,15 +205,28 @@ fn frame_bound(bound: &FrameBound) -> WindowBound {
 }
 
 /// Refuses what is no frame.
+/// An order by a constant is none. Which of the two errors it is has been probed by the SqlServerSimulator project on SQL Server 2025: a
+/// whole number above 0 looks like a place in the select list, all else is a constant.
+///
+/// # Errors
+/// 5308 and 5309.
+fn check_order_key(key: &Expr) -> Result<()> {
+    match &key.kind {
+        ExprKind::Constant(Value::Int(1..)) => Err(messages::window_order_by_number()),
+        ExprKind::Constant(_) => Err(messages::window_order_by_constant()),
+        _ => Ok(()),
+    }
+}
+
 fn check_frame(frame: &Frame, is_unordered: bool) -> Result<()> {
     if is_unordered {
         return Err(messages::window_frame_needs_order());
     }
     let place = |bound: &FrameBound| match bound {
         FrameBound::UnboundedPreceding => (0, "UNBOUNDED PRECEDING"),
-        FrameBound::Preceding(_) => (1, "PRECEDING"),
+        FrameBound::Preceding(_) => (1, "... PRECEDING"),
         FrameBound::CurrentRow => (2, "CURRENT ROW"),
-        FrameBound::Following(_) => (3, "FOLLOWING"),
+        FrameBound::Following(_) => (3, "... FOLLOWING"),
         FrameBound::UnboundedFollowing => (4, "UNBOUNDED FOLLOWING"),
     };
     let ((start, start_words), (end, end_words)) = (place(&frame.start), place(&frame.end));

@@ -23,6 +23,11 @@ impl Operator for Single {
         cancel::spend(1)?;
         Ok(!std::mem::replace(&mut self.done, true))
     }
+
+    fn rewind(&mut self) -> bool {
+        self.done = false;
+        true
+    }
 }
 
 /// No row.
@@ -31,6 +36,10 @@ pub(super) struct Empty;
 impl Operator for Empty {
     fn next(&mut self, _context: &Context<'_>, _row: &mut [Value]) -> Result<bool> {
         Ok(false)
+    }
+
+    fn rewind(&mut self) -> bool {
+        true
     }
 }
 
@@ -43,6 +52,7 @@ pub(super) fn place(row: &mut [Value], offset: usize, values: impl IntoIterator<
 
 /// `VALUES`.
 pub(super) struct ValueRows<'p> {
+    all: &'p [Vec<Expr>],
     rows: std::slice::Iter<'p, Vec<Expr>>,
     offset: usize,
 }
@@ -50,6 +60,7 @@ pub(super) struct ValueRows<'p> {
 impl<'p> ValueRows<'p> {
     pub(super) fn new(rows: &'p [Vec<Expr>], offset: usize) -> ValueRows<'p> {
         ValueRows {
+            all: rows,
             rows: rows.iter(),
             offset,
         }
@@ -67,6 +78,11 @@ impl Operator for ValueRows<'_> {
             place(row, self.offset + index, [value]);
         }
         Ok(true)
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.rows = self.all.iter();
+        true
     }
 }
 
@@ -202,6 +218,10 @@ impl Operator for Filter<'_> {
         }
         Ok(false)
     }
+
+    fn rewind(&mut self) -> bool {
+        self.input.rewind()
+    }
 }
 
 /// Computes a new row from the input's.
@@ -220,5 +240,9 @@ impl Operator for Project<'_> {
             *target = evaluate(expression, &self.buffer, context)?.into_owned();
         }
         Ok(true)
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.input.rewind()
     }
 }

@@ -17,14 +17,17 @@ pub(super) fn clear(row: &mut [Value], (offset, width): (usize, usize)) {
         .for_each(|value| *value = Value::Null);
 }
 
-/// What opening the right side comes to.
+/// What beginning the right side anew comes to.
 const STEPS_PER_OPENING: usize = 4;
 
-/// For every left row all right rows, opened anew.
+/// For every left row all right rows, from the beginning. What the right side looks for may depend on the left row, which is in the wide
+/// row when its first row is asked for.
 pub(super) struct Loop<'p> {
     left: Box<dyn Operator + 'p>,
     right_node: &'p Node,
     right: Option<Box<dyn Operator + 'p>>,
+    /// The right side gives the rows for the current left row.
+    has_left: bool,
     right_range: (usize, usize),
     kind: JoinKind,
     condition: &'p Condition,
@@ -45,6 +48,7 @@ impl<'p> Loop<'p> {
             left,
             right_node,
             right: None,
+            has_left: false,
             right_range,
             kind,
             condition,
@@ -57,14 +61,21 @@ impl<'p> Loop<'p> {
 impl Operator for Loop<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         loop {
-            let Some(right) = &mut self.right else {
-                if !self.left.next(context, row)? {
-                    return Ok(false);
+            let right = match &mut self.right {
+                Some(right) if self.has_left => right,
+                _ => {
+                    if !self.left.next(context, row)? {
+                        return Ok(false);
+                    }
+                    (self.matched, self.has_left) = (false, true);
+                    cancel::spend(STEPS_PER_OPENING)?;
+                    if !self.right.as_mut().is_some_and(|right| right.rewind()) {
+                        // What the former one holds is given back first.
+                        self.right = None;
+                        self.right = Some(open(self.right_node, self.locks, context)?);
+                    }
+                    continue;
                 }
-                self.matched = false;
-                cancel::spend(STEPS_PER_OPENING)?;
-                self.right = Some(open(self.right_node, self.locks, context)?);
-                continue;
             };
             while right.next(context, row)? {
                 if holds(self.condition, row, context)? {
@@ -72,7 +83,7 @@ impl Operator for Loop<'_> {
                     return Ok(true);
                 }
             }
-            self.right = None;
+            self.has_left = false;
             if self.kind != JoinKind::Inner && !self.matched {
                 clear(row, self.right_range);
                 return Ok(true);

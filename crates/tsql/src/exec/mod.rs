@@ -11,6 +11,7 @@ mod exchange;
 pub(crate) mod gather;
 mod hash_join;
 mod join;
+mod key_range;
 mod merge_sort;
 mod module_rows;
 mod numbering;
@@ -19,6 +20,7 @@ mod rank_stream;
 mod recursive;
 mod row_bytes;
 mod scan;
+mod search;
 mod set_operation;
 pub(crate) mod settle;
 mod sort;
@@ -26,16 +28,18 @@ mod sorter;
 mod spill_set;
 mod subquery;
 mod top;
+mod top_sort;
 mod window;
 mod window_frame;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};
+pub(crate) use key_range::after_prefix;
+pub(crate) use scan::check_isolation;
 pub use scan::locator_of;
 #[cfg(test)]
 pub(crate) use scan::locator_value;
-pub(crate) use scan::{after_prefix, check_isolation};
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::lock::LockOwner;
 use engine::types::Value;
 
@@ -56,6 +60,12 @@ pub trait Operator {
     /// # Errors
     /// Whatever the statement fails with.
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool>;
+
+    /// Goes back to before the first row, for a row around it with other values; whatever depends on that is evaluated anew, in the
+    /// row given to [`Operator::next`]. False when the operator cannot, and is to be opened anew instead.
+    fn rewind(&mut self) -> bool {
+        false
+    }
 }
 
 /// Builds the operators of a plan.
@@ -91,12 +101,12 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
             input: rows,
             top,
             width,
-        } => Box::new(top::Top::open(input(rows)?, top, *width, context)?),
+        } => Box::new(top::Top::open(rows, top, *width, locks, context)?),
         Node::Slice {
             input: rows,
             offset,
             fetch,
-        } => Box::new(top::Slice::open(input(rows)?, offset, fetch.as_ref(), context)?),
+        } => Box::new(top::Slice::open(rows, offset, fetch.as_ref(), locks, context)?),
         Node::Aggregate {
             input,
             input_width,
@@ -211,6 +221,7 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             };
             Box::new(recursive::Recursive::new(parts, locks))
         }
+        Node::From(_) | Node::Outer(_) => return Err(Error::assertion("a logical operator is executed")),
         _ => Box::new(derived::Empty),
     })
 }

@@ -1,24 +1,21 @@
-//! Reading stored rows: scans of tables, searches in indexes, system views.
+//! Reading stored rows: scans of tables, and system views. Searches in indexes are in `search`.
 //!
 //! A scan copies a page's rows under its latch and then works on the copy; only the columns that the plan reads are decoded.
 
-use std::ops::Bound;
-
 use engine::cancel;
-use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::page::PageId;
-use engine::session::{Isolation, KeyRange, TableScan};
+use engine::session::{Isolation, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
-use engine::types::{KeyDirection, Value, encode_stored_key_part};
+use engine::types::Value;
 
+use super::search::{Search, Union};
 use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Access, Expr, IndexSeek, ScanNode};
-use crate::scalar::convert::convert;
+use crate::plan::{Access, Expr, ScanNode};
 use crate::state::StatementLock;
 use crate::views::SystemView;
 
@@ -68,7 +65,7 @@ pub(crate) fn check_isolation(isolation: Isolation, database: &Database) -> Resu
 }
 
 /// Under NOWAIT, waits for no lock of the table.
-fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
     context.session.within_no_wait(scan.locking.no_wait, work)
 }
 
@@ -96,129 +93,17 @@ pub(super) fn open<'p>(
             next: 0,
         }));
     };
-    let index = table
-        .definition()
-        .indexes
-        .get(seek.index)
-        .ok_or_else(|| Error::assertion("an index that is gone"))?;
-    let Some(range) = key_range(scan, seek, context)? else {
-        return Ok(Box::new(super::derived::Empty));
-    };
-    if index.index_id == 1 {
-        if let ReadMode::LockedPast(_) = mode {
-            let rows = table.seek(locks, ReadMode::Uncommitted, range, false)?;
-            return Ok(Box::new(OneByOne::new(scan, mode, rows)));
-        }
-        let rows = table.seek(locks, mode, range, false)?;
-        return Ok(Box::new(Scan {
-            node: scan,
-            rows,
-            next: 0,
-        }));
-    }
-    let mut found = Vec::new();
-    within_timeout(scan, context, || {
-        table.seek_index(seek.index, locks, mode, range, &mut found)
-    })?;
-    Ok(Box::new(Lookup {
-        node: scan,
-        mode,
-        found: found.into_iter(),
-        row: Vec::new(),
-    }))
+    Ok(match seek.union.is_empty() {
+        true => Box::new(Search::new(scan, seek, locks, mode)?),
+        false => Box::new(Union::new(scan, seek, locks, mode)?),
+    })
 }
 
-/// Room for a key of a few numbers.
-const KEY_BYTES: usize = 32;
-
-/// A bound of a search, if there is one: its key, and whether the key itself counts.
-type EncodedBound = Option<(Vec<u8>, bool)>;
-
-/// The encoded range of a search; `None` when a bound is NULL, which nothing equals.
-fn key_range(scan: &ScanNode, seek: &IndexSeek, context: &Context<'_>) -> Result<Option<KeyRange>> {
-    let definition = scan.table.table.definition();
-    let Some(index) = definition.indexes.get(seek.index) else {
-        return Ok(None);
-    };
-    let mut prefix = Vec::with_capacity(KEY_BYTES);
-    for (position, equal) in seek.equal.iter().enumerate() {
-        if !push_key_part(definition, index, (position, equal), context, &mut prefix)? {
-            return Ok(None);
-        }
-    }
-    let position = seek.equal.len();
-    let encode = |bound: &Option<(Expr, bool)>| -> Result<Option<EncodedBound>> {
-        let Some((bound, inclusive)) = bound else {
-            return Ok(Some(None));
-        };
-        let mut key = prefix.clone();
-        let is_value = push_key_part(definition, index, (position, bound), context, &mut key)?;
-        Ok(is_value.then_some(Some((key, *inclusive))))
-    };
-    let (Some(low), Some(high)) = (encode(&seek.low)?, encode(&seek.high)?) else {
-        return Ok(None);
-    };
-    let (low, high) = if index.direction(position) == KeyDirection::Descending {
-        (high, low)
-    } else {
-        (low, high)
-    };
-    let start = match low {
-        Some((key, true)) => Bound::Included(key),
-        Some((key, false)) => after_prefix(key).map_or(Bound::Unbounded, Bound::Included),
-        None => Bound::Included(prefix.clone()),
-    };
-    let end = match high {
-        Some((key, true)) => after_prefix(key).map_or(Bound::Unbounded, Bound::Excluded),
-        Some((key, false)) => Bound::Excluded(key),
-        None => after_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded),
-    };
-    Ok(Some((start, end)))
-}
-
-/// Appends the part of a key that a bound gives; false when the bound is NULL.
-fn push_key_part(
-    definition: &TableDefinition,
-    index: &IndexDefinition,
-    (position, bound): (usize, &Expr),
-    context: &Context<'_>,
-    key: &mut Vec<u8>,
-) -> Result<bool> {
-    let value = evaluate(bound, &[], context)?;
-    if value.is_null() {
-        return Ok(false);
-    }
-    let column = index.keys.get(position);
-    let column = column.and_then(|(column, _)| definition.columns.get(*column));
-    let direction = index.direction(position);
-    match column {
-        // Strings are searched as they are: cutting them to the column's length would find too much or too little.
-        Some(column) if !column.sql_type.is_character() && column.sql_type != bound.sql_type => {
-            let value = convert(&value, bound.sql_type, column.sql_type, None)?;
-            encode_stored_key_part(&value, column.collation, direction, key);
-            Ok(!value.is_null())
-        }
-        _ => {
-            let collation = column.map(|column| column.collation).unwrap_or_default();
-            encode_stored_key_part(&value, collation, direction, key);
-            Ok(true)
-        }
-    }
-}
-
-/// The first key after all that begin with these bytes; `None` when there is none.
-pub(crate) fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
-    while let Some(last) = key.pop() {
-        if last < u8::MAX {
-            key.push(last + 1);
-            return Some(key);
-        }
-    }
-    None
-}
+/// What fetching a row by its locator comes to.
+pub(super) const STEPS_PER_FETCH: usize = 4;
 
 /// Decodes the columns that the plan reads.
-fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
+pub(super) fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
     let layout = node.table.table.layout();
     for &column in &node.columns {
         if let Some(target) = row.get_mut(node.offset + column) {
@@ -226,6 +111,13 @@ fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a row's locator to its place, if the plan has one.
+pub(super) fn place_locator(node: &ScanNode, locator: &RowLocator, row: &mut [Value]) {
+    if let Some(target) = node.locator.and_then(|place| row.get_mut(place)) {
+        *target = locator_value(locator);
+    }
 }
 
 /// A row's locator as a value of the wide row: a heap's as one number, a tree's as its key.
@@ -280,10 +172,10 @@ impl Operator for Scan<'_> {
         let position = self.next;
         self.next += 1;
         decode(self.node, self.rows.row(position).unwrap_or_default(), row)?;
-        if let Some(place) = self.node.locator
-            && let (Some(target), Some(locator)) = (row.get_mut(place), self.rows.locator(position))
+        if self.node.locator.is_some()
+            && let Some(locator) = self.rows.locator(position)
         {
-            *target = locator_value(&locator);
+            place_locator(self.node, &locator, row);
         }
         Ok(true)
     }
@@ -329,45 +221,10 @@ impl Operator for OneByOne<'_> {
             };
             if table.fetch(&context.session.locks, self.mode, &locator, &mut self.row)? {
                 decode(self.node, &self.row, row)?;
-                if let Some(target) = self.node.locator.and_then(|place| row.get_mut(place)) {
-                    *target = locator_value(&locator);
-                }
+                place_locator(self.node, &locator, row);
                 return Ok(true);
             }
         }
-    }
-}
-
-/// What fetching a row by its locator comes to.
-const STEPS_PER_FETCH: usize = 4;
-
-/// Rows found by a nonclustered index, fetched one by one.
-struct Lookup<'p> {
-    node: &'p ScanNode,
-    mode: ReadMode,
-    found: std::vec::IntoIter<RowLocator>,
-    row: Vec<u8>,
-}
-
-impl Operator for Lookup<'_> {
-    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        for locator in self.found.by_ref() {
-            cancel::spend(STEPS_PER_FETCH)?;
-            self.row.clear();
-            let (table, locks) = (&self.node.table.table, &context.session.locks);
-            let fetched = within_timeout(self.node, context, || {
-                table.fetch(locks, self.mode, &locator, &mut self.row)
-            })?;
-            if !fetched {
-                continue;
-            }
-            decode(self.node, &self.row, row)?;
-            if let Some(target) = self.node.locator.and_then(|place| row.get_mut(place)) {
-                *target = locator_value(&locator);
-            }
-            return Ok(true);
-        }
-        Ok(false)
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn direction(descending: bool) -> KeyDirection {
 }
 
 /// Appends a row's key.
-fn push_key(keys: &[SortKey], row: &[Value], output: &mut Vec<u8>) {
+pub(super) fn push_key(keys: &[SortKey], row: &[Value], output: &mut Vec<u8>) {
     for key in keys {
         if let Some(value) = row.get(key.column) {
             encode_key_part(value, direction(key.descending), output);

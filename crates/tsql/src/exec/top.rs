@@ -3,14 +3,16 @@
 use std::cmp::Ordering;
 
 use engine::error::{Error, Result};
+use engine::lock::LockOwner;
 use engine::types::Value;
 
-use super::sort::{collect, compare_rows};
+use super::sort::{Sort, collect, compare_rows};
 use super::sorter::Sorted;
-use super::{Operator, evaluate};
+use super::top_sort::{ROWS_MAX, TopSort};
+use super::{Operator, evaluate, open};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Expr, TopCount};
+use crate::plan::{Expr, Node, TopCount};
 
 /// The first rows.
 pub(super) struct Top<'p> {
@@ -31,16 +33,17 @@ impl Operator for Collected {
 
 impl<'p> Top<'p> {
     pub(super) fn open(
-        input: Box<dyn Operator + 'p>,
+        input: &'p Node,
         top: &'p TopCount,
         width: usize,
+        locks: &'p LockOwner,
         context: &Context<'_>,
     ) -> Result<Top<'p>> {
         let count = evaluate(&top.count, &[], context)?.into_owned();
         if !top.percent {
             let left = row_count(&count)?;
             return Ok(Top {
-                input,
+                input: open_first(input, left, top.ties.is_some(), locks, context)?,
                 left,
                 top,
                 last: None,
@@ -52,7 +55,7 @@ impl<'p> Top<'p> {
         if !(0.0..=100.0).contains(&percent) {
             return Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100."));
         }
-        let rows = collect(input, width, &[], context)?;
+        let rows = collect(open(input, locks, context)?, width, &[], context)?;
         let left = (rows.count() as f64 * percent / 100.0).ceil() as u64;
         Ok(Top {
             input: Box::new(Collected(rows.finish()?)),
@@ -61,6 +64,25 @@ impl<'p> Top<'p> {
             last: None,
         })
     }
+}
+
+/// Opens an input of which the first rows alone are wanted, and those equal to the last one if there may be ties: a sort need not
+/// sort the others.
+fn open_first<'p>(
+    input: &'p Node,
+    wanted: u64,
+    with_ties: bool,
+    locks: &'p LockOwner,
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let Node::Sort { input, width, keys } = input else {
+        return open(input, locks, context);
+    };
+    let rows = open(input, locks, context)?;
+    if wanted > ROWS_MAX {
+        return Ok(Box::new(Sort::new(rows, *width, keys)));
+    }
+    Ok(Box::new(TopSort::new(rows, *width, keys, wanted, with_ties)))
 }
 
 /// A count of rows: a whole number that is not negative.
@@ -99,9 +121,10 @@ pub(super) struct Slice<'p> {
 
 impl<'p> Slice<'p> {
     pub(super) fn open(
-        input: Box<dyn Operator + 'p>,
+        input: &'p Node,
         offset: &'p Expr,
         fetch: Option<&'p Expr>,
+        locks: &'p LockOwner,
         context: &Context<'_>,
     ) -> Result<Slice<'p>> {
         let skip = row_count(&*evaluate(offset, &[], context)?)?;
@@ -109,7 +132,11 @@ impl<'p> Slice<'p> {
             Some(fetch) => row_count(&*evaluate(fetch, &[], context)?)?,
             None => u64::MAX,
         };
-        Ok(Slice { input, skip, left })
+        Ok(Slice {
+            input: open_first(input, skip.saturating_add(left), false, locks, context)?,
+            skip,
+            left,
+        })
     }
 }
 

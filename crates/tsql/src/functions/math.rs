@@ -211,12 +211,12 @@ fn sign(call: &Call<'_>) -> Result<Value> {
         Value::Float(0.0) => Value::Float(0.0),
         Value::Float(number) => Value::Float(number.signum()),
         Value::Decimal(number) => {
-            let unit = POWERS_OF_TEN[usize::from(number.scale.min(37))];
-            Value::Decimal(Decimal::new(
-                number.coefficient().signum() * unit,
-                number.precision,
-                number.scale,
-            ))
+            let sign = number.coefficient().signum() * POWERS_OF_TEN[usize::from(number.scale)];
+            if !Decimal::fits(sign, number.precision) {
+                // decimal(38, 38) has no digit before the point.
+                return Err(messages::overflow_converting("numeric", "numeric"));
+            }
+            Value::Decimal(Decimal::new(sign, number.precision, number.scale))
         }
         other => other,
     })

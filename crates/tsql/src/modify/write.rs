@@ -9,7 +9,7 @@ use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::session::{Table, TableFill};
 use engine::store::{Placement, RowLocator};
-use engine::types::{EncodedRows, Value};
+use engine::types::{EncodedRows, Value, key_text};
 
 use crate::context::{Context, TableVariable};
 use crate::exec::locator_of;
@@ -247,8 +247,8 @@ impl<'p> VariableWriter<'p> {
             };
             if table.rows.iter().flatten().any(same) {
                 let kind = if *primary { "PRIMARY KEY" } else { "UNIQUE KEY" };
-                let key: Vec<String> = columns.iter().map(|&column| display(&row[column])).collect();
-                let key = format!("({})", key.join(", "));
+                let shape = &table.shape.columns;
+                let key = key_text(columns.iter().map(|&column| (&row[column], shape[column].sql_type)));
                 return Err(messages::duplicate_key(
                     kind,
                     "PK__table_variable",
@@ -284,17 +284,5 @@ impl Drop for VariableWriter<'_> {
             }
             table.rows.truncate(self.row_count);
         }
-    }
-}
-
-/// A value as error messages show it.
-fn display(value: &Value) -> String {
-    match value {
-        Value::Null => "<NULL>".to_owned(),
-        Value::Text(text) => text.to_string(),
-        Value::Decimal(number) => number.to_string(),
-        other => other
-            .as_i64()
-            .map_or_else(|| "...".to_owned(), |number| number.to_string()),
     }
 }

@@ -10,9 +10,18 @@ impl Node {
             Node::Module { .. } => true,
             Node::Single | Node::Empty | Node::Variable { .. } | Node::Round { .. } => false,
             Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
-                let bounds = seek.low.iter().chain(&seek.high);
-                any(&seek.equal) || bounds.into_iter().any(|(bound, _)| bound.calls_module())
+                let mut calls = false;
+                seek.for_each_expression(&mut |expression| calls = calls || expression.calls_module());
+                calls
             }),
+            Node::From(from) => {
+                let in_units = from.units.iter().any(|unit| unit.node.calls_module());
+                in_units || from.conjuncts.iter().any(Condition::calls_module)
+            }
+            Node::Outer(join) => {
+                let on = join.conjuncts.iter().any(Condition::calls_module);
+                on || join.left.calls_module() || join.right.calls_module()
+            }
             Node::View { arguments, .. } => any(arguments),
             Node::Values { rows, .. } => rows.iter().any(|row| any(row)),
             Node::Derived { plan, captures, .. } => any(captures) || plan.root.calls_module(),
@@ -60,7 +69,32 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Whether this runs a query: one of its own, or those of a function of the user.
+    pub fn contains_query(&self) -> bool {
+        let mut found = match &self.kind {
+            ExprKind::Subquery(_) | ExprKind::Module { .. } => true,
+            ExprKind::Case { branches, .. } => branches.iter().any(|(condition, _)| condition.contains_query()),
+            _ => false,
+        };
+        self.for_each_child(&mut |child| found = found || child.contains_query());
+        found
+    }
+}
+
 impl Condition {
+    /// Whether this runs a query, as [`Expr::contains_query`] says.
+    pub fn contains_query(&self) -> bool {
+        let mut found = match self {
+            Condition::Exists(_) | Condition::Quantified { .. } => true,
+            Condition::And(parts) | Condition::Or(parts) => parts.iter().any(Condition::contains_query),
+            Condition::Not(inner) => inner.contains_query(),
+            _ => false,
+        };
+        self.for_each_expression(&mut |expression| found = found || expression.contains_query());
+        found
+    }
+
     /// Whether testing this may call a function of the user.
     pub fn calls_module(&self) -> bool {
         let mut calls = match self {

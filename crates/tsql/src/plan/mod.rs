@@ -8,6 +8,7 @@
 //! operation works on; evaluation never converts on its own.
 
 mod calls;
+mod columns;
 mod condition;
 mod expression;
 mod function;
@@ -15,7 +16,9 @@ mod label;
 mod locking;
 mod node;
 mod origin;
+mod parts;
 mod reaction;
+mod seek;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
@@ -25,11 +28,13 @@ pub use function::{Call, Implementation};
 pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
-    Access, AggregateCall, AggregateFunction, BoundTable, IndexSeek, JoinKind, Node, QueryPlan, ScanNode, SetKind,
-    SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, JoinKind, Node, OuterJoin, QueryPlan,
+    ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
+pub use parts::Part;
 pub use reaction::{ChangedRows, Reaction};
+pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
 pub use target::{
     Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
 };

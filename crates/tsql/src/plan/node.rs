@@ -6,13 +6,13 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr, Label, Locking};
+use super::{Condition, Expr, IndexSeek, Label, Locking};
 use crate::modules::ModuleCall;
 use crate::sink::ResultColumn;
 use crate::views::SystemView;
 
 /// A query with its result columns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct QueryPlan {
     /// Produces rows whose first columns are the result; further ones are sort keys.
     pub root: Node,
@@ -36,19 +36,6 @@ impl fmt::Debug for BoundTable {
     }
 }
 
-/// A search in an index instead of a scan of everything.
-#[derive(Clone, Debug)]
-pub struct IndexSeek {
-    /// Place of the index in the table's list.
-    pub index: usize,
-    /// Values of the leading key columns, each of its column's type.
-    pub equal: Vec<Expr>,
-    /// Bounds of the next key column: value and whether the value itself counts.
-    pub low: Option<(Expr, bool)>,
-    /// The upper bound.
-    pub high: Option<(Expr, bool)>,
-}
-
 /// The way to a table's rows that hints ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -63,7 +50,7 @@ pub enum Access {
 }
 
 /// A scan of a table into its range of the wide row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScanNode {
     /// The table.
     pub table: Arc<BoundTable>,
@@ -81,6 +68,50 @@ pub struct ScanNode {
     pub locking: Locking,
     /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
     pub degree_max: Option<usize>,
+}
+
+/// What one FROM holds, as it is bound: its units and what must hold of them together, in no order. How the rows of a unit are found
+/// and in which order units are joined is the optimizer's choice.
+#[derive(Clone, Debug, Default)]
+pub struct FromNode {
+    /// The units, as they are written.
+    pub units: Vec<FromUnit>,
+    /// What must hold, by WHERE and by ON of inner joins.
+    pub conjuncts: Vec<Condition>,
+    /// Width of the wide row.
+    pub width: usize,
+}
+
+/// A part of FROM that stands for itself: a source, or an outer join with all below it.
+#[derive(Clone, Debug)]
+pub struct FromUnit {
+    /// Its rows.
+    pub node: Node,
+    /// Its places in the wide row: first, and one past the last.
+    pub range: (usize, usize),
+    /// Whether it uses the units before it (CROSS APPLY).
+    pub lateral: bool,
+}
+
+/// An outer join as it is bound.
+#[derive(Clone, Debug)]
+pub struct OuterJoin {
+    /// The left side, whose rows are all kept.
+    pub left: Node,
+    /// The right side.
+    pub right: Node,
+    /// The places of the left side: first, and one past the last.
+    pub left_range: (usize, usize),
+    /// The places of the right side, made NULL for a left row without partner.
+    pub right_range: (usize, usize),
+    /// Left or full.
+    pub kind: JoinKind,
+    /// ON. All of it belongs to the join; none may filter a side whose rows are kept.
+    pub conjuncts: Vec<Condition>,
+    /// Whether the right side uses columns of the left one (OUTER APPLY).
+    pub lateral: bool,
+    /// Width of the wide row.
+    pub width: usize,
 }
 
 /// Kinds of joins. A right join is a left one with its sides exchanged.
@@ -263,12 +294,16 @@ pub struct WindowCall {
 }
 
 /// An operator. Those of FROM write into ranges of the wide row; the others say what row they produce.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Node {
     /// One row, without columns: SELECT without FROM.
     Single,
     /// No row at all: a condition that is never true.
     Empty,
+    /// FROM and WHERE of one SELECT. Logical: the optimizer puts operators in its place.
+    From(Box<FromNode>),
+    /// An outer join. Logical as well.
+    Outer(Box<OuterJoin>),
     /// A table.
     Scan(Box<ScanNode>),
     /// A system view or table-valued system function.

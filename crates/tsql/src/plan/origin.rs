@@ -40,6 +40,10 @@ impl Node {
                 _ => None,
             },
             Node::Window { input, input_width, .. } if column < *input_width => input.origin(column),
+            Node::From(from) => match from.units.as_slice() {
+                [unit] => unit.node.origin(column),
+                _ => None,
+            },
             Node::Filter { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. }
@@ -55,6 +59,8 @@ impl Node {
             Node::Window { .. } => true,
             Node::Derived { plan, .. } => plan.root.has_window(),
             Node::Append { inputs, .. } => inputs.iter().any(Node::has_window),
+            Node::From(from) => from.units.iter().any(|unit| unit.node.has_window()),
+            Node::Outer(join) => join.left.has_window() || join.right.has_window(),
             Node::Loop { left, right, .. }
             | Node::Hash { left, right, .. }
             | Node::SetOperation { left, right, .. } => left.has_window() || right.has_window(),

@@ -17,6 +17,7 @@ use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableSco
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::Code;
+use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
 use crate::state::{Dependencies, PlanOptions, SessionState};
@@ -32,6 +33,19 @@ pub(crate) enum Bound {
     Delete(BoundDelete),
     Condition(Condition),
     Expressions(Vec<Expr>),
+}
+
+impl Logical for Bound {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<(), Error> {
+        match self {
+            Bound::Query(query) => query.optimize(optimizer),
+            Bound::Insert(insert) => insert.optimize(optimizer),
+            Bound::Update(update) => update.optimize(optimizer),
+            Bound::Delete(delete) => delete.optimize(optimizer),
+            Bound::Condition(condition) => condition.optimize(optimizer),
+            Bound::Expressions(expressions) => expressions.optimize(optimizer),
+        }
+    }
 }
 
 impl Bound {

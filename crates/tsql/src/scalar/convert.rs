@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, string_room};
+use engine::types::{
+    Bytes, Collation, Decimal, Length, SqlType, Text, Value, Variant, cp1252, float_text, string_room,
+};
 
 use super::data_type::byte_length;
 use super::moment::Moment;
+use super::moment_format;
 use super::moment_parse::{ParseFailure, order_of_style, parse};
 use super::number;
-use super::{moment_format, number::format_float};
 use crate::messages::{self, type_name};
 
 /// Converts a value of type `from` to type `to`; `style` is CONVERT's, 0 when none was given.
@@ -253,7 +255,7 @@ fn write_float(value: f64, style: Option<i32>, scientific_digits: usize) -> Stri
         1 => number::format_scientific(value, 7),
         2 => number::format_scientific(value, scientific_digits),
         3 => number::format_scientific(value, 16),
-        _ => format_float(value, 6),
+        _ => float_text(value, 6),
     }
 }
 
@@ -401,11 +403,7 @@ fn number_bytes(value: &Value) -> Option<Vec<u8>> {
         Value::BigInt(number) | Value::Money(number) => number.to_be_bytes().to_vec(),
         Value::Real(number) => number.to_be_bytes().to_vec(),
         Value::Float(number) => number.to_be_bytes().to_vec(),
-        Value::Decimal(number) => {
-            let mut bytes = vec![number.precision, number.scale, 0, u8::from(number.coefficient() >= 0)];
-            bytes.extend_from_slice(&number.coefficient().unsigned_abs().to_le_bytes()[..8]);
-            bytes
-        }
+        Value::Decimal(number) => decimal_bytes(*number),
         Value::DateTime { days, ticks } => {
             let mut bytes = days.to_be_bytes().to_vec();
             bytes.extend_from_slice(&ticks.to_be_bytes());
@@ -413,6 +411,32 @@ fn number_bytes(value: &Value) -> Option<Vec<u8>> {
         }
         _ => return None,
     })
+}
+
+/// A decimal as a binary string: precision, scale, 0, 1 unless it is negative, then the digits as a whole number, little-endian, in as
+/// many groups of four bytes as they need. `CAST(1.5 AS varbinary)` is `0x020100010F000000`.
+fn decimal_bytes(number: Decimal) -> Vec<u8> {
+    let coefficient = number.coefficient();
+    let magnitude = coefficient.unsigned_abs();
+    let groups = (u128::BITS - magnitude.leading_zeros()).div_ceil(32).max(1);
+    let mut bytes = vec![number.precision, number.scale, 0, u8::from(coefficient >= 0)];
+    bytes.extend_from_slice(&magnitude.to_le_bytes()[..4 * groups as usize]);
+    bytes
+}
+
+/// What [`decimal_bytes`] writes; `None` for other bytes.
+fn decimal_of_bytes(bytes: &[u8]) -> Option<Decimal> {
+    let [precision @ 1..=38, scale, 0, sign @ 0..=1, digits @ ..] = bytes else {
+        return None;
+    };
+    if scale > precision || digits.is_empty() || digits.len() > 16 || !digits.len().is_multiple_of(4) {
+        return None;
+    }
+    let mut magnitude = [0; 16];
+    magnitude.get_mut(..digits.len())?.copy_from_slice(digits);
+    let magnitude = i128::try_from(u128::from_le_bytes(magnitude)).ok()?;
+    let coefficient = if *sign == 1 { magnitude } else { -magnitude };
+    Decimal::fits(coefficient, *precision).then(|| Decimal::new(coefficient, *precision, *scale))
 }
 
 fn to_temporal(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) -> Result<Value> {
@@ -520,7 +544,9 @@ fn to_decimal(value: &Value, from: SqlType, to: SqlType, precision: u8, scale: u
         Value::Real(_) | Value::Float(_) => {
             number::float_to_decimal(as_float(value).unwrap_or(0.0)).ok_or_else(overflow)?
         }
-        Value::Binary(_) => Decimal::new(binary_number(value), 38, 0),
+        Value::Binary(bytes) => {
+            decimal_of_bytes(bytes).ok_or_else(|| messages::conversion_error(from.name(), type_name(to)))?
+        }
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             let text = format!("{:.*}", usize::from(scale).min(30), as_float(value).unwrap_or(0.0));
             number::parse_decimal(&text).map_err(|_| overflow())?

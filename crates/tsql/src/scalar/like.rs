@@ -58,6 +58,15 @@ impl Pattern {
         Pattern { elements, collation }
     }
 
+    /// The characters that every text which matches begins with.
+    pub fn prefix(&self) -> String {
+        let literals = self.elements.iter().map_while(|element| match element {
+            Element::Literal(literal) => Some(*literal),
+            _ => None,
+        });
+        literals.collect()
+    }
+
     /// Whether the whole text matches. Trailing blanks of the text may be left over; those of the pattern count.
     ///
     /// # Errors

@@ -70,6 +70,13 @@ impl Dependencies {
         self.versions.push((database.clone(), version));
     }
 
+    /// Whether an object is among what was found.
+    pub(crate) fn has_object(&self, database: &Arc<Database>, object_id: u32) -> bool {
+        let is_it =
+            |definition: &Definition| Arc::ptr_eq(&definition.database, database) && definition.object_id == object_id;
+        self.definitions.iter().any(is_it)
+    }
+
     /// Whether every catalog is as it was.
     pub(crate) fn are_current(&self, session: &SessionState) -> bool {
         let is_current = |(database, version): &(Arc<Database>, u64)| {

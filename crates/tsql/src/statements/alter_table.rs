@@ -14,6 +14,7 @@ use super::foreign_key::bound;
 use crate::ast::{AlterTable, AlterTableAction, ConstraintKind, IndexColumn, Name, TableConstraint, TableElement};
 use crate::messages;
 use crate::modules::ColumnChange;
+use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
@@ -246,7 +247,7 @@ impl Executor<'_> {
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
             index.keys.iter_mut().for_each(|(key, _)| shift(key));
-            index.included.iter_mut().for_each(shift);
+            index.included.iter_mut().chain(&mut index.carried).for_each(shift);
         }
         let own_id = definition.object_id;
         for key in &mut definition.foreign_keys {
@@ -376,7 +377,8 @@ impl Executor<'_> {
     fn stored_default(&self, text: &str, sql_type: engine::types::SqlType) -> Result<engine::types::Value> {
         let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
-        let bound = binder.scalar_as(&parsed, sql_type)?;
+        let mut bound = binder.scalar_as(&parsed, sql_type)?;
+        Optimizer::new(self.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())
     }
 }

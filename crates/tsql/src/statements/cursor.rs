@@ -61,6 +61,7 @@ impl Executor<'_> {
                     ..Cursor::default()
                 };
                 self.session.cursors.borrow_mut().insert(key, cursor);
+                self.session.set_row_count(1);
             }
             StatementKind::OpenCursor(reference) => self.open_cursor(reference)?,
             StatementKind::FetchCursor(fetch) => return self.fetch(fetch),
@@ -72,11 +73,13 @@ impl Executor<'_> {
                 if cursor.rows.take().is_none() {
                     return Err(Error::new(16_917, 16, 1, "Cursor is not open."));
                 }
+                self.session.set_row_count(0);
             }
             StatementKind::DeallocateCursor(reference) => {
                 let key = self.cursor_key(reference);
                 let removed = self.session.cursors.borrow_mut().remove(&key);
                 removed.ok_or_else(|| not_found(&reference.name))?;
+                self.session.set_row_count(0);
             }
             _ => {}
         }

@@ -18,6 +18,7 @@ use crate::failure::{Failure, Reach};
 use crate::grant::KeptRows;
 use crate::messages;
 use crate::modules::{ModuleBody, ModuleCall};
+use crate::optimize::Optimizer;
 use crate::prepared::{Callable, CompiledBatch, compile};
 use crate::scalar::convert::convert;
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
@@ -318,7 +319,8 @@ impl Executor<'_> {
                 (Some((value, from)), _) => convert(value, from, sql_type, None)?,
                 (None, Some(default)) => {
                     let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
-                    let bound = binder.scalar_as(default, sql_type)?;
+                    let mut bound = binder.scalar_as(default, sql_type)?;
+                    Optimizer::new(self.session).expression(&mut bound)?;
                     crate::exec::evaluate(&bound, &[], &self.context())?.into_owned()
                 }
                 (None, None) => return Err(missing(&parameter.name)),

@@ -12,6 +12,7 @@ use crate::ast::Numbered;
 use crate::bind::Binder;
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
+use crate::optimize::{Logical, Optimizer};
 use crate::prepared::{Bound, CompiledBatch, Prepared};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
@@ -226,11 +227,11 @@ impl<'s> Executor<'s> {
         Ok(bound)
     }
 
-    /// Binds a piece of syntax, to definitions that are held until the end of the statement.
+    /// Binds a piece of syntax, to definitions that are held until the end of the statement, and plans it.
     ///
     /// # Errors
-    /// Those of binding and of waiting for locks; 2801 when definitions never stay for as long as binding takes.
-    pub(super) fn bound<K, T>(
+    /// Those of binding, of planning and of waiting for locks; 2801 when definitions never stay for as long as binding takes.
+    pub(super) fn bound<K, T: Logical>(
         &self,
         key: &K,
         bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<T>,
@@ -238,7 +239,7 @@ impl<'s> Executor<'s> {
         for _ in 0..BINDINGS_MAX {
             self.session.take_dependencies();
             let mut binder = Binder::new(self.session, &self.batch.scope);
-            let bound = match bind(&mut binder, key) {
+            let mut bound = match bind(&mut binder, key) {
                 Err(error) if error.number == Error::DEFINITION_CHANGED => continue,
                 outcome => outcome?,
             };
@@ -246,6 +247,7 @@ impl<'s> Executor<'s> {
             let dependencies = self.session.take_dependencies();
             // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
             if dependencies.are_current(self.session) {
+                bound.optimize(&mut Optimizer::new(self.session))?;
                 return Ok(New {
                     bound,
                     bytes,

@@ -40,7 +40,11 @@ impl Executor<'_> {
             });
         self.session.end_statement();
         match result {
-            Ok(truth) => Ok(Some(truth)),
+            Ok(truth) => {
+                // The documentation of @@ROWCOUNT does not name IF and WHILE; users do (codecorner.galanter.net, 2012-01-19).
+                self.session.set_row_count(0);
+                Ok(Some(truth))
+            }
             Err(error) => {
                 let failure = self.failure(error, line);
                 self.handle(failure).map(|()| None)

@@ -5,6 +5,7 @@ use engine::types::{SqlType, Value};
 
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Expression, Statement, StatementKind};
+use crate::optimize::Optimizer;
 use crate::sink::{DoneKind, Message, ResultColumn};
 use crate::state::SessionState;
 use crate::system::{Completion, Host, SystemContext};
@@ -76,7 +77,8 @@ pub(super) struct BatchHost<'h, 's> {
 impl Host for BatchHost<'_, '_> {
     fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         let mut binder = crate::bind::Binder::new(self.executor.session, &self.executor.batch.scope);
-        let bound = binder.scalar(expression)?;
+        let mut bound = binder.scalar(expression)?;
+        Optimizer::new(self.executor.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.executor.context())?.into_owned())
     }
 
@@ -151,6 +153,10 @@ impl Host for BatchHost<'_, '_> {
 
     fn transaction_count(&self) -> u32 {
         self.executor.session.transaction_count()
+    }
+
+    fn refresh_module(&mut self, name: &str) -> Result<()> {
+        self.executor.refresh_module(name)
     }
 
     fn change_database(&mut self, name: &str) -> Result<()> {

@@ -184,7 +184,8 @@ fn reads_what_it_fills(bound: &BoundInsert, plan: &QueryPlan) -> bool {
 /// Whether a plan's scan of this table begins before its first row comes out, and only once.
 fn begins_with(node: &Node, object_id: u32) -> bool {
     match node {
-        Node::Scan(scan) => scan.table.table.definition().object_id == object_id,
+        // A search goes on to where its range ends, whatever comes into it meanwhile.
+        Node::Scan(scan) => scan.seek.is_none() && scan.table.table.definition().object_id == object_id,
         Node::Derived { plan, captures, .. } => captures.is_empty() && begins_with(&plan.root, object_id),
         Node::Hash { left, right, .. } => begins_with(left, object_id) || begins_with(right, object_id),
         Node::Loop { left, .. } => begins_with(left, object_id),

@@ -1,97 +1,173 @@
 //! CREATE and ALTER of procedures, functions and views; what refers to them.
 
-use engine::catalog::{CatalogObject, ModuleDefinition, ModuleKind, ObjectDefinition};
+use std::cell::Cell;
+use std::collections::HashSet;
+
+use engine::catalog::{CatalogObject, ColumnDefinition, ModuleDefinition, ModuleKind, ObjectDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::types::{Collation, SqlType};
 
 use super::executor::{Executor, Flow, Outcome};
-use crate::ast::{CreateFunction, CreateView, DefinitionKind, FunctionBody, Name, QueryBody, SelectItem};
-use crate::bind::Binder;
+use crate::ast::{
+    CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, QueryBody,
+    SelectItem,
+};
+use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
 use crate::messages;
-use crate::modules::{VariableScope, check_function, declared, dependent_on_object, one_part_source};
-use crate::sink::DoneKind;
+use crate::modules::{ModuleBody, VariableScope, check_function, declared, dependent_on_object, one_part_source};
+use crate::sink::{DoneKind, ResultColumn};
+
+/// A module that is about to be created or altered.
+struct NewModule<'m> {
+    name: &'m Name,
+    kind: ModuleKind,
+    how: DefinitionKind,
+    text: &'m str,
+}
+
+/// The query of a view or inline function, as it is written.
+struct ModuleQuery<'m> {
+    name: &'m Name,
+    /// `view` or `function`, as 4512 has it.
+    word: &'static str,
+    /// Names of the columns, where they are given apart from the query.
+    columns: &'m [Identifier],
+    options: &'m [String],
+    query: &'m Query,
+}
 
 impl Executor<'_> {
     /// CREATE and ALTER FUNCTION. What is refused in its text has a line of its own.
     pub(super) fn create_function(&mut self, function: &CreateFunction, line: u32) -> Outcome<Flow> {
-        let own_name = function.name.object();
-        check_function(function).map_err(|(line, error)| Box::new(Failure::new(error, line, own_name)))?;
-        let created = self
-            .check_function_names(function)
-            .and_then(|()| {
-                self.create_module(
-                    &function.name,
-                    ModuleKind::Function,
-                    function.definition,
-                    &function.text,
-                )
-            })
-            .and_then(|()| {
-                self.session.set_row_count(0);
-                self.done(None, DoneKind::Other)
-            });
-        created
-            .map(|()| Flow::Next)
-            .map_err(|error| Box::new(Failure::new(error, line, own_name)))
-    }
-
-    /// CREATE and ALTER VIEW. WITH SCHEMABINDING it is bound when it is created: what it names must be there, and in two parts.
-    pub(super) fn create_view(&mut self, view: &CreateView) -> Result<()> {
-        if is_schema_bound(&view.options) {
-            let scope = VariableScope::default();
-            let bound = Binder::new(self.session, &scope)
-                .bound_to_schema(true)
-                .inline(&view.query);
-            bound.map_err(|error| named(error, "view", &view.name))?;
-            if has_star(&view.query.body) {
-                return Err(messages::star_in_schema_bound());
-            }
-        }
-        self.create_module(&view.name, ModuleKind::View, view.definition, &view.text)
-    }
-
-    /// An inline function is bound when it is created: the tables it names must be there, and its columns must have
-    /// names. The statements of others are looked at for names alone, and only
-    /// WITH SCHEMABINDING.
-    fn check_function_names(&self, function: &CreateFunction) -> Result<()> {
-        let is_bound = is_schema_bound(&function.options);
-        let FunctionBody::InlineTable(query) = &function.body else {
-            let name = is_bound.then(|| one_part_source(&function.text)).flatten();
-            return match name {
-                Some(name) => Err(messages::cannot_schema_bind(
-                    "function",
-                    &function.name.to_string(),
-                    &name,
-                )),
-                None => Ok(()),
-            };
+        check_function(function).map_err(|(line, error)| {
+            let own_name = function.name.object();
+            Box::new(Failure::new(error, line, own_name))
+        })?;
+        let module = NewModule {
+            name: &function.name,
+            kind: ModuleKind::Function,
+            how: function.definition,
+            text: &function.text,
         };
-        let (scope, _) = declared(function.parameters.clone())?;
-        let mut binder = Binder::new(self.session, &scope).bound_to_schema(is_bound);
-        let bound = binder.inline(query);
-        let (plan, _) = bound.map_err(|error| named(error, "function", &function.name))?;
-        if is_bound && has_star(&query.body) {
+        self.create_bound(&module, line, |executor, line| {
+            executor.columns_of_function(function, line)
+        })
+    }
+
+    /// CREATE and ALTER VIEW.
+    pub(super) fn create_view(&mut self, view: &CreateView, line: u32) -> Outcome<Flow> {
+        let module = NewModule {
+            name: &view.name,
+            kind: ModuleKind::View,
+            how: view.definition,
+            text: &view.text,
+        };
+        let scope = VariableScope::default();
+        self.create_bound(&module, line, |executor, line| {
+            executor.columns_of_query(&ModuleQuery::of_view(view), &scope, line)
+        })
+    }
+
+    /// Creates or alters a module that is bound when it is made. Its errors have the module's name, and the line of what is wrong.
+    fn create_bound(
+        &mut self,
+        module: &NewModule<'_>,
+        line: u32,
+        columns: impl Fn(&Self, &Cell<u32>) -> Result<Vec<ColumnDefinition>>,
+    ) -> Outcome<Flow> {
+        let line = Cell::new(line);
+        let created = self.redefining(|executor| executor.store_module(module, |executor| columns(executor, &line)));
+        let done = created.and_then(|()| {
+            self.session.set_row_count(0);
+            self.done(None, DoneKind::Other)
+        });
+        done.map(|()| Flow::Next)
+            .map_err(|error| Box::new(Failure::new(error, line.get(), module.name.object())))
+    }
+
+    /// The columns of a function. An inline one is bound: the tables it names must be there, and its columns must have names. The
+    /// statements of others are looked at for names alone, and only WITH SCHEMABINDING.
+    fn columns_of_function(&self, function: &CreateFunction, line: &Cell<u32>) -> Result<Vec<ColumnDefinition>> {
+        let (mut scope, _) = declared(function.parameters.clone())?;
+        if let FunctionBody::InlineTable(query) = &function.body {
+            return self.columns_of_query(&ModuleQuery::of_function(function, query), &scope, line);
+        }
+        if is_schema_bound(&function.options)
+            && let Some(name) = one_part_source(&function.text)
+        {
+            let own_name = function.name.to_string();
+            return Err(messages::cannot_schema_bind("function", &own_name, &name));
+        }
+        let FunctionBody::Table { variable, elements, .. } = &function.body else {
+            return Ok(Vec::new());
+        };
+        scope.declare_table(variable, elements)?;
+        let collation = self.session.database_collation();
+        let shapes = scope.shapes().iter().flat_map(|shape| &shape.columns);
+        let columns = shapes.map(|column| ColumnDefinition {
+            collation: column.collation.unwrap_or(collation),
+            ..shown_column(&column.name, column.sql_type, column.nullable)
+        });
+        Ok(columns.collect())
+    }
+
+    /// Binds the query of a view or inline function, as it will be bound where it is used: "SQL Server doesn't support deferred name
+    /// resolution for" what is no procedure's statement (sql-docs, "CREATE VIEW": the objects that a view refers to must exist).
+    ///
+    /// # Errors
+    /// Those of the query; 4511 and 4506 for the names of its columns, 8158 and 8159 for their number, 4429 when it reads itself.
+    fn columns_of_query(
+        &self,
+        module: &ModuleQuery<'_>,
+        scope: &VariableScope,
+        line: &Cell<u32>,
+    ) -> Result<Vec<ColumnDefinition>> {
+        let is_bound = is_schema_bound(module.options);
+        let session = self.session;
+        let database = session.database_of(module.name)?;
+        let own = session.find_object(module.name)?;
+        session.take_dependencies();
+        let mut binder = Binder::new(session, scope).bound_to_schema(is_bound);
+        let bound = session.within_schema(Some(crate::state::schema_of(module.name)), || {
+            session.within_database(&database, || binder.inline(module.query))
+        });
+        if binder.line() > 0 {
+            line.set(binder.line());
+        }
+        let (plan, _) = bound.map_err(|error| named(error, module.word, module.name))?;
+        if is_bound && has_star(&module.query.body) {
             return Err(messages::star_in_schema_bound());
         }
-        match plan.columns.iter().position(|column| column.name.is_empty()) {
-            Some(position) => Err(messages::module_column_without_name(position + 1)),
-            None => Ok(()),
+        let reads_itself = own.is_some_and(|(_, own)| {
+            let dependencies = session.take_dependencies();
+            dependencies.has_object(&database, own.definition.object_id())
+        });
+        if reads_itself {
+            return Err(messages::self_reference(&module.name.to_string()));
         }
+        module.shown(&plan.columns)
     }
 
-    /// Stores a module. ALTER makes no object of another kind out of one.
-    pub(super) fn create_module(
+    /// Stores a procedure, whose names are resolved when it runs.
+    pub(super) fn create_procedure(&mut self, procedure: &CreateProcedure) -> Result<()> {
+        let module = NewModule {
+            name: &procedure.name,
+            kind: ModuleKind::Procedure,
+            how: procedure.definition,
+            text: &procedure.text,
+        };
+        self.redefining(|executor| executor.store_module(&module, |_| Ok(Vec::new())))
+    }
+
+    /// Stores a module with the columns that it is found to have. ALTER makes no object of another kind out of one.
+    fn store_module(
         &mut self,
-        name: &Name,
-        kind: ModuleKind,
-        how: DefinitionKind,
-        text: &str,
+        module: &NewModule<'_>,
+        columns: impl FnOnce(&Self) -> Result<Vec<ColumnDefinition>>,
     ) -> Result<()> {
-        self.redefining(|executor| executor.store_module(name, kind, how, text))
-    }
-
-    fn store_module(&mut self, name: &Name, kind: ModuleKind, how: DefinitionKind, text: &str) -> Result<()> {
+        let &NewModule { name, kind, how, text } = module;
         let own_name = name.object();
         if name.database().is_some() {
             return Err(messages::database_prefix(statement_of(kind)));
@@ -103,6 +179,12 @@ impl Executor<'_> {
         let former = self.session.find_object(name)?;
         let schema = crate::state::schema_of(name);
         self.check_schema(&database, schema)?;
+        match (&former, how) {
+            (Some(_), DefinitionKind::Create) => return Err(messages::object_exists(own_name)),
+            (None, DefinitionKind::Alter) => return Err(messages::invalid_object_name(&name.to_string())),
+            _ => {}
+        }
+        let columns = columns(self)?;
         let former_name = former
             .as_ref()
             .and_then(|(_, object)| object.definition.qualified_name());
@@ -123,28 +205,62 @@ impl Executor<'_> {
             text: text.to_owned(),
             uses_ansi_nulls: self.session.options().ansi_nulls,
             uses_quoted_identifier: self.session.options().quoted_identifier,
+            columns,
             created: (created.days, created.ticks),
         });
-        match (former, how) {
-            (Some(_), DefinitionKind::Create) => Err(messages::object_exists(name.object())),
-            (None, DefinitionKind::Alter) => Err(messages::invalid_object_name(&name.to_string())),
-            (Some((_, object)), _) => {
-                if crate::views::type_code(&object.definition) != crate::views::type_code(&definition) {
-                    return Err(messages::incompatible_object_type(&name.to_string()));
-                }
-                self.session.engine.borrow().lock_definition(&database, &object)?;
-                self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
-                let mut engine = self.session.engine.borrow_mut();
-                engine.replace_object(&database, &object, definition).map(|_| ())
-            }
-            (None, _) => {
-                let mut engine = self.session.engine.borrow_mut();
-                let object = engine.create_object(&database, definition)?;
-                drop(engine);
-                self.session.note_temporary(own_name, &object);
-                Ok(())
-            }
+        let Some((_, object)) = former else {
+            let mut engine = self.session.engine.borrow_mut();
+            let object = engine.create_object(&database, definition)?;
+            drop(engine);
+            self.session.note_temporary(own_name, &object);
+            return Ok(());
+        };
+        if crate::views::type_code(&object.definition) != crate::views::type_code(&definition) {
+            return Err(messages::incompatible_object_type(&name.to_string()));
         }
+        self.session.engine.borrow().lock_definition(&database, &object)?;
+        self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
+        let mut engine = self.session.engine.borrow_mut();
+        engine.replace_object(&database, &object, definition).map(|_| ())
+    }
+
+    /// sp_refreshview and sp_refreshsqlmodule: the columns that the catalog shows of a view or inline function are found anew. Other
+    /// modules have nothing in the catalog that grows old.
+    pub(super) fn refresh_module(&mut self, written: &str) -> Result<()> {
+        let missing = || messages::object_not_found_to_refresh(written);
+        let name = Name::parse(written).ok_or_else(missing)?;
+        self.redefining(|executor| {
+            let (database, object) = executor.session.find_object(&name)?.ok_or_else(missing)?;
+            let ObjectDefinition::Module(former) = &object.definition else {
+                return Err(missing());
+            };
+            let module = executor.session.module(&object)?;
+            let line = Cell::new(0);
+            let options: &[String] = &[];
+            let scope_of_view = VariableScope::default();
+            let (columns, scope, query): (&[Identifier], _, _) = match &module.body {
+                ModuleBody::View(view) => (&view.columns, &scope_of_view, &view.query),
+                ModuleBody::Inline { scope, query } => (&[], scope, &**query),
+                _ => return Ok(()),
+            };
+            let text = ModuleQuery {
+                name: &name,
+                word: "",
+                columns,
+                options,
+                query,
+            };
+            let columns = executor
+                .session
+                .under_settings(module.settings, || executor.columns_of_query(&text, scope, &line))?;
+            let definition = ObjectDefinition::Module(ModuleDefinition {
+                columns,
+                ..former.clone()
+            });
+            executor.session.engine.borrow().lock_definition(&database, &object)?;
+            let mut engine = executor.session.engine.borrow_mut();
+            engine.replace_object(&database, &object, definition).map(|_| ())
+        })
     }
 
     /// 3729 for a function that a CHECK or DEFAULT calls, and for whatever a schema-bound module names.
@@ -167,6 +283,66 @@ fn statement_of(kind: ModuleKind) -> &'static str {
         ModuleKind::View => "CREATE/ALTER VIEW",
         ModuleKind::Procedure => "CREATE/ALTER PROCEDURE",
         ModuleKind::Function => "CREATE/ALTER FUNCTION",
+    }
+}
+
+impl<'m> ModuleQuery<'m> {
+    fn of_view(view: &'m CreateView) -> ModuleQuery<'m> {
+        ModuleQuery {
+            name: &view.name,
+            word: "view",
+            columns: &view.columns,
+            options: &view.options,
+            query: &view.query,
+        }
+    }
+
+    fn of_function(function: &'m CreateFunction, query: &'m Query) -> ModuleQuery<'m> {
+        ModuleQuery {
+            name: &function.name,
+            word: "function",
+            columns: &[],
+            options: &function.options,
+            query,
+        }
+    }
+
+    /// The columns of its rows, as the catalog shows them.
+    fn shown(&self, columns: &[ResultColumn]) -> Result<Vec<ColumnDefinition>> {
+        let own_name = self.name.object();
+        if !self.columns.is_empty() && self.columns.len() != columns.len() {
+            return Err(column_list_mismatch(own_name, self.columns.len(), columns.len()));
+        }
+        let mut taken = HashSet::with_capacity(columns.len());
+        let mut shown = Vec::with_capacity(columns.len());
+        for (place, column) in columns.iter().enumerate() {
+            let name = self.columns.get(place).map_or(&column.name, |name| &name.text);
+            if name.is_empty() {
+                return Err(messages::module_column_without_name(place + 1));
+            }
+            if !taken.insert(name.to_lowercase()) {
+                return Err(messages::duplicate_view_column(name, own_name));
+            }
+            shown.push(ColumnDefinition {
+                collation: column.label.collation(),
+                ..shown_column(name, column.sql_type, column.nullable)
+            });
+        }
+        Ok(shown)
+    }
+}
+
+/// A column that belongs to no table.
+fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefinition {
+    ColumnDefinition {
+        name: name.to_owned(),
+        sql_type,
+        collation: Collation::default(),
+        alias_type: None,
+        nullable,
+        identity: None,
+        default: None,
+        computed: None,
     }
 }
 

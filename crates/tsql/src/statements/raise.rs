@@ -13,6 +13,7 @@ impl Executor<'_> {
     /// RAISERROR: up to severity 10 a message, above an error, from 20 on the end of the session.
     pub(super) fn raise_error(&mut self, raise: &RaiseError, line: u32) -> Outcome<Flow> {
         let error = self.raised(raise).map_err(|error| self.failure(error, line))?;
+        self.session.set_row_count(0);
         if raise.log {
             self.session
                 .instance

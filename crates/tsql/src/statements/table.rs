@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, ModuleKind, ObjectDefinition, StorageRoot, TableDefinition};
+use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
+use super::table_definition::index_columns;
 use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
 use crate::modules::object_of_schema;
@@ -37,15 +38,7 @@ impl Executor<'_> {
             StatementKind::CreateSchema(schema) => {
                 self.redefining(|executor| executor.create_schema(&schema.name.text))?;
             }
-            StatementKind::CreateView(view) => self.create_view(view)?,
-            StatementKind::CreateProcedure(procedure) => {
-                self.create_module(
-                    &procedure.name,
-                    ModuleKind::Procedure,
-                    procedure.definition,
-                    &procedure.text,
-                )?;
-            }
+            StatementKind::CreateProcedure(procedure) => self.create_procedure(procedure)?,
             other => return self.administration(other, line),
         }
         self.session.set_row_count(0);
@@ -207,20 +200,13 @@ impl Executor<'_> {
             );
             return Err(Error::new(1913, 16, 1, text));
         }
-        let ordinal = |name: &str| {
-            let text = || format!("Column name '{name}' does not exist in the target table or view.");
-            definition.column(name).ok_or_else(|| Error::new(1911, 16, 1, text()))
-        };
-        let keys = create
-            .columns
-            .iter()
-            .map(|column| Ok((ordinal(&column.name.text)?, column.descending)));
-        let included = create.included_columns.iter().map(|column| ordinal(&column.text));
+        let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
         let index = IndexDefinition {
             index_id: u32::from(create.clustered),
             name: create.name.text.clone(),
-            keys: keys.collect::<Result<Vec<_>>>()?,
-            included: included.collect::<Result<Vec<_>>>()?,
+            keys: columns.keys,
+            included: columns.included,
+            carried: Vec::new(),
             unique: create.unique,
             primary_key: false,
             unique_constraint: false,

@@ -9,6 +9,7 @@ use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
+use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
 use crate::plan::{Node, QueryPlan};
@@ -153,6 +154,7 @@ impl Executor<'_> {
             }
             ConstraintKind::Check { text, .. } => {
                 let name = name("CK", draft);
+                self.check_condition(&draft.table, own, text)?;
                 draft.table.checks.push(CheckConstraint {
                     name,
                     text: text.clone(),
@@ -169,7 +171,7 @@ impl Executor<'_> {
                 Ok(())
             }
             ConstraintKind::Default { definition, column } => {
-                let ordinal = draft.ordinal(&column.text)?;
+                let ordinal = ordinal_in(&draft.table, &column.text)?;
                 let name = name("DF", draft);
                 let text = definition.text.clone();
                 draft.table.columns[ordinal].default = Some(NamedText {
@@ -179,6 +181,23 @@ impl Executor<'_> {
                 });
                 Ok(())
             }
+        }
+    }
+
+    /// The condition of a CHECK is bound when it is made; `own` is the column that it was written at, if it was. "A CHECK constraint
+    /// defined on a column can only reference that column" (sql-docs, "CREATE TABLE").
+    ///
+    /// # Errors
+    /// 8141; those of binding the condition.
+    fn check_condition(&self, table: &TableDefinition, own: &[IndexColumn], text: &str) -> Result<()> {
+        let columns = Binder::new(self.session, &self.batch.scope).columns_of_check(table, text)?;
+        let [own] = own else { return Ok(()) };
+        match columns
+            .into_iter()
+            .any(|column| Some(column) != table.column(&own.name.text))
+        {
+            true => Err(messages::column_check_names_another(&own.name.text, &table.name)),
+            false => Ok(()),
         }
     }
 
@@ -251,14 +270,58 @@ impl Executor<'_> {
     }
 }
 
-impl Draft {
-    fn ordinal(&self, name: &str) -> Result<usize> {
-        self.table.column(name).ok_or_else(|| {
-            let text = format!("Column name '{name}' does not exist in the target table or view.");
-            Error::new(1911, 16, 1, text)
-        })
-    }
+/// The columns of an index by their ordinals.
+pub(super) struct IndexColumns {
+    /// Those of the key; true for descending.
+    pub keys: Vec<(usize, bool)>,
+    /// Those of INCLUDE.
+    pub included: Vec<usize>,
+}
 
+/// Finds the columns that an index, or the constraint behind it, is declared over.
+///
+/// Errors: 1911 for one that the table does not have, 1909 for one that stands there twice, 1919 for a key of a `(max)` type.
+pub(super) fn index_columns(
+    table: &TableDefinition,
+    keys: &[IndexColumn],
+    included: &[ast::Identifier],
+) -> Result<IndexColumns> {
+    let mut columns = IndexColumns {
+        keys: Vec::with_capacity(keys.len()),
+        included: Vec::with_capacity(included.len()),
+    };
+    let ordinal = |name: &str, columns: &IndexColumns| {
+        let ordinal = ordinal_in(table, name)?;
+        let is_key = columns.keys.iter().any(|(key, _)| *key == ordinal);
+        match is_key || columns.included.contains(&ordinal) {
+            true => Err(messages::duplicate_index_column(name)),
+            false => Ok(ordinal),
+        }
+    };
+    for key in keys {
+        let ordinal = ordinal(&key.name.text, &columns)?;
+        let column = &table.columns[ordinal];
+        if column.sql_type.is_max() {
+            return Err(messages::invalid_key_type(&column.name, &table.name));
+        }
+        columns.keys.push((ordinal, key.descending));
+    }
+    for column in included {
+        let ordinal = ordinal(&column.text, &columns)?;
+        columns.included.push(ordinal);
+    }
+    Ok(columns)
+}
+
+/// Where a table has a column. Errors: 1911.
+fn ordinal_in(table: &TableDefinition, name: &str) -> Result<usize> {
+    table.column(name).ok_or_else(|| {
+        let text = format!("Column name '{name}' does not exist in the target table or view.");
+        Error::new(1911, 16, 1, text)
+    })
+}
+
+impl Draft {
     /// `unsaid_nullable` is what a column of a system type is when nothing is said about NULL.
     fn add_column(
         &mut self,
@@ -316,7 +379,7 @@ impl Draft {
                 return Err(Error::new(8110, 16, 0, text));
             }
             for column in columns {
-                let ordinal = self.ordinal(&column.name.text)?;
+                let ordinal = ordinal_in(&self.table, &column.name.text)?;
                 if self.said_nullable.get(ordinal).copied().unwrap_or(false) {
                     return Err(messages::primary_key_nullable(&self.table.name));
                 }
@@ -337,10 +400,7 @@ impl Draft {
         if clustered && self.table.indexes.iter().any(|index| index.index_id == 1) {
             return Err(several_clustered(&self.table.name, &self.table.indexes[0].name));
         }
-        let keys = columns
-            .iter()
-            .map(|column| Ok((self.ordinal(&column.name.text)?, column.descending)));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let IndexColumns { keys, included } = index_columns(&self.table, columns, &[])?;
         let next_id = self
             .table
             .indexes
@@ -354,7 +414,8 @@ impl Draft {
             index_id: if clustered { 1 } else { next_id },
             name: name.to_owned(),
             keys,
-            included: Vec::new(),
+            included,
+            carried: Vec::new(),
             unique,
             primary_key: false,
             unique_constraint: false,
@@ -398,7 +459,8 @@ fn check_size(table: &TableDefinition) -> Result<()> {
         "Creating or altering table '{}' failed because the minimum row size would be {bytes}, including {} bytes of internal \
          overhead. This exceeds the maximum allowable table row size of 8060 bytes.",
         table.name,
-        2 + table.columns.len().div_ceil(8)
+        // Two bytes of status, two that say where the fixed columns end, two that count the columns, and a bit for each of them.
+        6 + table.columns.len().div_ceil(8)
     );
     Err(Error::new(1701, 16, 1, text))
 }

@@ -33,10 +33,14 @@ impl Executor<'_> {
         let bound = self.plan(expression, |binder, expression| {
             Ok(Bound::Expressions(vec![binder.scalar(expression)?]))
         })?;
-        let sql_type = expressions_of(&bound)
+        self.typed_value(&bound)
+    }
+
+    fn typed_value(&self, bound: &std::rc::Rc<Bound>) -> Result<(Value, SqlType)> {
+        let sql_type = expressions_of(bound)
             .first()
             .map_or(SqlType::Int, |expression| expression.sql_type);
-        Ok((self.first_value(&bound)?, sql_type))
+        Ok((self.first_value(bound)?, sql_type))
     }
 
     pub(super) fn first_value(&self, bound: &std::rc::Rc<Bound>) -> Result<Value> {
@@ -55,6 +59,7 @@ impl Executor<'_> {
             } = &declaration.kind
             {
                 self.assign(&declaration.variable, initial, None)?;
+                self.session.set_row_count(1);
             }
         }
         Ok(())
@@ -88,7 +93,12 @@ impl Executor<'_> {
 
     /// PRINT: the text as a message of severity 0.
     pub(super) fn print(&mut self, expression: &Expression, line: u32) -> Outcome<Flow> {
-        let result = self.value(expression).and_then(|(value, sql_type)| {
+        let bound = self.plan(expression, |binder, expression| {
+            binder.forbid_subqueries();
+            Ok(Bound::Expressions(vec![binder.scalar(expression)?]))
+        });
+        let typed = bound.and_then(|bound| self.typed_value(&bound));
+        let result = typed.and_then(|(value, sql_type)| {
             let target = SqlType::NVarChar(Length::Max);
             check_conversion(sql_type, target, false)?;
             crate::scalar::convert::convert(&value, sql_type, target, None)
@@ -98,6 +108,7 @@ impl Executor<'_> {
         let text: String = value.as_str().unwrap_or(" ").chars().take(8000).collect();
         self.inform(0, 0, line, text)
             .map_err(|error| self.failure(error, line))?;
+        self.session.set_row_count(0);
         Ok(Flow::Next)
     }
 

@@ -1,7 +1,7 @@
 //! What the server tells of itself and lets be done to itself: system views, DBCC, administration, system procedures.
 //!
 //! ```text
-//! //! dbcc             DBCC commands
+//! dbcc             DBCC commands
 //! administration   CREATE, ALTER, DROP DATABASE, BACKUP, RESTORE, CHECKPOINT, SHUTDOWN, KILL, RECONFIGURE
 //! procedures       sp_* and xp_*
 //! ```
@@ -47,6 +47,11 @@ pub trait Host {
     fn user_options(&self) -> Vec<(String, String)>;
     /// `@@TRANCOUNT`
     fn transaction_count(&self) -> u32;
+    /// Finds anew which columns a view or inline function has, for the catalog to show.
+    ///
+    /// # Errors
+    /// 15165 when there is no such module; those of binding its query.
+    fn refresh_module(&mut self, name: &str) -> Result<()>;
     /// USE.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use engine::catalog::{ColumnDefinition, Identity};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
-use super::objects::{ObjectRow, table_of, tables};
+use super::objects::{ObjectRow, columns_of, table_of, tables, with_columns};
 use super::types::user_type_id_of;
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, every, nvarchar, system_row, view};
@@ -19,7 +19,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ComputedRow>("sys", "computed_columns", computed),
 ];
 
-/// One column of a table.
+/// One column of a table, view or table-valued function.
 pub(super) struct ColumnRow {
     pub(super) object_id: i32,
     pub(super) column_id: i32,
@@ -27,12 +27,11 @@ pub(super) struct ColumnRow {
     default_id: i32,
 }
 
-/// Every column of every table.
+/// Every column of every object that has columns.
 pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
-    for (owner, object) in tables(context) {
-        let Some(table) = table_of(&object) else { continue };
-        rows.extend(table.columns.iter().enumerate().map(|(place, column)| ColumnRow {
+    for (owner, object) in with_columns(context) {
+        rows.extend(columns_of(&object).iter().enumerate().map(|(place, column)| ColumnRow {
             object_id: owner.object_id,
             column_id: place as i32 + 1,
             default_id: column.default.as_ref().map_or(0, |default| default.object_id as i32),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, TableDefinition};
 use engine::types::{Length, SqlType, Value};
 
-use super::objects::{ObjectRow, objects, table_of, tables};
+use super::objects::{ObjectRow, columns_of, objects, table_of, tables, with_columns};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
 use crate::views::SystemContext;
 
@@ -48,7 +48,7 @@ struct ColumnRow {
 
 impl ColumnRow {
     fn column(&self) -> Option<&engine::catalog::ColumnDefinition> {
-        table_of(&self.object)?.columns.get(self.place)
+        columns_of(&self.object).get(self.place)
     }
 
     fn sql_type(&self) -> SqlType {
@@ -127,9 +127,9 @@ system_row!(ColumnRow {
 fn columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let database = context.database.name();
     let mut rows = Vec::new();
-    for (owner, object) in tables(context) {
-        let count = table_of(&object).map_or(0, |table| table.columns.len());
-        rows.extend((0..count).map(|place| ColumnRow {
+    let relations = with_columns(context).into_iter();
+    for (owner, object) in relations.filter(|(owner, _)| matches!(owner.kind.0, "U" | "V")) {
+        rows.extend((0..columns_of(&object).len()).map(|place| ColumnRow {
             database: database.clone(),
             owner: owner.clone(),
             object: object.clone(),

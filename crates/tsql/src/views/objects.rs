@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, CheckConstraint, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition, TableDefinition,
+    CatalogObject, CheckConstraint, ColumnDefinition, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition,
+    TableDefinition,
 };
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
@@ -180,6 +181,24 @@ pub(crate) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<Catalog
     let catalog = &context.database.catalog;
     rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
         .collect()
+}
+
+/// Every object that has columns, with its definition: tables, views, table-valued functions.
+pub(crate) fn with_columns(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
+    let kinds = ["U", "V", "IF", "TF"];
+    let rows = objects(context).into_iter().filter(|row| kinds.contains(&row.kind.0));
+    let catalog = &context.database.catalog;
+    rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
+        .collect()
+}
+
+/// The columns of an object, in order.
+pub(crate) fn columns_of(object: &CatalogObject) -> &[ColumnDefinition] {
+    match &object.definition {
+        ObjectDefinition::Table(table) => &table.columns,
+        ObjectDefinition::Module(module) => &module.columns,
+        _ => &[],
+    }
 }
 
 /// The definition of a table's object.

@@ -84,6 +84,10 @@ impl Host for Answers {
         self.transactions
     }
 
+    fn refresh_module(&mut self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
     fn change_database(&mut self, name: &str) -> Result<()> {
         self.moved_to = Some(name.to_owned());
         Ok(())

@@ -188,65 +188,74 @@ fn argument(random: &mut Random, kind: Option<&Kind>) -> String {
     format!("{name} {}", text.replace('\n', " "))
 }
 
-/// Queries with places for parameters.
+/// Queries that are not a call of one function, each with how many parameters it has.
+const QUERIES: &[(&str, usize)] = &[
+    ("select 1 where @p0 like @p1", 2),
+    ("select 1 where @p0 not like @p1 escape @p2", 3),
+    ("select 1 where @p0 collate Latin1_General_BIN like @p1", 2),
+    (
+        "select 1 where cast(@p0 as varchar(100)) collate Latin1_General_100_CI_AS_SC_UTF8 like @p1",
+        2,
+    ),
+    ("select patindex(@p0, @p1)", 2),
+    ("select format(@p0, @p1)", 2),
+    ("select format(@p0, @p1, @p2)", 3),
+    ("select formatmessage(@p0, @p1, @p2, @p3)", 4),
+    ("raiserror(@p0, 10, 1, @p1, @p2)", 3),
+    ("select @p0 + @p1", 2),
+    ("select @p0 - @p1, @p0 * @p1", 2),
+    ("select @p0 / @p1, @p0 % @p1", 2),
+    ("select @p0 & @p1, @p0 | @p1, ~@p0", 2),
+    ("select 1 where @p0 = @p1 or @p0 < @p1", 2),
+    ("select coalesce(@p0, @p1), isnull(@p0, @p1), nullif(@p0, @p1)", 2),
+    ("select case when 1 = 1 then @p0 else @p1 end", 2),
+    ("select @p0 union select @p1", 2),
+    (
+        "select parse(@p0 as datetime2 using @p1), try_parse(@p0 as decimal(10, 2))",
+        2,
+    ),
+    ("select * from string_split(@p0, @p1)", 2),
+    ("select @p0 at time zone @p1", 2),
+    ("select sum(x), max(x), stdev(x) from (values (@p0), (@p1)) v (x)", 2),
+    (
+        "select x, row_number() over (order by x), lag(x, @p1) over (order by x) from (values (@p0), (@p1)) v (x)",
+        2,
+    ),
+];
+
+/// A query with places for parameters, and of what kind these should be.
 fn query(random: &mut Random) -> (String, Vec<Option<Kind>>) {
-    let fixed: &[(&str, usize)] = &[
-        ("select 1 where @p0 like @p1", 2),
-        ("select 1 where @p0 not like @p1 escape @p2", 3),
-        ("select 1 where @p0 collate Latin1_General_BIN like @p1", 2),
-        (
-            "select 1 where cast(@p0 as varchar(100)) collate Latin1_General_100_CI_AS_SC_UTF8 like @p1",
-            2,
-        ),
-        ("select patindex(@p0, @p1)", 2),
-        ("select format(@p0, @p1)", 2),
-        ("select format(@p0, @p1, @p2)", 3),
-        ("select formatmessage(@p0, @p1, @p2, @p3)", 4),
-        ("raiserror(@p0, 10, 1, @p1, @p2)", 3),
-        ("select @p0 + @p1", 2),
-        ("select @p0 - @p1, @p0 * @p1", 2),
-        ("select @p0 / @p1, @p0 % @p1", 2),
-        ("select @p0 & @p1, @p0 | @p1, ~@p0", 2),
-        ("select 1 where @p0 = @p1 or @p0 < @p1", 2),
-        ("select coalesce(@p0, @p1), isnull(@p0, @p1), nullif(@p0, @p1)", 2),
-        ("select case when 1 = 1 then @p0 else @p1 end", 2),
-        ("select @p0 union select @p1", 2),
-        (
-            "select parse(@p0 as datetime2 using @p1), try_parse(@p0 as decimal(10, 2))",
-            2,
-        ),
-        ("select * from string_split(@p0, @p1)", 2),
-        ("select @p0 at time zone @p1", 2),
-        ("select sum(x), max(x), stdev(x) from (values (@p0), (@p1)) v (x)", 2),
-        (
-            "select x, row_number() over (order by x), lag(x, @p1) over (order by x) from (values (@p0), (@p1)) v (x)",
-            2,
-        ),
-    ];
-    if random.below(3) == 0 {
-        let (text, count) = *random.choose(fixed);
-        return (text.to_owned(), vec![None; count]);
+    match random.below(3) {
+        0 => {
+            let (text, count) = *random.choose(QUERIES);
+            (text.to_owned(), vec![None; count])
+        }
+        _ if random.below(3) == 0 => (conversion(random), vec![None]),
+        _ => call(random),
     }
-    if random.below(3) == 0 {
-        let types = TYPES.iter().map(|(name, _)| *name).chain([
-            "varchar",
-            "nchar(2)",
-            "binary(3)",
-            "text",
-            "decimal",
-            "time(0)",
-            "char",
-        ]);
-        let types: Vec<&str> = types.collect();
-        let (one, other) = (*random.choose(&types), *random.choose(&types));
-        let style = random.below(140);
-        return (
-            format!(
-                "select convert({one}, @p0, {style}), try_convert({other}, try_convert({one}, @p0), {style}), cast(@p0 as {other})"
-            ),
-            vec![None],
-        );
-    }
+}
+
+/// A query that converts one parameter.
+fn conversion(random: &mut Random) -> String {
+    let types = TYPES.iter().map(|(name, _)| *name).chain([
+        "varchar",
+        "nchar(2)",
+        "binary(3)",
+        "text",
+        "decimal",
+        "time(0)",
+        "char",
+    ]);
+    let types: Vec<&str> = types.collect();
+    let (one, other) = (*random.choose(&types), *random.choose(&types));
+    let style = random.below(140);
+    format!(
+        "select convert({one}, @p0, {style}), try_convert({other}, try_convert({one}, @p0), {style}), cast(@p0 as {other})"
+    )
+}
+
+/// A call of any function there is.
+fn call(random: &mut Random) -> (String, Vec<Option<Kind>>) {
     let count = tsql::functions::every().count() as u64;
     let chosen = random.below(count) as usize;
     let Some(signature) = tsql::functions::every().nth(chosen) else {

@@ -22,6 +22,10 @@ const SHARED: [&str; 2] = ["shared_1", "shared_2"];
 const MEDIA: &str = "origin.bak";
 /// What no statement may be told, whoever came first: damage, files that are not there, assertions, names that are nobody else's.
 const NEVER: [i32; 11] = [823, 824, 825, 945, 1828, 3624, 5120, 8630, 9003, 9004, 9001];
+/// What WITH RECOVERY is told of a database that a RESTORE has taken apart and not made again, and nothing else is.
+const RESTORE_INTERRUPTED: i32 = 4319;
+/// What a RESTORE is told that has touched nothing: somebody is at work, or uses the database.
+const NO_EXCLUSIVE_ACCESS: i32 = 3101;
 
 /// What was acknowledged on the shared names in one life of a database.
 #[derive(Debug, Default)]
@@ -52,6 +56,8 @@ pub struct Promises {
     lives: Mutex<BTreeMap<String, Life>>,
     own: [Mutex<Own>; RIVALS],
     next: AtomicU64,
+    /// For each shared name, how many RESTOREs from the media were sent whose end is not known to have left the database whole.
+    open_restores: [AtomicU64; SHARED.len()],
 }
 
 /// Makes what the workload restores from.
@@ -160,41 +166,30 @@ impl Rival<'_> {
         let Some(connection) = &mut self.shared else {
             return false;
         };
-        let name = *self.random.choose(&SHARED);
+        let shared = self.random.below(SHARED.len() as u64) as usize;
+        let name = SHARED[shared];
         let n = self.promises.next.fetch_add(1, Ordering::Relaxed);
-        let restore = format!(
-            "restore database {name} from disk = '{MEDIA}' with replace, move 'o' to '{name}.mdf', move 'o_log' to '{name}.ldf'"
-        );
-        let file = format!("f{n}");
-        let (row, adds) = (format!("use {name} insert r values ({n}) {FORK}"), {
-            format!(
-                "use {name} alter database {name} add file (name = {file}, filename = '{name}_{file}.ndf', size = 512KB) {FORK}"
-            )
-        });
-        let batch = match self.random.below(16) {
-            0 => format!("use master drop database {name}"),
-            1 => format!(
-                "use master create database {name} on (name = o, filename = '{name}.mdf', size = 2MB) \
-                 log on (name = o_log, filename = '{name}.ldf', size = 1MB) exec('use {name} create table r (v bigint not null)')"
-            ),
-            2 => format!("use master {restore}"),
-            3 => format!("use master {restore}, norecovery"),
-            4 => format!("use master restore database {name} with recovery"),
-            5 | 6 => format!("use master alter database {name} set offline with rollback immediate"),
-            7..=9 => format!("use master alter database {name} set online"),
-            10 => format!(
-                "use master alter database {name} modify file (name = o, maxsize = {}MB)",
-                20 + n % 50
-            ),
-            11 | 12 => adds.clone(),
-            _ => row.clone(),
-        };
+        let (batch, kind) = draw_batch(&mut self.random, name, n);
+        let open_restores = &self.promises.open_restores[shared];
+        if kind == Kind::Restore {
+            open_restores.fetch_add(1, Ordering::Relaxed);
+        }
         self.ledger.note(&self.who, &batch);
         let answer = ask(connection, &batch);
-        if let Some(wrong) = answer.numbers().iter().find(|number| NEVER.contains(number)) {
+        let numbers = answer.numbers();
+        let may_be_interrupted = kind == Kind::Recover && open_restores.load(Ordering::Relaxed) > 0;
+        let is_wrong =
+            |number: &&i32| NEVER.contains(number) || (**number == RESTORE_INTERRUPTED && !may_be_interrupted);
+        if let Some(wrong) = numbers.iter().find(is_wrong) {
             self.ledger
                 .fail(format!("{}: {batch}: {wrong}: {}", self.who, answer.failure()));
             return false;
+        }
+        if kind == Kind::Restore && (answer.is_good() || numbers.first() == Some(&NO_EXCLUSIVE_ACCESS)) {
+            open_restores.fetch_sub(1, Ordering::Relaxed);
+        }
+        if !answer.is_good() {
+            self.ledger.note(&self.who, &format!("refused: {}", answer.failure()));
         }
         if answer.lost.is_some() {
             self.shared = None;
@@ -202,19 +197,80 @@ impl Rival<'_> {
         }
         if answer.is_good() {
             self.ledger.acknowledge(&self.who);
-            self.keep(&answer, n, (batch == adds).then_some(file), batch == row);
+            self.keep(&answer, n, kind);
         }
         true
     }
 
-    fn keep(&self, answer: &Answer, n: u64, file: Option<String>, is_row: bool) {
+    fn keep(&self, answer: &Answer, n: u64, kind: Kind) {
         let Some(fork) = fork_of(&answer.rows) else { return };
         let mut lives = self.promises.lives.lock();
         let life = lives.entry(fork).or_default();
-        life.files.extend(file);
-        if is_row {
-            life.rows.insert(n);
+        match kind {
+            Kind::AddFile => drop(life.files.insert(file_name(n))),
+            Kind::Row => drop(life.rows.insert(n)),
+            _ => {}
         }
+    }
+}
+
+/// What a batch on a shared name is about, as far as its answer is judged by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// RESTORE from the media.
+    Restore,
+    /// RESTORE WITH RECOVERY alone.
+    Recover,
+    AddFile,
+    Row,
+    Other,
+}
+
+/// The `n`-th file that is added.
+fn file_name(n: u64) -> String {
+    format!("f{n}")
+}
+
+/// Draws a batch on a shared name.
+fn draw_batch(random: &mut Random, name: &str, n: u64) -> (String, Kind) {
+    let restore = format!(
+        "use master restore database {name} from disk = '{MEDIA}' with replace, move 'o' to '{name}.mdf', move 'o_log' to '{name}.ldf'"
+    );
+    match random.below(16) {
+        0 => (format!("use master drop database {name}"), Kind::Other),
+        1 => {
+            let create = format!(
+                "use master create database {name} on (name = o, filename = '{name}.mdf', size = 2MB) \
+                 log on (name = o_log, filename = '{name}.ldf', size = 1MB) exec('use {name} create table r (v bigint not null)')"
+            );
+            (create, Kind::Other)
+        }
+        2 => (restore, Kind::Restore),
+        3 => (format!("{restore}, norecovery"), Kind::Restore),
+        4 => (
+            format!("use master restore database {name} with recovery"),
+            Kind::Recover,
+        ),
+        5 | 6 => {
+            let offline = format!("use master alter database {name} set offline with rollback immediate");
+            (offline, Kind::Other)
+        }
+        7..=9 => (format!("use master alter database {name} set online"), Kind::Other),
+        10 => {
+            let modify = format!(
+                "use master alter database {name} modify file (name = o, maxsize = {}MB)",
+                20 + n % 50
+            );
+            (modify, Kind::Other)
+        }
+        11 | 12 => {
+            let file = file_name(n);
+            let add = format!(
+                "use {name} alter database {name} add file (name = {file}, filename = '{name}_{file}.ndf', size = 512KB) {FORK}"
+            );
+            (add, Kind::AddFile)
+        }
+        _ => (format!("use {name} insert r values ({n}) {FORK}"), Kind::Row),
     }
 }
 

@@ -259,6 +259,15 @@ impl<'s> TreeScan<'s> {
         self.stop_before = end;
     }
 
+    /// Begins anew with another range, in the same direction. Answers the former bounds, whose memory may serve again.
+    pub fn restart(&mut self, (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+        (self.step, self.stop_before) = (Step::Begin, PageId::NONE);
+        (
+            std::mem::replace(&mut self.lower, lower),
+            std::mem::replace(&mut self.upper, upper),
+        )
+    }
+
     /// From now on, leaves that would have to be waited for are left out and noted.
     pub fn put_aside_unsettled(&mut self) {
         self.put_aside = Some(Vec::new());

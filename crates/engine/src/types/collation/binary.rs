@@ -56,6 +56,18 @@ pub(super) fn compare(left: &str, right: &str, first_only: bool) -> Ordering {
 
 /// Appends the key of a string; its unsigned order is that of [`compare`].
 pub(super) fn push_key(text: &str, first_only: bool, output: &mut Vec<u8>) {
+    let count = push_units(text, first_only, output);
+    output.extend_from_slice(&last_below_blank(count, first_only).to_be_bytes());
+    output.push(1);
+}
+
+/// Appends what the key of a string begins with whose first characters are these.
+pub(super) fn push_prefix(text: &str, first_only: bool, output: &mut Vec<u8>) {
+    push_units(text, first_only, output);
+}
+
+/// Appends the units of a string; answers how many.
+fn push_units(text: &str, first_only: bool, output: &mut Vec<u8>) -> usize {
     let mut count = 0;
     for (place, rank) in ranks(text, first_only).enumerate() {
         // Below 2^17, halved below 2^16.
@@ -66,8 +78,7 @@ pub(super) fn push_key(text: &str, first_only: bool, output: &mut Vec<u8>) {
         }
         count = place + 1;
     }
-    output.extend_from_slice(&last_below_blank(count, first_only).to_be_bytes());
-    output.push(1);
+    count
 }
 
 /// The unit just below blank where it stands: 1F, or with its bytes swapped whatever comes before 20 00.

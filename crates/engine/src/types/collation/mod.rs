@@ -256,6 +256,18 @@ impl Collation {
         }
     }
 
+    /// Appends bytes that begin the key of every string which begins with characters equal to those of `text`, one by one. Keys of
+    /// other strings may begin with them, too. (Blanks at the end of `text` are left out: those of a string do not count in its key.)
+    pub fn push_prefix(self, text: &str, output: &mut Vec<u8>) {
+        let text = text.trim_end_matches(' ');
+        match self {
+            Collation::SqlCiAs | Collation::SqlCsAs => sql::push_prefix(text, output),
+            Collation::Bin => binary::push_prefix(text, true, output),
+            Collation::Bin2 => binary::push_prefix(text, false, output),
+            _ => windows::push_prefix(text, output),
+        }
+    }
+
     /// Feeds a hasher so that equal strings hash alike.
     pub fn hash(self, text: &str, hasher: &mut impl Hasher) {
         match self {

@@ -157,10 +157,13 @@ pub(super) fn compare_characters(left: char, right: char) -> Ordering {
 
 /// Appends the weights of a string and its end. Unsigned byte order of the result is the order of the strings.
 pub(super) fn push_key(text: &str, output: &mut Vec<u8>) {
-    for character in text.trim_end_matches(' ').chars() {
-        push_weight(character, output);
-    }
+    push_prefix(text.trim_end_matches(' '), output);
     output.push(TERMINATOR);
+}
+
+/// Appends the weights that the key of a string begins with whose first characters are these.
+pub(super) fn push_prefix(text: &str, output: &mut Vec<u8>) {
+    text.chars().for_each(|character| push_weight(character, output));
 }
 
 /// Feeds a hasher so that equal strings hash alike.

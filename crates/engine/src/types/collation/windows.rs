@@ -301,15 +301,7 @@ pub(super) fn compare(left: &str, right: &str, levels: Levels) -> Ordering {
 
 /// Appends the key of a string; its unsigned order is that of [`compare`].
 pub(super) fn push_key(text: &str, levels: Levels, output: &mut Vec<u8>) {
-    for primary in primaries(text) {
-        let bytes = primary.to_be_bytes();
-        let count = match bytes[0] {
-            OTHER_SYMBOL => 4,
-            first if u32::from(first) >= OTHER => 3,
-            _ => 1,
-        };
-        output.extend_from_slice(&bytes[..count]);
-    }
+    push_prefix(text, output);
     output.push(END);
     if levels.accents {
         push_level(marks(text), output);
@@ -323,6 +315,19 @@ pub(super) fn push_key(text: &str, levels: Levels, output: &mut Vec<u8>) {
         output.push(weight);
     }
     output.push(END);
+}
+
+/// Appends the primary weights of a string: what the key of every string begins with whose first characters are these.
+pub(super) fn push_prefix(text: &str, output: &mut Vec<u8>) {
+    for primary in primaries(text) {
+        let bytes = primary.to_be_bytes();
+        let count = match bytes[0] {
+            OTHER_SYMBOL => 4,
+            first if u32::from(first) >= OTHER => 3,
+            _ => 1,
+        };
+        output.extend_from_slice(&bytes[..count]);
+    }
 }
 
 /// The strings that get here have equally many elements, so the plain ones at the end need not be there.

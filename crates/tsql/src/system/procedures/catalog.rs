@@ -8,7 +8,7 @@ use engine::types::{Collation, Length, SqlType, Value};
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, text};
 use crate::scalar::like::Pattern;
-use crate::views::{ObjectRow, every, object_rows, referenced_key, table_of, tables};
+use crate::views::{ObjectRow, columns_of, every, object_rows, referenced_key, table_of, tables, with_columns};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -278,12 +278,11 @@ fn list_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[V
         ("SS_DATA_TYPE", SqlType::TinyInt),
     ]);
     let patterns = uses_patterns(arguments, 6);
-    for (owner, object) in tables(context) {
-        let Some(table) = table_of(&object) else { continue };
+    for (owner, object) in with_columns(context) {
         if !fits(&owner.name, text(arguments, 0), patterns) || !fits(&owner.schema, text(arguments, 1), patterns) {
             continue;
         }
-        for (place, column) in table.columns.iter().enumerate() {
+        for (place, column) in columns_of(&object).iter().enumerate() {
             if fits(&column.name, text(arguments, 3), patterns) {
                 answer.push(column_row(context, &owner, column, place));
             }

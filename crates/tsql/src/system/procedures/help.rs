@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ColumnDefinition, ObjectDefinition, TableDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::space::no_object;
 use super::{NAME, SystemProcedure, text};
-use crate::views::{ObjectRow, object_rows, table_of};
+use crate::views::{ObjectRow, columns_of, object_rows, table_of};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -77,10 +77,12 @@ fn help(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         ]);
     }
     table.send(host)?;
+    if !columns_of(&object).is_empty() {
+        columns(columns_of(&object)).send(host)?;
+    }
     let Some(definition) = table_of(&object) else {
         return Ok(0);
     };
-    columns(definition).send(host)?;
     identity(definition).send(host)?;
     if definition.indexes.is_empty() {
         return Ok(0);
@@ -104,7 +106,7 @@ fn kind(row: &ObjectRow) -> String {
     }
 }
 
-fn columns(table: &TableDefinition) -> Table {
+fn columns(columns: &[ColumnDefinition]) -> Table {
     let word = SqlType::VarChar(Length::Limited(35));
     let mut answer = Table::new(&[
         ("Column_name", SqlType::SYSNAME),
@@ -119,7 +121,7 @@ fn columns(table: &TableDefinition) -> Table {
         ("Collation", SqlType::SYSNAME),
     ]);
     let yes_no = |yes: bool| Value::from(if yes { "yes" } else { "no" });
-    for column in &table.columns {
+    for column in columns {
         let sql_type = column.sql_type;
         let digits = |digits: u8| {
             if sql_type.is_numeric() {

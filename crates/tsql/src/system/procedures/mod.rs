@@ -8,6 +8,7 @@ mod configuration;
 mod database;
 mod errorlog;
 mod help;
+mod refresh;
 mod rename;
 mod sessions;
 mod space;
@@ -35,7 +36,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 9] = [
+const TABLES: [&[SystemProcedure]; 10] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -43,6 +44,7 @@ const TABLES: [&[SystemProcedure]; 9] = [
     sessions::PROCEDURES,
     catalog::PROCEDURES,
     help::PROCEDURES,
+    refresh::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,
 ];

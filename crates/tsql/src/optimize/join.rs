@@ -2,10 +2,9 @@
 //!
 //! Units are joined in the order they are written; what is smaller is not known here.
 
-use super::from::Unit;
-use super::seek;
+use super::access;
 use crate::ast::ComparisonOperator;
-use crate::plan::{Condition, Expr, JoinKind, Node};
+use crate::plan::{Condition, Expr, FromNode, JoinKind, Node, OuterJoin};
 
 /// The columns a condition reads.
 fn columns_of(condition: &Condition, width: usize) -> Vec<bool> {
@@ -39,13 +38,18 @@ fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
 }
 
 /// Joins all units under all conditions.
-pub(super) fn combine(units: Vec<Unit>, mut pool: Vec<Condition>, width: usize) -> Node {
+pub(super) fn combine(from: FromNode) -> Node {
+    let FromNode {
+        units,
+        conjuncts: mut pool,
+        width,
+    } = from;
     // Conditions without columns are tested once, before anything is read.
     let once = take(&mut pool, |condition| !columns_of(condition, width).contains(&true));
     let mut joined: Option<(Node, (usize, usize))> = None;
     for unit in units {
         let own = take(&mut pool, |condition| within(&columns_of(condition, width), unit.range));
-        let (node, own) = seek::choose(unit.node, own);
+        let (node, own) = access::choose(unit.node, own);
         let node = filtered(node, own);
         joined = Some(match joined {
             None => (node, unit.range),
@@ -101,14 +105,22 @@ fn inner(
 }
 
 /// An outer join under its ON condition. All of it belongs to the join; none may filter the preserved side.
-pub(super) fn outer(
-    (left, right): (Node, Node),
-    (left_range, right_range): ((usize, usize), (usize, usize)),
-    kind: JoinKind,
-    condition: Condition,
-    width: usize,
-) -> Node {
-    let (keys, residual) = split_keys(condition.into_conjuncts(), left_range, right_range, width);
+pub(super) fn outer(join: OuterJoin) -> Node {
+    let OuterJoin {
+        left,
+        right,
+        left_range,
+        right_range,
+        kind,
+        conjuncts,
+        lateral,
+        width,
+    } = join;
+    if lateral {
+        let right_range = (right_range.0, right_range.1 - right_range.0);
+        return looped(left, right, right_range, kind, conjuncts);
+    }
+    let (keys, residual) = split_keys(conjuncts, left_range, right_range, width);
     Node::Hash {
         left: Box::new(left),
         right: Box::new(right),
@@ -158,76 +170,4 @@ fn split_keys(
         }
     }
     (keys, residual)
-}
-
-/// Marks what the expressions inside a tree of FROM read, so that scans decode it.
-pub(super) fn mark_node(node: &Node, used: &mut [bool]) {
-    match node {
-        Node::Filter { input, condition } => {
-            condition.mark_columns(used);
-            mark_node(input, used);
-        }
-        Node::Loop {
-            left, right, condition, ..
-        } => {
-            condition.mark_columns(used);
-            mark_node(left, used);
-            mark_node(right, used);
-        }
-        Node::Hash {
-            left,
-            right,
-            keys,
-            residual,
-            ..
-        } => {
-            for (left, right) in keys {
-                left.mark_columns(used);
-                right.mark_columns(used);
-            }
-            residual.mark_columns(used);
-            mark_node(left, used);
-            mark_node(right, used);
-        }
-        Node::Derived {
-            captures: expressions, ..
-        }
-        | Node::View {
-            arguments: expressions, ..
-        }
-        | Node::Module {
-            arguments: expressions, ..
-        } => {
-            expressions.iter().for_each(|expression| expression.mark_columns(used));
-        }
-        Node::Scan(scan) => {
-            if let Some(seek) = &scan.seek {
-                let bounds = seek.low.iter().chain(&seek.high).map(|(bound, _)| bound);
-                seek.equal
-                    .iter()
-                    .chain(bounds)
-                    .for_each(|expression| expression.mark_columns(used));
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Tells every scan which columns to decode.
-pub(super) fn set_scan_columns(node: &mut Node, used: &[bool]) {
-    match node {
-        Node::Filter { input, .. } => set_scan_columns(input, used),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
-            set_scan_columns(left, used);
-            set_scan_columns(right, used);
-        }
-        Node::Scan(scan) => {
-            let count = scan.table.table.definition().columns.len();
-            let offset = scan.offset;
-            scan.columns = (0..count)
-                .filter(|column| used.get(offset + column).copied().unwrap_or(false))
-                .collect();
-        }
-        _ => {}
-    }
 }

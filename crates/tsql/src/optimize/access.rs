@@ -7,7 +7,7 @@
 use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
-use crate::plan::{Access, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode};
+use crate::plan::{Access, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
 
 /// A condition `column operator value`, where the value does not depend on the table's row.
 struct Bound<'c> {
@@ -43,7 +43,10 @@ fn decided_by_search(scan: &ScanNode, bounds: &[Bound<'_>]) -> Vec<usize> {
     let (Some(seek), Some(index)) = (&scan.seek, index.filter(|index| index.index_id == 1)) else {
         return Vec::new();
     };
-    let keys = index.keys.iter().take(seek.equal.len());
+    let [range] = seek.ranges.as_slice() else {
+        return Vec::new();
+    };
+    let keys = index.keys.iter().take(range.equal.len());
     let decided = keys.filter_map(|&(column, _)| {
         let bound = equal_bound(column, bounds)?;
         let sql_type = definition.columns.get(column)?.sql_type;
@@ -118,33 +121,28 @@ fn best_seek(scan: &ScanNode, bounds: &[Bound<'_>]) -> Option<IndexSeek> {
         if !is_allowed {
             continue;
         }
-        let seek = seek_in(place, &index.keys, bounds);
-        let has_range = seek.low.is_some() || seek.high.is_some();
+        let range = range_in(&index.keys, bounds);
+        let has_range = matches!(range.end, SeekEnd::Between { .. });
         // Every row of a nonclustered index costs a visit to the table: a range alone does not pay.
         let is_clustered = index.index_id == 1;
         let is_forced = scan.access != Access::Any && has_range;
-        if seek.equal.is_empty() && !(is_clustered && has_range) && !is_forced {
+        if range.equal.is_empty() && !(is_clustered && has_range) && !is_forced {
             continue;
         }
-        let score = seek.equal.len() * 4 + usize::from(has_range) * 2 + usize::from(is_clustered);
+        let score = range.equal.len() * 4 + usize::from(has_range) * 2 + usize::from(is_clustered);
         if best.as_ref().is_none_or(|(other, _)| score > *other) {
-            best = Some((score, seek));
+            best = Some((score, IndexSeek::of(place, range)));
         }
     }
     best.map(|(_, seek)| seek)
 }
 
-fn seek_in(index: usize, keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> IndexSeek {
-    let mut seek = IndexSeek {
-        index,
-        equal: Vec::new(),
-        low: None,
-        high: None,
-    };
+fn range_in(keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> SeekRange {
+    let mut range = SeekRange::whole();
     for &(column, _) in keys {
         let of_column = || bounds.iter().filter(|bound| bound.column == column);
         if let Some(equal) = equal_bound(column, bounds) {
-            seek.equal.push(equal.value.clone());
+            range.equal.push(SeekKey::Value(equal.value.clone()));
             continue;
         }
         let first = |wanted: [Op; 2]| {
@@ -154,9 +152,12 @@ fn seek_in(index: usize, keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> IndexS
                 matches!(found.operator, Op::LessOrEqual | Op::GreaterOrEqual),
             ))
         };
-        seek.low = first([Op::Greater, Op::GreaterOrEqual]);
-        seek.high = first([Op::Less, Op::LessOrEqual]);
+        let low = first([Op::Greater, Op::GreaterOrEqual]);
+        let high = first([Op::Less, Op::LessOrEqual]);
+        if low.is_some() || high.is_some() {
+            range.end = SeekEnd::Between { low, high };
+        }
         break;
     }
-    seek
+    range
 }

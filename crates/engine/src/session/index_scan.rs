@@ -1,0 +1,364 @@
+//! Reading a nonclustered index: its entries as a stream, in the order of their keys or backward, a leaf at a time.
+//!
+//! ```text
+//! entry    key      parts of the key columns | locator, unless the index is unique
+//!          payload  locator                                                         an index that carries nothing
+//!                   u16 bytes of the locator | locator | carried columns as a row   one that carries columns
+//! locator  heap: RID      clustered tree: the row's key there = parts of its key columns | uniquifier, unless it is unique
+//! ```
+//! Where an entry's parts hold all columns that are asked for, the row is not read ([`EntryColumns`]).
+//!
+//! *An entry that somebody has made or deleted and not committed* is waited for, as a row is, unless the reader reads what is not
+//! committed: a key that is given back by a rollback was never gone. Whoever locks rows locks those it finds, not their entries.
+//!
+//! *Between an entry and its row* somebody may have given the row another key, and committed that. [`RowReader::read`] tells how the row's
+//! key compares with the entry's then: a key still to come will be met at its own entry, so the row is left out here; one that lies
+//! behind will not. Invariant: a row whose key in the index nobody commits a change of while it is read is met once. Whose key is
+//! changed meanwhile may be met at both places, or at none, as under READ COMMITTED in SQL Server.
+
+use super::table::{KeyRange, Rows, Table};
+use crate::catalog::{IndexDefinition, TableDefinition};
+use crate::error::{Error, Result};
+use crate::lock::LockOwner;
+use crate::store::{ReadMode, Rid, RowLocator, TreeBatch, TreeScan};
+use crate::types::{KeyDirection, RowLayout, SqlType, Value, decode_key_part, is_read_back};
+use std::cmp::Ordering;
+
+/// Bytes before the locator in the payload of an entry that carries columns.
+const LOCATOR_LENGTH_BYTES: usize = 2;
+
+/// A scan of a range of entries.
+pub struct IndexScan<'s> {
+    table: &'s Table,
+    index: &'s IndexDefinition,
+    scan: TreeScan<'s>,
+    batch: TreeBatch,
+    is_backward: bool,
+}
+
+/// An entry that was read.
+#[derive(Clone, Copy)]
+pub struct IndexEntry<'e> {
+    key: &'e [u8],
+    locator: &'e [u8],
+    /// The carried columns as a row; empty where none are.
+    carried: &'e [u8],
+}
+
+impl Table {
+    /// Scans the entries that a nonclustered index (by its place in the definition) has in a range of keys, for a reader of this mode.
+    ///
+    /// # Errors
+    /// 3624 when there is no such index; those of waiting for the table's lock.
+    pub fn scan_index<'s>(
+        &'s self,
+        place: usize,
+        locks: &'s LockOwner,
+        mode: ReadMode,
+        range: KeyRange,
+        is_backward: bool,
+    ) -> Result<IndexScan<'s>> {
+        let (Some(tree), Some(index)) = (self.nonclustered(place), self.definition().indexes.get(place)) else {
+            return Err(Error::assertion("a seek in an index that is not there"));
+        };
+        let mode = match mode {
+            ReadMode::Locked(_) => ReadMode::Committed,
+            ReadMode::LockedPast(_) => ReadMode::CommittedPast,
+            other => other,
+        };
+        self.declare_reader(locks, mode)?;
+        let mode = self.effective_mode(locks, mode);
+        Ok(IndexScan {
+            table: self,
+            index,
+            scan: tree.scan(&self.database().storage, locks, mode, range, is_backward),
+            batch: TreeBatch::new(),
+            is_backward,
+        })
+    }
+
+    /// A reader of single rows by their locators.
+    ///
+    /// # Errors
+    /// Those of waiting for the table's lock.
+    pub fn row_reader<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<RowReader<'s>> {
+        self.declare_reader(locks, mode)?;
+        Ok(RowReader {
+            table: self,
+            locks,
+            mode: self.effective_mode(locks, mode),
+            key: Vec::new(),
+        })
+    }
+
+    /// What an entry of an index holds beside its key, for a row with this locator.
+    pub(super) fn entry_payload(
+        &self,
+        index: &IndexDefinition,
+        values: &[Value],
+        locator: &[u8],
+        carried: Option<&RowLayout>,
+    ) -> Result<Vec<u8>> {
+        let Some(layout) = carried else {
+            return Ok(locator.to_vec());
+        };
+        let row = encode_carried(layout, index, values)?;
+        let mut payload = Vec::with_capacity(LOCATOR_LENGTH_BYTES + locator.len() + row.len());
+        // A locator is a key, which is shorter than a page.
+        payload.extend_from_slice(&(locator.len() as u16).to_le_bytes());
+        payload.extend_from_slice(locator);
+        payload.extend_from_slice(&row);
+        Ok(payload)
+    }
+
+    fn decode_locator(&self, bytes: &[u8]) -> Result<RowLocator> {
+        match self.rows() {
+            Rows::Tree(_) => Ok(RowLocator::Key(bytes.into())),
+            Rows::Heap(_) => Rid::from_bytes(bytes).map(RowLocator::Rid).ok_or_else(no_locator),
+        }
+    }
+}
+
+/// The layout of what the entries of an index carry; `None` when they carry nothing.
+pub(super) fn carried_layout(definition: &TableDefinition, index: &IndexDefinition) -> Option<RowLayout> {
+    let columns = index
+        .carried
+        .iter()
+        .filter_map(|&column| definition.columns.get(column));
+    let (types, collations): (Vec<SqlType>, Vec<_>) = columns.map(|column| (column.sql_type, column.collation)).unzip();
+    (!types.is_empty()).then(|| RowLayout::new(&types).with_collations(collations))
+}
+
+/// The columns of a row that an entry carries, as a row of their own.
+pub(super) fn encode_carried(layout: &RowLayout, index: &IndexDefinition, values: &[Value]) -> Result<Vec<u8>> {
+    let carried = index.carried.iter().map(|&column| values.get(column).cloned());
+    let carried: Vec<Value> = carried.map(|value| value.unwrap_or(Value::Null)).collect();
+    let mut row = Vec::new();
+    layout.encode(&carried, &mut row).map(|()| row)
+}
+
+fn no_locator() -> Error {
+    Error::assertion("an index entry without a row")
+}
+
+impl<'s> IndexScan<'s> {
+    /// Begins anew with another range. Answers the former bounds, whose memory may serve again.
+    pub fn restart(&mut self, range: KeyRange) -> KeyRange {
+        self.scan.restart(range)
+    }
+
+    /// Reads the next leaf's entries. False at the end; a leaf may have none.
+    ///
+    /// # Errors
+    /// 9001 when the database's log has failed, even if it did so meanwhile; 823, 824; those of waiting for a lock.
+    pub fn next_batch(&mut self) -> Result<bool> {
+        let found = self.scan.next_page(&mut self.batch)?;
+        self.scan.storage().log.check_intact().map(|()| found)
+    }
+
+    /// Entries of the leaf read last.
+    pub fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// True when that leaf had none.
+    pub fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    /// An entry of the leaf read last.
+    ///
+    /// # Errors
+    /// 3624 past the last, or when the entry contradicts itself.
+    pub fn entry(&self, place: usize) -> Result<IndexEntry<'_>> {
+        let (key, payload) = self.batch.get(place).ok_or_else(no_locator)?;
+        if self.index.carried.is_empty() {
+            return Ok(IndexEntry {
+                key,
+                locator: payload,
+                carried: &[],
+            });
+        }
+        let (length, rest) = payload
+            .split_first_chunk::<LOCATOR_LENGTH_BYTES>()
+            .ok_or_else(no_locator)?;
+        let length = usize::from(u16::from_le_bytes(*length));
+        let (locator, carried) = rest.split_at_checked(length).ok_or_else(no_locator)?;
+        Ok(IndexEntry { key, locator, carried })
+    }
+
+    /// Where an entry's row is.
+    ///
+    /// # Errors
+    /// As for [`IndexScan::entry`].
+    pub fn locator(&self, place: usize) -> Result<RowLocator> {
+        self.table.decode_locator(self.entry(place)?.locator)
+    }
+
+    /// Whether a row whose key compares so with that of the entry it was found by will be met again, at an entry still to come.
+    pub fn is_still_to_come(&self, key_of_row: Ordering) -> bool {
+        match self.is_backward {
+            false => key_of_row == Ordering::Greater,
+            true => key_of_row == Ordering::Less,
+        }
+    }
+
+    /// Reads the row of an entry into `row`: how the row's key in the index compares with the entry's, `None` when the row is not
+    /// there any more.
+    ///
+    /// # Errors
+    /// 9001, 823, 824; those of waiting for a lock.
+    pub fn read_row(&self, place: usize, reader: &mut RowReader<'_>, row: &mut Vec<u8>) -> Result<Option<Ordering>> {
+        let entry = self.entry(place)?;
+        match reader.read(&self.table.decode_locator(entry.locator)?, row)? {
+            true => reader.compare_key(self.index, row, entry.key).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+/// Reads rows by their locators.
+pub struct RowReader<'s> {
+    table: &'s Table,
+    locks: &'s LockOwner,
+    mode: ReadMode,
+    /// Scratch: the key of a row.
+    key: Vec<u8>,
+}
+
+impl RowReader<'_> {
+    /// Reads a row's bytes. False when it is not there.
+    ///
+    /// # Errors
+    /// 9001, 823, 824; those of waiting for a lock.
+    pub fn read(&self, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
+        row.clear();
+        self.table.fetch_declared(self.locks, self.mode, locator, row)
+    }
+
+    /// How the key that a row has in an index compares with that of an entry.
+    fn compare_key(&mut self, index: &IndexDefinition, row: &[u8], entry: &[u8]) -> Result<Ordering> {
+        self.key.clear();
+        for (position, &(column, _)) in index.keys.iter().enumerate() {
+            let direction = index.direction(position);
+            self.table
+                .layout()
+                .push_key_part(row, column, direction, &mut self.key)?;
+        }
+        // No part is the beginning of another, so what lies behind the parts in the entry does not count.
+        let parts = entry.get(..self.key.len()).unwrap_or(entry);
+        Ok(self.key.as_slice().cmp(parts))
+    }
+}
+
+/// Where an entry has the value of a column.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The part of its key at this position.
+    Key(usize),
+    /// The part of its locator at this position.
+    Locator(usize),
+    /// The column of what it carries.
+    Carried(usize),
+}
+
+/// How columns are read from the entries of an index alone.
+#[derive(Debug)]
+pub struct EntryColumns {
+    /// Parts of the key to go through, with type and direction, and the number of the column asked for if it is one.
+    key: Vec<(SqlType, KeyDirection, Option<usize>)>,
+    /// The same of the locator.
+    locator: Vec<(SqlType, KeyDirection, Option<usize>)>,
+    carried: Vec<(usize, usize)>,
+    layout: Option<RowLayout>,
+}
+
+impl EntryColumns {
+    /// A reader of some columns, by their number in the table; `None` when the entries of the index do not have them all.
+    pub fn new(definition: &TableDefinition, index: &IndexDefinition, columns: &[usize]) -> Option<EntryColumns> {
+        let mut found = EntryColumns {
+            key: Vec::new(),
+            locator: Vec::new(),
+            carried: Vec::new(),
+            layout: carried_layout(definition, index),
+        };
+        for &column in columns {
+            match source_of(definition, index, column)? {
+                Source::Key(position) => ask(&mut found.key, definition, index, position, column),
+                Source::Locator(position) => {
+                    ask(
+                        &mut found.locator,
+                        definition,
+                        definition.clustered()?,
+                        position,
+                        column,
+                    );
+                }
+                Source::Carried(position) => found.carried.push((position, column)),
+            }
+        }
+        Some(found)
+    }
+
+    /// Hands the value of every column asked for to `take`, by the column's number in the table.
+    ///
+    /// # Errors
+    /// 3624 and 824 when the entry contradicts itself.
+    pub fn read(&self, entry: IndexEntry<'_>, mut take: impl FnMut(usize, Value)) -> Result<()> {
+        for (parts, mut bytes) in [(&self.key, entry.key), (&self.locator, entry.locator)] {
+            for &(sql_type, direction, column) in parts {
+                let (value, length) = decode_key_part(bytes, sql_type, direction)
+                    .ok_or_else(|| Error::assertion("an index entry whose key cannot be read"))?;
+                bytes = bytes.get(length..).unwrap_or_default();
+                if let Some(column) = column {
+                    take(column, value);
+                }
+            }
+        }
+        if let Some(layout) = &self.layout {
+            for &(position, column) in &self.carried {
+                take(column, layout.column(entry.carried, position)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Notes that a column is asked for at a position of a key, all parts before which have to be gone through.
+fn ask(
+    parts: &mut Vec<(SqlType, KeyDirection, Option<usize>)>,
+    definition: &TableDefinition,
+    index: &IndexDefinition,
+    position: usize,
+    column: usize,
+) {
+    for place in parts.len()..=position {
+        if let Some(one) = index.keys.get(place).and_then(|(key, _)| definition.columns.get(*key)) {
+            parts.push((one.sql_type, index.direction(place), None));
+        }
+    }
+    if let Some(part) = parts.get_mut(position) {
+        part.2 = Some(column);
+    }
+}
+
+fn source_of(definition: &TableDefinition, index: &IndexDefinition, column: usize) -> Option<Source> {
+    // A part can be gone through only if it can be read back.
+    let readable_in = |index: &IndexDefinition| {
+        let is_readable = |(key, _): &&(usize, bool)| {
+            definition
+                .columns
+                .get(*key)
+                .is_some_and(|one| is_read_back(one.sql_type))
+        };
+        let mut readable = index.keys.iter().take_while(is_readable);
+        readable.position(|(key, _)| *key == column)
+    };
+    if let Some(position) = readable_in(index) {
+        return Some(Source::Key(position));
+    }
+    if let Some(position) = index.carried.iter().position(|other| *other == column) {
+        return Some(Source::Carried(position));
+    }
+    definition.clustered().and_then(readable_in).map(Source::Locator)
+}

@@ -1,0 +1,293 @@
+//! The ranges of keys that a search goes through, once the values it looks for are known.
+//!
+//! A range is `from <= key < to`, in the bytes of encoded keys. Several are put in the order of the index and joined where they meet,
+//! so that no key is read twice: `IN (3, 1, 3)` is two ranges.
+
+use std::ops::Bound;
+
+use engine::cancel;
+use engine::catalog::{ColumnDefinition, IndexDefinition, TableDefinition};
+use engine::error::Result;
+use engine::session::KeyRange;
+use engine::types::{Collation, KeyDirection, Value, encode_stored_key_part};
+
+use super::evaluate;
+use crate::context::Context;
+use crate::plan::{Expr, IndexSeek, SeekEnd, SeekKey, SeekRange};
+use crate::scalar::convert::convert;
+use crate::scalar::like::Pattern;
+
+/// Room for a key of a few numbers.
+const KEY_BYTES: usize = 32;
+/// What a key begins with after an ascending NULL, and a descending one: see `engine::types`.
+const ASCENDING_VALUE: u8 = 1;
+const DESCENDING_NULL: u8 = u8::MAX;
+
+/// `from <= key < to`; without `to` up to the last key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
+}
+
+impl Range {
+    fn is_empty(&self) -> bool {
+        self.to.as_ref().is_some_and(|to| *to <= self.from)
+    }
+
+    /// As the engine takes it.
+    pub(super) fn into_bounds(self) -> KeyRange {
+        let from = match self.from.is_empty() {
+            true => Bound::Unbounded,
+            false => Bound::Included(self.from),
+        };
+        (from, self.to.map_or(Bound::Unbounded, Bound::Excluded))
+    }
+}
+
+/// What keys are made of: the table and the index.
+#[derive(Clone, Copy)]
+pub(super) struct Keys<'d> {
+    pub(super) table: &'d TableDefinition,
+    pub(super) index: &'d IndexDefinition,
+}
+
+/// The ranges of a search for the row that it is opened in, the one to be read first at the end.
+///
+/// # Errors
+/// Those of evaluating its values.
+pub(super) fn ranges(keys: Keys<'_>, seek: &IndexSeek, row: &[Value], context: &Context<'_>) -> Result<Vec<Range>> {
+    let mut found = Vec::with_capacity(seek.ranges.len());
+    for range in &seek.ranges {
+        found.extend(keys.range(range, row, context)?.filter(|range| !range.is_empty()));
+    }
+    if found.len() > 1 {
+        cancel::spend(found.len())?;
+        found.sort_unstable_by(|left, right| left.from.cmp(&right.from));
+        found = joined(found);
+    }
+    if !seek.is_backward {
+        found.reverse();
+    }
+    Ok(found)
+}
+
+/// Joins ranges that meet, given in order.
+fn joined(ranges: Vec<Range>) -> Vec<Range> {
+    let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.to.as_ref().is_none_or(|to| *to >= range.from) => {
+                let ends_later = |to: &Vec<u8>| range.to.as_ref().is_none_or(|other| other > to);
+                if last.to.as_ref().is_some_and(ends_later) {
+                    last.to = range.to;
+                }
+            }
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// A bound of a search: its key, and whether the key itself counts.
+type EncodedBound = (Vec<u8>, bool);
+
+impl<'d> Keys<'d> {
+    /// `None` when a value is NULL, which nothing equals.
+    fn range(self, range: &SeekRange, row: &[Value], context: &Context<'_>) -> Result<Option<Range>> {
+        let mut prefix = Vec::with_capacity(KEY_BYTES);
+        for (position, key) in range.equal.iter().enumerate() {
+            match key {
+                SeekKey::Value(value) => {
+                    if !self.push_part((position, value), row, context, &mut prefix)? {
+                        return Ok(None);
+                    }
+                }
+                SeekKey::Null => self.push_value(position, &Value::Null, &mut prefix),
+            }
+        }
+        let position = range.equal.len();
+        let descends = self.descends(position);
+        match &range.end {
+            SeekEnd::All => Ok(Some(all_of(prefix))),
+            SeekEnd::NotNull => Ok(Some(values_of(prefix, descends))),
+            SeekEnd::Between { low, high } => {
+                let encode = |bound: &Option<(Expr, bool)>| -> Result<Option<Option<EncodedBound>>> {
+                    let Some((bound, inclusive)) = bound else {
+                        return Ok(Some(None));
+                    };
+                    let mut key = Vec::with_capacity(KEY_BYTES);
+                    key.extend_from_slice(&prefix);
+                    let is_value = self.push_part((position, bound), row, context, &mut key)?;
+                    Ok(is_value.then_some(Some((key, *inclusive))))
+                };
+                let (Some(low), Some(high)) = (encode(low)?, encode(high)?) else {
+                    return Ok(None);
+                };
+                let (first, last) = if descends { (high, low) } else { (low, high) };
+                Ok(Some(between(values_of(prefix, descends), first, last)))
+            }
+            SeekEnd::Prefix { pattern, escape } => {
+                self.like((prefix, position), (pattern, escape.as_ref()), row, context)
+            }
+        }
+    }
+
+    /// The strings that a pattern of LIKE may match: all but NULL when it begins with no character of its own.
+    fn like(
+        self,
+        (mut prefix, position): (Vec<u8>, usize),
+        (pattern, escape): (&Expr, Option<&Expr>),
+        row: &[Value],
+        context: &Context<'_>,
+    ) -> Result<Option<Range>> {
+        let escape = escape.map(|escape| evaluate(escape, row, context)).transpose()?;
+        let value = evaluate(pattern, row, context)?;
+        let (Some(pattern), false) = (value.as_str(), escape.as_ref().is_some_and(|escape| escape.is_null())) else {
+            return Ok(None);
+        };
+        // One of several characters is an error, which is left to who tests the condition.
+        let escape = escape.as_ref().and_then(|escape| escape.as_str()?.chars().next());
+        let collation = self.collation(position);
+        let start = prefix.len();
+        prefix.push(ASCENDING_VALUE);
+        collation.push_prefix(&Pattern::new(pattern, escape, collation).prefix(), &mut prefix);
+        if self.descends(position) {
+            prefix.iter_mut().skip(start).for_each(|byte| *byte = !*byte);
+        }
+        Ok(Some(all_of(prefix)))
+    }
+
+    fn descends(self, position: usize) -> bool {
+        self.index.direction(position) == KeyDirection::Descending
+    }
+
+    fn column(self, position: usize) -> Option<&'d ColumnDefinition> {
+        let (column, _) = self.index.keys.get(position)?;
+        self.table.columns.get(*column)
+    }
+
+    fn collation(self, position: usize) -> Collation {
+        self.column(position).map(|column| column.collation).unwrap_or_default()
+    }
+
+    fn push_value(self, position: usize, value: &Value, key: &mut Vec<u8>) {
+        encode_stored_key_part(value, self.collation(position), self.index.direction(position), key);
+    }
+
+    /// Appends the part of a key that a value gives; false when it is NULL.
+    fn push_part(
+        self,
+        (position, expression): (usize, &Expr),
+        row: &[Value],
+        context: &Context<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let value = evaluate(expression, row, context)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        match self.column(position) {
+            // Strings are searched as they are: cutting them to the column's length would find too much or too little.
+            Some(column) if !column.sql_type.is_character() && column.sql_type != expression.sql_type => {
+                let value = convert(&value, expression.sql_type, column.sql_type, None)?;
+                self.push_value(position, &value, key);
+                Ok(!value.is_null())
+            }
+            _ => {
+                self.push_value(position, &value, key);
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// All keys that begin with these bytes.
+fn all_of(prefix: Vec<u8>) -> Range {
+    let to = after_prefix(prefix.clone());
+    Range { from: prefix, to }
+}
+
+/// All keys that begin with these bytes and have a value behind them, not NULL.
+fn values_of(mut prefix: Vec<u8>, descends: bool) -> Range {
+    if descends {
+        let mut to = prefix.clone();
+        to.push(DESCENDING_NULL);
+        return Range {
+            from: prefix,
+            to: Some(to),
+        };
+    }
+    let to = after_prefix(prefix.clone());
+    prefix.push(ASCENDING_VALUE);
+    Range { from: prefix, to }
+}
+
+/// What lies in a range between two bounds.
+fn between(values: Range, first: Option<EncodedBound>, last: Option<EncodedBound>) -> Range {
+    // Behind the parts of a bound other parts follow, or the row's locator.
+    let behind = |key: Vec<u8>| after_prefix(key);
+    let from = match first {
+        Some((key, true)) => key,
+        Some((key, false)) => behind(key).unwrap_or(values.from),
+        None => values.from,
+    };
+    let to = match last {
+        Some((key, true)) => behind(key),
+        Some((key, false)) => Some(key),
+        None => values.to,
+    };
+    Range { from, to }
+}
+
+/// The first key after all that begin with these bytes; `None` when there is none.
+pub(crate) fn after_prefix(mut key: Vec<u8>) -> Option<Vec<u8>> {
+    while let Some(last) = key.pop() {
+        if last < u8::MAX {
+            key.push(last + 1);
+            return Some(key);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(from: &[u8], to: &[u8]) -> Range {
+        Range {
+            from: from.to_vec(),
+            to: (!to.is_empty()).then(|| to.to_vec()),
+        }
+    }
+
+    #[test]
+    fn ranges_that_meet_become_one_and_others_stay_apart() {
+        let given = vec![
+            range(&[1], &[2]),
+            range(&[1], &[1, 5]),
+            range(&[2], &[3]),
+            range(&[4], &[6]),
+            range(&[5], &[5, 1]),
+            range(&[7], &[]),
+            range(&[8], &[9]),
+        ];
+        assert_eq!(joined(given), [range(&[1], &[3]), range(&[4], &[6]), range(&[7], &[])]);
+    }
+
+    #[test]
+    fn the_key_behind_a_prefix_is_behind_all_that_begin_with_it() {
+        assert_eq!(after_prefix(vec![1, 2]), Some(vec![1, 3]));
+        assert_eq!(after_prefix(vec![1, 0xFF]), Some(vec![2]));
+        assert_eq!(after_prefix(vec![0xFF]), None);
+        assert_eq!(after_prefix(Vec::new()), None);
+    }
+
+    #[test]
+    fn values_leave_out_null_at_either_end() {
+        assert_eq!(values_of(vec![3], false), range(&[3, 1], &[4]));
+        assert_eq!(values_of(vec![3], true), range(&[3], &[3, 0xFF]));
+        assert_eq!(values_of(Vec::new(), false), range(&[1], &[]));
+    }
+}

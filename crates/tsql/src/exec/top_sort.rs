@@ -1,0 +1,240 @@
+//! The first rows of an order, without sorting the others: a heap of as many rows as are wanted, the last of them on top.
+//!
+//! ```text
+//! row --> comes before the last row of the heap?   no:   left out (nearly all rows of a large input)
+//!                                                  yes:  takes its place
+//! ```
+//! Rows of equal keys keep the order they came in, as in a sort. With WITH TIES, the rows that are equal to the last one are wanted
+//! too, and nobody knows how many: then the heap holds keys alone, and the rows that come no later than the last one are sorted. A
+//! heap that the grant has no room for becomes a sort, which spills.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use engine::cancel;
+use engine::error::Result;
+use engine::types::Value;
+
+use super::Operator;
+use super::row_bytes::{push_row, read_row};
+use super::sort::push_key;
+use super::sorter::{Sorted, Sorter};
+use crate::context::Context;
+use crate::grant::Grant;
+use crate::plan::SortKey;
+
+/// Beyond so many rows sorting all of them is about as good.
+pub(super) const ROWS_MAX: u64 = 100_000;
+/// What a kept row takes beside its bytes.
+const KEPT_BYTES: usize = 80;
+
+/// A row in the heap.
+struct Kept {
+    key: Vec<u8>,
+    /// Rows of equal keys come out as they came in.
+    number: u64,
+    /// Empty where only keys are kept.
+    row: Vec<u8>,
+}
+
+impl Ord for Kept {
+    fn cmp(&self, other: &Kept) -> Ordering {
+        self.key.cmp(&other.key).then(self.number.cmp(&other.number))
+    }
+}
+
+impl PartialOrd for Kept {
+    fn partial_cmp(&self, other: &Kept) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Kept) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Kept {}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.key.len() + self.row.len() + KEPT_BYTES
+    }
+}
+
+/// The first rows of its input in order, and perhaps more.
+pub(super) struct TopSort<'p> {
+    input: Option<Box<dyn Operator + 'p>>,
+    width: usize,
+    keys: &'p [SortKey],
+    wanted: usize,
+    with_ties: bool,
+    rows: Rows,
+}
+
+enum Rows {
+    /// With the memory they take.
+    Heap {
+        rows: std::vec::IntoIter<Kept>,
+        _grant: Option<Grant>,
+    },
+    Sorted(Sorted),
+}
+
+impl<'p> TopSort<'p> {
+    /// The first `wanted` rows, at most [`ROWS_MAX`]; `with_ties` those equal to the last one, too.
+    pub(super) fn new(
+        input: Box<dyn Operator + 'p>,
+        width: usize,
+        keys: &'p [SortKey],
+        wanted: u64,
+        with_ties: bool,
+    ) -> TopSort<'p> {
+        TopSort {
+            input: Some(input),
+            width,
+            keys,
+            wanted: wanted.min(ROWS_MAX) as usize,
+            with_ties,
+            rows: Rows::Heap {
+                rows: Vec::new().into_iter(),
+                _grant: None,
+            },
+        }
+    }
+}
+
+impl Operator for TopSort<'_> {
+    fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if let Some(mut input) = self.input.take() {
+            let mut first = First::new(self.wanted, self.with_ties, context);
+            let mut buffer = vec![Value::Null; self.width];
+            while self.wanted > 0 && input.next(context, &mut buffer)? {
+                first.take(self.keys, &buffer, context)?;
+            }
+            self.rows = first.finish()?;
+        }
+        match &mut self.rows {
+            Rows::Sorted(rows) => rows.next(row),
+            Rows::Heap { rows, .. } => match rows.next() {
+                Some(kept) => {
+                    cancel::spend(1)?;
+                    read_row(&kept.row, row).map(|()| true)
+                }
+                None => Ok(false),
+            },
+        }
+    }
+}
+
+/// The first rows among those taken so far.
+struct First {
+    wanted: usize,
+    heap: BinaryHeap<Kept>,
+    /// Rows taken, for their numbers.
+    count: u64,
+    /// The key of the row at hand.
+    key: Vec<u8>,
+    grant: Grant,
+    /// Bytes in the heap.
+    bytes: usize,
+    sorter: Option<Sorter>,
+}
+
+impl First {
+    fn new(wanted: usize, with_ties: bool, context: &Context<'_>) -> First {
+        First {
+            wanted,
+            heap: BinaryHeap::new(),
+            count: 0,
+            key: Vec::new(),
+            grant: context.grant(),
+            bytes: 0,
+            sorter: with_ties.then(|| Sorter::new(context)),
+        }
+    }
+
+    fn take(&mut self, keys: &[SortKey], row: &[Value], context: &Context<'_>) -> Result<()> {
+        self.key.clear();
+        push_key(keys, row, &mut self.key);
+        let is_full = self.heap.len() >= self.wanted;
+        let order = match self.heap.peek() {
+            Some(last) if is_full => self.key.cmp(&last.key),
+            _ => Ordering::Less,
+        };
+        let key = &self.key;
+        if order.is_le()
+            && let Some(sorter) = &mut self.sorter
+        {
+            sorter.push(row, |output| {
+                output.extend_from_slice(key);
+                Ok(())
+            })?;
+        }
+        if order.is_lt() {
+            self.keep(row, is_full, context)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the row at hand into the heap, in the place of the last one when that is full.
+    fn keep(&mut self, row: &[Value], is_full: bool, context: &Context<'_>) -> Result<()> {
+        let former = if is_full { self.heap.pop() } else { None };
+        self.bytes -= former.as_ref().map_or(0, Kept::bytes);
+        let mut kept = former.unwrap_or_else(|| Kept {
+            key: Vec::new(),
+            number: 0,
+            row: Vec::new(),
+        });
+        kept.key.clear();
+        kept.key.extend_from_slice(&self.key);
+        kept.row.clear();
+        if self.sorter.is_none() {
+            push_row(row, &mut kept.row);
+        }
+        kept.number = self.count;
+        self.count += 1;
+        self.bytes += kept.bytes();
+        self.heap.push(kept);
+        let more = (self.bytes as u64).saturating_sub(self.grant.used());
+        if more == 0 || self.grant.has_room(more) {
+            return Ok(());
+        }
+        match self.sorter {
+            // The keys alone are too much: they are what there is no way to do without.
+            Some(_) => self.grant.require(more),
+            None => self.become_sort(row.len(), context),
+        }
+    }
+
+    /// The rows of the heap go to a sort, and so do all that follow and come no later than the last of them.
+    fn become_sort(&mut self, width: usize, context: &Context<'_>) -> Result<()> {
+        let mut sorter = Sorter::new(context);
+        let mut row = vec![Value::Null; width];
+        let mut kept = std::mem::take(&mut self.heap).into_sorted_vec();
+        for one in &mut kept {
+            cancel::spend(1)?;
+            read_row(&one.row, &mut row)?;
+            sorter.push(&row, |output| {
+                output.extend_from_slice(&one.key);
+                Ok(())
+            })?;
+            one.row = Vec::new();
+        }
+        self.bytes = kept.iter().map(Kept::bytes).sum();
+        self.heap = kept.into();
+        self.sorter = Some(sorter);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Rows> {
+        match self.sorter {
+            Some(sorter) => Ok(Rows::Sorted(sorter.finish()?)),
+            None => Ok(Rows::Heap {
+                rows: self.heap.into_sorted_vec().into_iter(),
+                _grant: Some(self.grant),
+            }),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which columns scans decode: those that something above them reads. The last step, when it is settled what stands above them.
+
+use crate::plan::{Node, Part};
+
+/// Tells the scans of a tree what to decode, when the places `used` of the tree's own rows are read above it.
+pub(super) fn decode(node: &mut Node, mut used: Vec<bool>) {
+    match node {
+        Node::Project { input_width, .. } | Node::Aggregate { input_width, .. } => {
+            used = vec![false; *input_width];
+        }
+        Node::Window { input_width, .. } => used.resize(*input_width, false),
+        Node::SetOperation { width, .. } => used = vec![true; *width],
+        Node::Distinct { columns, .. } => used.iter_mut().take(*columns).for_each(|flag| *flag = true),
+        Node::Sort { keys, .. } => keys.iter().for_each(|key| mark(&mut used, key.column)),
+        Node::Top { top, .. } => {
+            let ties = top.ties.iter().flatten();
+            ties.for_each(|key| mark(&mut used, key.column));
+        }
+        Node::Filter { .. } | Node::Slice { .. } | Node::Append { .. } => {}
+        source => {
+            source.mark_columns(&mut used);
+            set(source, &used);
+            return;
+        }
+    }
+    // No operator but these has parts of both kinds: its expressions are seen before what is below it.
+    let Ok(()) = node.change_parts::<std::convert::Infallible>(&mut |part| {
+        match part {
+            Part::Expression(expression) => expression.mark_columns(&mut used),
+            Part::Condition(condition) => condition.mark_columns(&mut used),
+            Part::Node(input) => decode(input, used.clone()),
+            Part::Plan(_) => {}
+        }
+        Ok(())
+    });
+}
+
+fn mark(used: &mut [bool], column: usize) {
+    if let Some(flag) = used.get_mut(column) {
+        *flag = true;
+    }
+}
+
+/// Tells every scan of a tree of FROM what to decode.
+fn set(node: &mut Node, used: &[bool]) {
+    match node {
+        Node::Filter { input, .. } => set(input, used),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            set(left, used);
+            set(right, used);
+        }
+        Node::Scan(scan) => {
+            let count = scan.table.table.definition().columns.len();
+            let offset = scan.offset;
+            scan.columns = (0..count)
+                .filter(|column| used.get(offset + column).copied().unwrap_or(false))
+                .collect();
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,153 @@
+//! From what a statement asks for to how it is done: bound plans become physical here.
+//!
+//! ```text
+//! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
+//! optimize   join      which units are joined in which order, and how
+//!            access    how the rows of a table are found
+//!            columns   which columns scans decode
+//!            estimate  how many rows there will be: what the choices go by
+//! exec       physical: no [`Node::From`], no [`Node::Outer`]
+//! ```
+//! A column's id is its place in the wide row of its SELECT: every source has its own range of places there, and keeps it wherever it is
+//! joined. So to order joins moves nothing, and what stands above FROM need not know of it. Where places have to be added, they are
+//! added at the end.
+//!
+//! Queries below a query (in FROM, as values and as sets) are made physical one by one, each once: one that several expressions share
+//! is shared afterwards too, because its result is kept by its identity.
+//!
+//! Invariant: after [`Optimizer`] has seen a statement, no logical operator is left in it.
+
+mod access;
+mod columns;
+pub mod estimate;
+mod join;
+mod statement;
+
+pub use statement::Logical;
+
+use std::sync::Arc;
+
+use engine::cancel;
+use engine::error::Result;
+
+use crate::plan::{Condition, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
+use crate::state::SessionState;
+use estimate::Estimator;
+
+/// Makes the plan of one statement physical.
+pub struct Optimizer<'s> {
+    estimator: Estimator<'s>,
+    /// Queries that several expressions share, as they were bound and as they are planned.
+    shared: Vec<(Arc<QueryPlan>, Arc<QueryPlan>)>,
+}
+
+impl<'s> Optimizer<'s> {
+    /// An optimizer for a statement of this session.
+    pub fn new(session: &'s SessionState) -> Optimizer<'s> {
+        Optimizer {
+            estimator: Estimator::new(session),
+            shared: Vec::new(),
+        }
+    }
+
+    /// What answers how many rows there will be.
+    pub fn estimator(&self) -> &Estimator<'s> {
+        &self.estimator
+    }
+
+    /// Plans a query with all below it.
+    ///
+    /// # Errors
+    /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
+    pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        self.node(&mut plan.root)?;
+        columns::decode(&mut plan.root, vec![true; plan.width]);
+        Ok(())
+    }
+
+    /// Plans a query that others may share.
+    fn shared_query(&mut self, plan: &mut Arc<QueryPlan>) -> Result<()> {
+        if let Some(own) = Arc::get_mut(plan) {
+            return self.query(own);
+        }
+        let mut known = self.shared.iter();
+        if let Some((_, planned)) = known.find(|(bound, _)| Arc::ptr_eq(bound, plan)) {
+            *plan = planned.clone();
+            return Ok(());
+        }
+        let mut own = QueryPlan::clone(plan);
+        self.query(&mut own)?;
+        let planned = Arc::new(own);
+        self.shared.push((std::mem::replace(plan, planned.clone()), planned));
+        Ok(())
+    }
+
+    /// Plans a tree of operators from its leaves up.
+    fn node(&mut self, node: &mut Node) -> Result<()> {
+        crate::stack::require()?;
+        cancel::spend(1)?;
+        node.change_parts(&mut |part| match part {
+            Part::Node(below) => self.node(below),
+            Part::Plan(plan) => self.shared_query(plan),
+            Part::Expression(expression) => self.expression(expression),
+            Part::Condition(condition) => self.condition(condition),
+        })?;
+        match node {
+            Node::From(from) => *node = join::combine(std::mem::take(&mut **from)),
+            Node::Outer(_) => {
+                if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
+                    *node = join::outer(*outer);
+                }
+            }
+            Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Plans the queries inside an expression.
+    ///
+    /// # Errors
+    /// As for [`Optimizer::query`].
+    pub fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        crate::stack::require()?;
+        match &mut expression.kind {
+            ExprKind::Subquery(subquery) => self.subquery(subquery),
+            // The conditions of CASE may hold queries that are no expressions.
+            ExprKind::Case { branches, otherwise } => {
+                for (condition, value) in branches {
+                    self.condition(condition)?;
+                    self.expression(value)?;
+                }
+                otherwise.iter_mut().try_for_each(|value| self.expression(value))
+            }
+            _ => expression.change_children(&mut |child| self.expression(child)),
+        }
+    }
+
+    /// Plans the queries inside a condition.
+    ///
+    /// # Errors
+    /// As for [`Optimizer::query`].
+    pub fn condition(&mut self, condition: &mut Condition) -> Result<()> {
+        crate::stack::require()?;
+        match condition {
+            Condition::And(parts) | Condition::Or(parts) => parts.iter_mut().try_for_each(|part| self.condition(part)),
+            Condition::Not(inner) => self.condition(inner),
+            Condition::Exists(subquery) => self.subquery(subquery),
+            Condition::Quantified { operand, subquery, .. } => {
+                self.expression(operand)?;
+                self.subquery(subquery)
+            }
+            other => other.change_expressions(&mut |expression| self.expression(expression)),
+        }
+    }
+
+    fn subquery(&mut self, subquery: &mut Subquery) -> Result<()> {
+        subquery
+            .captures
+            .iter_mut()
+            .try_for_each(|capture| self.expression(capture))?;
+        self.shared_query(&mut subquery.plan)
+    }
+}

@@ -1,0 +1,126 @@
+//! What statements are bound to, as the optimizer meets them.
+
+use engine::error::Result;
+
+use super::{Optimizer, columns};
+use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
+use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
+
+/// What was bound, and has to be made physical before it runs.
+pub trait Logical {
+    /// Plans all queries in it.
+    ///
+    /// # Errors
+    /// Those of [`Optimizer::query`].
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()>;
+}
+
+impl Logical for Expr {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.expression(self)
+    }
+}
+
+impl Logical for Condition {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.condition(self)
+    }
+}
+
+impl Logical for QueryPlan {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.query(self)
+    }
+}
+
+impl<T: Logical> Logical for Vec<T> {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.iter_mut().try_for_each(|one| one.optimize(optimizer))
+    }
+}
+
+impl<T: Logical> Logical for Option<T> {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.iter_mut().try_for_each(|one| one.optimize(optimizer))
+    }
+}
+
+impl Logical for TopCount {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.expression(&mut self.count)
+    }
+}
+
+impl Logical for BoundOutput {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.expressions.optimize(optimizer)
+    }
+}
+
+impl Logical for BoundQuery {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.query(&mut self.plan)?;
+        let mut values = self.assignments.iter_mut().flatten();
+        values.try_for_each(|(_, value)| optimizer.expression(value))
+    }
+}
+
+impl Logical for BoundInsert {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        match &mut self.rows {
+            InsertRows::Values(rows) => rows.optimize(optimizer)?,
+            InsertRows::Query(plan) => optimizer.query(plan)?,
+            InsertRows::Execute => {}
+        }
+        self.top.optimize(optimizer)?;
+        self.output.optimize(optimizer)
+    }
+}
+
+impl Logical for BoundUpdate {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        let values = self.assignments.iter_mut().chain(&mut self.variables);
+        for (_, value) in values {
+            optimizer.expression(value)?;
+        }
+        self.top.optimize(optimizer)?;
+        self.output.optimize(optimizer)?;
+        optimizer.node(&mut self.node)?;
+        columns::decode(&mut self.node, self.used.clone());
+        self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
+        Ok(())
+    }
+}
+
+impl Logical for BoundDelete {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.top.optimize(optimizer)?;
+        self.output.optimize(optimizer)?;
+        optimizer.node(&mut self.node)?;
+        columns::decode(&mut self.node, self.used.clone());
+        self.streams = self.streams && is_plain_search(&self.node);
+        Ok(())
+    }
+}
+
+/// Whether rows are found by an index whose key has a column that is set: a row with another value may be found there again.
+fn searches_by(node: &Node, assignments: &[(usize, Expr)]) -> bool {
+    match node {
+        Node::Scan(scan) => scan.seek.as_ref().is_some_and(|seek| {
+            let definition = scan.table.table.definition();
+            let mut set = assignments.iter();
+            set.any(|(column, _)| seek.reads_key_of(definition, *column))
+        }),
+        Node::Filter { input, .. } => searches_by(input, assignments),
+        _ => false,
+    }
+}
+
+/// A scan, perhaps filtered, with nothing else that could read the target.
+fn is_plain_search(node: &Node) -> bool {
+    match node {
+        Node::Scan(_) => true,
+        Node::Filter { input, condition } => !condition.contains_query() && is_plain_search(input),
+        _ => false,
+    }
+}

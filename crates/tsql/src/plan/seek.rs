@@ -1,0 +1,154 @@
+//! Searches in indexes: which keys a plan looks for, before their values are known.
+//!
+//! ```text
+//! where a = 1 and b in (2, 3) and c < 9, index (a, b, c):     ranges   a = 1, b = 2, c < 9
+//!                                                                     a = 1, b = 3, c < 9
+//! ```
+
+use engine::catalog::TableDefinition;
+
+use super::Expr;
+
+/// The way to a table's rows through an index instead of a scan of the table. Its expressions are evaluated in the row that the search
+/// writes into: on the right of a [`super::Node::Loop`] they may use the left side's columns.
+#[derive(Clone, Debug)]
+pub struct IndexSeek {
+    /// Place of the index in the table's list.
+    pub index: usize,
+    /// Ranges of its keys, in any order; what several have in common is read once. One that is [`SeekRange::whole`] reads the index
+    /// from end to end.
+    pub ranges: Vec<SeekRange>,
+    /// From the last key to the first.
+    pub is_backward: bool,
+    /// Somebody above relies on the rows coming in the order of the index.
+    pub keeps_order: bool,
+    /// Rows that these searches find count as well, each row once. Then the rows come in no order.
+    pub union: Vec<IndexSeek>,
+}
+
+/// A range of the keys of an index.
+#[derive(Clone, Debug, Default)]
+pub struct SeekRange {
+    /// What the leading key columns are equal to.
+    pub equal: Vec<SeekKey>,
+    /// What holds of the next key column.
+    pub end: SeekEnd,
+}
+
+/// What a key column is equal to.
+#[derive(Clone, Debug)]
+pub enum SeekKey {
+    /// A value of the column's type; NULL equals nothing.
+    Value(Expr),
+    /// NULL: `IS NULL`.
+    Null,
+}
+
+/// What holds of the key column behind those that are equal to something.
+#[derive(Clone, Debug, Default)]
+pub enum SeekEnd {
+    /// Nothing.
+    #[default]
+    All,
+    /// It is not NULL.
+    NotNull,
+    /// It lies between two bounds, each with whether the value itself counts. NULL does not.
+    Between {
+        /// The lower bound.
+        low: Option<(Expr, bool)>,
+        /// The upper bound.
+        high: Option<(Expr, bool)>,
+    },
+    /// It begins with the characters that a pattern of LIKE begins with.
+    Prefix {
+        /// The pattern.
+        pattern: Expr,
+        /// The escape character.
+        escape: Option<Expr>,
+    },
+}
+
+impl SeekRange {
+    /// All keys.
+    pub fn whole() -> SeekRange {
+        SeekRange::default()
+    }
+
+    fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
+        for key in &self.equal {
+            if let SeekKey::Value(value) = key {
+                visit(value);
+            }
+        }
+        match &self.end {
+            SeekEnd::All | SeekEnd::NotNull => {}
+            SeekEnd::Between { low, high } => low.iter().chain(high).for_each(|(bound, _)| visit(bound)),
+            SeekEnd::Prefix { pattern, escape } => {
+                visit(pattern);
+                escape.iter().for_each(visit);
+            }
+        }
+    }
+}
+
+impl SeekRange {
+    fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        for key in &mut self.equal {
+            if let SeekKey::Value(value) = key {
+                change(value)?;
+            }
+        }
+        match &mut self.end {
+            SeekEnd::All | SeekEnd::NotNull => Ok(()),
+            SeekEnd::Between { low, high } => low.iter_mut().chain(high).try_for_each(|(bound, _)| change(bound)),
+            SeekEnd::Prefix { pattern, escape } => {
+                change(pattern)?;
+                escape.iter_mut().try_for_each(change)
+            }
+        }
+    }
+}
+
+impl IndexSeek {
+    /// A search of one range, forward.
+    pub fn of(index: usize, range: SeekRange) -> IndexSeek {
+        IndexSeek {
+            index,
+            ranges: vec![range],
+            is_backward: false,
+            keeps_order: false,
+            union: Vec::new(),
+        }
+    }
+
+    /// Calls `visit` for every expression in it.
+    pub fn for_each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expr)) {
+        self.ranges.iter().for_each(|range| range.for_each_expression(visit));
+        self.union.iter().for_each(|other| other.for_each_expression(visit));
+    }
+
+    /// Calls `change` for every expression in it.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn change_values<E>(&mut self, change: &mut dyn FnMut(&mut Expr) -> Result<(), E>) -> Result<(), E> {
+        self.ranges
+            .iter_mut()
+            .try_for_each(|range| range.change_values(change))?;
+        self.union.iter_mut().try_for_each(|other| other.change_values(change))
+    }
+
+    /// Whether this or a search united with it is in a nonclustered index.
+    pub fn uses_nonclustered(&self, definition: &TableDefinition) -> bool {
+        let index = definition.indexes.get(self.index);
+        index.is_none_or(|index| index.index_id != 1)
+            || self.union.iter().any(|other| other.uses_nonclustered(definition))
+    }
+
+    /// Whether the key of an index that it reads has a column.
+    pub fn reads_key_of(&self, definition: &TableDefinition, column: usize) -> bool {
+        let index = definition.indexes.get(self.index);
+        index.is_none_or(|index| index.keys.iter().any(|(key, _)| *key == column))
+            || self.union.iter().any(|other| other.reads_key_of(definition, column))
+    }
+}
