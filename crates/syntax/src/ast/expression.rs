@@ -358,11 +358,11 @@ pub enum FrameBound {
     /// `UNBOUNDED PRECEDING`
     UnboundedPreceding,
     /// `n PRECEDING`
-    Preceding(Expression),
+    Preceding(u64),
     /// `CURRENT ROW`
     CurrentRow,
     /// `n FOLLOWING`
-    Following(Expression),
+    Following(u64),
     /// `UNBOUNDED FOLLOWING`
     UnboundedFollowing,
 }
