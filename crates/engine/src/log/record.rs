@@ -63,7 +63,6 @@ pub enum RecordKind {
     Commit = 129,
     /// It has been rolled back completely.
     Abort = 130,
-    /// A checkpoint begins.
     CheckpointBegin = 150,
     /// Transactions and dirty pages alive at a checkpoint.
     CheckpointActive = 152,
@@ -111,7 +110,6 @@ impl RecordKind {
         }
     }
 
-    /// It ends its transaction.
     pub fn ends_transaction(self) -> bool {
         matches!(self, RecordKind::Commit | RecordKind::Abort)
     }
@@ -169,7 +167,6 @@ impl RecordHeader {
 pub struct LogRecord<'a> {
     /// Its place in the log.
     pub lsn: Lsn,
-    /// Its header.
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: &'a [u8],
@@ -214,7 +211,6 @@ impl<'a> LogRecord<'a> {
 pub struct OwnedRecord {
     /// Its place in the log.
     pub lsn: Lsn,
-    /// Its header.
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: Vec<u8>,
