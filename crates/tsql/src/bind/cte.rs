@@ -273,7 +273,8 @@ fn is_grouped(node: &Node) -> bool {
 
 /// The rows of the round before, as a source.
 fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut FromBuilder) -> BoundSource {
-    let offset = from.take(columns.len());
+    let width = columns.len();
+    let offset = from.take(width);
     let columns = columns.iter().enumerate().map(|(index, column)| ScopeColumn {
         qualifier: exposed.clone(),
         path: None,
@@ -286,7 +287,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         from_table: false,
     });
     BoundSource {
-        node: Node::Round { id, offset },
+        node: Node::Round { id, width, offset },
         columns: columns.collect(),
         name: exposed,
     }

@@ -134,38 +134,28 @@ impl Exposed {
 }
 
 impl FromClause {
-    fn add(&mut self, source: BoundSource, written: &TableSource, range: (usize, usize), lateral: bool) -> Result<()> {
+    fn add(&mut self, source: BoundSource, written: &TableSource, lateral: bool) -> Result<()> {
         self.expose(Exposed::of(written, source.name.clone()))?;
-        self.add_unit(source, range, lateral);
+        self.add_unit(source, lateral);
         Ok(())
     }
 
     /// Adds the target of a statement that its FROM does not name.
-    pub(super) fn add_target(&mut self, source: BoundSource, range: (usize, usize)) -> Result<()> {
+    pub(super) fn add_target(&mut self, source: BoundSource) -> Result<()> {
         self.expose(Exposed {
             name: source.name.clone(),
             written: Some(source.name.clone()),
         })?;
-        self.add_unit(source, range, false);
+        self.add_unit(source, false);
         Ok(())
     }
 
-    fn add_unit(&mut self, source: BoundSource, range: (usize, usize), lateral: bool) {
+    fn add_unit(&mut self, source: BoundSource, lateral: bool) {
         self.columns.extend(source.columns);
         self.units.push(FromUnit {
             node: source.node,
-            range,
             lateral,
         });
-    }
-
-    /// The operator for all of it, in a wide row of that width.
-    pub(super) fn into_node((units, conjuncts): (Vec<FromUnit>, Vec<Condition>), width: usize) -> Node {
-        Node::From(Box::new(FromNode {
-            units,
-            conjuncts,
-            width,
-        }))
     }
 
     fn expose(&mut self, name: Exposed) -> Result<()> {
@@ -179,6 +169,16 @@ impl FromClause {
 }
 
 impl<'a> Binder<'a> {
+    /// The operator for a FROM, in a wide row of that width.
+    pub(super) fn from_node(&self, units: Vec<FromUnit>, conjuncts: Vec<Condition>, width: usize) -> Node {
+        Node::From(Box::new(FromNode {
+            units,
+            conjuncts,
+            width,
+            is_forced: self.is_order_forced,
+        }))
+    }
+
     /// Binds the sources of FROM.
     pub(super) fn sources(&mut self, sources: &'a [TableSource], builder: &mut FromBuilder) -> Result<FromClause> {
         let mut clause = FromClause::default();
@@ -219,7 +219,7 @@ impl<'a> Binder<'a> {
             TableSource::Join(join) => return self.join(join, builder, clause),
         };
         self.count_source(builder.width - start)?;
-        clause.add(bound, source, (start, builder.width), lateral)
+        clause.add(bound, source, lateral)
     }
 
     fn join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
@@ -257,7 +257,7 @@ impl<'a> Binder<'a> {
         let visible = clause.columns.clone();
         let bound = self.derived(query, columns, alias, Some(visible), builder)?;
         self.count_source(builder.width - start)?;
-        clause.add(bound, right, (start, builder.width), true)
+        clause.add(bound, right, true)
     }
 
     fn on_condition(&mut self, on: &'a Expression, visible: Vec<ScopeColumn>) -> Result<Condition> {
@@ -275,31 +275,29 @@ impl<'a> Binder<'a> {
         source: &'a TableSource,
         builder: &mut FromBuilder,
         clause: &mut FromClause,
-    ) -> Result<(Node, (usize, usize), Vec<ScopeColumn>)> {
-        let start = builder.width;
+    ) -> Result<(Node, Vec<ScopeColumn>)> {
         let mut side = FromClause::default();
         self.flatten(source, builder, &mut side)?;
         for name in side.names {
             clause.expose(name)?;
         }
-        let node = FromClause::into_node((side.units, side.conjuncts), builder.width);
-        Ok((node, (start, builder.width), side.columns))
+        let node = self.from_node(side.units, side.conjuncts, builder.width);
+        Ok((node, side.columns))
     }
 
     fn outer_join(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let (left, left_range, mut left_columns) = self.side(&join.left, builder, clause)?;
-        let (right, right_range, mut right_columns) = self.side(&join.right, builder, clause)?;
-        let range = (left_range.0, right_range.1);
+        let (left, mut left_columns) = self.side(&join.left, builder, clause)?;
+        let (right, mut right_columns) = self.side(&join.right, builder, clause)?;
         let visible = left_columns.iter().chain(&right_columns).cloned().collect();
         let condition = match &join.on {
             Some(on) => self.on_condition(on, visible)?,
             None => Condition::Constant(Some(true)),
         };
         let optional = |columns: &mut Vec<ScopeColumn>| columns.iter_mut().for_each(|column| column.nullable = true);
-        let ((left, right), (left_range, right_range), kind) = match join.kind {
-            Kind::Right => ((right, left), (right_range, left_range), JoinKind::Left),
-            Kind::Full => ((left, right), (left_range, right_range), JoinKind::Full),
-            _ => ((left, right), (left_range, right_range), JoinKind::Left),
+        let (left, right, kind) = match join.kind {
+            Kind::Right => (right, left, JoinKind::Left),
+            Kind::Full => (left, right, JoinKind::Full),
+            _ => (left, right, JoinKind::Left),
         };
         if join.kind != Kind::Left {
             optional(&mut left_columns);
@@ -310,29 +308,21 @@ impl<'a> Binder<'a> {
         let node = Node::Outer(Box::new(OuterJoin {
             left,
             right,
-            left_range,
-            right_range,
             kind,
             conjuncts: condition.into_conjuncts(),
             lateral: false,
-            width: builder.width,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit {
-            node,
-            range,
-            lateral: false,
-        });
+        clause.units.push(FromUnit { node, lateral: false });
         Ok(())
     }
 
     fn outer_apply(&mut self, join: &'a Join, builder: &mut FromBuilder, clause: &mut FromClause) -> Result<()> {
-        let (left, left_range, left_columns) = self.side(&join.left, builder, clause)?;
+        let (left, left_columns) = self.side(&join.left, builder, clause)?;
         let mut right = FromClause {
             columns: left_columns.clone(),
             ..FromClause::default()
         };
-        let start = builder.width;
         self.apply(&join.right, builder, &mut right)?;
         let mut right_columns = right.columns.split_off(left_columns.len());
         right_columns.iter_mut().for_each(|column| column.nullable = true);
@@ -346,19 +336,12 @@ impl<'a> Binder<'a> {
         let node = Node::Outer(Box::new(OuterJoin {
             left,
             right: unit.node,
-            left_range,
-            right_range: (start, builder.width),
             kind: JoinKind::Left,
             conjuncts: Vec::new(),
             lateral: true,
-            width: builder.width,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
-        clause.units.push(FromUnit {
-            node,
-            range: (left_range.0, builder.width),
-            lateral: false,
-        });
+        clause.units.push(FromUnit { node, lateral: false });
         Ok(())
     }
 }

@@ -145,6 +145,7 @@ impl Binder<'_> {
                             .map_err(messages::syntax)?;
                     }
                 }
+                "FORCE ORDER" => self.is_order_forced = true,
                 name => QUERY_HINTS.admit(1, name, None).map_err(messages::syntax)?,
             }
         }

@@ -6,7 +6,7 @@ use engine::catalog::ObjectDefinition;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::from::{FromClause, Stored};
+use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
@@ -268,7 +268,7 @@ impl<'a> Binder<'a> {
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let node = search(found, filter);
+        let node = self.search(found, filter);
         let mut used = vec![false; width];
         assignments
             .iter()
@@ -417,7 +417,7 @@ impl<'a> Binder<'a> {
         let (target, offset, locator, width) = (found.target.clone(), found.offset, found.locator, found.width);
         let (is_single, no_wait) = (found.is_single, found.no_wait);
         let shown = found.shown.take();
-        let node = search(found, filter);
+        let node = self.search(found, filter);
         let mut used = vec![false; width];
         if has_entries(&target) || columns.needs_row_path(RowAction::Delete, delete.output.is_some()) {
             used.iter_mut()
@@ -439,6 +439,15 @@ impl<'a> Binder<'a> {
             top,
             output,
         })
+    }
+
+    /// What finds the rows.
+    fn search(&self, found: Found, filter: Option<Condition>) -> Node {
+        let Found { mut clause, width, .. } = found;
+        if let Some(filter) = filter {
+            clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
+        }
+        self.from_node(clause.units, clause.conjuncts, width)
     }
 
     /// The target of INSERT, or of a statement whose FROM does not have it.
@@ -634,15 +643,6 @@ fn names_set(update: &Update) -> Vec<String> {
         .iter()
         .filter_map(|assignment| assignment.column.as_ref());
     columns.map(|column| column.object().to_owned()).collect()
-}
-
-/// What finds the rows.
-fn search(found: Found, filter: Option<Condition>) -> Node {
-    let Found { mut clause, width, .. } = found;
-    if let Some(filter) = filter {
-        clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
-    }
-    FromClause::into_node((clause.units, clause.conjuncts), width)
 }
 
 /// The columns set, if the table has a clustered index and none of them is part of an index.

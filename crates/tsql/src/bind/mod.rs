@@ -98,6 +98,8 @@ pub struct Binder<'a> {
     recursions: usize,
     /// MAXRECURSION of the statement.
     rounds_max: u32,
+    /// FORCE ORDER of the statement, or FORCEPLAN of the session.
+    is_order_forced: bool,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
     /// What the plan so far takes.
@@ -145,6 +147,7 @@ impl<'a> Binder<'a> {
             line: 0,
             recursions: 0,
             rounds_max: 100,
+            is_order_forced: false,
             degree_max: None,
             size: PlanSize::default(),
             links: 0,

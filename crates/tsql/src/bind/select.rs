@@ -13,7 +13,7 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::aggregate::not_in_select_list;
-use super::from::{FromBuilder, FromClause};
+use super::from::FromBuilder;
 use super::grouping::{Clause, GroupBy, GroupRewriter, for_each_window_expression, place_windows};
 use super::scope::{Level, SelectLevel, columns_of};
 use super::{Binder, ScopeColumn, implicit};
@@ -88,7 +88,7 @@ impl<'a> Binder<'a> {
         if let Some(filter) = filter {
             from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
-        let mut node = FromClause::into_node((from.units, from.conjuncts), builder.width);
+        let mut node = self.from_node(from.units, from.conjuncts, builder.width);
         if request.is_none() {
             let mut used = vec![false; builder.width];
             node.mark_columns(&mut used);

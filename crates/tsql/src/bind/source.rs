@@ -241,6 +241,7 @@ impl<'a> Binder<'a> {
         let mut binder = Binder::new(self.session, variables);
         binder.collation = database.collation();
         (binder.view_depth, binder.links) = (self.view_depth + 1, self.links);
+        binder.is_order_forced = self.is_order_forced;
         binder.inherited_hints.clone_from(&self.inherited_hints);
         binder.request = self.request.take();
         std::mem::swap(&mut binder.size, &mut self.size);

@@ -194,12 +194,11 @@ impl<'a> Binder<'a> {
         builder: &mut FromBuilder,
         clause: &mut FromClause,
     ) -> Result<()> {
-        let start = builder.width;
         let source = match target {
             ast::Target::Table(name) => self.named_source(name, hints, builder)?,
             ast::Target::Variable(name) => self.table_variable(name, None, builder)?,
         };
-        clause.add_target(source, (start, builder.width))
+        clause.add_target(source)
     }
 
     fn named_source(&mut self, name: &Name, hints: &[TableHint], builder: &mut FromBuilder) -> Result<BoundSource> {

@@ -13,7 +13,6 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::derived::place;
 use super::join::clear;
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
 use super::{Operator, evaluate, holds, open};
@@ -66,8 +65,10 @@ struct Pair {
 /// Right rows in a hash table, probed by left rows.
 pub(super) struct Hash<'p> {
     left: Left<'p>,
-    left_range: (usize, usize),
-    right_range: (usize, usize),
+    left_ranges: &'p [(usize, usize)],
+    right_ranges: &'p [(usize, usize)],
+    /// Width of a row that holds all right places.
+    right_width: usize,
     kind: JoinKind,
     keys: &'p [(Expr, Expr)],
     residual: &'p Condition,
@@ -88,15 +89,20 @@ impl<'p> Hash<'p> {
     pub(super) fn open(
         left: Box<dyn Operator + 'p>,
         right: &Node,
-        (left_range, right_range): ((usize, usize), (usize, usize)),
+        (left_ranges, right_ranges): (&'p [(usize, usize)], &'p [(usize, usize)]),
         kind: JoinKind,
         (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
         context: &Context<'_>,
     ) -> Result<Hash<'p>> {
         let mut hash = Hash {
             left: Left::Input(left),
-            left_range,
-            right_range,
+            left_ranges,
+            right_ranges,
+            right_width: right_ranges
+                .iter()
+                .map(|(start, width)| start + width)
+                .max()
+                .unwrap_or(0),
             kind,
             keys,
             residual,
@@ -109,8 +115,7 @@ impl<'p> Hash<'p> {
             matched: false,
             leftover: None,
         };
-        let (offset, width) = right_range;
-        let mut row = vec![Value::Null; offset + width];
+        let mut row = vec![Value::Null; hash.right_width];
         let mut operator = open(right, context.locks(), context)?;
         while operator.next(context, &mut row)? {
             hash.build(&row, 0, context)?;
@@ -120,15 +125,14 @@ impl<'p> Hash<'p> {
 
     /// Takes in a right row, which lies in its place of a wide row.
     fn build(&mut self, row: &[Value], level: u32, context: &Context<'_>) -> Result<()> {
-        let (offset, width) = self.right_range;
         let key = self.right_key(row, context)?;
-        if key.is_none() && self.kind != JoinKind::Full {
+        if key.is_none() && !self.kind.keeps_right() {
             return Ok(());
         }
-        let values = row.get(offset..offset + width).unwrap_or_default();
+        let values = kept(row, self.right_ranges);
         if self.aside.is_none() {
             let key_bytes = key.as_ref().map_or(0, |key| row_bytes(&key.0));
-            let bytes = row_bytes(values) + key_bytes + PLACE_BYTES;
+            let bytes = row_bytes(&values) + key_bytes + PLACE_BYTES;
             if level >= LEVELS_MAX {
                 self.grant.require(bytes)?;
             } else if !self.grant.has_room(bytes) {
@@ -136,9 +140,9 @@ impl<'p> Hash<'p> {
             }
         }
         match &mut self.aside {
-            Some(aside) => aside.push(hash_of_key(key.as_ref()), values),
+            Some(aside) => aside.push(hash_of_key(key.as_ref()), &values),
             None => {
-                self.table.add(key, values.to_vec());
+                self.table.add(key, values);
                 Ok(())
             }
         }
@@ -148,13 +152,12 @@ impl<'p> Hash<'p> {
     fn put_table_aside(&mut self, level: u32, context: &Context<'_>) -> Result<()> {
         let mut aside = Partitions::new(&self.grant, level)?;
         let table = std::mem::take(&mut self.table);
-        let (offset, width) = self.right_range;
-        let mut row = vec![Value::Null; offset + width];
+        let mut row = vec![Value::Null; self.right_width];
         for built in table.rows {
             cancel::spend(1)?;
-            place(&mut row, offset, built.values);
+            put_back(&mut row, self.right_ranges, &built.values);
             let key = self.right_key(&row, context)?;
-            aside.push(hash_of_key(key.as_ref()), row.get(offset..).unwrap_or_default())?;
+            aside.push(hash_of_key(key.as_ref()), &built.values)?;
         }
         self.grant.clear();
         self.aside = Some(aside);
@@ -183,7 +186,7 @@ impl<'p> Hash<'p> {
         while self.next_left(context, row)? {
             let key = self.left_key(row, context)?;
             // The right side's columns hold what a row before left there.
-            clear(row, self.right_range);
+            clear(row, self.right_ranges);
             left.push(hash_of_key(key.as_ref()), row)?;
         }
         self.left = Left::None;
@@ -197,9 +200,10 @@ impl<'p> Hash<'p> {
         while let Some(Pair { mut right, left }) = self.pending.pop() {
             (self.table, self.left) = (Table::default(), Left::Partition(left));
             self.grant.clear();
-            let (offset, width) = self.right_range;
-            let mut wide = vec![Value::Null; offset + width];
-            while right.next(wide.get_mut(offset..).unwrap_or_default())? {
+            let mut wide = vec![Value::Null; self.right_width];
+            let mut values = vec![Value::Null; self.right_ranges.iter().map(|(_, width)| width).sum()];
+            while right.next(&mut values)? {
+                put_back(&mut wide, self.right_ranges, &values);
                 self.build(&wide, right.level, context)?;
             }
             match self.aside.take() {
@@ -217,17 +221,30 @@ impl<'p> Hash<'p> {
             let Some(built) = self.table.rows.get_mut(index) else {
                 continue;
             };
-            place(row, self.right_range.0, built.values.iter().cloned());
-            if holds(self.residual, row, context)? {
-                built.matched = true;
-                self.matched = true;
-                return Ok(true);
+            // Of a right row it is enough to know that it has a partner.
+            if built.matched && matches!(self.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
+                continue;
+            }
+            put_back(row, self.right_ranges, &built.values);
+            if !holds(self.residual, row, context)? {
+                continue;
+            }
+            built.matched = true;
+            self.matched = true;
+            match self.kind {
+                JoinKind::RightAnti => {}
+                // And so it is of a left row.
+                JoinKind::Semi | JoinKind::Anti => {
+                    self.candidates.clear();
+                    return Ok(self.kind == JoinKind::Semi);
+                }
+                _ => return Ok(true),
             }
         }
         Ok(false)
     }
 
-    /// Right rows that no left row wanted, for FULL.
+    /// Right rows that no left row wanted.
     fn next_leftover(&mut self, row: &mut [Value]) -> Result<bool> {
         let Some(next) = &mut self.leftover else {
             return Ok(false);
@@ -236,8 +253,8 @@ impl<'p> Hash<'p> {
             cancel::spend(1)?;
             *next += 1;
             if !built.matched {
-                clear(row, self.left_range);
-                place(row, self.right_range.0, built.values.iter().cloned());
+                clear(row, self.left_ranges);
+                put_back(row, self.right_ranges, &built.values);
                 return Ok(true);
             }
         }
@@ -249,12 +266,30 @@ impl<'p> Hash<'p> {
     /// The left rows are at their end: begins with what is left of the right ones. False when nothing is.
     fn after_left(&mut self, row: &mut [Value]) -> Result<bool> {
         self.left = Left::None;
-        if self.kind == JoinKind::Full && !self.table.rows.is_empty() {
+        if self.kind.keeps_right() && !self.table.rows.is_empty() {
             self.leftover = Some(0);
             return self.next_leftover(row);
         }
         self.table = Table::default();
         Ok(false)
+    }
+}
+
+/// What the table keeps of a wide row.
+fn kept(row: &[Value], ranges: &[(usize, usize)]) -> Vec<Value> {
+    let places = |&(start, width): &(usize, usize)| row.get(start..start + width).unwrap_or_default();
+    ranges.iter().flat_map(places).cloned().collect()
+}
+
+/// Puts what was kept of a row in its places again.
+fn put_back(row: &mut [Value], ranges: &[(usize, usize)], values: &[Value]) {
+    let mut rest = values;
+    for (start, width) in ranges {
+        let (own, behind) = rest.split_at((*width).min(rest.len()));
+        if let Some(places) = row.get_mut(*start..start + own.len()) {
+            places.clone_from_slice(own);
+        }
+        rest = behind;
     }
 }
 
@@ -294,8 +329,8 @@ impl Operator for Hash<'_> {
                     return Ok(true);
                 }
                 self.has_left = false;
-                if self.kind != JoinKind::Inner && !self.matched {
-                    clear(row, self.right_range);
+                if self.kind.keeps_left() && !self.matched {
+                    clear(row, self.right_ranges);
                     return Ok(true);
                 }
             }

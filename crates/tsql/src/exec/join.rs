@@ -9,12 +9,12 @@ use super::{Operator, holds, open};
 use crate::context::Context;
 use crate::plan::{Condition, JoinKind, Node};
 
-/// Makes a range of the wide row NULL.
-pub(super) fn clear(row: &mut [Value], (offset, width): (usize, usize)) {
-    row.iter_mut()
-        .skip(offset)
-        .take(width)
-        .for_each(|value| *value = Value::Null);
+/// Makes ranges of the wide row NULL.
+pub(super) fn clear(row: &mut [Value], ranges: &[(usize, usize)]) {
+    for (offset, width) in ranges {
+        let places = row.iter_mut().skip(*offset).take(*width);
+        places.for_each(|value| *value = Value::Null);
+    }
 }
 
 /// What beginning the right side anew comes to.
@@ -28,7 +28,7 @@ pub(super) struct Loop<'p> {
     right: Option<Box<dyn Operator + 'p>>,
     /// The right side gives the rows for the current left row.
     has_left: bool,
-    right_range: (usize, usize),
+    right_ranges: &'p [(usize, usize)],
     kind: JoinKind,
     condition: &'p Condition,
     locks: &'p LockOwner,
@@ -39,7 +39,7 @@ impl<'p> Loop<'p> {
     pub(super) fn new(
         left: Box<dyn Operator + 'p>,
         right_node: &'p Node,
-        right_range: (usize, usize),
+        right_ranges: &'p [(usize, usize)],
         kind: JoinKind,
         condition: &'p Condition,
         locks: &'p LockOwner,
@@ -49,7 +49,7 @@ impl<'p> Loop<'p> {
             right_node,
             right: None,
             has_left: false,
-            right_range,
+            right_ranges,
             kind,
             condition,
             locks,
@@ -80,12 +80,17 @@ impl Operator for Loop<'_> {
             while right.next(context, row)? {
                 if holds(self.condition, row, context)? {
                     self.matched = true;
+                    // One partner is enough to know.
+                    if self.kind == JoinKind::Anti {
+                        break;
+                    }
+                    self.has_left = self.kind != JoinKind::Semi;
                     return Ok(true);
                 }
             }
             self.has_left = false;
-            if self.kind != JoinKind::Inner && !self.matched {
-                clear(row, self.right_range);
+            if self.kind.keeps_left() && !self.matched {
+                clear(row, self.right_ranges);
                 return Ok(true);
             }
         }

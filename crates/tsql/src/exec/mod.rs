@@ -138,23 +138,23 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
         Node::Loop {
             left,
             right,
-            right_range,
+            right_ranges,
             kind,
             condition,
         } => {
             let left = input(left)?;
-            Box::new(join::Loop::new(left, right, *right_range, *kind, condition, locks))
+            Box::new(join::Loop::new(left, right, right_ranges, *kind, condition, locks))
         }
         Node::Hash {
             left,
             right,
-            left_range,
-            right_range,
+            left_ranges,
+            right_ranges,
             kind,
             keys,
             residual,
         } => {
-            let (left, ranges) = (input(left)?, (*left_range, *right_range));
+            let (left, ranges) = (input(left)?, (left_ranges.as_slice(), right_ranges.as_slice()));
             let joined = hash_join::Hash::open(left, right, ranges, *kind, (keys, residual), context)?;
             Box::new(joined)
         }
@@ -196,7 +196,7 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             locator,
         } => Box::new(derived::VariableRows::new(*slot, *width, *offset, *locator)),
         Node::Derived { plan, captures, offset } => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
-        Node::Round { id, offset } => Box::new(recursive::RoundRows::new(*id, *offset)),
+        Node::Round { id, offset, .. } => Box::new(recursive::RoundRows::new(*id, *offset)),
         Node::Recursive {
             anchor,
             step,

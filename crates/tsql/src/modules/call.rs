@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::database::Database;
 
-use super::compile::Module;
+use super::compile::{Module, ModuleBody};
 
 /// The function that a plan calls.
 #[derive(Clone)]
@@ -20,6 +20,14 @@ impl ModuleCall {
     /// Whether both call the same function.
     pub fn is_same(&self, other: &ModuleCall) -> bool {
         Arc::ptr_eq(&self.module, &other.module)
+    }
+
+    /// Number of columns of a multi-statement table-valued function.
+    pub fn columns(&self) -> usize {
+        match &self.module.body {
+            ModuleBody::Table { shape, .. } => shape.columns.len(),
+            _ => 0,
+        }
     }
 }
 

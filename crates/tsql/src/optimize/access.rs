@@ -18,14 +18,20 @@ struct Bound<'c> {
 }
 
 /// Gives a scan the best search that the conditions on it allow; answers the conditions that are still to be tested.
-pub(super) fn choose(node: Node, mut conditions: Vec<Condition>) -> (Node, Vec<Condition>) {
+///
+/// `is_known` says which columns of other sources stand in the row when the search begins.
+pub(super) fn choose(
+    node: Node,
+    mut conditions: Vec<Condition>,
+    is_known: &dyn Fn(usize) -> bool,
+) -> (Node, Vec<Condition>) {
     let Node::Scan(mut scan) = node else {
         return (node, conditions);
     };
     let bounds: Vec<Bound<'_>> = conditions
         .iter()
         .enumerate()
-        .filter_map(|(place, condition)| bound_of(place, condition, &scan))
+        .filter_map(|(place, condition)| bound_of(place, condition, &scan, is_known))
         .collect();
     scan.seek = best_seek(&scan, &bounds);
     let mut decided = decided_by_search(&scan, &bounds);
@@ -61,22 +67,26 @@ fn equal_bound<'b, 'c>(column: usize, bounds: &'b [Bound<'c>]) -> Option<&'b Bou
     of_column.find(|bound| bound.operator == Op::Equal)
 }
 
-fn is_free_of_columns(expression: &Expr) -> bool {
-    let mut free = !matches!(expression.kind, ExprKind::Column(_));
-    expression.for_each_child(&mut |child| free = free && is_free_of_columns(child));
-    free
-}
-
-fn bound_of<'c>(place: usize, condition: &'c Condition, scan: &ScanNode) -> Option<Bound<'c>> {
+fn bound_of<'c>(
+    place: usize,
+    condition: &'c Condition,
+    scan: &ScanNode,
+    is_known: &dyn Fn(usize) -> bool,
+) -> Option<Bound<'c>> {
     let Condition::Compare { operator, left, right } = condition else {
         return None;
     };
     let column_of = |expression: &Expr| match expression.kind {
-        ExprKind::Column(index) => index.checked_sub(scan.offset),
+        ExprKind::Column(index) => {
+            let count = scan.table.table.definition().columns.len();
+            index.checked_sub(scan.offset).filter(|column| *column < count)
+        }
         _ => None,
     };
     let usable = |value: &Expr| {
-        is_free_of_columns(value)
+        let mut is_free = true;
+        value.for_each_column(&mut |place| is_free = is_free && is_known(place));
+        is_free
             && !matches!(
                 value.kind,
                 ExprKind::Subquery(_) | ExprKind::Module { .. } | ExprKind::Constant(Value::Null)

@@ -41,11 +41,32 @@ fn mark(used: &mut [bool], column: usize) {
     }
 }
 
-/// Tells every scan of a tree of FROM what to decode.
+/// Tells every scan of a tree of FROM what to decode, and every join what to keep of its rows.
 fn set(node: &mut Node, used: &[bool]) {
     match node {
         Node::Filter { input, .. } => set(input, used),
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+        Node::Loop {
+            left,
+            right,
+            right_ranges,
+            ..
+        } => {
+            *right_ranges = right.used_ranges(used);
+            set(left, used);
+            set(right, used);
+        }
+        Node::Hash {
+            left,
+            right,
+            left_ranges,
+            right_ranges,
+            kind,
+            ..
+        } => {
+            if kind.keeps_right() {
+                *left_ranges = left.used_ranges(used);
+            }
+            *right_ranges = right.used_ranges(used);
             set(left, used);
             set(right, used);
         }

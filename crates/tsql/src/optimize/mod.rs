@@ -30,7 +30,7 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
+use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, Part, QueryPlan, Subquery};
 use crate::state::SessionState;
 use estimate::Estimator;
 
@@ -86,14 +86,13 @@ impl<'s> Optimizer<'s> {
     fn node(&mut self, node: &mut Node) -> Result<()> {
         crate::stack::require()?;
         cancel::spend(1)?;
-        node.change_parts(&mut |part| match part {
-            Part::Node(below) => self.node(below),
-            Part::Plan(plan) => self.shared_query(plan),
-            Part::Expression(expression) => self.expression(expression),
-            Part::Condition(condition) => self.condition(condition),
-        })?;
+        if let Node::From(from) = node {
+            self.units(from)?;
+            *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
+            return Ok(());
+        }
+        self.parts(node)?;
         match node {
-            Node::From(from) => *node = join::combine(std::mem::take(&mut **from)),
             Node::Outer(_) => {
                 if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
                     *node = join::outer(*outer);
@@ -103,6 +102,45 @@ impl<'s> Optimizer<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Plans everything directly inside an operator.
+    fn parts(&mut self, node: &mut Node) -> Result<()> {
+        node.change_parts(&mut |part| match part {
+            Part::Node(below) => self.node(below),
+            Part::Plan(plan) => self.shared_query(plan),
+            Part::Expression(expression) => self.expression(expression),
+            Part::Condition(condition) => self.condition(condition),
+        })
+    }
+
+    /// Plans what is inside the units of a FROM, which stay apart.
+    fn units(&mut self, from: &mut FromNode) -> Result<()> {
+        from.conjuncts
+            .iter_mut()
+            .try_for_each(|condition| self.condition(condition))?;
+        from.units.iter_mut().try_for_each(|unit| self.unit(&mut unit.node))
+    }
+
+    fn unit(&mut self, node: &mut Node) -> Result<()> {
+        crate::stack::require()?;
+        match node {
+            Node::From(from) => self.units(from),
+            Node::Outer(outer) if outer.kind == JoinKind::Left => {
+                let OuterJoin {
+                    left, right, conjuncts, ..
+                } = &mut **outer;
+                conjuncts
+                    .iter_mut()
+                    .try_for_each(|condition| self.condition(condition))?;
+                self.unit(left)?;
+                match right {
+                    Node::From(from) if from.only_source().is_some() => self.units(from),
+                    other => self.node(other),
+                }
+            }
+            other => self.node(other),
+        }
     }
 
     /// Plans the queries inside an expression.

@@ -86,7 +86,7 @@ impl Logical for BoundUpdate {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         optimizer.node(&mut self.node)?;
-        columns::decode(&mut self.node, self.used.clone());
+        columns::decode(&mut self.node, with_locator(&self.used, self.locator));
         self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
         Ok(())
     }
@@ -97,10 +97,20 @@ impl Logical for BoundDelete {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         optimizer.node(&mut self.node)?;
-        columns::decode(&mut self.node, self.used.clone());
+        columns::decode(&mut self.node, with_locator(&self.used, self.locator));
         self.streams = self.streams && is_plain_search(&self.node);
         Ok(())
     }
+}
+
+/// What a change reads of the row that is found: also where the row is.
+fn with_locator(used: &[bool], locator: usize) -> Vec<bool> {
+    let mut used = used.to_vec();
+    used.resize(used.len().max(locator + 1), false);
+    if let Some(flag) = used.get_mut(locator) {
+        *flag = true;
+    }
+    used
 }
 
 /// Whether rows are found by an index whose key has a column that is set: a row with another value may be found there again.

@@ -1,6 +1,6 @@
 //! Which places of the wide row a tree of FROM reads.
 
-use super::{Condition, Expr, IndexSeek, Node};
+use super::{Condition, Expr, ExprKind, IndexSeek, Node, Ranges};
 
 impl Node {
     /// Marks what the expressions inside a tree of FROM read of the wide row. Queries in FROM read what they capture.
@@ -58,6 +58,75 @@ impl Node {
             }
             _ => {}
         }
+    }
+}
+
+impl Node {
+    /// Calls `visit` for the ranges of places that a tree of FROM writes to.
+    pub fn for_each_range(&self, visit: &mut dyn FnMut((usize, usize))) {
+        match self {
+            Node::Filter { input, .. } => input.for_each_range(visit),
+            Node::From(from) => from.units.iter().for_each(|unit| unit.node.for_each_range(visit)),
+            Node::Outer(join) => {
+                join.left.for_each_range(visit);
+                join.right.for_each_range(visit);
+            }
+            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+                left.for_each_range(visit);
+                right.for_each_range(visit);
+            }
+            Node::Scan(scan) => {
+                visit((scan.offset, scan.table.table.definition().columns.len()));
+                scan.locator.iter().for_each(|place| visit((*place, 1)));
+            }
+            Node::View { view, offset, .. } => visit((*offset, view.columns.len())),
+            Node::Module { call, offset, .. } => visit((*offset, call.columns())),
+            Node::Values { rows, offset } => visit((*offset, rows.first().map_or(0, Vec::len))),
+            Node::Variable {
+                width, offset, locator, ..
+            } => {
+                visit((*offset, *width));
+                locator.iter().for_each(|place| visit((*place, 1)));
+            }
+            Node::Derived { plan, offset, .. } => visit((*offset, plan.columns.len())),
+            Node::Recursive { width, offset, .. } | Node::Round { width, offset, .. } => visit((*offset, *width)),
+            _ => {}
+        }
+    }
+
+    /// The places a tree of FROM writes to and that are among those `used`, as ranges in order.
+    pub fn used_ranges(&self, used: &[bool]) -> Ranges {
+        let mut places = Vec::new();
+        self.for_each_range(&mut |(start, width)| {
+            places.extend((start..start + width).filter(|place| used.get(*place).copied().unwrap_or(false)));
+        });
+        places.sort_unstable();
+        let mut ranges: Ranges = Vec::new();
+        for place in places {
+            match ranges.last_mut() {
+                Some((start, width)) if *start + *width == place => *width += 1,
+                Some((start, width)) if place < *start + *width => {}
+                _ => ranges.push((place, 1)),
+            }
+        }
+        ranges
+    }
+}
+
+impl Expr {
+    /// Calls `visit` for every column of the current row that this expression reads.
+    pub fn for_each_column(&self, visit: &mut dyn FnMut(usize)) {
+        if let ExprKind::Column(place) = self.kind {
+            visit(place);
+        }
+        self.for_each_child(&mut |child| child.for_each_column(visit));
+    }
+}
+
+impl Condition {
+    /// Calls `visit` for every column of the current row that this condition reads.
+    pub fn for_each_column(&self, visit: &mut dyn FnMut(usize)) {
+        self.for_each_expression(&mut |expression| expression.for_each_column(visit));
     }
 }
 

@@ -11,6 +11,7 @@ mod calls;
 mod columns;
 mod condition;
 mod expression;
+mod failing;
 mod function;
 mod label;
 mod locking;
@@ -29,7 +30,7 @@ pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
     Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, JoinKind, Node, OuterJoin, QueryPlan,
-    ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
 };
 pub use origin::Origin;
 pub use parts::Part;

@@ -80,6 +80,8 @@ pub struct FromNode {
     pub conjuncts: Vec<Condition>,
     /// Width of the wide row.
     pub width: usize,
+    /// Whether the units are joined as they are written: FORCE ORDER.
+    pub is_forced: bool,
 }
 
 /// A part of FROM that stands for itself: a source, or an outer join with all below it.
@@ -87,10 +89,18 @@ pub struct FromNode {
 pub struct FromUnit {
     /// Its rows.
     pub node: Node,
-    /// Its places in the wide row: first, and one past the last.
-    pub range: (usize, usize),
     /// Whether it uses the units before it (CROSS APPLY).
     pub lateral: bool,
+}
+
+impl FromNode {
+    /// The source, if there is one and nothing else.
+    pub fn only_source(&self) -> Option<&Node> {
+        match self.units.as_slice() {
+            [unit] if !matches!(unit.node, Node::From(_) | Node::Outer(_)) => Some(&unit.node),
+            _ => None,
+        }
+    }
 }
 
 /// An outer join as it is bound.
@@ -100,21 +110,19 @@ pub struct OuterJoin {
     pub left: Node,
     /// The right side.
     pub right: Node,
-    /// The places of the left side: first, and one past the last.
-    pub left_range: (usize, usize),
-    /// The places of the right side, made NULL for a left row without partner.
-    pub right_range: (usize, usize),
     /// Left or full.
     pub kind: JoinKind,
     /// ON. All of it belongs to the join; none may filter a side whose rows are kept.
     pub conjuncts: Vec<Condition>,
     /// Whether the right side uses columns of the left one (OUTER APPLY).
     pub lateral: bool,
-    /// Width of the wide row.
-    pub width: usize,
 }
 
-/// Kinds of joins. A right join is a left one with its sides exchanged.
+/// A list of ranges of places in the wide row: the first, and how many.
+pub type Ranges = Vec<(usize, usize)>;
+
+/// Kinds of joins. The binder makes the first three; a join of RIGHT is one of LEFT with its sides exchanged. Those that begin with Right
+/// are for a hash table of the rows that the join is about: of Left, Semi and Anti with the sides exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
     /// Matching pairs.
@@ -123,6 +131,41 @@ pub enum JoinKind {
     Left,
     /// And rows of both sides without partner.
     Full,
+    /// Left rows with a partner, each once: EXISTS, IN.
+    Semi,
+    /// Left rows without partner: NOT EXISTS.
+    Anti,
+    /// Matching pairs, and right rows without partner.
+    Right,
+    /// Right rows with a partner, each once.
+    RightSemi,
+    /// Right rows without partner.
+    RightAnti,
+}
+
+impl JoinKind {
+    /// Whether left rows without partner are answered.
+    pub fn keeps_left(self) -> bool {
+        matches!(self, JoinKind::Left | JoinKind::Full | JoinKind::Anti)
+    }
+
+    /// Whether right rows without partner are answered.
+    pub fn keeps_right(self) -> bool {
+        matches!(self, JoinKind::Right | JoinKind::Full | JoinKind::RightAnti)
+    }
+
+    /// The same join with its sides exchanged.
+    pub fn exchanged(self) -> JoinKind {
+        match self {
+            JoinKind::Left => JoinKind::Right,
+            JoinKind::Semi => JoinKind::RightSemi,
+            JoinKind::Anti => JoinKind::RightAnti,
+            JoinKind::Right => JoinKind::Left,
+            JoinKind::RightSemi => JoinKind::Semi,
+            JoinKind::RightAnti => JoinKind::Anti,
+            same => same,
+        }
+    }
 }
 
 /// How TOP counts.
@@ -374,6 +417,8 @@ pub enum Node {
     Round {
         /// Of which.
         id: usize,
+        /// Number of its columns.
+        width: usize,
         /// Where its columns begin.
         offset: usize,
     },
@@ -383,9 +428,9 @@ pub enum Node {
         left: Box<Node>,
         /// Right side, opened anew for every left row.
         right: Box<Node>,
-        /// The right side's range, made NULL for a left row without partner.
-        right_range: (usize, usize),
-        /// Inner or left.
+        /// The right side's places that are read, made NULL for a left row without partner.
+        right_ranges: Ranges,
+        /// Inner, left, semi or anti.
         kind: JoinKind,
         /// Which pairs match.
         condition: Condition,
@@ -396,11 +441,11 @@ pub enum Node {
         left: Box<Node>,
         /// The side in the table.
         right: Box<Node>,
-        /// The left side's range, made NULL for a right row without partner.
-        left_range: (usize, usize),
-        /// The right side's range.
-        right_range: (usize, usize),
-        /// Inner, left or full.
+        /// The left side's places that are read, made NULL for a right row without partner.
+        left_ranges: Ranges,
+        /// The right side's places that are read: what the table keeps of its rows.
+        right_ranges: Ranges,
+        /// Any.
         kind: JoinKind,
         /// Pairs of equal expressions, left and right.
         keys: Vec<(Expr, Expr)>,

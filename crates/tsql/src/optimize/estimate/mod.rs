@@ -93,6 +93,30 @@ impl<'s> Estimator<'s> {
         (table.table.page_count() as f64).max(1.0)
     }
 
+    /// Rows of anything in FROM.
+    pub fn node_rows(&self, node: &Node) -> f64 {
+        match node {
+            Node::Single => 1.0,
+            Node::Empty => 0.0,
+            Node::Scan(scan) => self.table_rows(&scan.table),
+            Node::Values { rows, .. } => rows.len() as f64,
+            Node::Filter { input, .. } => self.node_rows(input) * INEQUALITY,
+            Node::Derived { plan, .. } => self.node_rows(&plan.root),
+            Node::Project { input, .. }
+            | Node::Window { input, .. }
+            | Node::Distinct { input, .. }
+            | Node::Sort { input, .. } => self.node_rows(input),
+            Node::Aggregate { keys, .. } if keys.is_empty() => 1.0,
+            Node::Aggregate { input, .. } => self.node_rows(input).powf(EQUALITY_POWER),
+            Node::Append { inputs, .. } => inputs.iter().map(|input| self.node_rows(input)).sum(),
+            Node::SetOperation { left, .. } => self.node_rows(left),
+            Node::Hash { left, right, .. } | Node::Loop { left, right, .. } => {
+                self.node_rows(left).max(self.node_rows(right))
+            }
+            _ => UNKNOWN_ROWS,
+        }
+    }
+
     /// Rows of a scanned table for which conditions hold.
     pub fn rows(&self, scan: &ScanNode, conditions: &[Condition]) -> f64 {
         let sources = Sources { scans: vec![scan] };
@@ -189,7 +213,7 @@ pub fn column_of(expression: &Expr) -> Option<usize> {
 }
 
 /// The place of a column that a condition sets equal to something that is none.
-fn equal_column(condition: &Condition) -> Option<usize> {
+pub fn equal_column(condition: &Condition) -> Option<usize> {
     let Condition::Compare {
         operator: Op::Equal,
         left,

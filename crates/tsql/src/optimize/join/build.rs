@@ -1,0 +1,159 @@
+//! The operators of a tree of joins.
+
+use super::order::{Method, Step};
+use super::relations::{Relation, Relations, Set};
+use super::{filtered, split_keys};
+use crate::optimize::access;
+use crate::plan::{Condition, JoinKind, Node};
+
+/// Takes relations and conditions and makes operators of them, each once.
+pub(super) struct Builder {
+    all: Relations,
+    taken: Vec<Option<Relation>>,
+}
+
+/// What a step has made: rows of a set.
+struct Made {
+    set: Set,
+    node: Node,
+}
+
+impl Builder {
+    pub(super) fn new(mut all: Relations) -> Builder {
+        let taken = std::mem::take(&mut all.relations).into_iter().map(Some).collect();
+        Builder { all, taken }
+    }
+
+    /// Builds the last step's operators from those before it. Without a step there is one row.
+    pub(super) fn build(mut self, steps: &[Step]) -> Node {
+        let mut made: Vec<Made> = Vec::new();
+        for step in steps {
+            let node = match step {
+                Step::Relation(position) => Made {
+                    set: Set::of(*position),
+                    node: self.relation(*position),
+                },
+                Step::Join { left, right, method } => self.join(&mut made, *left, *right, *method),
+            };
+            made.push(node);
+        }
+        let node = made.pop().map_or(Node::Single, |last| last.node);
+        // Whatever no join was there to test.
+        let rest = std::mem::take(&mut self.all.predicates);
+        filtered(node, rest.into_iter().map(|predicate| predicate.condition).collect())
+    }
+
+    /// A relation by itself, found by the best way its own conditions allow.
+    fn relation(&mut self, position: usize) -> Node {
+        let Some(relation) = self.taken.get_mut(position).and_then(Option::as_mut) else {
+            return Node::Empty;
+        };
+        let node = std::mem::replace(&mut relation.node, Node::Empty);
+        let own = std::mem::take(&mut relation.own);
+        let (node, own) = access::choose(node, own, &|_| false);
+        filtered(node, own)
+    }
+
+    /// The conditions that a join of two sets tests; they are tested nowhere else.
+    fn tested(&mut self, left: Set, right: Set, is_extension: bool) -> Vec<Condition> {
+        let whole = left.with(right);
+        let predicates = std::mem::take(&mut self.all.predicates);
+        let (tested, others): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|predicate| match is_extension {
+            true => whole.contains(predicate.of) && !left.contains(predicate.of),
+            false => predicate.joins(left, right),
+        });
+        self.all.predicates = others;
+        tested.into_iter().map(|predicate| predicate.condition).collect()
+    }
+
+    fn join(&mut self, made: &mut Vec<Made>, left: Set, right: Set, method: Method) -> Made {
+        let single = right.single().and_then(|position| self.taken.get(position)?.as_ref());
+        let extension = single.filter(|one| one.kind != JoinKind::Inner || one.lateral);
+        let kind = extension.map_or(JoinKind::Inner, |one| one.kind);
+        let is_extension = extension.is_some();
+        let tested = self.tested(left, right, is_extension);
+        let (on, above) = match kind {
+            JoinKind::Inner => (tested, Vec::new()),
+            // What is no part of ON is tested when it is known who has a partner.
+            _ => {
+                let relation = right
+                    .single()
+                    .and_then(|position| self.taken.get_mut(position)?.as_mut());
+                (
+                    relation.map(|one| std::mem::take(&mut one.on)).unwrap_or_default(),
+                    tested,
+                )
+            }
+        };
+        let mut take = |set: Set| {
+            let position = made.iter().position(|one| one.set == set);
+            position.map_or(Node::Empty, |position| made.remove(position).node)
+        };
+        let left_node = take(left);
+        let node = match method {
+            Method::Search => self.search(left, right, left_node, on, kind),
+            Method::Loop => looped(left_node, take(right), kind, on),
+            Method::BuildRight => self.hashed((left, left_node), (right, take(right)), kind, on),
+            Method::BuildLeft => self.hashed((right, take(right)), (left, left_node), kind.exchanged(), on),
+        };
+        Made {
+            set: left.with(right),
+            node: filtered(node, above),
+        }
+    }
+
+    fn hashed(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
+        let (keys, residual) = split_keys(on, left.0, right.0, &self.all.places);
+        Node::Hash {
+            left: Box::new(left.1),
+            right: Box::new(right.1),
+            left_ranges: Vec::new(),
+            right_ranges: Vec::new(),
+            kind,
+            keys,
+            residual: Condition::all(residual),
+        }
+    }
+
+    /// For each left row a search in the right table.
+    fn search(&mut self, left: Set, right: Set, left_node: Node, on: Vec<Condition>, kind: JoinKind) -> Node {
+        let Some(relation) = right
+            .single()
+            .and_then(|position| self.taken.get_mut(position)?.as_mut())
+        else {
+            return Node::Empty;
+        };
+        let node = std::mem::replace(&mut relation.node, Node::Empty);
+        let own = std::mem::take(&mut relation.own);
+        let places = &self.all.places;
+        let is_known = |place: usize| places.relation(place).is_some_and(|one| left.contains(Set::of(one)));
+        let wanted: Vec<Condition> = own.iter().chain(&on).cloned().collect();
+        let (found, _) = access::choose(node, wanted, &is_known);
+        if uses_left(&found, &is_known) {
+            return looped(left_node, filtered(found, own), kind, on);
+        }
+        // The way that was counted on is not there: the right rows go into a table.
+        let found = filtered(found, own);
+        self.hashed((left, left_node), (right, found), kind, on)
+    }
+}
+
+/// Whether a search goes by columns of the left side.
+fn uses_left(node: &Node, is_known: &dyn Fn(usize) -> bool) -> bool {
+    let Node::Scan(scan) = node else { return false };
+    let mut uses = false;
+    if let Some(seek) = &scan.seek {
+        seek.for_each_expression(&mut |value| value.for_each_column(&mut |place| uses = uses || is_known(place)));
+    }
+    uses
+}
+
+fn looped(left: Node, right: Node, kind: JoinKind, conditions: Vec<Condition>) -> Node {
+    Node::Loop {
+        left: Box::new(left),
+        right: Box::new(right),
+        right_ranges: Vec::new(),
+        kind,
+        condition: Condition::all(conditions),
+    }
+}

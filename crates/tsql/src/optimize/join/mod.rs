@@ -1,0 +1,135 @@
+//! Putting FROM together: which relations are joined in which order, and how.
+//!
+//! ```text
+//! relations   FROM taken apart: relations, conditions between them
+//! places      which relation a place of the wide row belongs to
+//! order       the cheapest tree of joins
+//! build       its operators: conditions as low as they can stand, equal pairs as keys
+//! ```
+
+mod build;
+mod order;
+mod places;
+mod relations;
+
+use engine::error::Result;
+
+use super::estimate::Estimator;
+use crate::plan::{Condition, Expr, FromNode, JoinKind, Node, OuterJoin};
+use build::Builder;
+use order::Order;
+use places::Places;
+use relations::{RELATIONS_MAX, Relations, Set};
+
+/// Rows for which conditions hold.
+fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
+    if conditions.is_empty() {
+        return node;
+    }
+    Node::Filter {
+        input: Box::new(node),
+        condition: Condition::all(conditions),
+    }
+}
+
+/// Joins all of a FROM.
+///
+/// # Errors
+/// 3617 when the batch was cancelled.
+pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<Node> {
+    while from.units.len() > RELATIONS_MAX {
+        first_part(&mut from, estimator)?;
+    }
+    let is_forced = from.is_forced;
+    let mut all = Relations::of(from, estimator);
+    let once = std::mem::take(&mut all.once);
+    let order = Order::of(&all, is_forced)?;
+    let steps = order.steps();
+    let node = Builder::new(all).build(&steps);
+    if once.is_empty() {
+        return Ok(node);
+    }
+    let gate = filtered(Node::Single, once);
+    Ok(Node::Loop {
+        left: Box::new(gate),
+        right: Box::new(node),
+        right_ranges: Vec::new(),
+        kind: JoinKind::Inner,
+        condition: Condition::Constant(Some(true)),
+    })
+}
+
+/// Joins as many of the first units as are ordered together; they are one unit from then on.
+fn first_part(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
+    let rest = from.units.split_off(RELATIONS_MAX / 2);
+    let units = std::mem::replace(&mut from.units, rest);
+    let places = Places::of(units.iter().map(|unit| &unit.node));
+    let is_own = |condition: &Condition| {
+        let (mut reads, mut only_own) = (false, true);
+        condition.for_each_column(&mut |place| {
+            reads = true;
+            only_own = only_own && places.relation(place).is_some();
+        });
+        reads && only_own
+    };
+    let (conjuncts, others) = std::mem::take(&mut from.conjuncts).into_iter().partition(is_own);
+    from.conjuncts = others;
+    let part = FromNode {
+        units,
+        conjuncts,
+        width: from.width,
+        is_forced: from.is_forced,
+    };
+    let node = combine(part, estimator)?;
+    from.units.insert(0, crate::plan::FromUnit { node, lateral: false });
+    Ok(())
+}
+
+/// An outer join of both sides, which stays as it is written.
+pub(super) fn outer(join: OuterJoin) -> Node {
+    let OuterJoin {
+        left,
+        right,
+        kind,
+        conjuncts,
+        ..
+    } = join;
+    let places = Places::of([&left, &right].into_iter());
+    let (keys, residual) = split_keys(conjuncts, Set::of(0), Set::of(1), &places);
+    Node::Hash {
+        left: Box::new(left),
+        right: Box::new(right),
+        left_ranges: Vec::new(),
+        right_ranges: Vec::new(),
+        kind,
+        keys,
+        residual: Condition::all(residual),
+    }
+}
+
+/// Equal pairs, left expression first, and what is left.
+fn split_keys(
+    conditions: Vec<Condition>,
+    left_set: Set,
+    right_set: Set,
+    places: &Places,
+) -> (Vec<(Expr, Expr)>, Vec<Condition>) {
+    let (mut keys, mut residual) = (Vec::new(), Vec::new());
+    for condition in conditions {
+        let sides = relations::sides(&condition, places);
+        match (condition, sides) {
+            (Condition::Compare { left, right, .. }, Some((first, second)))
+                if left_set.contains(first) && right_set.contains(second) =>
+            {
+                keys.push((left, right));
+            }
+            (Condition::Compare { left, right, .. }, Some((first, second)))
+                if left_set.contains(second) && right_set.contains(first) =>
+            {
+                keys.push((right, left));
+            }
+            (other, _) => residual.push(other),
+        }
+    }
+    (keys, residual)
+}

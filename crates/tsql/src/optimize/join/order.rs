@@ -1,0 +1,322 @@
+//! In which order relations are joined, and how: the cheapest tree.
+//!
+//! ```text
+//! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets)
+//! more, or unconnected             the two parts whose join leaves the fewest rows, again and again
+//! FORCE ORDER                      as they are written
+//! ```
+//! A join between sets that no condition connects is made only when nothing else is left.
+
+use std::collections::HashMap;
+
+use engine::cancel;
+use engine::error::Result;
+
+use super::relations::{Predicate, Relations, Set};
+use crate::plan::JoinKind;
+
+/// Relations of which all trees are looked at: 3 to this power is what it comes to at most.
+const EXHAUSTIVE_MAX: usize = 10;
+/// What a row costs that is put into a hash table, that is looked for in one, and that comes out of a join.
+const BUILD_COST: f64 = 2.0;
+const PROBE_COST: f64 = 1.0;
+const OUTPUT_COST: f64 = 0.2;
+/// What a pair of rows costs that is compared.
+const PAIR_COST: f64 = 0.5;
+
+/// How two sets are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// The right rows in a hash table.
+    BuildRight,
+    /// The left rows in a hash table.
+    BuildLeft,
+    /// For each left row a search in an index of the right relation.
+    Search,
+    /// For each left row the right rows anew.
+    Loop,
+}
+
+/// A step towards the whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// A relation by itself.
+    Relation(usize),
+    /// Two sets made before.
+    Join {
+        /// The left one.
+        left: Set,
+        /// The right one.
+        right: Set,
+        /// How.
+        method: Method,
+    },
+}
+
+/// The cheapest tree found for a set.
+#[derive(Clone, Copy, Debug)]
+struct Tree {
+    set: Set,
+    rows: f64,
+    cost: f64,
+    /// How it is made of two others, or a relation.
+    join: Option<(Set, Set, Method)>,
+}
+
+/// Finds the order. Trees are looked up by their sets.
+pub(super) struct Order<'r> {
+    all: &'r Relations,
+    trees: HashMap<Set, Tree>,
+    is_forced: bool,
+}
+
+impl<'r> Order<'r> {
+    /// The best order of these relations; `is_forced` keeps the one that is written.
+    ///
+    /// # Errors
+    /// 3617 when the batch was cancelled.
+    pub(super) fn of(all: &'r Relations, is_forced: bool) -> Result<Order<'r>> {
+        let mut order = Order {
+            all,
+            trees: HashMap::new(),
+            is_forced,
+        };
+        let mut parts = Vec::new();
+        for position in 0..all.relations.len() {
+            let tree = order.leaf(position);
+            parts.push(tree);
+            order.trees.insert(tree.set, tree);
+        }
+        if is_forced {
+            order.as_written(parts)?;
+        } else if parts.len() <= EXHAUSTIVE_MAX {
+            order.exhaustive(parts.len())?;
+        }
+        let whole = order.whole();
+        if !order.trees.contains_key(&whole) {
+            let parts = (0..all.relations.len()).filter_map(|position| order.tree(Set::of(position)).copied());
+            let parts = parts.collect();
+            order.greedy(parts)?;
+        }
+        Ok(order)
+    }
+
+    /// All relations.
+    fn whole(&self) -> Set {
+        let sets = (0..self.all.relations.len()).map(Set::of);
+        sets.fold(Set::default(), Set::with)
+    }
+
+    /// The steps to the whole, each after those it is made from. What is searched for row by row is no step of its own.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        let (mut steps, mut open) = (Vec::new(), vec![self.whole()]);
+        while let Some(set) = open.pop() {
+            let Some(tree) = self.tree(set) else { continue };
+            match tree.join {
+                Some((left, right, method)) => {
+                    steps.push(Step::Join { left, right, method });
+                    open.push(left);
+                    if method != Method::Search {
+                        open.push(right);
+                    }
+                }
+                None => steps.extend(set.single().map(Step::Relation)),
+            }
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// The tree found for a set.
+    fn tree(&self, set: Set) -> Option<&Tree> {
+        self.trees.get(&set)
+    }
+
+    fn leaf(&self, position: usize) -> Tree {
+        let relation = &self.all.relations[position];
+        Tree {
+            set: Set::of(position),
+            rows: relation.rows,
+            cost: relation.cost,
+            join: None,
+        }
+    }
+
+    /// The relation, if a set is one that extends what is joined before it, or is found anew for each row of it.
+    fn extension(&self, set: Set) -> Option<&'r super::relations::Relation> {
+        let relation = &self.all.relations[set.single()?];
+        (relation.kind != JoinKind::Inner || relation.lateral).then_some(relation)
+    }
+
+    /// Whether two sets may be joined, the right one behind the left.
+    fn may_join(&self, left: Set, right: Set) -> bool {
+        if self.extension(left).is_some() {
+            return false;
+        }
+        match self.extension(right) {
+            Some(extension) => left.contains(extension.needs),
+            None => true,
+        }
+    }
+
+    /// The conditions that are tested when two sets are joined.
+    fn is_tested(&self, predicate: &Predicate, left: Set, right: Set) -> bool {
+        match self.extension(right) {
+            Some(_) => left.with(right).contains(predicate.of) && !left.contains(predicate.of),
+            None => predicate.joins(left, right),
+        }
+    }
+
+    /// Whether a condition says which rows of two sets belong together.
+    fn are_connected(&self, left: Set, right: Set) -> bool {
+        if let Some(extension) = self.extension(right) {
+            return !extension.needs.is_empty();
+        }
+        let mut predicates = self.all.predicates.iter();
+        predicates.any(|predicate| predicate.joins(left, right))
+    }
+
+    /// The cheapest join of two trees, with the sides as they are.
+    fn joined(&self, left: &Tree, right: &Tree) -> Option<Tree> {
+        if !self.may_join(left.set, right.set) {
+            return None;
+        }
+        let (mut has_key, mut selectivity) = (false, 1.0);
+        let mut tested = self.all.predicates.iter();
+        while let Some(predicate) = tested.find(|one| self.is_tested(one, left.set, right.set)) {
+            has_key |= predicate.is_key(left.set, right.set);
+            selectivity *= predicate.selectivity;
+        }
+        let extension = self.extension(right.set);
+        let rows = match extension.map(|one| one.kind) {
+            Some(JoinKind::Inner) | None => left.rows * right.rows * selectivity,
+            Some(_) => left.rows * extension.map_or(1.0, |one| one.factor) * selectivity,
+        };
+        let rows = rows.max(1e-3);
+        let (method, cost) = self.method(left, right, has_key);
+        Some(Tree {
+            set: left.set.with(right.set),
+            rows,
+            cost: cost + rows * OUTPUT_COST,
+            join: Some((left.set, right.set, method)),
+        })
+    }
+
+    /// The cheapest way to join two trees, and its cost.
+    fn method(&self, left: &Tree, right: &Tree, has_key: bool) -> (Method, f64) {
+        let extension = self.extension(right.set);
+        if extension.is_some_and(|one| one.lateral) {
+            return (Method::Loop, left.cost + left.rows * (right.cost + 1.0));
+        }
+        let has_key = has_key
+            || extension.is_some_and(|one| {
+                let mut keys = one
+                    .on
+                    .iter()
+                    .map(|condition| super::relations::sides(condition, &self.all.places));
+                keys.any(|sides| sides.is_some())
+            });
+        let both = left.cost + right.cost;
+        let pairs = if has_key {
+            0.0
+        } else {
+            left.rows * right.rows * PAIR_COST
+        };
+        let build_right = both + right.rows * BUILD_COST + left.rows * PROBE_COST + pairs;
+        let build_left = both + left.rows * BUILD_COST + right.rows * PROBE_COST + pairs;
+        let mut best = (Method::BuildRight, build_right);
+        if build_left < best.1 && !self.is_forced {
+            best = (Method::BuildLeft, build_left);
+        }
+        if let Some(position) = right.set.single() {
+            let searches = self.all.relations[position].searches.iter();
+            for search in searches.filter(|search| left.set.contains(search.needs)) {
+                let cost = left.cost + left.rows * search.cost;
+                if cost < best.1 {
+                    best = (Method::Search, cost);
+                }
+            }
+        }
+        best
+    }
+
+    fn keep_if_better(&mut self, tree: Tree) {
+        let known = self.trees.get(&tree.set);
+        if known.is_none_or(|known| tree.cost < known.cost) {
+            self.trees.insert(tree.set, tree);
+        }
+    }
+
+    /// Every way to make every connected set of two others.
+    fn exhaustive(&mut self, count: usize) -> Result<()> {
+        for set in 1..1_u128 << count {
+            let mut left = (set - 1) & set;
+            while left != 0 {
+                cancel::spend(1)?;
+                self.try_pair(Set(left), Set(set & !left));
+                left = (left - 1) & set;
+            }
+        }
+        Ok(())
+    }
+
+    fn try_pair(&mut self, left: Set, right: Set) {
+        let (Some(left), Some(right)) = (self.trees.get(&left), self.trees.get(&right)) else {
+            return;
+        };
+        if self.are_connected(left.set, right.set)
+            && let Some(tree) = self.joined(left, right)
+        {
+            self.keep_if_better(tree);
+        }
+    }
+
+    /// Joins those two parts that leave the fewest rows, until there is one.
+    fn greedy(&mut self, mut parts: Vec<Tree>) -> Result<()> {
+        while parts.len() > 1 {
+            let mut best: Option<(bool, f64, usize, usize, Tree)> = None;
+            for (first, left) in parts.iter().enumerate() {
+                cancel::spend(parts.len())?;
+                for (second, right) in parts.iter().enumerate() {
+                    if first == second {
+                        continue;
+                    }
+                    let is_apart = !self.are_connected(left.set, right.set);
+                    if is_apart && best.as_ref().is_some_and(|best| !best.0) {
+                        continue;
+                    }
+                    let Some(tree) = self.joined(left, right) else { continue };
+                    // Costs of the parts are spent whichever join comes first.
+                    let own = tree.rows + (tree.cost - left.cost - right.cost).max(0.0);
+                    let is_better =
+                        |(apart, cost, ..): &(bool, f64, usize, usize, Tree)| (is_apart, own) < (*apart, *cost);
+                    if best.as_ref().is_none_or(is_better) {
+                        best = Some((is_apart, own, first, second, tree));
+                    }
+                }
+            }
+            let Some((_, _, first, second, tree)) = best else { break };
+            self.trees.insert(tree.set, tree);
+            parts.swap_remove(first.max(second));
+            parts.swap_remove(first.min(second));
+            parts.push(tree);
+        }
+        Ok(())
+    }
+
+    /// One after the other, as they are written.
+    fn as_written(&mut self, parts: Vec<Tree>) -> Result<()> {
+        let mut parts = parts.into_iter();
+        let Some(mut joined) = parts.next() else { return Ok(()) };
+        for part in parts {
+            cancel::spend(1)?;
+            let Some(tree) = self.joined(&joined, &part) else {
+                // It needs what is written behind it.
+                return Ok(());
+            };
+            self.trees.insert(tree.set, tree);
+            joined = tree;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,407 @@
+//! What is to be joined: relations, and the conditions between them.
+//!
+//! ```text
+//! a, b join c on p(b, c) left join d on q(c, d) where r(a, b) and s(a)
+//! relations    a {own: s}   b   c   d {LEFT, needs c, on: q}
+//! predicates   p of {b, c}   r of {a, b}
+//! ```
+//! The left side of an outer join is part of the FROM around it: inner joins may come before or after it, as long as what its ON reads is
+//! there. The relation on its right is joined by itself, and only after those that ON reads. A condition that reads it is tested above that
+//! join. Both sides of FULL stay one relation.
+
+use super::places::Places;
+use crate::ast::ComparisonOperator;
+use crate::optimize::access;
+use crate::optimize::estimate::{Estimator, Sources, column_of};
+use crate::plan::{Condition, FromNode, FromUnit, JoinKind, Node, OuterJoin};
+
+/// Relations that are ordered together. More are joined in parts.
+pub(super) const RELATIONS_MAX: usize = 128;
+
+/// A set of relations, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Set(pub(super) u128);
+
+impl Set {
+    pub(super) fn of(relation: usize) -> Set {
+        Set(1 << relation)
+    }
+
+    /// All relations before this one.
+    pub(super) fn before(relation: usize) -> Set {
+        Set((1 << relation) - 1)
+    }
+
+    /// All relations up to the last one of a set.
+    pub(super) fn up_to(set: Set) -> Set {
+        Set(u128::MAX.checked_shr(set.0.leading_zeros()).unwrap_or(0))
+    }
+
+    pub(super) fn with(self, other: Set) -> Set {
+        Set(self.0 | other.0)
+    }
+
+    pub(super) fn without(self, other: Set) -> Set {
+        Set(self.0 & !other.0)
+    }
+
+    pub(super) fn contains(self, other: Set) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    pub(super) fn meets(self, other: Set) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The only relation.
+    pub(super) fn single(self) -> Option<usize> {
+        (self.len() == 1).then(|| self.0.trailing_zeros() as usize)
+    }
+}
+
+/// What is joined as one.
+pub(super) struct Relation {
+    /// Its rows, found in no special way yet.
+    pub(super) node: Node,
+    /// What must hold of its rows alone.
+    pub(super) own: Vec<Condition>,
+    /// Inner, or how it extends what is joined before it.
+    pub(super) kind: JoinKind,
+    /// Of an extension: what makes a partner.
+    pub(super) on: Vec<Condition>,
+    /// What has to be joined before it.
+    pub(super) needs: Set,
+    /// Whether its rows are found anew for each row of what it needs.
+    pub(super) lateral: bool,
+    /// Rows that `own` leaves.
+    pub(super) rows: f64,
+    /// What reading them costs.
+    pub(super) cost: f64,
+    /// Ways to search its rows for given rows of others.
+    pub(super) searches: Vec<Search>,
+    /// Rows of what it extends, times this, are what the extension makes of them.
+    pub(super) factor: f64,
+}
+
+/// A search in an index by columns of other relations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    /// The relations whose columns it uses.
+    pub(super) needs: Set,
+    /// What one search costs.
+    pub(super) cost: f64,
+}
+
+/// A condition of several relations.
+pub(super) struct Predicate {
+    pub(super) condition: Condition,
+    /// Whose columns it reads.
+    pub(super) of: Set,
+    /// The part of pairs for which it holds.
+    pub(super) selectivity: f64,
+    /// Of an equality: whose columns each side reads.
+    pub(super) sides: Option<(Set, Set)>,
+}
+
+impl Predicate {
+    /// Whether it can be a key of a hash table between two sets.
+    pub(super) fn is_key(&self, left: Set, right: Set) -> bool {
+        self.sides.is_some_and(|(first, second)| {
+            left.contains(first) && right.contains(second) || left.contains(second) && right.contains(first)
+        })
+    }
+
+    /// Whether it can be tested as soon as two sets are joined, and not earlier.
+    pub(super) fn joins(&self, left: Set, right: Set) -> bool {
+        left.with(right).contains(self.of) && !left.contains(self.of) && !right.contains(self.of)
+    }
+}
+
+/// One FROM, taken apart.
+pub(super) struct Relations {
+    pub(super) relations: Vec<Relation>,
+    pub(super) predicates: Vec<Predicate>,
+    /// Conditions without columns: tested once, before anything is read.
+    pub(super) once: Vec<Condition>,
+    pub(super) places: Places,
+}
+
+/// A relation before its conditions are known.
+struct Piece {
+    node: Node,
+    kind: JoinKind,
+    conjuncts: Vec<Condition>,
+    on: Vec<Condition>,
+    lateral: bool,
+}
+
+/// Takes FROM apart; the left sides of outer joins too.
+fn pieces(from: FromNode, pieces_so_far: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
+    for FromUnit { node, lateral, .. } in from.units {
+        piece(node, lateral, pieces_so_far, pool);
+    }
+    pool.extend(from.conjuncts);
+}
+
+fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
+    let own = |node, conjuncts, kind, on, lateral| Piece {
+        node,
+        kind,
+        conjuncts,
+        on,
+        lateral,
+    };
+    match node {
+        Node::From(from) => pieces(*from, found, pool),
+        Node::Outer(outer) if outer.kind == JoinKind::Left => {
+            let OuterJoin {
+                left,
+                right,
+                conjuncts,
+                lateral,
+                ..
+            } = *outer;
+            piece(left, false, found, pool);
+            let (right, conditions) = match right {
+                Node::From(mut from) if from.only_source().is_some() => {
+                    let unit = from.units.pop().map_or(Node::Single, |unit| unit.node);
+                    (unit, from.conjuncts)
+                }
+                other => (other, Vec::new()),
+            };
+            found.push(own(right, conditions, JoinKind::Left, conjuncts, lateral));
+        }
+        other => found.push(own(other, Vec::new(), JoinKind::Inner, Vec::new(), lateral)),
+    }
+}
+
+impl Relations {
+    /// Takes FROM apart and estimates its parts.
+    pub(super) fn of(from: FromNode, estimator: &Estimator<'_>) -> Relations {
+        let (mut found, mut pool) = (Vec::new(), Vec::new());
+        pieces(from, &mut found, &mut pool);
+        let places = Places::of(found.iter().map(|piece| &piece.node));
+        let (once, pool): (Vec<_>, Vec<_>) = pool.into_iter().partition(|condition| {
+            let mut reads = false;
+            condition.for_each_column(&mut |_| reads = true);
+            !reads
+        });
+        let mut relations: Vec<Relation> = Vec::with_capacity(found.len());
+        for (position, piece) in found.into_iter().enumerate() {
+            relations.push(relation(position, piece, &places));
+        }
+        let mut between = Vec::new();
+        for condition in pool {
+            match places.of_condition(&condition).single() {
+                Some(alone) if relations.get(alone).is_some_and(|one| one.kind == JoinKind::Inner) => {
+                    if let Some(relation) = relations.get_mut(alone) {
+                        relation.own.push(condition);
+                    }
+                }
+                _ => between.push(condition),
+            }
+        }
+        let mut all = Relations {
+            relations,
+            predicates: Vec::new(),
+            once,
+            places,
+        };
+        all.estimate(between, estimator);
+        all
+    }
+
+    fn estimate(&mut self, between: Vec<Condition>, estimator: &Estimator<'_>) {
+        let mut sources = Sources::default();
+        self.relations.iter().for_each(|relation| sources.add(&relation.node));
+        let selectivity = |condition: &Condition| estimator.selectivity(condition, &sources).clamp(1e-9, 1.0);
+        let of = |condition: &Condition| {
+            let of = self.places.of_condition(condition);
+            // What may fail is tested when all that is written before it is joined, as it is written.
+            if condition.can_fail() { Set::up_to(of) } else { of }
+        };
+        let predicates = between.into_iter().map(|condition| Predicate {
+            of: of(&condition),
+            selectivity: selectivity(&condition),
+            sides: sides(&condition, &self.places),
+            condition,
+        });
+        let predicates: Vec<Predicate> = predicates.collect();
+        let known = |position: usize| {
+            let relation = &self.relations[position];
+            let (rows, cost) = rows_and_cost(relation, estimator);
+            let factor = match relation.kind {
+                JoinKind::Left => (rows * relation.on.iter().map(selectivity).product::<f64>()).max(1.0),
+                _ => 1.0,
+            };
+            let searches = searches(position, self, &predicates, estimator, &sources);
+            (rows, cost, factor, searches)
+        };
+        let known: Vec<_> = (0..self.relations.len()).map(known).collect();
+        for (relation, known) in self.relations.iter_mut().zip(known) {
+            (relation.rows, relation.cost, relation.factor, relation.searches) = known;
+        }
+        self.predicates = predicates;
+    }
+}
+
+fn relation(position: usize, piece: Piece, places: &Places) -> Relation {
+    let Piece {
+        node,
+        kind,
+        conjuncts: mut own,
+        on,
+        lateral,
+    } = piece;
+    let itself = Set::of(position);
+    let mut needs = Set::default();
+    let mut between = Vec::new();
+    for condition in on {
+        let of = places.of_condition(&condition);
+        if of == itself {
+            own.push(condition);
+        } else {
+            needs = needs.with(of.without(itself));
+            between.push(condition);
+        }
+    }
+    let lateral = lateral && places.of_inside(&node).without(itself) != Set::default();
+    if lateral {
+        // What it captures may fail for rows that conditions on the sources before it leave out.
+        needs = Set::before(position);
+    }
+    Relation {
+        node,
+        own,
+        kind,
+        on: between,
+        needs,
+        lateral,
+        rows: 1.0,
+        cost: 1.0,
+        searches: Vec::new(),
+        factor: 1.0,
+    }
+}
+
+/// Whose columns the sides of an equality read, when both read some.
+pub(super) fn sides(condition: &Condition, places: &Places) -> Option<(Set, Set)> {
+    let Condition::Compare {
+        operator: ComparisonOperator::Equal,
+        left,
+        right,
+    } = condition
+    else {
+        return None;
+    };
+    let (left, right) = (places.of_expression(left), places.of_expression(right));
+    (!left.is_empty() && !right.is_empty()).then_some((left, right))
+}
+
+/// What one search in an index costs, beside the rows it finds.
+const SEARCH_COST: f64 = 4.0;
+/// What a row costs that an index found and that is fetched by its locator.
+const FETCH_COST: f64 = 3.0;
+
+fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
+    let Node::Scan(scan) = &relation.node else {
+        let rows = estimator.node_rows(&relation.node);
+        return (rows, rows);
+    };
+    let rows = estimator.rows(scan, &relation.own);
+    let all = estimator.table_rows(&scan.table);
+    let (chosen, _) = access::choose(relation.node.clone(), relation.own.clone(), &|_| false);
+    let is_found = matches!(&chosen, Node::Scan(scan) if scan.seek.is_some());
+    let cost = if is_found {
+        (SEARCH_COST + rows * FETCH_COST).min(all)
+    } else {
+        all
+    };
+    (rows, cost)
+}
+
+/// The ways to find a relation's rows by an index for given rows of others.
+fn searches(
+    position: usize,
+    all: &Relations,
+    predicates: &[Predicate],
+    estimator: &Estimator<'_>,
+    sources: &Sources<'_>,
+) -> Vec<Search> {
+    let relation = &all.relations[position];
+    let Node::Scan(scan) = &relation.node else {
+        return Vec::new();
+    };
+    let itself = Set::of(position);
+    let of_on = relation.on.iter().filter_map(|condition| {
+        let other = all.places.of_condition(condition).without(itself);
+        Some((key_place(condition, itself, &all.places)?, other))
+    });
+    let of_predicates = predicates.iter().filter_map(|predicate| {
+        let is_here = relation.kind == JoinKind::Inner && predicate.of.contains(itself);
+        let place = is_here.then(|| key_place(&predicate.condition, itself, &all.places))??;
+        Some((place, predicate.of.without(itself)))
+    });
+    let given: Vec<(usize, Set)> = of_on.chain(of_predicates).collect();
+    let own: Vec<usize> = relation
+        .own
+        .iter()
+        .filter_map(super::super::estimate::equal_column)
+        .collect();
+    let rows = estimator.table_rows(&scan.table);
+    let mut found: Vec<Search> = Vec::new();
+    for index in &scan.table.table.definition().indexes {
+        for (_, first) in &given {
+            let (mut needs, mut left, mut columns, mut is_by_others) = (*first, rows, 0, false);
+            for (column, _) in &index.keys {
+                let place = scan.offset + column;
+                let other = given.iter().find(|(given, of)| *given == place && needs.contains(*of));
+                if other.is_none() && !own.contains(&place) {
+                    break;
+                }
+                is_by_others |= other.is_some();
+                left = (left / estimator.distinct(place, sources)).max(1.0);
+                columns += 1;
+            }
+            if !is_by_others {
+                continue;
+            }
+            if index.unique && columns == index.keys.len() {
+                left = 1.0;
+            }
+            needs = needs.without(itself);
+            let each = if index.index_id == 1 { 1.0 } else { FETCH_COST };
+            let cost = SEARCH_COST + left * each;
+            match found.iter_mut().find(|search| search.needs == needs) {
+                Some(search) => search.cost = search.cost.min(cost),
+                None => found.push(Search { needs, cost }),
+            }
+        }
+    }
+    found
+}
+
+/// The place of a relation's column that a condition sets equal to what others say.
+fn key_place(condition: &Condition, itself: Set, places: &Places) -> Option<usize> {
+    let Condition::Compare {
+        operator: ComparisonOperator::Equal,
+        left,
+        right,
+    } = condition
+    else {
+        return None;
+    };
+    [(left, right), (right, left)].into_iter().find_map(|(own, other)| {
+        let is_own = places.of_expression(own) == itself && !places.of_expression(other).meets(itself);
+        let is_plain = matches!(own.kind, crate::plan::ExprKind::Column(_));
+        (is_own && is_plain).then(|| column_of(own)).flatten()
+    })
+}

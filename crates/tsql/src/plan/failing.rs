@@ -1,0 +1,48 @@
+//! What may fail for a row: whoever moves a condition must not have it tested for rows that others would have left out.
+
+use engine::types::SqlType;
+
+use super::{Condition, Expr, ExprKind};
+use crate::ast::BinaryOperator;
+
+/// Whether every value of a type has a place in another.
+fn is_widening(from: SqlType, to: SqlType) -> bool {
+    let whole_bytes = |sql_type: SqlType| match sql_type {
+        SqlType::Bit => Some(0),
+        SqlType::TinyInt => Some(1),
+        SqlType::SmallInt => Some(2),
+        SqlType::Int => Some(4),
+        SqlType::BigInt => Some(8),
+        _ => None,
+    };
+    match (whole_bytes(from), whole_bytes(to)) {
+        (Some(from), Some(to)) => from <= to,
+        (Some(_), None) => to == SqlType::Float,
+        _ => from.is_character() && to.is_character(),
+    }
+}
+
+impl Expr {
+    /// Whether evaluating this may fail for some value of its columns. A sum that is too large for its type is not thought of.
+    pub fn can_fail(&self) -> bool {
+        let mut can_fail = match &self.kind {
+            ExprKind::Arithmetic { operator, .. } => {
+                matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo)
+            }
+            ExprKind::Convert { operand, or_null, .. } => !or_null && !is_widening(operand.sql_type, self.sql_type),
+            ExprKind::Function { .. } | ExprKind::Module { .. } | ExprKind::Subquery(_) => true,
+            _ => false,
+        };
+        self.for_each_child(&mut |child| can_fail = can_fail || child.can_fail());
+        can_fail
+    }
+}
+
+impl Condition {
+    /// Whether testing this may fail.
+    pub fn can_fail(&self) -> bool {
+        let mut can_fail = self.contains_query();
+        self.for_each_expression(&mut |expression| can_fail = can_fail || expression.can_fail());
+        can_fail
+    }
+}
