@@ -104,7 +104,6 @@ pub enum AccessMode {
 }
 
 impl Database {
-    /// Its name.
     pub fn name(&self) -> String {
         self.entry.read().name.clone()
     }

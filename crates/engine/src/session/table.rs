@@ -95,7 +95,6 @@ impl Table {
         })
     }
 
-    /// Its definition.
     pub fn definition(&self) -> &TableDefinition {
         match &self.object.definition {
             ObjectDefinition::Table(definition) => definition,
@@ -103,7 +102,6 @@ impl Table {
         }
     }
 
-    /// Its database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
@@ -541,7 +539,6 @@ fn locator_bytes(locator: &RowLocator) -> Vec<u8> {
 
 /// A scan of a table, a page of rows at a time.
 pub enum TableScan<'s> {
-    /// Of a heap.
     Heap(HeapScan<'s>, RowBatch),
     /// Of a clustered tree.
     Tree(TreeScan<'s>, TreeBatch),

@@ -132,7 +132,6 @@ impl NodeNumber {
 
 /// A node that may be bound to a plan.
 pub trait Numbered {
-    /// Its number.
     fn number(&self) -> NodeNumber;
 }
 

@@ -137,7 +137,6 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
     INDEX_OPTIONS.admit_all(options)
 }
 
-/// ALTER INDEX.
 pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
         AlterIndexAction::Rebuild => REBUILD_OPTIONS.admit_all(&alter.options),
@@ -147,7 +146,6 @@ pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     }
 }
 
-/// ALTER TABLE.
 pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
     match &alter.action {
         AlterTableAction::Add { check: _, elements } => check_elements(elements),

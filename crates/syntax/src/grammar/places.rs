@@ -97,7 +97,6 @@ pub const SET_VALUES: Place = Place {
     },
 };
 
-/// SET STATISTICS.
 pub const SET_STATISTICS: Place = Place {
     name: "SET STATISTICS",
     unknown: Unknown::Syntax,
@@ -273,7 +272,6 @@ pub const TABLE_OPTIONS: Place = Place {
     },
 };
 
-/// SET of ALTER TABLE.
 pub const ALTER_TABLE_SET: Place = Place {
     name: "ALTER TABLE SET",
     unknown: Unknown::Option("ALTER TABLE"),
@@ -439,7 +437,6 @@ pub const SCOPED_CONFIGURATIONS: Place = Place {
     },
 };
 
-/// WITH of BACKUP.
 pub const BACKUP_OPTIONS: Place = Place {
     name: "BACKUP WITH",
     unknown: Unknown::Option("BACKUP"),
@@ -530,7 +527,6 @@ pub const RESTORE_OPTIONS: Place = Place {
     },
 };
 
-/// DBCC.
 pub const DBCC_COMMANDS: Place = Place {
     name: "DBCC",
     unknown: Unknown::Dbcc,
@@ -574,7 +570,6 @@ pub const DBCC_COMMANDS: Place = Place {
     },
 };
 
-/// WITH of DBCC.
 pub const DBCC_OPTIONS: Place = Place {
     name: "DBCC WITH",
     unknown: Unknown::Syntax,
