@@ -19,6 +19,7 @@ pub mod page;
 pub mod recovery;
 pub mod seams;
 pub mod session;
+pub mod statistics;
 pub mod store;
 pub mod txn;
 pub mod types;

@@ -213,6 +213,8 @@ messages! {
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 1909: a column twice in an index.
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
+    /// 10601: INCLUDE of an index that holds the rows themselves.
+    include_of_clustered_index() = 10601, 16, 1, "Cannot specify included columns for a clustered index.";
     /// 1919: a column whose type no index can have in its key.
     invalid_key_type(column: &str, table: &str) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     /// 2740: no language of that name.
@@ -305,6 +307,18 @@ messages! {
     nullif_of_null() = 4151, 16, 1, "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first argument has to be known.";
     /// 4512: SCHEMABINDING, and a name that is not in two parts.
     cannot_schema_bind(kind: &str, module: &str, name: &str) = 4512, 16, 3, "Cannot schema bind {kind} '{module}' because name '{name}' is invalid for schema binding. Names must be in two-part format and an object cannot reference itself.";
+    /// 1052: two ways that exclude each other.
+    conflicting_options(statement: &str, one: &str, other: &str) = 1052, 15, 1, "Conflicting {statement} options \"{one}\" and \"{other}\".";
+    /// 1909: a column twice in a list.
+    duplicate_column_of(kind: &str, column: &str) = 1909, 16, 1, "Cannot use duplicate column names in {kind}. Column name '{column}' listed more than once.";
+    /// 1911: a column of an index or of statistics that the table does not have.
+    column_not_in_target(column: &str) = 1911, 16, 1, "Column name '{column}' does not exist in the target table or view.";
+    /// 1927: statistics of a name that there is.
+    statistics_exist(table: &str, name: &str) = 1927, 16, 1, "There are already statistics on table '{table}' named '{name}'.";
+    /// 2767: statistics that there are not.
+    no_such_statistics(name: &str) = 2767, 16, 1, "Could not locate statistics '{name}' in the system catalogs.";
+    /// 3739: DROP STATISTICS of an index's.
+    statistics_of_index(name: &str) = 3739, 11, 1, "Cannot DROP the index '{name}' because it is not a statistics collection.";
     /// 1054: `*` under SCHEMABINDING.
     star_in_schema_bound() = 1054, 15, 1, "Syntax '*' is not allowed in schema-bound objects.";
     /// 4902: ALTER of a table that does not exist.
@@ -468,6 +482,8 @@ messages! {
     /// 4712: TRUNCATE of a table that a foreign key refers to.
     truncated_table_is_referenced(table: &str) = 4712, 16, 1, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
     /// 5074: a column that something depends on.
+    statistics_depend_on_column(statistics: &str, column: &str) = 5074, 16, 1, "The statistics '{statistics}' is dependent on column '{column}'.";
+    /// 5074: a constraint, or a module that names it.
     depends_on_column(object: &str, column: &str) = 5074, 16, 1, "The object '{object}' is dependent on column '{column}'.";
     /// 8139: a foreign key lists other numbers of columns.
     foreign_key_column_counts(table: &str) = 8139, 16, 0, "Number of referencing columns in foreign key differs from number of referenced columns, table '{table}'.";

@@ -92,12 +92,20 @@ fn sorts_beyond_memory_are_sorts() {
         // Rows of equal keys come in the order in which they were read, as long as one thread reads.
         "select id, grp from t order by grp desc",
         "select name, amount from t order by 1, 2 desc offset 3000 rows fetch next 50 rows only",
-        "select top (500) with ties grp, id from t order by grp",
+        "select top (4000) with ties grp, id, name from t order by grp",
+        "select top (4000) * from t order by name, id",
         "select top (12) percent id, name, at from t order by at, id",
     ] {
         server.assert_same(query, true);
     }
-    server.assert_same("select top 20 * from t where id < 300 order by amount, id", false);
+    // Of the first rows alone no more is kept than there is room for.
+    for query in [
+        "select top 20 * from t where id < 300 order by amount, id",
+        "select top 100 * from t order by name desc, id",
+        "select top 20 with ties id, at from t order by id",
+    ] {
+        server.assert_same(query, false);
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ const CHANGES: [&str; 7] = [
 ];
 
 /// Searches that find row 2 by its key.
-const SEARCHES: [&str; 12] = [
+const SEARCHES: [&str; 18] = [
     "select id from t where k = 20",
     "select id from t where k > 12 and k < 28 order by id",
     "select id, v from t where k >= 20 order by id",
@@ -54,6 +54,12 @@ const SEARCHES: [&str; 12] = [
     "select id from t with (updlock) where k = 20",
     "begin transaction update t set v += 1 where k = 20 select id, v from t order by id rollback",
     "begin transaction delete t where k = 20 select id from t order by id rollback",
+    "select k from t with (index (ik)) where k > 12 order by k desc",
+    "select id, v from t with (index (ik)) where k between 12 and 28 order by k",
+    "select top 2 id from t with (index (ik)) order by k desc",
+    "select min(k), max(k) from t with (index (ik))",
+    "select id, v from t with (index (ik)) where k = 20 or k > 28 order by k desc",
+    "select id from t where k = 20 or id = 3 order by id",
 ];
 
 /// Whoever meets an entry of an index that somebody has made or deleted, and not committed, waits; and answers then what is asked then.
@@ -95,8 +101,39 @@ fn a_search_beside_a_change_of_the_key_answers_what_is_committed() {
 const ROWS: usize = 8;
 const READS: usize = 400;
 
+/// A search and what it answers at every moment: one row's id, or a count.
+fn search_of(read: usize, row: usize) -> (String, usize) {
+    match read % 7 {
+        0 => (format!("select id from t where k = {row}0"), row),
+        1 => (
+            format!("select count(*) from t where k > {row}0 - 1 and k < {row}0 + 1"),
+            1,
+        ),
+        2 => (
+            format!("select id from t with (index (ik)) where k >= {row}0 and k <= {row}0 order by k desc"),
+            row,
+        ),
+        // The entries of the whole index alone, and with their rows, forward and backward.
+        3 => ("select count(*) from t with (index (ik))".to_owned(), ROWS),
+        4 => (
+            "select count(v) from t with (index (ik)) where k in (10, 20, 30, 40, 50, 60, 70, 80)".to_owned(),
+            ROWS,
+        ),
+        5 => (
+            format!(
+                "select count(*) from (select top 100 id, v from t with (index (ik)) order by k desc) x where id = {row}"
+            ),
+            1,
+        ),
+        _ => (
+            format!("select count(*) from t where k % 10 = 0 and k = {row}0 + 0 * v"),
+            1,
+        ),
+    }
+}
+
 /// Sessions move keys to and fro, and never commit one that differs from what it was. So every search at every moment finds every row,
-/// once; by equality, by range, and by a scan of the table.
+/// once; by equality, by range, by the whole of the index either way, with and without its rows, and by a scan of the table.
 #[test]
 fn a_row_whose_key_nobody_commits_a_change_of_is_always_found() {
     for shape in SHAPES {
@@ -135,17 +172,7 @@ fn a_row_whose_key_nobody_commits_a_change_of_is_always_found() {
                     let mut session = session(instance);
                     for read in 0..READS {
                         let row = 1 + (read + reader) % ROWS;
-                        let (search, found) = match read % 3 {
-                            0 => (format!("select id from t where k = {row}0"), row),
-                            1 => (
-                                format!("select count(*) from t where k > {row}0 - 1 and k < {row}0 + 1"),
-                                1,
-                            ),
-                            _ => (
-                                format!("select count(*) from t where k % 10 = 0 and k = {row}0 + 0 * v"),
-                                1,
-                            ),
-                        };
+                        let (search, found) = search_of(read, row);
                         let answer = run(&mut session, &search);
                         let is_right = answer.contains(&format!("\n  {found}\n  (1 rows, Select)"));
                         // Readers of one row at a time are in no circle of waiters.

@@ -5,11 +5,13 @@
 //! be lost when a definition is stored again: a database that has them says so in its boot record's features, and is refused.
 //!
 //! What is to come has its place here: `principal_id`, an object's or schema's owner, absent when it is owned by its schema's owner
-//! or, a schema, by dbo; a kind `Principal`; a kind `Statistics` of a table's columns. None of them is written.
+//! or, a schema, by dbo; a kind `Principal`. None of them is written.
 
 use crate::page::PageId;
+use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// IDENTITY(seed, increment) of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -353,6 +355,35 @@ pub struct AliasType {
 /// The first `user_type_id` that is not a system type's (SQL Server docs, sys.types: system types are below 257).
 pub const USER_TYPE_ID_FIRST: u32 = 257;
 
+/// Statistics of some columns of a table. Those of an index have its number, its name and its columns, and are kept here once they were
+/// counted; all others are kept from their beginning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StoredStatistics", try_from = "StoredStatistics")]
+pub struct StatisticsDefinition {
+    /// The catalog row's id.
+    pub object_id: u32,
+    /// The table's.
+    pub table: u32,
+    /// `stats_id`: among those of the table, the index's number for those of an index.
+    pub stats_id: u32,
+    /// Its name; that of the index when it was counted for those of an index.
+    pub name: String,
+    /// Whether they are an index's.
+    pub of_index: bool,
+    /// Made by themselves, for a column of a condition.
+    pub auto_created: bool,
+    /// NORECOMPUTE: not updated by themselves.
+    pub no_recompute: bool,
+    /// Ordinals of its columns; the first has the histogram.
+    pub columns: Vec<usize>,
+    /// What was counted last; `None` while the table had no rows.
+    pub content: Option<Arc<Content>>,
+    /// Rows changed since, as far as was known when the database was last closed.
+    pub modified: u64,
+    /// The type and collation of the first column when it was counted.
+    pub leading: (SqlType, Collation),
+}
+
 /// Anything with an object id and a name, and what else the catalog stores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ObjectDefinition {
@@ -376,6 +407,8 @@ pub enum ObjectDefinition {
     },
     /// In master only: files that no database has, because they are being made or removed.
     FileIntent(FileIntent),
+    /// Statistics of a table's columns.
+    Statistics(StatisticsDefinition),
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {
         /// Its own id.
@@ -396,6 +429,7 @@ impl ObjectDefinition {
             | ObjectDefinition::Setting { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
+            ObjectDefinition::Statistics(statistics) => statistics.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
         }
@@ -544,6 +578,87 @@ impl TryFrom<StoredAliasType> for AliasType {
     }
 }
 
+/// Statistics as they are stored.
+#[derive(Clone, Serialize, Deserialize)]
+struct StoredStatistics {
+    object_id: u32,
+    table: u32,
+    stats_id: u32,
+    name: String,
+    #[serde(default)]
+    of_index: bool,
+    #[serde(default)]
+    auto_created: bool,
+    #[serde(default)]
+    no_recompute: bool,
+    columns: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<StoredContent>,
+    #[serde(default)]
+    modified: u64,
+    leading: (StoredType, Option<String>),
+}
+
+impl From<StatisticsDefinition> for StoredStatistics {
+    fn from(statistics: StatisticsDefinition) -> StoredStatistics {
+        let (sql_type, collation) = statistics.leading;
+        let content = statistics.content.as_deref();
+        StoredStatistics {
+            object_id: statistics.object_id,
+            table: statistics.table,
+            stats_id: statistics.stats_id,
+            name: statistics.name,
+            of_index: statistics.of_index,
+            auto_created: statistics.auto_created,
+            no_recompute: statistics.no_recompute,
+            columns: statistics.columns,
+            content: content.map(|content| StoredContent::new(content, sql_type, collation)),
+            modified: statistics.modified,
+            leading: (stored_type(sql_type), stored_collation(collation)),
+        }
+    }
+}
+
+impl TryFrom<StoredStatistics> for StatisticsDefinition {
+    type Error = String;
+
+    fn try_from(stored: StoredStatistics) -> Result<StatisticsDefinition, String> {
+        let problem = |problem: String| format!("statistics {}: {problem}", stored.name);
+        let (sql_type, collation) = &stored.leading;
+        let leading = (
+            type_of(*sql_type).map_err(problem)?,
+            collation_of(collation.as_deref()).map_err(problem)?,
+        );
+        let content = stored.content.as_ref();
+        let content = content.map(|content| content.content(leading.0, leading.1)).transpose();
+        Ok(StatisticsDefinition {
+            content: content.map_err(problem)?.map(Arc::new),
+            leading,
+            object_id: stored.object_id,
+            table: stored.table,
+            stats_id: stored.stats_id,
+            name: stored.name,
+            of_index: stored.of_index,
+            auto_created: stored.auto_created,
+            no_recompute: stored.no_recompute,
+            columns: stored.columns,
+            modified: stored.modified,
+        })
+    }
+}
+
+/// By name; absent for the default one.
+fn stored_collation(collation: Collation) -> Option<String> {
+    (collation != Collation::default()).then(|| collation.name().to_owned())
+}
+
+fn collation_of(name: Option<&str>) -> Result<Collation, String> {
+    let Some(name) = name else {
+        return Ok(Collation::default());
+    };
+    Collation::from_name(name).ok_or_else(|| format!("there is no collation '{name}'"))
+}
+
 /// A column as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredColumn {
@@ -568,7 +683,7 @@ impl From<ColumnDefinition> for StoredColumn {
         StoredColumn {
             name: column.name,
             sql_type: stored_type(column.sql_type),
-            collation: (column.collation != Collation::default()).then(|| column.collation.name().to_owned()),
+            collation: stored_collation(column.collation),
             alias_type: column.alias_type,
             nullable: column.nullable,
             identity: column.identity,
@@ -582,13 +697,9 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
     type Error = String;
 
     fn try_from(stored: StoredColumn) -> Result<ColumnDefinition, String> {
-        let collation = match stored.collation {
-            None => Collation::default(),
-            Some(name) => Collation::from_name(&name)
-                .ok_or_else(|| format!("column {}: there is no collation '{name}'", stored.name))?,
-        };
+        let collation = collation_of(stored.collation.as_deref());
         Ok(ColumnDefinition {
-            collation,
+            collation: collation.map_err(|problem| format!("column {}: {problem}", stored.name))?,
             sql_type: type_of(stored.sql_type).map_err(|problem| format!("column {}: {problem}", stored.name))?,
             alias_type: stored.alias_type,
             name: stored.name,

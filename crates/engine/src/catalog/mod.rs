@@ -15,8 +15,8 @@ mod definition;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
-    Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition, StorageRoot,
-    TableDefinition, USER_TYPE_ID_FIRST,
+    Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition,
+    StatisticsDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
 };
 
 use crate::buffer::DatabaseStorage;
@@ -50,6 +50,16 @@ pub struct CatalogObject {
     rows: Vec<Rid>,
 }
 
+impl CatalogObject {
+    /// The statistics that it is.
+    pub fn statistics(&self) -> Option<&StatisticsDefinition> {
+        match &self.definition {
+            ObjectDefinition::Statistics(statistics) => Some(statistics),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Entry {
     object: Arc<CatalogObject>,
@@ -66,6 +76,8 @@ struct State {
     by_name: HashMap<(String, String), Vec<u32>>,
     /// For tables that foreign keys refer to, or once referred to: the tables that have these keys.
     referencing: HashMap<u32, Vec<u32>>,
+    /// For tables that statistics are kept of, or once were: the ids of these.
+    statistics: HashMap<u32, Vec<u32>>,
     /// What each session's transaction has done, in order.
     pending: HashMap<u16, Vec<Pending>>,
 }
@@ -164,6 +176,21 @@ impl Catalog {
         let mut tables: Vec<_> = tables.filter(|table| refers_to(&table.definition, object_id)).collect();
         tables.sort_by_key(|table| table.definition.object_id());
         tables
+    }
+
+    /// The statistics kept of a table, as `session` sees them, in the order of their numbers. Those of an index are here once they were
+    /// counted.
+    pub fn statistics_of(&self, table: u32, session: u16) -> Vec<Arc<CatalogObject>> {
+        let state = self.state.read();
+        let Some(ids) = state.statistics.get(&table) else {
+            return Vec::new();
+        };
+        let kept = ids
+            .iter()
+            .filter_map(|id| newest_visible(state.by_id.get(id)?, session));
+        let mut kept: Vec<_> = kept.filter(|object| object.statistics().is_some()).collect();
+        kept.sort_by_key(|object| object.statistics().map_or(0, |statistics| statistics.stats_id));
+        kept
     }
 
     /// Every object `session` sees, in the order of ids.
@@ -332,6 +359,12 @@ impl Catalog {
                 }
             }
         }
+        if let ObjectDefinition::Statistics(statistics) = &object.definition {
+            let kept = state.statistics.entry(statistics.table).or_default();
+            if !kept.contains(&id) {
+                kept.push(id);
+            }
+        }
         state.by_id.entry(id).or_default().push(Entry {
             object,
             creator,
@@ -374,6 +407,9 @@ fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRo
         is_named = versions.iter().any(|entry| name_key(&entry.object.definition) == key);
         if versions.is_empty() {
             state.by_id.remove(&id);
+            if let ObjectDefinition::Statistics(statistics) = &object.definition {
+                forget_statistics(state, statistics);
+            }
         }
     }
     if let Some(key) = key.filter(|_| !is_named)
@@ -385,6 +421,15 @@ fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRo
         }
     }
     roots_of(&object.definition)
+}
+
+fn forget_statistics(state: &mut State, statistics: &StatisticsDefinition) {
+    if let Some(kept) = state.statistics.get_mut(&statistics.table) {
+        kept.retain(|&id| id != statistics.object_id);
+        if kept.is_empty() {
+            state.statistics.remove(&statistics.table);
+        }
+    }
 }
 
 /// Under which schema and name an object is found: names are compared without case.

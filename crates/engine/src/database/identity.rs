@@ -18,6 +18,7 @@
 use super::Database;
 use crate::catalog::{CatalogObject, Identity, ObjectDefinition, TableDefinition};
 use crate::error::{Error, Result};
+use crate::store::StoreContext;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -209,13 +210,24 @@ impl Database {
         if orphans.is_empty() || self.is_standby() {
             return Ok(());
         }
-        let _one_at_a_time = self.identities.storing.lock();
-        let locks = self.internal_locks.another();
-        let outcome = self.system_transaction("IdentityReserve", &locks, |ctx| {
+        self.change_catalog("IdentityReserve", |ctx| {
             orphans
                 .iter()
                 .try_for_each(|object| self.catalog.remove(ctx, 0, object))
-        });
+        })
+    }
+
+    /// Changes the catalog outside of any user's transaction: durable, or not done, when this returns. One at a time.
+    ///
+    /// Errors: those of `work` and of the transaction.
+    pub(super) fn change_catalog<T>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&mut StoreContext<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let _one_at_a_time = self.identities.storing.lock();
+        let locks = self.internal_locks.another();
+        let outcome = self.system_transaction(name, &locks, work);
         self.catalog.finish(0, outcome.is_ok());
         locks.release_all();
         outcome
@@ -253,10 +265,8 @@ impl Database {
         if self.is_standby() {
             return Err(Error::database_is_read_only(&self.name()));
         }
-        let _one_at_a_time = self.identities.storing.lock();
-        let locks = self.internal_locks.another();
-        let stored = self.stored_identity(table);
-        let outcome = self.system_transaction("IdentityReserve", &locks, |ctx| {
+        self.change_catalog("IdentityReserve", |ctx| {
+            let stored = self.stored_identity(table);
             let object_id = match &stored {
                 Some((object, _)) => object.definition.object_id(),
                 None => self.new_object_id()?,
@@ -270,9 +280,7 @@ impl Database {
                 Some((object, _)) => self.catalog.replace(ctx, 0, object, definition),
                 None => self.catalog.insert(ctx, 0, definition),
             }
-        });
-        self.catalog.finish(0, outcome.is_ok());
-        locks.release_all();
-        outcome.map(|_| ())
+        })
+        .map(|_| ())
     }
 }

@@ -14,6 +14,7 @@ mod ids;
 mod open;
 mod restore;
 mod standby;
+mod statistics;
 mod truncation;
 mod unfinished;
 mod upgrade;
@@ -22,6 +23,7 @@ pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use open::{CreateFile, DatabaseFiles, OpenContext, Opened, RecoveryReport, data_growth, log_growth};
 pub use restore::{RestoreSource, Restored, check_follows};
+pub use statistics::{Modifications, StatisticsOptions};
 pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
@@ -80,6 +82,7 @@ pub struct Database {
     /// The last automatic checkpoint failed, and the error log says so.
     pub(crate) checkpoint_failing: AtomicBool,
     identities: Identities,
+    modifications: statistics::ModificationsByTable,
     internal_locks: LockOwner,
     /// Locks of transactions whose end failed: nobody may see what they changed.
     left_locked: Mutex<Vec<Arc<LockOwner>>>,
@@ -323,6 +326,7 @@ impl Database {
     /// Closes the database so that the next start has nothing to recover. No transaction may be under way.
     pub fn close_cleanly(&self) -> Result<()> {
         self.store_identities()?;
+        self.store_modifications()?;
         let _one_at_a_time = self.checkpointing.lock();
         let nothing_to_undo = self.transactions.oldest().is_none();
         self.checkpoint_locked(nothing_to_undo, Purpose::Routine)?;

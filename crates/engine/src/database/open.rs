@@ -345,6 +345,7 @@ impl Parts {
             checkpoint_wanted: AtomicBool::new(false),
             checkpoint_failing: AtomicBool::new(false),
             identities: Identities::default(),
+            modifications: Default::default(),
             internal_locks,
             left_locked: Mutex::default(),
             holds: BackupHolds::default(),

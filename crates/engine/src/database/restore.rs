@@ -202,6 +202,8 @@ fn restore_set(
     boot.compatibility_level = newest.compatibility_level;
     boot.collation = newest.collation;
     boot.has_collations |= newest.has_collations;
+    boot.has_statistics |= newest.has_statistics;
+    boot.statistics_options = newest.statistics_options;
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {

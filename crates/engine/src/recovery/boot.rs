@@ -10,8 +10,9 @@
 //! for a fork without a parent | 158 restore position lsn (10)
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
-//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values | 184 u8 default collation, by number
-//! 185 zero .. 256 room for what is to come
+//! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
+//! 4 = statistics, or their options | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
+//! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 zero .. 256 room for what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -49,7 +50,10 @@ const AT_COLLATION: usize = 184;
 const FEATURE_COLLATIONS: u32 = 1;
 /// Entries of some index carry values of columns beside their row's locator.
 const FEATURE_CARRIED_COLUMNS: u32 = 2;
-const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS;
+/// The catalog has statistics, or the record has options of theirs.
+const FEATURE_STATISTICS: u32 = 4;
+const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS | FEATURE_STATISTICS;
+const AT_STATISTICS: usize = 185;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +142,10 @@ pub struct BootRecord {
     pub log_policy: u16,
     /// Columns or the database have a collation that is not the default one; stays set once it was.
     pub has_collations: bool,
+    /// The catalog has statistics, or they have options; stays set once it was.
+    pub has_statistics: bool,
+    /// The options of statistics, as the layout above numbers them.
+    pub statistics_options: u8,
     /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
     pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
@@ -171,6 +179,8 @@ impl BootRecord {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_statistics: false,
+            statistics_options: 0,
             has_carried_columns: false,
             collation: 0,
         }
@@ -208,9 +218,10 @@ impl BootRecord {
         put(AT_LOG_POLICY, &self.log_policy.to_le_bytes());
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
         let features = feature(self.has_collations, FEATURE_COLLATIONS)
-            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS);
+            | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
+            | feature(self.has_statistics, FEATURE_STATISTICS);
         put(AT_FEATURES, &features.to_le_bytes());
-        put(AT_COLLATION, &[self.collation]);
+        put(AT_COLLATION, &[self.collation, self.statistics_options]);
         bytes
     }
 
@@ -254,6 +265,8 @@ impl BootRecord {
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
+            has_statistics: number_at(bytes, AT_FEATURES) & FEATURE_STATISTICS != 0,
+            statistics_options: bytes[AT_STATISTICS],
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
@@ -352,6 +365,8 @@ mod tests {
             server_version: 13,
             log_policy: 14,
             has_collations: true,
+            has_statistics: true,
+            statistics_options: 5,
             has_carried_columns: true,
             collation: 7,
         }
@@ -368,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 2..32 {
+        for bit in 3..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -385,6 +400,8 @@ mod tests {
             server_version: 0,
             log_policy: 0,
             has_collations: false,
+            has_statistics: false,
+            statistics_options: 0,
             has_carried_columns: false,
             collation: 0,
             ..sample()

@@ -7,9 +7,10 @@
 //! the catalog's. Who waited for the lock may hold a definition that somebody else has replaced meanwhile (2801): made into a new one,
 //! it would undo what the other did.
 
-use super::{Session, Table};
+use super::{Session, Table, next_stats_id};
 use crate::catalog::{
-    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
+    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, StorageRoot, TableDefinition,
+    USER_TYPE_ID_FIRST,
 };
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -120,6 +121,9 @@ impl Session {
     /// Errors: those of [`Session::lock_definition`].
     pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
         self.lock_definition(database, object)?;
+        if matches!(object.definition, ObjectDefinition::Table(_)) {
+            self.drop_statistics(database, object.definition.object_id(), |_| true)?;
+        }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
     }
@@ -147,6 +151,10 @@ impl Session {
         if let ObjectDefinition::Table(table) = &mut definition {
             database.number_constraints(table)?;
             database.note_features(table)?;
+            let is_gone = |kept: &StatisticsDefinition| {
+                kept.of_index && !table.indexes.iter().any(|index| index.index_id == kept.stats_id)
+            };
+            self.drop_statistics(database, table.object_id, is_gone)?;
         }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))
@@ -162,6 +170,9 @@ impl Session {
             return Err(Error::assertion("only tables are truncated"));
         };
         let table = table.clone();
+        if let Some(rows) = Table::open(database, object)?.row_count() {
+            database.modifications(&table).note_rows(rows);
+        }
         let emptied = self.replace_storage(database, object, table.clone())?;
         self.restart_identity(database, &table);
         Ok(emptied)
@@ -199,14 +210,7 @@ impl Session {
         let mut table = table.clone();
         self.lock_definition(database, object)?;
         let owner = database.clone();
-        index.index_id = table
-            .indexes
-            .iter()
-            .map(|other| other.index_id)
-            .max()
-            .unwrap_or(1)
-            .max(1)
-            + 1;
+        index.index_id = next_stats_id(database, &table, self.id);
         index.storage = self.write(database, |ctx| new_tree(ctx, &owner))?;
         index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
@@ -221,7 +225,7 @@ impl Session {
 
     /// Announces a change of the catalog. That comes before storage is made, which nobody owns until the catalog has it: a check of the
     /// database waits here, and finds none such; and who is refused the lock leaves none behind.
-    fn lock_catalog(&self, database: &Database) -> Result<()> {
+    pub(super) fn lock_catalog(&self, database: &Database) -> Result<()> {
         self.locks()
             .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)
     }

@@ -12,7 +12,7 @@
 use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
-use crate::database::{Database, object_root};
+use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
@@ -49,6 +49,7 @@ pub struct Table {
     rows: Rows,
     /// The nonclustered indexes, in the order of their places in the definition.
     indexes: Vec<Nonclustered>,
+    modifications: Arc<Modifications>,
 }
 
 /// Tells apart rows with one key that one transaction inserts.
@@ -86,12 +87,14 @@ impl Table {
             })
             .collect::<Result<_>>()?;
         let layout = definition.layout();
+        let modifications = database.modifications(definition);
         Ok(Table {
             database: database.clone(),
             object: object.clone(),
             layout,
             rows,
             indexes,
+            modifications,
         })
     }
 
@@ -128,6 +131,11 @@ impl Table {
 
     fn defined(&self, opened: &Nonclustered) -> &IndexDefinition {
         &self.definition().indexes[opened.place]
+    }
+
+    /// How much of it was changed.
+    pub fn modifications(&self) -> &Modifications {
+        &self.modifications
     }
 
     /// Its catalog object.
@@ -167,6 +175,7 @@ impl Table {
                 Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
                 Rows::Tree(tree) => self.insert_clustered(ctx, tree, values, &row)?,
             };
+            self.modifications.note_rows(1);
             self.index_insert(ctx, values, &locator)
         })
     }
@@ -229,6 +238,7 @@ impl Table {
             _ => return Err(Error::assertion("a locator of another kind of table")),
         };
         if is_there {
+            self.modifications.note_update(old, new);
             for index in self.indexes_left(keeps_place, old, new) {
                 self.index_delete_one(ctx, index, old, locator)?;
             }
@@ -287,6 +297,9 @@ impl Table {
         let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
             return Err(Error::assertion("a locator of another kind of table"));
         };
+        columns
+            .iter()
+            .for_each(|&column| self.modifications.note_column(column));
         session.write(&self.database, |ctx| {
             tree.change(ctx, key, |old, row| self.layout.push_changed(old, columns, values, row))
         })
@@ -301,6 +314,7 @@ impl Table {
                 _ => return Err(Error::assertion("a locator of another kind of table")),
             };
             if was_there {
+                self.modifications.note_rows(1);
                 for index in &self.indexes {
                     self.index_delete_one(ctx, index, old, locator)?;
                 }
@@ -636,6 +650,7 @@ impl TableFill<'_> {
     }
 
     fn push_row(&mut self, ctx: &mut StoreContext<'_>, row: &[u8]) -> Result<()> {
+        self.table.modifications.note_rows(1);
         let fill = match &mut self.target {
             FillTarget::Heap(fill) => return fill.push(ctx, row).map(|_| ()),
             FillTarget::Tree(_, fill) => fill,

@@ -15,6 +15,7 @@ mod manipulation;
 mod module;
 mod name_text;
 mod query;
+mod statistics;
 mod table;
 
 pub use administration::*;
@@ -24,6 +25,7 @@ pub use flow::*;
 pub use manipulation::*;
 pub use module::*;
 pub use query::*;
+pub use statistics::*;
 pub use table::*;
 
 use std::fmt;
@@ -186,8 +188,12 @@ pub enum StatementKind {
     DropIndex(Box<DropIndex>),
     /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | SCHEMA | TYPE | DATABASE`.
     Drop(Box<Drop>),
-    /// `UPDATE STATISTICS table`.
-    UpdateStatistics(Name),
+    /// `CREATE STATISTICS`.
+    CreateStatistics(Box<CreateStatistics>),
+    /// `UPDATE STATISTICS`.
+    UpdateStatistics(Box<UpdateStatistics>),
+    /// `DROP STATISTICS table.name, ...`.
+    DropStatistics(Vec<Name>),
     /// `CREATE SCHEMA`.
     CreateSchema(Box<CreateSchema>),
     /// `CREATE TYPE`.

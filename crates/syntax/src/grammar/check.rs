@@ -3,7 +3,9 @@
 //! Invariant: every kind of statement is named here, and every part of a statement that the executor does not read is looked at:
 //! the patterns leave nothing out, so that the compiler demands a decision for each new part of the syntax tree.
 
-use super::definition::{check_alter_index, check_alter_table, check_elements, check_filegroup, check_index};
+use super::definition::{
+    check_alter_index, check_alter_table, check_create_statistics, check_elements, check_filegroup, check_index,
+};
 use super::*;
 use crate::ast::{
     AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, Restore, RestoreKind, SetOption,
@@ -37,6 +39,8 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::AlterTable(_)
         | StatementKind::CreateIndex(_)
         | StatementKind::AlterIndex(_)
+        | StatementKind::CreateStatistics(_)
+        | StatementKind::UpdateStatistics(_)
         | StatementKind::CreateSchema(_)
         | StatementKind::Declare(_) => check_definition(line, &statement.kind),
         StatementKind::CreateDatabase(_)
@@ -48,7 +52,6 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
         StatementKind::BeginTransaction { .. }
         | StatementKind::Permission(_)
-        | StatementKind::UpdateStatistics(_)
         | StatementKind::BulkInsert(_)
         | StatementKind::InsertBulk(_) => {
             undone(&statement.kind).map_or(Ok(()), |what| Err(ParseError::not_supported(line, what)))
@@ -64,6 +67,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::TruncateTable(_)
         | StatementKind::DropIndex(_)
         | StatementKind::Drop(_)
+        | StatementKind::DropStatistics(_)
         | StatementKind::Use(_)
         | StatementKind::Checkpoint(_)
         | StatementKind::Shutdown { .. }
@@ -98,7 +102,6 @@ fn undone(kind: &StatementKind) -> Option<&'static str> {
             crate::ast::PermissionAction::Deny => "DENY",
             crate::ast::PermissionAction::Revoke => "REVOKE",
         }),
-        StatementKind::UpdateStatistics(_) => Some("UPDATE STATISTICS"),
         StatementKind::BulkInsert(_) => Some("BULK INSERT"),
         StatementKind::InsertBulk(_) => Some("INSERT BULK"),
         _ => None,
@@ -186,6 +189,8 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
         StatementKind::AlterTable(alter) => check_alter_table(alter),
         StatementKind::CreateIndex(index) => check_index(line, index),
         StatementKind::AlterIndex(alter) => check_alter_index(line, alter),
+        StatementKind::CreateStatistics(create) => check_create_statistics(line, create),
+        StatementKind::UpdateStatistics(update) => UPDATE_STATISTICS.admit_all(&update.options),
         StatementKind::CreateSchema(schema) => match &schema.owner {
             Some(owner) if !owner.is("dbo") => {
                 let text = format!(

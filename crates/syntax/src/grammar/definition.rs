@@ -1,9 +1,10 @@
 //! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
 
-use super::{ALTER_TABLE_SET, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
+use super::{ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
-    ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint, TableElement,
+    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint,
+    TableElement,
 };
 use crate::error::ParseError;
 
@@ -100,14 +101,11 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
         unique: _,
         clustered: _,
         columns: _,
-        included_columns,
+        included_columns: _,
         filter,
         options,
     } = index;
     let line = filter.as_ref().map_or(1, |filter| filter.line);
-    if !included_columns.is_empty() {
-        return refused(line, "INCLUDE");
-    }
     if filter.is_some() {
         return refused(line, "WHERE of an index");
     }
@@ -122,19 +120,31 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
         clustered: _,
         table: _,
         columns: _,
-        included_columns,
+        included_columns: _,
         filter,
         options,
         filegroup,
     } = index;
-    if !included_columns.is_empty() {
-        return refused(line, "INCLUDE");
-    }
     if filter.is_some() {
         return refused(line, "WHERE of an index");
     }
     check_filegroup(line, filegroup.as_ref())?;
     INDEX_OPTIONS.admit_all(options)
+}
+
+/// CREATE STATISTICS.
+pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> Parsed<()> {
+    let CreateStatistics {
+        name: _,
+        table: _,
+        columns: _,
+        filter,
+        options,
+    } = create;
+    if filter.is_some() {
+        return refused(line, "WHERE of statistics");
+    }
+    CREATE_STATISTICS.admit_all(options)
 }
 
 pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {

@@ -19,6 +19,8 @@ pub const PLACES: &[&Place] = &[
     &SET_SWITCHES,
     &SET_VALUES,
     &SET_STATISTICS,
+    &CREATE_STATISTICS,
+    &UPDATE_STATISTICS,
     &SET_OFFSETS,
     &QUERY_HINTS,
     &USE_HINTS,
@@ -346,9 +348,10 @@ pub const DATABASE_SET: Place = Place {
         "ARITHABORT" => OFF,
         "AUTOMATIC_TUNING" => Refused,
         "AUTO_CLOSE" => OFF,
-        "AUTO_CREATE_STATISTICS" => Advice,
+        "AUTO_CREATE_STATISTICS" => Obeyed,
         "AUTO_SHRINK" => OFF,
-        "AUTO_UPDATE_STATISTICS" => Advice,
+        "AUTO_UPDATE_STATISTICS" => Obeyed,
+        // Statistics are counted before the plan that wants them is made, either way.
         "AUTO_UPDATE_STATISTICS_ASYNC" => Advice,
         "CHANGE_TRACKING" => OFF,
         "COMPATIBILITY_LEVEL" => Obeyed,
@@ -557,7 +560,7 @@ pub const DBCC_COMMANDS: Place = Place {
         "PAGE" => Refused,
         "PROCCACHE" => Refused,
         "SHOWCONTIG" => Refused,
-        "SHOW_STATISTICS" => Refused,
+        "SHOW_STATISTICS" => Obeyed,
         "SHRINKDATABASE" => Obeyed,
         "SHRINKFILE" => Obeyed,
         "SQLPERF" => Obeyed,
@@ -578,16 +581,61 @@ pub const DBCC_OPTIONS: Place = Place {
         "ALL_ERRORMSGS" => BARE,
         "COUNT_ROWS" => Advice,
         "DATA_PURITY" => Refused,
+        "DENSITY_VECTOR" => Obeyed,
         "ESTIMATEONLY" => Refused,
         "EXTENDED_LOGICAL_CHECKS" => Refused,
+        "HISTOGRAM" => Obeyed,
         "MARK_IN_USE_FOR_REMOVAL" => Advice,
         "MAXDOP" => Advice,
         "NO_INFOMSGS" => Obeyed,
         // The whole check is made: it finds what the physical one finds.
         "PHYSICAL_ONLY" => Advice,
+        "STATS_STREAM" => Refused,
+        "STAT_HEADER" => Obeyed,
         "TABLERESULTS" => Obeyed,
         // Tables are locked either way.
         "TABLOCK" => Advice,
+    },
+};
+
+/// WITH of CREATE STATISTICS.
+pub const CREATE_STATISTICS: Place = Place {
+    name: "CREATE STATISTICS WITH",
+    unknown: Unknown::Option("CREATE STATISTICS"),
+    joint: " = ",
+    words: words! {
+        // Statistics are dropped with a column that ALTER TABLE drops only where the server made them.
+        "AUTO_DROP" => OFF,
+        "FULLSCAN" => Obeyed,
+        "INCREMENTAL" => OFF,
+        "MAXDOP" => Advice,
+        "NORECOMPUTE" => Obeyed,
+        "PERSIST_SAMPLE_PERCENT" => OFF,
+        "SAMPLE" => Obeyed,
+        "STATS_STREAM" => Refused,
+    },
+};
+
+/// WITH of UPDATE STATISTICS.
+pub const UPDATE_STATISTICS: Place = Place {
+    name: "UPDATE STATISTICS WITH",
+    unknown: Unknown::Option("UPDATE STATISTICS"),
+    joint: " = ",
+    words: words! {
+        "ALL" => Obeyed,
+        "AUTO_DROP" => OFF,
+        "COLUMNS" => Obeyed,
+        "FULLSCAN" => Obeyed,
+        "INCREMENTAL" => OFF,
+        "INDEX" => Obeyed,
+        "MAXDOP" => Advice,
+        "NORECOMPUTE" => Obeyed,
+        "PAGECOUNT" => Refused,
+        "PERSIST_SAMPLE_PERCENT" => OFF,
+        "RESAMPLE" => Obeyed,
+        "ROWCOUNT" => Refused,
+        "SAMPLE" => Obeyed,
+        "STATS_STREAM" => Refused,
     },
 };
 

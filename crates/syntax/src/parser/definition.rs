@@ -43,7 +43,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "SERVICE",
     "SIGNATURE",
     "SPATIAL",
-    "STATISTICS",
     "SYMMETRIC",
     "SYNONYM",
     "TRIGGER",
@@ -88,6 +87,9 @@ impl Parser<'_> {
         }
         if self.eat_word("TYPE")? {
             return self.create_type();
+        }
+        if self.eat_word("STATISTICS")? {
+            return self.create_statistics();
         }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
@@ -144,6 +146,9 @@ impl Parser<'_> {
         self.expect_word("DROP")?;
         if self.at_word("INDEX") {
             return self.drop_index();
+        }
+        if self.eat_word("STATISTICS")? {
+            return self.drop_statistics();
         }
         self.refuse(FOREIGN_KINDS)?;
         let kind = match self.current().to_ascii_uppercase().as_str() {

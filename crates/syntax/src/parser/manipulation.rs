@@ -112,11 +112,7 @@ impl Parser<'_> {
     pub(super) fn update(&mut self, ctes: Vec<CommonTableExpression>) -> Parsed<StatementKind> {
         self.expect_word("UPDATE")?;
         if ctes.is_empty() && self.eat_word("STATISTICS")? {
-            let table = self.name()?;
-            if self.token.kind != TokenKind::End && (self.at(b'(') || self.at_identifier() || self.at_word("WITH")) {
-                return Err(ParseError::not_supported(self.line(), "UPDATE STATISTICS options"));
-            }
-            return Ok(StatementKind::UpdateStatistics(table));
+            return self.update_statistics();
         }
         let top = self.optional_top()?;
         let target = self.target()?;

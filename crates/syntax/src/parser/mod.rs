@@ -24,6 +24,7 @@ mod query;
 mod session;
 mod source;
 mod statement;
+mod statistics;
 mod table;
 
 pub use core::Parser;

@@ -52,11 +52,20 @@ pub(super) struct Keys<'d> {
     pub(super) index: &'d IndexDefinition,
 }
 
-/// The ranges of a search for the row that it is opened in, the one to be read first at the end.
+/// The ranges of a search for the row that it is opened in: the one to be read first, and the others, the last one first.
 ///
 /// # Errors
 /// Those of evaluating its values.
-pub(super) fn ranges(keys: Keys<'_>, seek: &IndexSeek, row: &[Value], context: &Context<'_>) -> Result<Vec<Range>> {
+pub(super) fn ranges(
+    keys: Keys<'_>,
+    seek: &IndexSeek,
+    row: &[Value],
+    context: &Context<'_>,
+) -> Result<(Option<Range>, Vec<Range>)> {
+    if let [only] = seek.ranges.as_slice() {
+        let found = keys.range(only, row, context)?.filter(|range| !range.is_empty());
+        return Ok((found, Vec::new()));
+    }
     let mut found = Vec::with_capacity(seek.ranges.len());
     for range in &seek.ranges {
         found.extend(keys.range(range, row, context)?.filter(|range| !range.is_empty()));
@@ -69,7 +78,8 @@ pub(super) fn ranges(keys: Keys<'_>, seek: &IndexSeek, row: &[Value], context: &
     if !seek.is_backward {
         found.reverse();
     }
-    Ok(found)
+    let first = found.pop();
+    Ok((first, found))
 }
 
 /// Joins ranges that meet, given in order.

@@ -31,7 +31,7 @@ pub(super) struct Search<'p> {
     index: &'p IndexDefinition,
     locks: &'p LockOwner,
     mode: ReadMode,
-    /// Where it is; `None` before the first row.
+    /// The ranges behind the one under way, the last one first; `None` before the first row.
     ranges: Option<Vec<Range>>,
     source: Source<'p>,
     /// The next row of the batch read last.
@@ -130,9 +130,8 @@ impl<'p> Search<'p> {
                 table: self.node.table.table.definition(),
                 index: self.index,
             };
-            let mut found = ranges(keys, self.seek, row, context)?;
-            let first = found.pop();
-            self.ranges = Some(found);
+            let (first, others) = ranges(keys, self.seek, row, context)?;
+            self.ranges = Some(others);
             match first {
                 Some(first) => self.turn_to(first)?,
                 None => return Ok(false),

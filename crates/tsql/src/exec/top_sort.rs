@@ -6,7 +6,8 @@
 //! ```
 //! Rows of equal keys keep the order they came in, as in a sort. With WITH TIES, the rows that are equal to the last one are wanted
 //! too, and nobody knows how many: then the heap holds keys alone, and the rows that come no later than the last one are sorted. A
-//! heap that the grant has no room for becomes a sort, which spills.
+//! heap that the grant has no room for becomes a sort, which spills: of all rows, or once the heap was full of those that come no later
+//! than its last one.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -140,6 +141,8 @@ struct First {
     /// Bytes in the heap.
     bytes: usize,
     sorter: Option<Sorter>,
+    /// There was no room for the keys of the first rows: nothing is left out.
+    sorts_all: bool,
 }
 
 impl First {
@@ -152,6 +155,7 @@ impl First {
             grant: context.grant(),
             bytes: 0,
             sorter: with_ties.then(|| Sorter::new(context)),
+            sorts_all: false,
         }
     }
 
@@ -172,7 +176,7 @@ impl First {
                 Ok(())
             })?;
         }
-        if order.is_lt() {
+        if order.is_lt() && !self.sorts_all {
             self.keep(row, is_full, context)?;
         }
         Ok(())
@@ -202,13 +206,22 @@ impl First {
             return Ok(());
         }
         match self.sorter {
-            // The keys alone are too much: they are what there is no way to do without.
-            Some(_) => self.grant.require(more),
+            // The keys alone are too much: all rows are sorted from here on.
+            Some(_) => {
+                self.forget_keys();
+                Ok(())
+            }
             None => self.become_sort(row.len(), context),
         }
     }
 
-    /// The rows of the heap go to a sort, and so do all that follow and come no later than the last of them.
+    fn forget_keys(&mut self) {
+        (self.heap, self.bytes, self.sorts_all) = (BinaryHeap::new(), 0, true);
+        self.grant.clear();
+    }
+
+    /// The rows of the heap go to a sort, and so do all that follow; where the heap was full, those that come no later than the last of
+    /// its rows.
     fn become_sort(&mut self, width: usize, context: &Context<'_>) -> Result<()> {
         let mut sorter = Sorter::new(context);
         let mut row = vec![Value::Null; width];
@@ -222,9 +235,13 @@ impl First {
             })?;
             one.row = Vec::new();
         }
+        self.sorter = Some(sorter);
+        if kept.len() < self.wanted {
+            self.forget_keys();
+            return Ok(());
+        }
         self.bytes = kept.iter().map(Kept::bytes).sum();
         self.heap = kept.into();
-        self.sorter = Some(sorter);
         Ok(())
     }
 

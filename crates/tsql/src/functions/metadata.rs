@@ -50,9 +50,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         super::Answer::Fixed(SqlType::SqlVariant),
         sql_variant_property,
     ),
-    signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), |_| {
-        Ok(Value::Null)
-    }),
+    signature("stats_date", 2, &[Int, Int], Fixed(SqlType::DateTime), stats_date),
 ];
 
 fn db_id(call: &Call<'_>) -> Result<Value> {
@@ -177,6 +175,20 @@ fn objectproperty(call: &Call<'_>) -> Result<Value> {
         _ => return Ok(Value::Null),
     };
     Ok(Value::Int(i32::from(answer)))
+}
+
+/// When statistics of a table were counted last.
+fn stats_date(call: &Call<'_>) -> Result<Value> {
+    let (Some((database, object)), Some(stats_id)) = (object_by_id(call, None), call.integer(1)) else {
+        return Ok(Value::Null);
+    };
+    let Some(table) = table_of(&object) else {
+        return Ok(Value::Null);
+    };
+    let all = engine::session::all_statistics(&database, table, call.context.session.id);
+    let found = all.iter().find(|known| i64::from(known.stats_id) == stats_id);
+    let updated = found.and_then(|known| Some(known.content.as_deref()?.updated));
+    Ok(updated.map_or(Value::Null, |(days, ticks)| Value::DateTime { days, ticks }))
 }
 
 fn col_length(call: &Call<'_>) -> Result<Value> {

@@ -204,7 +204,12 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         "lcid" => collation.map_or(Value::Null, |collation| Value::Int(collation.lcid() as i32)),
         "version" => Value::Int(957),
         "isautoclose" | "isautoshrink" | "isfulltextenabled" => Value::Int(0),
-        "isautocreatestatistics" | "isautoupdatestatistics" => Value::Int(1),
+        "isautocreatestatistics" => database.map_or(Value::Null, |database| {
+            Value::Int(i32::from(database.statistics_options().auto_create))
+        }),
+        "isautoupdatestatistics" => database.map_or(Value::Null, |database| {
+            Value::Int(i32::from(database.statistics_options().auto_update))
+        }),
         _ => Value::Null,
     };
     answer(call, value)

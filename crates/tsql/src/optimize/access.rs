@@ -1,40 +1,71 @@
-//! Choosing a search in an index over a scan of the whole table.
+//! Choosing how a table's rows are found: a scan, a search in an index, searches in several united.
 //!
+//! ```text
+//! conditions --restriction--> what they say about single columns --ranges--> for every index: ranges of its keys, and a cost
+//!                             OR of several columns ----------------------> for every part its best search, and a cost
+//!            the cheapest is taken, unless hints say which
+//! ```
 //! The conditions stay as filters above the search, which only has to find no fewer rows than they accept. Those are left out
 //! that a search in the clustered index decides by itself: a key column of a whole number's type equals a value of the same
 //! type. (Rows found by another index are read later, when they may have changed.)
+//!
+//! *Costs* are in pages read one after the other. A row looked up by its locator is a page read out of order; one that is read where it is
+//! costs its part of a page and a little time. How many rows there are is the estimator's word, and only that: whatever it says, every way
+//! finds the same rows.
 
-use engine::types::Value;
+use engine::catalog::IndexDefinition;
+use engine::session::EntryColumns;
 
-use crate::ast::ComparisonOperator as Op;
-use crate::plan::{Access, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
+use super::estimate::Estimator;
+use super::restriction::{Alternative, Reader, Restriction, narrow};
+use crate::plan::{Access, Condition, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
 
-/// A condition `column operator value`, where the value does not depend on the table's row.
-struct Bound<'c> {
-    condition: usize,
-    column: usize,
-    operator: Op,
-    value: &'c Expr,
+/// Ranges of one search, at most. Beyond, a list is left to the condition.
+const RANGES_MAX: usize = 1_000;
+/// Going from the root of an index to a leaf.
+const DESCENT_COST: f64 = 0.3;
+/// Reading a row by its locator.
+const LOOKUP_COST: f64 = 0.3;
+/// In a table of fewer rows than this either way is fast, and a search for a value waits for fewer rows of others, and locks fewer: it
+/// is preferred unless it finds more than this part of the rows.
+const SMALL_TABLE_ROWS: f64 = 20_000.0;
+const EQUAL_PART_MAX: f64 = 0.6;
+const PREFERENCE: f64 = 0.9;
+/// What a row costs beside its page.
+pub(super) const ROW_COST: f64 = 0.01;
+/// What a row costs that is sorted with all others.
+pub(super) const SORT_COST: f64 = 0.05;
+/// An entry of a nonclustered index takes about so much of a page.
+const ENTRY_PAGES: f64 = 1.0 / 200.0;
+
+/// What the choice goes by.
+pub(super) struct Choosing<'c, 's> {
+    /// How many rows there will be.
+    pub(super) estimator: &'c Estimator<'s>,
+    /// Which places of the wide row are known when the scan begins: those of the left side, on the right of a loop.
+    pub(super) is_known: &'c dyn Fn(usize) -> bool,
 }
 
-/// Gives a scan the best search that the conditions on it allow; answers the conditions that are still to be tested.
-///
-/// `is_known` says which columns of other sources stand in the row when the search begins.
+/// A search with what it costs.
+struct Candidate {
+    seek: IndexSeek,
+    cost: f64,
+    /// The conditions that it takes up.
+    conditions: Vec<usize>,
+}
+
+/// Gives a scan the best way to its rows that the conditions on it allow; answers the conditions that are still to be tested.
 pub(super) fn choose(
     node: Node,
     mut conditions: Vec<Condition>,
-    is_known: &dyn Fn(usize) -> bool,
+    choosing: &Choosing<'_, '_>,
 ) -> (Node, Vec<Condition>) {
     let Node::Scan(mut scan) = node else {
         return (node, conditions);
     };
-    let bounds: Vec<Bound<'_>> = conditions
-        .iter()
-        .enumerate()
-        .filter_map(|(place, condition)| bound_of(place, condition, &scan, is_known))
-        .collect();
-    scan.seek = best_seek(&scan, &bounds);
-    let mut decided = decided_by_search(&scan, &bounds);
+    let chosen = choosing.best(&scan, &conditions);
+    scan.seek = chosen;
+    let mut decided = decided_by_search(&scan, &conditions, choosing);
     decided.sort_unstable();
     for place in decided.into_iter().rev() {
         conditions.remove(place);
@@ -42,132 +73,272 @@ pub(super) fn choose(
     (Node::Scan(scan), conditions)
 }
 
+/// What reading a whole table costs.
+pub(super) fn scan_cost(scan: &ScanNode, estimator: &Estimator<'_>) -> f64 {
+    estimator.table_pages(&scan.table) + estimator.table_rows(&scan.table) * ROW_COST
+}
+
+/// What so many entries of a nonclustered index cost, with their rows unless the entries hold all that is asked for.
+pub(super) fn entries_cost(entries: f64, covers: bool) -> f64 {
+    let lookup = if covers { 0.0 } else { LOOKUP_COST };
+    entries * (ENTRY_PAGES + ROW_COST + lookup)
+}
+
+impl Choosing<'_, '_> {
+    fn best(&self, scan: &ScanNode, conditions: &[Condition]) -> Option<IndexSeek> {
+        if scan.access == Access::Scan {
+            return None;
+        }
+        let mut best: Option<Candidate> = None;
+        let mut offer = |candidate: Candidate| {
+            if best.as_ref().is_none_or(|other| candidate.cost < other.cost) {
+                best = Some(candidate);
+            }
+        };
+        self.searches(scan, conditions, &mut offer);
+        if matches!(scan.access, Access::Any | Access::Seek) {
+            self.unions(scan, conditions).into_iter().for_each(&mut offer);
+        }
+        if scan.access == Access::Any {
+            let whole = scan_cost(scan, self.estimator);
+            best = best.filter(|candidate| candidate.cost < whole);
+        }
+        best.map(|candidate| candidate.seek)
+    }
+
+    /// Offers the searches in single indexes that hints allow.
+    fn searches(&self, scan: &ScanNode, conditions: &[Condition], offer: &mut dyn FnMut(Candidate)) {
+        let reader = Reader {
+            scan,
+            is_known: self.is_known,
+        };
+        let restrictions = conditions.iter().enumerate();
+        let restrictions: Vec<Restriction> = restrictions
+            .filter_map(|(place, condition)| reader.restriction(place, condition))
+            .collect();
+        let indexes = &scan.table.table.definition().indexes;
+        for (place, index) in indexes.iter().enumerate() {
+            let is_forced = scan.access == Access::Index(place);
+            if matches!(scan.access, Access::Index(_)) && !is_forced {
+                continue;
+            }
+            let ranges = Ranges::of(index, &restrictions);
+            // Without a range it is the whole index that is read: worth it where the index is forced, or holds all that is asked for.
+            let is_whole = ranges.conditions.is_empty();
+            let covers = self.covers(scan, index);
+            if is_whole && (index.index_id == 1 || scan.access == Access::Seek || !(is_forced || covers)) {
+                continue;
+            }
+            let finds_one = ranges.ranges.len() == 1 && ranges.is_one_row_each(index);
+            offer(self.candidate(scan, (place, index), ranges, conditions, covers));
+            if finds_one {
+                return;
+            }
+        }
+    }
+
+    fn covers(&self, scan: &ScanNode, index: &IndexDefinition) -> bool {
+        let definition = scan.table.table.definition();
+        index.index_id != 1
+            && !scan.locking.is_for_update()
+            && EntryColumns::new(definition, index, &scan.columns).is_some()
+    }
+
+    fn candidate(
+        &self,
+        scan: &ScanNode,
+        (place, index): (usize, &IndexDefinition),
+        ranges: Ranges,
+        conditions: &[Condition],
+        covers: bool,
+    ) -> Candidate {
+        let (pages, all) = (
+            self.estimator.table_pages(&scan.table),
+            self.estimator.table_rows(&scan.table),
+        );
+        let rows = if ranges.is_one_row_each(index) {
+            (ranges.ranges.len() as f64).min(all)
+        } else {
+            let taken = ranges.conditions.iter().filter_map(|&place| conditions.get(place));
+            let taken: Vec<Condition> = taken.cloned().collect();
+            self.estimator.rows(scan, &taken).min(all)
+        };
+        let reading = match index.index_id {
+            1 => rows * (pages / all + ROW_COST),
+            // The whole index is a page at least.
+            _ if ranges.conditions.is_empty() => entries_cost(rows, covers) + 1.0,
+            _ => entries_cost(rows, covers),
+        };
+        let mut cost = ranges.ranges.len() as f64 * DESCENT_COST + reading;
+        let has_equal = ranges.ranges.iter().all(|range| !range.equal.is_empty());
+        if all < SMALL_TABLE_ROWS && has_equal && rows <= all * EQUAL_PART_MAX {
+            cost = cost.min(scan_cost(scan, self.estimator) * PREFERENCE);
+        }
+        Candidate {
+            cost,
+            seek: IndexSeek {
+                ranges: ranges.ranges,
+                ..IndexSeek::of(place, SeekRange::whole())
+            },
+            conditions: ranges.conditions,
+        }
+    }
+
+    /// For every OR whose parts each have a search: these, united.
+    fn unions(&self, scan: &ScanNode, conditions: &[Condition]) -> Vec<Candidate> {
+        let united = conditions.iter().enumerate().filter_map(|(place, condition)| {
+            let Condition::Or(parts) = condition else { return None };
+            let mut searches = Vec::with_capacity(parts.len());
+            let mut cost = 0.0;
+            for part in parts {
+                let part = part.clone().into_conjuncts();
+                let mut best: Option<Candidate> = None;
+                self.searches(scan, &part, &mut |candidate| {
+                    let is_better = best.as_ref().is_none_or(|other| candidate.cost < other.cost);
+                    if is_better && !candidate.conditions.is_empty() {
+                        best = Some(candidate);
+                    }
+                });
+                let best = best?;
+                cost += best.cost;
+                searches.push(best.seek);
+            }
+            let mut searches = searches.into_iter();
+            let mut seek = searches.next()?;
+            seek.union = searches.collect();
+            Some(Candidate {
+                seek,
+                cost,
+                conditions: vec![place],
+            })
+        });
+        united.collect()
+    }
+}
+
+/// The ranges of an index that restrictions come to.
+struct Ranges {
+    ranges: Vec<SeekRange>,
+    /// The conditions taken up.
+    conditions: Vec<usize>,
+}
+
+impl Ranges {
+    /// Key column by key column: what each is equal to, up to the first for which that is not known.
+    fn of(index: &IndexDefinition, restrictions: &[Restriction]) -> Ranges {
+        let mut found = Ranges {
+            ranges: vec![SeekRange::whole()],
+            conditions: Vec::new(),
+        };
+        for &(column, _) in &index.keys {
+            let of_column: Vec<&Restriction> = restrictions.iter().filter(|one| one.column == column).collect();
+            if !found.take_keys(&of_column) {
+                found.take_range(&of_column);
+                break;
+            }
+        }
+        found
+    }
+
+    /// Takes up the restriction that lists the fewest keys, if there is one.
+    fn take_keys(&mut self, restrictions: &[&Restriction]) -> bool {
+        let listed = restrictions.iter().filter_map(|one| Some((one.condition, one.keys()?)));
+        let Some((condition, keys)) = listed.min_by_key(|(_, keys)| keys.len()) else {
+            return false;
+        };
+        if self.ranges.len() * keys.len() > RANGES_MAX {
+            return false;
+        }
+        let former = std::mem::take(&mut self.ranges);
+        self.ranges = former
+            .iter()
+            .flat_map(|range| {
+                keys.iter().map(|key| {
+                    let mut range = range.clone();
+                    range.equal.push(key.clone());
+                    range
+                })
+            })
+            .collect();
+        self.conditions.push(condition);
+        true
+    }
+
+    /// Takes up what bounds a column.
+    fn take_range(&mut self, restrictions: &[&Restriction]) {
+        let mut end = SeekEnd::All;
+        for restriction in restrictions {
+            if let Some(range) = restriction.range() {
+                let is_better = matches!(end, SeekEnd::All | SeekEnd::NotNull | SeekEnd::Between { .. });
+                if is_better {
+                    narrow(&mut end, range);
+                    self.conditions.push(restriction.condition);
+                }
+            }
+        }
+        if !matches!(end, SeekEnd::All) {
+            self.ranges.iter_mut().for_each(|range| range.end.clone_from(&end));
+            return;
+        }
+        let several = restrictions.iter().find(|one| {
+            let count = one.alternatives.len();
+            count > 1 && self.ranges.len() * count <= RANGES_MAX
+        });
+        let Some(several) = several else { return };
+        let former = std::mem::take(&mut self.ranges);
+        for range in former {
+            for alternative in &several.alternatives {
+                let mut range = range.clone();
+                match alternative {
+                    Alternative::Equal(key) => range.equal.push(key.clone()),
+                    Alternative::Range(end) => range.end = end.clone(),
+                }
+                self.ranges.push(range);
+            }
+        }
+        self.conditions.push(several.condition);
+    }
+
+    /// Whether each range holds one row at most.
+    fn is_one_row_each(&self, index: &IndexDefinition) -> bool {
+        index.unique && self.ranges.iter().all(|range| range.equal.len() == index.keys.len())
+    }
+}
+
 /// The conditions that every row found by the scan's search fulfils, whatever the row.
-fn decided_by_search(scan: &ScanNode, bounds: &[Bound<'_>]) -> Vec<usize> {
+fn decided_by_search(scan: &ScanNode, conditions: &[Condition], choosing: &Choosing<'_, '_>) -> Vec<usize> {
     let definition = scan.table.table.definition();
-    let index = scan.seek.as_ref().and_then(|seek| definition.indexes.get(seek.index));
-    let (Some(seek), Some(index)) = (&scan.seek, index.filter(|index| index.index_id == 1)) else {
+    let Some(seek) = scan.seek.as_ref().filter(|seek| seek.union.is_empty()) else {
         return Vec::new();
     };
-    let [range] = seek.ranges.as_slice() else {
+    let index = definition.indexes.get(seek.index).filter(|index| index.index_id == 1);
+    let (Some(index), [range]) = (index, seek.ranges.as_slice()) else {
         return Vec::new();
     };
-    let keys = index.keys.iter().take(range.equal.len());
-    let decided = keys.filter_map(|&(column, _)| {
-        let bound = equal_bound(column, bounds)?;
-        let sql_type = definition.columns.get(column)?.sql_type;
-        (sql_type.is_integer() && bound.value.sql_type == sql_type).then_some(bound.condition)
-    });
-    decided.collect()
-}
-
-/// The condition that a search takes for a key column.
-fn equal_bound<'b, 'c>(column: usize, bounds: &'b [Bound<'c>]) -> Option<&'b Bound<'c>> {
-    let mut of_column = bounds.iter().filter(|bound| bound.column == column);
-    of_column.find(|bound| bound.operator == Op::Equal)
-}
-
-fn bound_of<'c>(
-    place: usize,
-    condition: &'c Condition,
-    scan: &ScanNode,
-    is_known: &dyn Fn(usize) -> bool,
-) -> Option<Bound<'c>> {
-    let Condition::Compare { operator, left, right } = condition else {
-        return None;
+    let reader = Reader {
+        scan,
+        is_known: choosing.is_known,
     };
-    let column_of = |expression: &Expr| match expression.kind {
-        ExprKind::Column(index) => {
-            let count = scan.table.table.definition().columns.len();
-            index.checked_sub(scan.offset).filter(|column| *column < count)
-        }
-        _ => None,
-    };
-    let usable = |value: &Expr| {
-        let mut is_free = true;
-        value.for_each_column(&mut |place| is_free = is_free && is_known(place));
-        is_free
-            && !matches!(
-                value.kind,
-                ExprKind::Subquery(_) | ExprKind::Module { .. } | ExprKind::Constant(Value::Null)
-            )
-    };
-    match (column_of(left), column_of(right)) {
-        (Some(column), _) if usable(right) => Some(Bound {
-            condition: place,
-            column,
-            operator: *operator,
-            value: right,
-        }),
-        (_, Some(column)) if usable(left) => Some(Bound {
-            condition: place,
-            column,
-            operator: mirrored(*operator),
-            value: left,
-        }),
-        _ => None,
-    }
-}
-
-fn mirrored(operator: Op) -> Op {
-    match operator {
-        Op::Less => Op::Greater,
-        Op::LessOrEqual => Op::GreaterOrEqual,
-        Op::Greater => Op::Less,
-        Op::GreaterOrEqual => Op::LessOrEqual,
-        same => same,
-    }
-}
-
-fn best_seek(scan: &ScanNode, bounds: &[Bound<'_>]) -> Option<IndexSeek> {
-    let definition = scan.table.table.definition();
-    let mut best: Option<(usize, IndexSeek)> = None;
-    for (place, index) in definition.indexes.iter().enumerate() {
-        let is_allowed = match scan.access {
-            Access::Any | Access::Seek => true,
-            Access::Scan => false,
-            Access::Index(wanted) => wanted == place,
+    let decides = |condition: &Condition| {
+        let Condition::Compare { .. } = condition else {
+            return false;
         };
-        if !is_allowed {
-            continue;
-        }
-        let range = range_in(&index.keys, bounds);
-        let has_range = matches!(range.end, SeekEnd::Between { .. });
-        // Every row of a nonclustered index costs a visit to the table: a range alone does not pay.
-        let is_clustered = index.index_id == 1;
-        let is_forced = scan.access != Access::Any && has_range;
-        if range.equal.is_empty() && !(is_clustered && has_range) && !is_forced {
-            continue;
-        }
-        let score = range.equal.len() * 4 + usize::from(has_range) * 2 + usize::from(is_clustered);
-        if best.as_ref().is_none_or(|(other, _)| score > *other) {
-            best = Some((score, IndexSeek::of(place, range)));
-        }
-    }
-    best.map(|(_, seek)| seek)
-}
-
-fn range_in(keys: &[(usize, bool)], bounds: &[Bound<'_>]) -> SeekRange {
-    let mut range = SeekRange::whole();
-    for &(column, _) in keys {
-        let of_column = || bounds.iter().filter(|bound| bound.column == column);
-        if let Some(equal) = equal_bound(column, bounds) {
-            range.equal.push(SeekKey::Value(equal.value.clone()));
-            continue;
-        }
-        let first = |wanted: [Op; 2]| {
-            let found = of_column().find(|bound| wanted.contains(&bound.operator))?;
-            Some((
-                found.value.clone(),
-                matches!(found.operator, Op::LessOrEqual | Op::GreaterOrEqual),
-            ))
+        let Some(restriction) = reader.restriction(0, condition) else {
+            return false;
         };
-        let low = first([Op::Greater, Op::GreaterOrEqual]);
-        let high = first([Op::Less, Op::LessOrEqual]);
-        if low.is_some() || high.is_some() {
-            range.end = SeekEnd::Between { low, high };
+        let Some(position) = index.keys.iter().position(|(key, _)| *key == restriction.column) else {
+            return false;
+        };
+        let sql_type = definition.columns.get(restriction.column).map(|column| column.sql_type);
+        match (range.equal.get(position), restriction.alternatives.as_slice()) {
+            (Some(SeekKey::Value(searched)), [Alternative::Equal(SeekKey::Value(value))]) => {
+                sql_type.is_some_and(|own| own.is_integer() && value.sql_type == own) && searched.same_as(value)
+            }
+            _ => false,
         }
-        break;
-    }
-    range
+    };
+    let numbered = conditions.iter().enumerate();
+    numbered
+        .filter_map(|(place, condition)| decides(condition).then_some(place))
+        .collect()
 }

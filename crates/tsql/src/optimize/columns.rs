@@ -70,6 +70,11 @@ fn set(node: &mut Node, used: &[bool]) {
             set(left, used);
             set(right, used);
         }
+        Node::From(from) => from.units.iter_mut().for_each(|unit| set(&mut unit.node, used)),
+        Node::Outer(join) => {
+            set(&mut join.left, used);
+            set(&mut join.right, used);
+        }
         Node::Scan(scan) => {
             let count = scan.table.table.definition().columns.len();
             let offset = scan.offset;

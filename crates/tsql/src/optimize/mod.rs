@@ -4,6 +4,7 @@
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
 //! optimize   join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
+//!            order     which sorts are not needed
 //!            columns   which columns scans decode
 //!            estimate  how many rows there will be: what the choices go by
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
@@ -21,6 +22,9 @@ mod access;
 mod columns;
 pub mod estimate;
 mod join;
+mod order;
+mod restriction;
+pub mod shown;
 mod statement;
 
 pub use statement::Logical;
@@ -60,6 +64,8 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
+        columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;
         columns::decode(&mut plan.root, vec![true; plan.width]);
         Ok(())
@@ -88,6 +94,7 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
+            self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());
         }
@@ -98,6 +105,9 @@ impl<'s> Optimizer<'s> {
                     *node = join::outer(*outer);
                 }
             }
+            Node::Sort { .. } => order::sort(node, &self.estimator),
+            Node::Top { .. } | Node::Slice { .. } => order::first_rows(node, &self.estimator),
+            Node::Aggregate { .. } => order::extremes(node, &self.estimator),
             Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
             _ => {}
         }

@@ -85,6 +85,7 @@ impl Logical for BoundUpdate {
         }
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
         self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
@@ -96,6 +97,7 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
         self.streams = self.streams && is_plain_search(&self.node);

@@ -314,6 +314,13 @@ impl SessionState {
         self.use_database(self.login.database.as_deref().unwrap_or("master"))
     }
 
+    /// The text of the request under way, as others see it.
+    pub(crate) fn request_text(&self) -> Option<String> {
+        let mut text = None;
+        self.describe(|session| text = Some(session.text.to_string()));
+        text.filter(|text| !text.is_empty())
+    }
+
     /// The flag that ends the running batch.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         self.cancel.clone()

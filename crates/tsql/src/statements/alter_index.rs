@@ -77,6 +77,10 @@ impl Executor<'_> {
             .ok_or_else(|| Error::assertion("an index that was not made"))?;
         (made.index_id, made.constraint_id) = (index_id, constraint_id);
         with.indexes.insert(place, made);
-        engine.replace_object(database, &object, ObjectDefinition::Table(with))
+        let table = with.object_id;
+        let rebuilt = engine.replace_object(database, &object, ObjectDefinition::Table(with))?;
+        drop(engine);
+        self.count_index(database, table, Some(name))?;
+        Ok(rebuilt)
     }
 }

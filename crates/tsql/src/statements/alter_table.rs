@@ -56,6 +56,9 @@ impl Executor<'_> {
                 self.check_column_is_free(&database, &definition, ordinal, change)?;
                 let unsaid = declared.alias.as_ref().is_none_or(|alias| alias.nullable);
                 let collation = self.declared_collation(collation.as_ref(), &declared, database.collation())?;
+                if change == ColumnChange::Retyped || collation != definition.columns[ordinal].collation {
+                    self.release_statistics(&database, &definition, ordinal)?;
+                }
                 let column = &mut definition.columns[ordinal];
                 (column.sql_type, column.collation) = (declared.sql_type, collation);
                 column.alias_type = declared.alias.map(|alias| alias.user_type_id);
@@ -243,6 +246,7 @@ impl Executor<'_> {
             .map(Some)
             .collect();
         self.check_column_is_free(&database, &definition, ordinal, ColumnChange::Dropped)?;
+        self.release_statistics(&database, &definition, ordinal)?;
         definition.columns.remove(ordinal);
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in &mut definition.indexes {
@@ -256,6 +260,7 @@ impl Executor<'_> {
                 key.referenced_columns.iter_mut().for_each(shift);
             }
         }
+        self.shift_statistics(&database, own_id, &shift)?;
         self.rebuild(&database, &object, definition, Some(&moved))?;
         self.shift_referenced_columns(&database, own_id, &shift)
     }
@@ -340,7 +345,7 @@ impl Executor<'_> {
         if let (Some(current), Some((_, identity))) = (current, new.definition().identity()) {
             database.identity_used(new.definition(), identity, current)?;
         }
-        Ok(())
+        self.count_index(database, new.definition().object_id, None)
     }
 
     /// A value of a rebuilt table: converted from the old column, or the new column's default.

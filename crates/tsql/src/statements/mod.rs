@@ -31,6 +31,8 @@ mod module;
 mod option;
 mod raise;
 mod select;
+mod showplan;
+mod statistics;
 mod table;
 mod table_definition;
 mod temporary;

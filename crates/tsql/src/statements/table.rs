@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::session::Table;
+use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
@@ -28,6 +28,17 @@ impl Executor<'_> {
                 }
             }
             StatementKind::AlterIndex(alter) => self.redefining(|executor| executor.alter_index(alter))?,
+            StatementKind::CreateStatistics(create) => {
+                self.redefining(|executor| executor.create_statistics(create))?;
+            }
+            StatementKind::UpdateStatistics(update) => {
+                self.redefining(|executor| executor.update_statistics(update))?;
+            }
+            StatementKind::DropStatistics(names) => {
+                for name in names {
+                    self.redefining(|executor| executor.drop_statistics(name))?;
+                }
+            }
             StatementKind::Drop(drop) => {
                 for name in &drop.names {
                     self.redefining(|executor| executor.drop_object(drop, name))?;
@@ -193,7 +204,8 @@ impl Executor<'_> {
     /// CREATE INDEX. A clustered one rebuilds the table.
     fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
         let (database, object, definition) = self.table_to_change(&create.table)?;
-        if definition.indexes.iter().any(|index| create.name.is(&index.name)) {
+        let statistics = all_statistics(&database, &definition, self.session.id);
+        if statistics.iter().any(|known| create.name.is(&known.name)) {
             let text = format!(
                 "The operation failed because an index or statistics with name '{}' already exists on table '{}'.",
                 create.name, create.table
@@ -201,6 +213,9 @@ impl Executor<'_> {
             return Err(Error::new(1913, 16, 1, text));
         }
         let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
+        if create.clustered && !columns.included.is_empty() {
+            return Err(messages::include_of_clustered_index());
+        }
         let index = IndexDefinition {
             index_id: u32::from(create.clustered),
             name: create.name.text.clone(),
@@ -229,12 +244,11 @@ impl Executor<'_> {
         index: IndexDefinition,
     ) -> Result<()> {
         if index.index_id != 1 {
-            return self
-                .session
-                .engine
-                .borrow_mut()
-                .create_index(database, object, index)
-                .map(|_| ());
+            let name = index.name.clone();
+            let mut engine = self.session.engine.borrow_mut();
+            engine.create_index(database, object, index)?;
+            drop(engine);
+            return self.count_index(database, definition.object_id, Some(&name));
         }
         if let Some(clustered) = definition.clustered() {
             return Err(super::table_definition::several_clustered(

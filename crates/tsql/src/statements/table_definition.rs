@@ -64,7 +64,7 @@ impl Executor<'_> {
                 TableElement::Index(index) if !late => {
                     draft.add_index(
                         &index.name.text,
-                        &index.columns,
+                        (&index.columns, &index.included_columns),
                         index.unique,
                         index.clustered == Some(true),
                     )?;
@@ -388,7 +388,7 @@ impl Draft {
         }
         let has_clustered = self.table.indexes.iter().any(|index| index.index_id == 1);
         let clustered = key.clustered.unwrap_or(key.primary && !has_clustered);
-        let place = self.add_index(name, columns, true, clustered)?;
+        let place = self.add_index(name, (columns, &[]), true, clustered)?;
         let index = &mut self.table.indexes[place];
         index.primary_key = key.primary;
         index.unique_constraint = !key.primary;
@@ -396,11 +396,20 @@ impl Draft {
     }
 
     /// Adds an index; answers its place in the list.
-    fn add_index(&mut self, name: &str, columns: &[IndexColumn], unique: bool, clustered: bool) -> Result<usize> {
+    fn add_index(
+        &mut self,
+        name: &str,
+        (columns, included): (&[IndexColumn], &[ast::Identifier]),
+        unique: bool,
+        clustered: bool,
+    ) -> Result<usize> {
         if clustered && self.table.indexes.iter().any(|index| index.index_id == 1) {
             return Err(several_clustered(&self.table.name, &self.table.indexes[0].name));
         }
-        let IndexColumns { keys, included } = index_columns(&self.table, columns, &[])?;
+        let IndexColumns { keys, included } = index_columns(&self.table, columns, included)?;
+        if clustered && !included.is_empty() {
+            return Err(messages::include_of_clustered_index());
+        }
         let next_id = self
             .table
             .indexes

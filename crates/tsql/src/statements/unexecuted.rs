@@ -5,7 +5,7 @@
 //! | PARSEONLY | while a batch is parsed, wherever it stands | nothing |
 //! | NOEXEC | when it is executed | queries and changes are bound, so that wrong columns are told |
 //! | FMTONLY | when it is executed | queries tell their columns; both sides of IF and the bodies of procedures are looked at |
-//! | SHOWPLAN | when it is executed, alone in its batch | refused by 40517: plans are not shown |
+//! | SHOWPLAN | when it is executed, alone in its batch | its plan is shown (`showplan`); calls by the client's protocol are refused by 40517 |
 //!
 //! (SQL Server docs, the pages of these SETs.) The statement that turns one of them off is always executed.
 
@@ -40,13 +40,23 @@ pub(super) fn is_executed(kind: &StatementKind, execution: Execution) -> bool {
     }
 }
 
+/// Whether a statement has no plan, but statements inside.
+fn shows_what_is_inside(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Block(_) | StatementKind::If(_) | StatementKind::While(_) | StatementKind::TryCatch { .. }
+    )
+}
+
 impl Executor<'_> {
     /// What becomes of a statement that is not executed.
     pub(super) fn pass_over(&mut self, statement: &Statement, execution: Execution) -> Outcome<Flow> {
         match (execution, &statement.kind) {
-            (Execution::Shown(kind), _) => {
-                let failure = self.plans_are_not_shown(kind, statement.line);
-                self.handle(failure).map(|()| Flow::Next)
+            (Execution::Shown(_), kind) if shows_what_is_inside(kind) => self.show_inside(kind),
+            (Execution::Shown(how), kind) => {
+                let result = self.show_plan(how, kind);
+                self.session.end_statement();
+                self.told(result, statement.line)
             }
             (Execution::Bound, StatementKind::Block(statements)) => self.statements(statements),
             (Execution::Bound, kind) => {
@@ -70,6 +80,22 @@ impl Executor<'_> {
             }
             _ => Ok(Flow::Next),
         }
+    }
+
+    /// SHOWPLAN of every statement inside of one that only says which of them run.
+    fn show_inside(&mut self, kind: &StatementKind) -> Outcome<Flow> {
+        let mut one = |statement: &Statement| self.statement(statement).map(|_| ());
+        match kind {
+            StatementKind::Block(inner) => inner.iter().try_for_each(&mut one)?,
+            StatementKind::If(branch) => {
+                one(&branch.then)?;
+                branch.otherwise.iter().try_for_each(&mut one)?;
+            }
+            StatementKind::While(repeated) => one(&repeated.body)?,
+            StatementKind::TryCatch { attempt, handler } => attempt.iter().chain(handler).try_for_each(&mut one)?,
+            _ => {}
+        }
+        Ok(Flow::Next)
     }
 
     /// A call of a system procedure that is not executed.

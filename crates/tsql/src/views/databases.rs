@@ -1,6 +1,6 @@
 //! `sys.databases` and what belongs to a database as a whole.
 
-use engine::database::AccessMode;
+use engine::database::{AccessMode, StatisticsOptions};
 use engine::instance::TEMPDB;
 use engine::recovery::RecoveryModel;
 use engine::types::{Collation, SqlType, Value};
@@ -45,6 +45,10 @@ impl ListedDatabase {
             .as_ref()
             .map_or(0, |database| database.target_recovery_seconds());
         seconds as i32
+    }
+
+    fn statistics_options(&self) -> Option<StatisticsOptions> {
+        Some(self.database.as_ref()?.statistics_options())
     }
 
     fn reuse_wait(&self) -> (u8, &'static str) {
@@ -92,10 +96,10 @@ system_row!(ListedDatabase {
     "recovery_model_desc" DESCRIPTION => |row| row.recovery_model().name().into();
     "page_verify_option" TINYINT => |_| Value::TinyInt(2);
     "page_verify_option_desc" DESCRIPTION => |_| "CHECKSUM".into();
-    "is_auto_create_stats_on" BIT => |_| true.into();
+    "is_auto_create_stats_on" BIT => |row| row.statistics_options().is_none_or(|options| options.auto_create).into();
     "is_auto_create_stats_incremental_on" BIT => |_| false.into();
-    "is_auto_update_stats_on" BIT => |_| true.into();
-    "is_auto_update_stats_async_on" BIT => |_| false.into();
+    "is_auto_update_stats_on" BIT => |row| row.statistics_options().is_none_or(|options| options.auto_update).into();
+    "is_auto_update_stats_async_on" BIT => |row| row.statistics_options().is_some_and(|options| options.auto_update_async).into();
     "is_ansi_null_default_on" BIT => |_| false.into();
     "is_ansi_nulls_on" BIT => |_| false.into();
     "is_ansi_padding_on" BIT => |_| false.into();

@@ -20,6 +20,7 @@ mod objects;
 mod parameters;
 mod server;
 mod sessions;
+mod statistics;
 mod transactions;
 mod types;
 mod values;
@@ -145,7 +146,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 16] = [
+const TABLES: [&[SystemView]; 17] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -153,6 +154,7 @@ const TABLES: [&[SystemView]; 16] = [
     columns::VIEWS,
     parameters::VIEWS,
     indexes::VIEWS,
+    statistics::VIEWS,
     types::VIEWS,
     compatibility::VIEWS,
     information_schema::VIEWS,

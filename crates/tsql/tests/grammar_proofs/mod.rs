@@ -14,6 +14,86 @@ use self::Proof::{Answers, Test};
 /// The effects of obeyed words: place, word, proof.
 pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
+        "CREATE STATISTICS WITH",
+        "FULLSCAN",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "CREATE STATISTICS WITH",
+        "NORECOMPUTE",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "CREATE STATISTICS WITH",
+        "SAMPLE",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "ALL",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "COLUMNS",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "FULLSCAN",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "INDEX",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "NORECOMPUTE",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "RESAMPLE",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "UPDATE STATISTICS WITH",
+        "SAMPLE",
+        Test("statistics", "with_says_what_is_counted_and_how"),
+    ),
+    (
+        "DBCC WITH",
+        "DENSITY_VECTOR",
+        Test("statistics", "a_histogram_says_what_is_there"),
+    ),
+    (
+        "DBCC WITH",
+        "HISTOGRAM",
+        Test("statistics", "a_histogram_says_what_is_there"),
+    ),
+    (
+        "DBCC WITH",
+        "STAT_HEADER",
+        Test("statistics", "a_histogram_says_what_is_there"),
+    ),
+    (
+        "DBCC",
+        "SHOW_STATISTICS",
+        Test("statistics", "a_histogram_says_what_is_there"),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "AUTO_CREATE_STATISTICS",
+        Test("statistics", "plans_make_and_update_the_statistics_they_want"),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "AUTO_UPDATE_STATISTICS",
+        Test("statistics", "plans_make_and_update_the_statistics_they_want"),
+    ),
+    (
         "SET",
         "ANSI_DEFAULTS",
         Test("set_options", "ansi_defaults_sets_seven_options"),
@@ -98,7 +178,7 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "SET",
         "SHOWPLAN_TEXT",
-        Test("set_options", "showplan_refuses_what_it_does_not_show"),
+        Test("set_options", "showplan_shows_what_is_not_executed"),
     ),
     (
         "SET",

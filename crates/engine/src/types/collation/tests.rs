@@ -167,6 +167,30 @@ fn keys_order_exactly_as_strings_compare_and_equal_strings_hash_alike() {
     }
 }
 
+/// What LIKE 'prefix%' is searched by: every string whose first characters are equal to those of the prefix has a key that begins so.
+#[test]
+fn keys_begin_with_the_prefix_of_what_their_strings_begin_with() {
+    let mut met = 0;
+    for collation in Collation::ALL {
+        for text in hard_strings(300) {
+            for prefix in hard_strings(300) {
+                let (mut own, mut wanted) = (text.chars(), prefix.chars());
+                let begins = wanted.all(|wanted| own.next().is_some_and(|own| collation.equal_characters(own, wanted)));
+                if begins {
+                    let mut bytes = vec![];
+                    collation.push_prefix(&prefix, &mut bytes);
+                    assert!(
+                        key(collation, &text).starts_with(&bytes),
+                        "{collation:?}: {text:?} begins with {prefix:?}"
+                    );
+                    met += usize::from(!bytes.is_empty() && text != prefix);
+                }
+            }
+        }
+    }
+    assert!(met > 1_000, "{met}");
+}
+
 /// LIKE and the functions that search go character by character: each must agree with strings of one character.
 #[test]
 fn characters_compare_as_strings_of_one_character() {

@@ -1,6 +1,7 @@
 //! How many rows there will be: what the optimizer's choices go by. An estimate decides how long a plan takes, never what it answers.
 //!
-//! What is known of a table is its number of rows and its pages. For the rest stand the guesses that SQL Server makes where it has no
+//! What is known of a table is its number of rows and its pages, and of its columns what statistics say (`knowledge` sees to it that
+//! there are any, `condition` asks them). For the rest stand the guesses that SQL Server makes where it has no
 //! statistics, as they were measured on a heap of a million rows (Joe Sack, "Selectivity guesses in absence of statistics"):
 //!
 //! ```text
@@ -10,11 +11,16 @@
 //! column LIKE pattern      9 %
 //! others                  30 %, and NOT what is left
 //! ```
-//! Conditions on several columns are taken to be independent.
+
+mod condition;
+mod knowledge;
+
+use engine::error::Result;
 
 use crate::ast::ComparisonOperator as Op;
-use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromUnit, Node, ScanNode};
+use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
 use crate::state::SessionState;
+use knowledge::Knowledge;
 
 /// Rows of a source that nothing is known about: table variables, functions, system views.
 pub const UNKNOWN_ROWS: f64 = 100.0;
@@ -67,18 +73,56 @@ impl<'n> Sources<'n> {
             (column < scan.table.table.definition().columns.len()).then_some((*scan, column))
         })
     }
+
+    /// The place among the tables of the one that a place of the wide row is of.
+    fn position(&self, place: usize) -> Option<usize> {
+        self.scans.iter().position(|scan| {
+            let column = place.checked_sub(scan.offset);
+            column.is_some_and(|column| column < scan.table.table.definition().columns.len())
+        })
+    }
 }
 
 /// Answers how many. See the module.
 pub struct Estimator<'s> {
-    #[expect(dead_code, reason = "statistics belong to a session's databases")]
-    session: &'s SessionState,
+    knowledge: Knowledge<'s>,
 }
 
 impl<'s> Estimator<'s> {
     /// An estimator for statements of this session.
     pub fn new(session: &'s SessionState) -> Estimator<'s> {
-        Estimator { session }
+        Estimator {
+            knowledge: Knowledge::new(session),
+        }
+    }
+
+    /// Looks after the statistics of the columns that FROM compares, before anything is estimated of it. Nothing is needed for one row by a
+    /// unique index.
+    ///
+    /// # Errors
+    /// 3617 when the batch is to stop.
+    pub fn prepare(&self, from: &FromNode) -> Result<()> {
+        let sources = Sources::of(&from.units);
+        if let [scan] = sources.scans.as_slice()
+            && self.is_one_row(scan, &from.conjuncts)
+        {
+            return Ok(());
+        }
+        let mut compared = Vec::new();
+        from.conjuncts.iter().for_each(|one| note_compared(one, &mut compared));
+        from.units
+            .iter()
+            .for_each(|unit| note_joined(&unit.node, &mut compared));
+        for (at, scan) in sources.scans.iter().enumerate() {
+            let own = compared.iter().filter(|place| sources.position(**place) == Some(at));
+            let mut columns: Vec<usize> = own.map(|place| place - scan.offset).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            if !columns.is_empty() {
+                self.knowledge.require(&scan.table.table, &columns)?;
+            }
+        }
+        Ok(())
     }
 
     /// Rows of a table; at least one, so that a plan for an empty table is none for an infinitely small one.
@@ -138,69 +182,6 @@ impl<'s> Estimator<'s> {
         let mut unique = definition.indexes.iter().filter(|index| index.unique);
         unique.any(|index| index.keys.iter().all(|(column, _)| is_given(*column)))
     }
-
-    /// The part of rows for which all conditions hold.
-    pub fn selectivity_of_all(&self, conditions: &[Condition], sources: &Sources<'_>) -> f64 {
-        let parts = conditions.iter().map(|one| self.selectivity(one, sources));
-        parts.product()
-    }
-
-    /// The part of rows, from 0 to 1, for which a condition holds.
-    pub fn selectivity(&self, condition: &Condition, sources: &Sources<'_>) -> f64 {
-        match condition {
-            Condition::Constant(truth) => f64::from(u8::from(*truth == Some(true))),
-            Condition::And(parts) => self.selectivity_of_all(parts, sources),
-            Condition::Or(parts) => {
-                let none = parts.iter().map(|part| 1.0 - self.selectivity(part, sources));
-                1.0 - none.product::<f64>()
-            }
-            Condition::Not(inner) => 1.0 - self.selectivity(inner, sources),
-            Condition::Compare {
-                operator: Op::Equal,
-                left,
-                right,
-            } => self.equality(left, right, sources),
-            Condition::Compare {
-                operator: Op::NotEqual,
-                left,
-                right,
-            } => 1.0 - self.equality(left, right, sources),
-            Condition::In { operand, list } => {
-                let one = self.equality(operand, operand, sources);
-                (one * list.len() as f64).min(1.0)
-            }
-            Condition::Like { .. } => LIKE,
-            _ => INEQUALITY,
-        }
-    }
-
-    /// The part of rows, or of pairs of rows, for which two expressions are equal.
-    pub fn equality(&self, left: &Expr, right: &Expr, sources: &Sources<'_>) -> f64 {
-        let distinct = |side: &Expr| match column_of(side) {
-            Some(place) => self.distinct(place, sources),
-            None => 1.0,
-        };
-        let distinct = distinct(left).max(distinct(right));
-        // Neither side is a column: as if each were one of ten values.
-        if distinct > 1.0 { 1.0 / distinct } else { 0.1 }
-    }
-
-    /// Distinct values of the column at a place of the wide row.
-    pub fn distinct(&self, place: usize, sources: &Sources<'_>) -> f64 {
-        let Some((scan, column)) = sources.column(place) else {
-            return UNKNOWN_ROWS.powf(1.0 - EQUALITY_POWER);
-        };
-        let rows = self.table_rows(&scan.table);
-        let definition = scan.table.table.definition();
-        let mut indexes = definition.indexes.iter();
-        let is_unique =
-            indexes.any(|index| index.unique && matches!(index.keys.as_slice(), [(key, _)] if *key == column));
-        if is_unique {
-            rows
-        } else {
-            rows.powf(1.0 - EQUALITY_POWER)
-        }
-    }
 }
 
 /// The place of a column that is compared as it is, or after a conversion.
@@ -209,6 +190,39 @@ pub fn column_of(expression: &Expr) -> Option<usize> {
         ExprKind::Column(place) => Some(*place),
         ExprKind::Convert { operand, .. } | ExprKind::Collate(operand) => column_of(operand),
         _ => None,
+    }
+}
+
+/// The places of columns that conditions compare, wherever in them.
+fn note_compared(condition: &Condition, compared: &mut Vec<usize>) {
+    match condition {
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().for_each(|part| note_compared(part, compared)),
+        Condition::Not(inner) => note_compared(inner, compared),
+        other => other.for_each_expression(&mut |expression| compared.extend(column_of(expression))),
+    }
+}
+
+/// Those of outer joins below a unit.
+fn note_joined(node: &Node, compared: &mut Vec<usize>) {
+    match node {
+        Node::Outer(join) => {
+            join.conjuncts.iter().for_each(|one| note_compared(one, compared));
+            note_joined(&join.left, compared);
+            note_joined(&join.right, compared);
+        }
+        Node::From(from) => {
+            from.conjuncts.iter().for_each(|one| note_compared(one, compared));
+            from.units.iter().for_each(|unit| note_joined(&unit.node, compared));
+        }
+        Node::Filter { input, condition } => {
+            note_compared(condition, compared);
+            note_joined(input, compared);
+        }
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            note_joined(left, compared);
+            note_joined(right, compared);
+        }
+        _ => {}
     }
 }
 

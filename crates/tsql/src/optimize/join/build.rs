@@ -4,10 +4,12 @@ use super::order::{Method, Step};
 use super::relations::{Relation, Relations, Set};
 use super::{filtered, split_keys};
 use crate::optimize::access;
+use crate::optimize::estimate::Estimator;
 use crate::plan::{Condition, JoinKind, Node};
 
 /// Takes relations and conditions and makes operators of them, each once.
-pub(super) struct Builder {
+pub(super) struct Builder<'e, 's> {
+    estimator: &'e Estimator<'s>,
     all: Relations,
     taken: Vec<Option<Relation>>,
 }
@@ -18,10 +20,10 @@ struct Made {
     node: Node,
 }
 
-impl Builder {
-    pub(super) fn new(mut all: Relations) -> Builder {
+impl<'e, 's> Builder<'e, 's> {
+    pub(super) fn new(mut all: Relations, estimator: &'e Estimator<'s>) -> Builder<'e, 's> {
         let taken = std::mem::take(&mut all.relations).into_iter().map(Some).collect();
-        Builder { all, taken }
+        Builder { estimator, all, taken }
     }
 
     /// Builds the last step's operators from those before it. Without a step there is one row.
@@ -43,6 +45,13 @@ impl Builder {
         filtered(node, rest.into_iter().map(|predicate| predicate.condition).collect())
     }
 
+    fn choosing<'c>(&'c self, is_known: &'c dyn Fn(usize) -> bool) -> access::Choosing<'c, 's> {
+        access::Choosing {
+            estimator: self.estimator,
+            is_known,
+        }
+    }
+
     /// A relation by itself, found by the best way its own conditions allow.
     fn relation(&mut self, position: usize) -> Node {
         let Some(relation) = self.taken.get_mut(position).and_then(Option::as_mut) else {
@@ -50,7 +59,7 @@ impl Builder {
         };
         let node = std::mem::replace(&mut relation.node, Node::Empty);
         let own = std::mem::take(&mut relation.own);
-        let (node, own) = access::choose(node, own, &|_| false);
+        let (node, own) = access::choose(node, own, &self.choosing(&|_| false));
         filtered(node, own)
     }
 
@@ -128,7 +137,7 @@ impl Builder {
         let places = &self.all.places;
         let is_known = |place: usize| places.relation(place).is_some_and(|one| left.contains(Set::of(one)));
         let wanted: Vec<Condition> = own.iter().chain(&on).cloned().collect();
-        let (found, _) = access::choose(node, wanted, &is_known);
+        let (found, _) = access::choose(node, wanted, &self.choosing(&is_known));
         if uses_left(&found, &is_known) {
             return looped(left_node, filtered(found, own), kind, on);
         }

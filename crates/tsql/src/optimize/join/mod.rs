@@ -45,7 +45,7 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
     let once = std::mem::take(&mut all.once);
     let order = Order::of(&all, is_forced)?;
     let steps = order.steps();
-    let node = Builder::new(all).build(&steps);
+    let node = Builder::new(all, estimator).build(&steps);
     if once.is_empty() {
         return Ok(node);
     }

@@ -318,7 +318,14 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
     };
     let rows = estimator.rows(scan, &relation.own);
     let all = estimator.table_rows(&scan.table);
-    let (chosen, _) = access::choose(relation.node.clone(), relation.own.clone(), &|_| false);
+    let (chosen, _) = access::choose(
+        relation.node.clone(),
+        relation.own.clone(),
+        &access::Choosing {
+            estimator,
+            is_known: &|_| false,
+        },
+    );
     let is_found = matches!(&chosen, Node::Scan(scan) if scan.seek.is_some());
     let cost = if is_found {
         (SEARCH_COST + rows * FETCH_COST).min(all)

@@ -1,6 +1,6 @@
 //! ALTER DATABASE ... SET.
 //!
-//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
+//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
 //! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
 //! client could see; READ_ONLY and snapshot isolation are refused, for a script that asks for them relies on them.
 
@@ -43,6 +43,9 @@ pub(super) fn set(
             }
             "COMPATIBILITY_LEVEL" => set_compatibility_level(context, name, option)?,
             "TARGET_RECOVERY_TIME" => check_target_recovery_time(context, name, option)?,
+            "AUTO_CREATE_STATISTICS" | "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => {
+                set_statistics(context, name, option)?;
+            }
             "READ_ONLY" => return refused(name, "READ_ONLY"),
             "ALLOW_SNAPSHOT_ISOLATION"
             | "READ_COMMITTED_SNAPSHOT"
@@ -59,6 +62,24 @@ pub(super) fn set(
         }
     }
     Ok(())
+}
+
+/// AUTO_CREATE_STATISTICS and its kin. ON may say INCREMENTAL = OFF behind it.
+fn set_statistics(context: &SystemContext<'_>, name: &str, option: &DatabaseOption) -> Result<()> {
+    let is_on = match option.value.as_deref() {
+        Some("ON") => true,
+        Some("OFF") => false,
+        other => return Err(crate::messages::incorrect_syntax_near(other.unwrap_or(&option.name))),
+    };
+    let operation = context.instance.alter(name, Work::Alter)?;
+    let database = writable(&operation, name)?;
+    let mut options = database.statistics_options();
+    match option.name.as_str() {
+        "AUTO_CREATE_STATISTICS" => options.auto_create = is_on,
+        "AUTO_UPDATE_STATISTICS" => options.auto_update = is_on,
+        _ => options.auto_update_async = is_on,
+    }
+    database.set_statistics_options(options)
 }
 
 /// The open database of an operation, unless it is a standby database, whose own files are not written.

@@ -5,6 +5,7 @@ mod identity;
 mod log;
 mod session;
 mod shrink;
+mod statistics;
 mod trace_flags;
 
 use engine::database::Database;
@@ -58,6 +59,7 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "TRACESTATUS" => trace_flags::trace_status(&command, host)?,
         "INPUTBUFFER" => session::input_buffer(&command, host)?,
         "USEROPTIONS" => session::user_options(host)?,
+        "SHOW_STATISTICS" => statistics::show(&command, host)?,
         "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
         // The rest changes no answer, is refused, or does not exist.
         other => admitted(DBCC_COMMANDS.admit(1, other, None))?,

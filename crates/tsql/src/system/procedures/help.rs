@@ -32,7 +32,7 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 /// Longest line of `sp_helptext`, in characters.
 const LINE_CHARACTERS_MAX: usize = 255;
 
-fn find(context: &SystemContext<'_>, written: &str) -> Result<Arc<CatalogObject>> {
+pub(super) fn find(context: &SystemContext<'_>, written: &str) -> Result<Arc<CatalogObject>> {
     let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(context, written))?;
     let object = context
         .database

@@ -12,6 +12,7 @@ mod refresh;
 mod rename;
 mod sessions;
 mod space;
+mod statistics;
 
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -36,7 +37,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 10] = [
+const TABLES: [&[SystemProcedure]; 11] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -44,6 +45,7 @@ const TABLES: [&[SystemProcedure]; 10] = [
     sessions::PROCEDURES,
     catalog::PROCEDURES,
     help::PROCEDURES,
+    statistics::PROCEDURES,
     refresh::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,

@@ -1,0 +1,281 @@
+//! Statistics of a table: counting them, and keeping them in the session's transaction.
+//!
+//! Rows are counted as they are, committed or not, without waiting for anybody. Every row is passed by; of a sample, those are decoded and
+//! kept that a hash of their place among the rows chooses, so that one table has one sample.
+//!
+//! Invariant: who makes, changes or drops statistics of a table holds its definition (Sch-S at least) and the lock of its statistics, to the
+//! end of the transaction.
+
+use super::{Session, Table};
+use crate::cancel;
+use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, TableDefinition};
+use crate::database::{Database, object_root};
+use crate::error::{Error, Result};
+use crate::lock::{LockOwner, Mode, Resource};
+use crate::statistics::{Collector, Content, Plan, rows_to_sample};
+use crate::store::ReadMode;
+use std::sync::Arc;
+
+/// How many rows of a new index are counted at most.
+const INDEX_ROWS_MAX: u64 = 4_000_000;
+
+/// How many rows are looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sampling {
+    /// As many as seem right: all of a small table, a falling share of a large one.
+    Usual,
+    /// FULLSCAN.
+    Full,
+    /// SAMPLE n PERCENT.
+    Percent(f64),
+    /// SAMPLE n ROWS.
+    Rows(u64),
+}
+
+impl Table {
+    /// Its rows, those not committed too: as they are kept, or counted now. Then they are kept.
+    ///
+    /// Errors: 823 and 824 when a page cannot be read.
+    pub fn counted_rows(&self, locks: &LockOwner) -> Result<u64> {
+        let counts = &self.database().storage.row_counts;
+        let unit = self.rows_unit()?;
+        if let Some(rows) = counts.get(unit) {
+            return Ok(rows);
+        }
+        let mut rows = 0;
+        let mut scan = self.scan(locks, ReadMode::Uncommitted)?;
+        scan.leave_out_bytes();
+        while scan.next_batch()? {
+            cancel::spend(cancel::STEPS_PER_PAGE)?;
+            rows += scan.len() as u64;
+        }
+        counts.set(unit, rows);
+        Ok(rows)
+    }
+
+    fn rows_unit(&self) -> Result<crate::page::ObjectId> {
+        let definition = self.definition();
+        let clustered = definition.clustered().map(|index| index.storage);
+        let root = clustered.or(definition.heap);
+        let root = root.ok_or_else(|| Error::assertion("a table has neither heap nor clustered index"))?;
+        Ok(object_root(&root).object)
+    }
+
+    /// Counts statistics, all in one pass over the table; `None` for one without rows.
+    ///
+    /// Errors: 701 when there is no memory for the keys; 823 and 824 when a page cannot be read.
+    pub fn count_statistics(
+        &self,
+        locks: &LockOwner,
+        plans: &[Plan],
+        sampling: Sampling,
+        updated: (i32, u32),
+    ) -> Result<Vec<Option<Content>>> {
+        let known = self.counted_rows(locks)?;
+        let share = match sampling {
+            Sampling::Usual => rows_to_sample(known, self.page_count()) as f64 / known.max(1) as f64,
+            Sampling::Full => 1.0,
+            Sampling::Percent(percent) => percent / 100.0,
+            Sampling::Rows(rows) => rows as f64 / known.max(1) as f64,
+        };
+        let limit = (share.clamp(0.0, 1.0) * u64::MAX as f64) as u64;
+        let mut collectors: Vec<_> = plans.iter().map(|plan| Collector::new(plan, self.layout())).collect();
+        let mut rows = 0u64;
+        let mut scan = self.scan(locks, ReadMode::Uncommitted)?;
+        while scan.next_batch()? {
+            cancel::spend(cancel::STEPS_PER_PAGE)?;
+            for place in 0..scan.len() {
+                // The first row is always there, so that no sample of a table with rows is empty.
+                let is_chosen = rows == 0 || share >= 1.0 || scattered(rows) < limit;
+                rows += 1;
+                if !is_chosen {
+                    continue;
+                }
+                cancel::spend(1)?;
+                let row = scan.row(place).unwrap_or_default();
+                for collector in &mut collectors {
+                    collector.add(self.layout(), row)?;
+                }
+            }
+        }
+        let finished = collectors.into_iter().map(|collector| match rows {
+            0 => Ok(None),
+            _ => collector.finish(rows, updated).map(Some),
+        });
+        finished.collect()
+    }
+}
+
+/// A number spread over all of `u64`, the same for the same place (the finalizer of Stafford's variant 13 of MurmurHash3).
+fn scattered(place: u64) -> u64 {
+    let mut number = place.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+/// The columns that statistics of an index are of.
+pub fn columns_of_index(index: &IndexDefinition) -> Vec<usize> {
+    index.keys.iter().map(|(column, _)| *column).collect()
+}
+
+/// Statistics of an index, before they are counted.
+pub fn statistics_of_index(table: &TableDefinition, index: &IndexDefinition) -> StatisticsDefinition {
+    let columns = columns_of_index(index);
+    StatisticsDefinition {
+        object_id: 0,
+        table: table.object_id,
+        stats_id: index.index_id,
+        name: index.name.clone(),
+        of_index: true,
+        auto_created: false,
+        no_recompute: false,
+        leading: leading_of(table, &columns),
+        columns,
+        content: None,
+        modified: 0,
+    }
+}
+
+/// The type and collation of the first of some columns.
+pub fn leading_of(table: &TableDefinition, columns: &[usize]) -> (crate::types::SqlType, crate::types::Collation) {
+    let leading = columns.first().and_then(|column| table.columns.get(*column));
+    leading.map_or(
+        (crate::types::SqlType::Int, crate::types::Collation::default()),
+        |column| (column.sql_type, column.collation),
+    )
+}
+
+/// All statistics of a table: those kept, and those of indexes that were never counted. In the order of their numbers.
+pub fn all_statistics(database: &Database, table: &TableDefinition, session: u16) -> Vec<StatisticsDefinition> {
+    let kept = database.catalog.statistics_of(table.object_id, session);
+    let mut all: Vec<_> = kept.iter().filter_map(|object| object.statistics().cloned()).collect();
+    for statistics in &mut all {
+        let index = table.indexes.iter().find(|index| index.index_id == statistics.stats_id);
+        if let Some(index) = index.filter(|_| statistics.of_index) {
+            statistics.name.clone_from(&index.name);
+        }
+    }
+    for index in &table.indexes {
+        if !all.iter().any(|known| known.stats_id == index.index_id) {
+            all.push(statistics_of_index(table, index));
+        }
+    }
+    all.sort_by_key(|statistics| statistics.stats_id);
+    all
+}
+
+/// The next free `stats_id` of a table.
+pub fn next_stats_id(database: &Database, table: &TableDefinition, session: u16) -> u32 {
+    let all = all_statistics(database, table, session);
+    all.iter().map(|known| known.stats_id).max().unwrap_or(0).max(1) + 1
+}
+
+impl Session {
+    /// Locks the statistics of a table, and its definition against change, until the end of the transaction.
+    ///
+    /// Errors: those of waiting.
+    pub fn lock_statistics(&self, database: &Database, table: u32) -> Result<()> {
+        let resource = Resource::Object(database.id, table);
+        self.locks().lock(resource, Mode::SchS)?;
+        self.locks().lock(database.statistics_lock(table), Mode::X)
+    }
+
+    /// Keeps statistics: new ones, or those kept under their id anew. The caller holds [`Session::lock_statistics`].
+    ///
+    /// Errors: those of [`Session::write`].
+    pub fn keep_statistics(&mut self, database: &Arc<Database>, mut statistics: StatisticsDefinition) -> Result<()> {
+        database.note_statistics()?;
+        self.lock_catalog(database)?;
+        let kept = database.catalog.statistics_of(statistics.table, self.id);
+        let is_it = |object: &&Arc<CatalogObject>| {
+            object
+                .statistics()
+                .is_some_and(|other| other.stats_id == statistics.stats_id)
+        };
+        let before = kept.iter().find(is_it).cloned();
+        statistics.object_id = match &before {
+            Some(object) => object.definition.object_id(),
+            None => database.new_object_id()?,
+        };
+        let (session, owner) = (self.id, database.clone());
+        let definition = ObjectDefinition::Statistics(statistics.clone());
+        self.write(database, |ctx| match &before {
+            Some(object) => owner.catalog.replace(ctx, session, object, definition),
+            None => owner.catalog.insert(ctx, session, definition),
+        })?;
+        if let Some(object) = database.catalog.by_id(statistics.table, self.id)
+            && let ObjectDefinition::Table(table) = &object.definition
+        {
+            database.modifications(table).counted(&statistics);
+        }
+        Ok(())
+    }
+
+    /// Drops statistics of a table for which `is_dropped` holds. The caller holds [`Session::lock_statistics`], or the table for himself.
+    ///
+    /// Errors: those of [`Session::write`].
+    pub fn drop_statistics(
+        &mut self,
+        database: &Arc<Database>,
+        table: u32,
+        is_dropped: impl Fn(&StatisticsDefinition) -> bool,
+    ) -> Result<()> {
+        let mut kept = database.catalog.statistics_of(table, self.id);
+        kept.retain(|object| object.statistics().is_some_and(&is_dropped));
+        if kept.is_empty() {
+            return Ok(());
+        }
+        self.locks().lock(database.statistics_lock(table), Mode::X)?;
+        self.lock_catalog(database)?;
+        let (session, owner) = (self.id, database.clone());
+        self.write(database, |ctx| {
+            kept.iter()
+                .try_for_each(|object| owner.catalog.remove(ctx, session, object))
+        })
+    }
+
+    /// Counts the statistics of indexes of a table that was just built, those with these numbers or all. Nothing is kept for a table without
+    /// rows. The caller holds the table for himself.
+    ///
+    /// Errors: as for [`Table::count_statistics`].
+    pub fn count_index_statistics(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        index_id: Option<u32>,
+        updated: (i32, u32),
+    ) -> Result<()> {
+        let table = Table::open(database, object)?;
+        let locks = self.locks().clone();
+        let definition = table.definition();
+        let indexes = definition.indexes.iter();
+        let indexes: Vec<_> = indexes
+            .filter(|index| index_id.is_none_or(|wanted| index.index_id == wanted))
+            .collect();
+        if indexes.is_empty() || table.counted_rows(&locks)? == 0 {
+            return Ok(());
+        }
+        let sampling = match table.counted_rows(&locks)? {
+            rows if rows <= INDEX_ROWS_MAX => Sampling::Full,
+            _ => Sampling::Usual,
+        };
+        for index in indexes {
+            let plan = Plan {
+                columns: columns_of_index(index),
+            };
+            let content = table
+                .count_statistics(&locks, &[plan], sampling, updated)?
+                .pop()
+                .flatten();
+            let counted = StatisticsDefinition {
+                content: content.map(Arc::new),
+                ..statistics_of_index(definition, index)
+            };
+            self.locks()
+                .lock(database.statistics_lock(definition.object_id), Mode::X)?;
+            self.keep_statistics(database, counted)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Which statistics there are for the columns that conditions compare, and making those that are missing or out of date.
+//!
+//! ```text
+//! statistics        kept in the catalog, usable                        as they are
+//!                   none, AUTO_CREATE_STATISTICS is ON                 counted and stored as _WA_Sys_<column>_<table>
+//!                   out of date, AUTO_UPDATE_STATISTICS is ON          counted and stored again, unless NORECOMPUTE
+//!                   of an index, never counted                         as if out of date
+//! ```
+//! They are out of date when more rows were modified since they were counted than ("Statistics", AUTO_UPDATE_STATISTICS)
+//! ```text
+//! 500                                   up to 500 rows then
+//! 500 + 20 % of the rows                below compatibility level 130
+//! the least of that, root(1000 x rows)  from level 130 on
+//! ```
+//! A table of fewer than [`STORED_ROWS_MIN`] rows, one that nobody else knows yet, and those of the system databases are counted for the
+//! moment: the counts stay in memory until the table is modified.
+//!
+//! It is all done when a plan is made, before the first choice. A search for one row by a unique index asks for nothing.
+//! Statistics are never worth an error: what cannot be counted or stored is guessed.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::catalog::StatisticsDefinition;
+use engine::database::Database;
+use engine::error::{Error, Result};
+use engine::instance::MSDB;
+use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id};
+use engine::statistics::{Content, Plan};
+
+use crate::state::SessionState;
+
+/// Smaller tables are counted for the moment.
+pub const STORED_ROWS_MIN: u64 = 500;
+
+/// The table's database and id.
+type TableKey = (u16, u32);
+
+/// What is known of columns, for one statement.
+pub(super) struct Knowledge<'s> {
+    session: &'s SessionState,
+    /// For tables that were asked about: statistics by their columns.
+    known: RefCell<HashMap<TableKey, Vec<(Vec<usize>, Arc<Content>)>>>,
+}
+
+/// How many rows may be modified before statistics of so many rows are out of date.
+pub fn modified_rows_max(rows: u64, compatibility_level: u16) -> u64 {
+    if rows <= 500 {
+        return 500;
+    }
+    let fifth = 500 + rows / 5;
+    match compatibility_level {
+        130.. => fifth.min((1_000.0 * rows as f64).sqrt() as u64),
+        _ => fifth,
+    }
+}
+
+impl<'s> Knowledge<'s> {
+    pub(super) fn new(session: &'s SessionState) -> Knowledge<'s> {
+        Knowledge {
+            session,
+            known: RefCell::default(),
+        }
+    }
+
+    /// What was counted of a column.
+    pub(super) fn content(&self, table: &Table, column: usize) -> Option<Arc<Content>> {
+        self.find(table, |columns| columns.first() == Some(&column))
+    }
+
+    /// Different ones of some columns together, in any order.
+    pub(super) fn distinct_of(&self, table: &Table, columns: &[usize]) -> Option<f64> {
+        let begins = |known: &[usize]| {
+            let prefix = known.get(..columns.len());
+            prefix.is_some_and(|prefix| columns.iter().all(|column| prefix.contains(column)))
+        };
+        let content = self.find(table, begins)?;
+        Some(content.distinct(columns.len()))
+    }
+
+    fn find(&self, table: &Table, is_it: impl Fn(&[usize]) -> bool) -> Option<Arc<Content>> {
+        let key = (table.database().id, table.definition().object_id);
+        let mut known = self.known.borrow_mut();
+        let of_table = known.entry(key).or_insert_with(|| self.usable(table));
+        let found = of_table.iter().find(|(columns, _)| is_it(columns));
+        found.map(|(_, content)| content.clone())
+    }
+
+    /// The statistics of a table that say something of its columns as they are.
+    fn usable(&self, table: &Table) -> Vec<(Vec<usize>, Arc<Content>)> {
+        let all = all_statistics(table.database(), table.definition(), self.session.id);
+        let usable = all.into_iter().filter_map(|statistics| {
+            let is_as_counted = leading_of(table.definition(), &statistics.columns) == statistics.leading;
+            let content = statistics.content.filter(|_| is_as_counted)?;
+            Some((statistics.columns, content))
+        });
+        let mut usable: Vec<_> = usable.collect();
+        usable.extend(table.modifications().brief());
+        usable
+    }
+
+    /// Sees to it that columns of a table are known, as far as they may be.
+    ///
+    /// # Errors
+    /// 3617 when the batch is to stop.
+    pub(super) fn require(&self, table: &Table, columns: &[usize]) -> Result<()> {
+        let (database, definition) = (table.database(), table.definition());
+        let options = database.statistics_options();
+        let all = all_statistics(database, definition, self.session.id);
+        let level = database.boot().compatibility_level;
+        let mut wanted: Vec<StatisticsDefinition> = Vec::new();
+        for &column in columns {
+            let of_column = all.iter().filter(|known| known.columns.first() == Some(&column));
+            let best = of_column.max_by_key(|known| known.content.as_ref().map(|content| content.updated));
+            match best {
+                Some(known) => {
+                    let modified = table.modifications().since_counted(known);
+                    let most = known
+                        .content
+                        .as_ref()
+                        .map(|content| modified_rows_max(content.rows, level));
+                    let is_out_of_date = most.is_none_or(|most| modified > most);
+                    if is_out_of_date && options.auto_update && !known.no_recompute {
+                        wanted.push(known.clone());
+                    }
+                }
+                None if options.auto_create && !table.modifications().is_brief(column) => {
+                    wanted.push(own_statistics(database, table, column, wanted.len(), self.session.id));
+                }
+                None => {}
+            }
+        }
+        // Index statistics that were counted for the moment do not say so in the catalog.
+        wanted.retain(|known| known.columns.len() > 1 || !table.modifications().is_brief(known.columns[0]));
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        passed_over(self.count(table, wanted))
+    }
+
+    fn count(&self, table: &Table, wanted: Vec<StatisticsDefinition>) -> Result<()> {
+        let (database, locks) = (table.database(), &self.session.locks);
+        let plans: Vec<Plan> = wanted.iter().map(|known| Plan::of(known.columns.clone())).collect();
+        let now = self.session.now_ticks();
+        let counted = table.count_statistics(locks, &plans, Sampling::Usual, (now.days, now.ticks))?;
+        let is_stored = table.counted_rows(locks)? >= STORED_ROWS_MIN
+            && database.id > MSDB
+            && !database.catalog.is_pending_for(table.object(), 0)
+            && !database.is_standby();
+        let mut stored = Vec::new();
+        for (statistics, content) in wanted.into_iter().zip(counted) {
+            let Some(content) = content.map(Arc::new) else { continue };
+            if !is_stored {
+                table.modifications().keep_brief(statistics.columns, content);
+                continue;
+            }
+            stored.push(StatisticsDefinition {
+                leading: leading_of(table.definition(), &statistics.columns),
+                content: Some(content),
+                modified: 0,
+                ..statistics
+            });
+        }
+        let key = (database.id, table.definition().object_id);
+        self.known.borrow_mut().remove(&key);
+        database.store_own_statistics(stored)
+    }
+}
+
+/// What statistics that the server makes of a column are called and numbered, the n-th of a table that are made together.
+fn own_statistics(database: &Database, table: &Table, column: usize, n: usize, session: u16) -> StatisticsDefinition {
+    let definition = table.definition();
+    StatisticsDefinition {
+        object_id: 0,
+        table: definition.object_id,
+        stats_id: next_stats_id(database, definition, session) + n as u32,
+        name: format!("_WA_Sys_{:08X}_{:08X}", column + 1, definition.object_id),
+        of_index: false,
+        auto_created: true,
+        no_recompute: false,
+        leading: leading_of(definition, &[column]),
+        columns: vec![column],
+        content: None,
+        modified: 0,
+    }
+}
+
+/// An error that only means that something stays unknown, unless the batch is to stop.
+fn passed_over(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if error.number == Error::cancelled().number => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::modified_rows_max;
+
+    #[test]
+    fn statistics_are_out_of_date_by_the_documented_thresholds() {
+        let table = [
+            (100, 150, 500),
+            (500, 100, 500),
+            (10_000, 100, 2_500),
+            (10_000, 130, 2_500),
+            (1_000_000, 120, 200_500),
+            (1_000_000, 130, 31_622),
+        ];
+        for (rows, level, most) in table {
+            assert_eq!(modified_rows_max(rows, level), most, "{rows} rows at level {level}");
+        }
+    }
+}
