@@ -61,7 +61,6 @@ impl VlfState {
 /// A VLF and what its blocks hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InspectedVlf {
-    /// Its header.
     pub header: VlfHeader,
     /// What it is to the log.
     pub state: VlfState,
@@ -169,7 +168,6 @@ pub struct LiveSpan {
     pub last: Lsn,
     /// VLFs it runs through.
     pub vlf_count: usize,
-    /// Bytes of its blocks.
     pub block_bytes: u64,
 }
 

@@ -190,7 +190,6 @@ fn last_vlf_bytes(offset: u64, megabytes: f64) -> u64 {
         .unwrap_or(0)
 }
 
-/// What a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     FileId,

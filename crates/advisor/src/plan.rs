@@ -55,7 +55,6 @@ pub struct PlanStep {
 /// What the same steps give on one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionTotal {
-    /// The version.
     pub version: ServerVersion,
     /// VLFs at the end.
     pub vlf_count: u64,

@@ -15,7 +15,6 @@ use crate::size::{KB, MB, format_bytes, group_digits};
 /// Names the script is written for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptNames {
-    /// The database.
     pub database: String,
     /// The log file's logical name.
     pub log_file: String,

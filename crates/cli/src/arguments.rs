@@ -165,7 +165,6 @@ pub struct SqlOptions {
     /// Login.
     #[arg(short = 'U', value_name = "LOGIN", default_value = "sa", requires = "server")]
     pub user: String,
-    /// Password.
     #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
     pub password: Option<String>,
     /// Database to begin in.

@@ -31,7 +31,6 @@ pub struct Choices {
 
 /// An instance that was opened, and what its user should know of how.
 pub struct Opened {
-    /// The instance.
     pub instance: Arc<Instance>,
     /// The folder: until it is kept, a new one goes again with its content.
     pub folder: Folder,

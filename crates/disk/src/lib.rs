@@ -44,7 +44,6 @@ pub enum Access {
 pub enum FileKind {
     /// A file that holds bytes.
     Regular,
-    /// A directory.
     Directory,
     /// A device, FIFO, socket or symbolic link.
     Other,

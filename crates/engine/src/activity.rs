@@ -22,13 +22,9 @@ pub const TRACE_TO_ERRORLOG: u16 = 3605;
 /// A kind of long work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkKind {
-    /// BACKUP DATABASE.
     BackupDatabase,
-    /// BACKUP LOG.
     BackupLog,
-    /// RESTORE DATABASE.
     RestoreDatabase,
-    /// RESTORE LOG.
     RestoreLog,
     /// RESTORE VERIFYONLY.
     Verify,

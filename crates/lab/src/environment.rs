@@ -18,7 +18,6 @@ pub struct Environment {
     pub cores: usize,
     /// Main memory, MB.
     pub memory_mb: u64,
-    /// The operating system.
     pub operating_system: String,
     /// The kernel's release.
     pub kernel: String,

@@ -217,7 +217,6 @@ pub struct GrowthEvent {
     pub at_s: f64,
     /// Size of the log, bytes.
     pub log_bytes: u64,
-    /// Its VLFs.
     pub vlf_count: u64,
 }
 

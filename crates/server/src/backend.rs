@@ -26,7 +26,6 @@ pub struct Notice {
     pub number: i32,
     /// Its severity, 0 to 25; from 20 on the session ends.
     pub severity: u8,
-    /// Its state.
     pub state: u8,
     /// The words.
     pub text: String,
@@ -66,13 +65,9 @@ pub struct Stop;
 pub enum StatementKind {
     /// SELECT that returned rows.
     Select,
-    /// INSERT.
     Insert,
-    /// UPDATE.
     Update,
-    /// DELETE.
     Delete,
-    /// MERGE.
     Merge,
     /// Anything else.
     #[default]
@@ -155,7 +150,6 @@ pub trait BackendSession {
         drop(hook);
     }
 
-    /// Runs a batch.
     fn run_batch(&mut self, text: &str, sink: &mut dyn ResultSink);
 
     /// Runs parameterised SQL.
@@ -177,7 +171,6 @@ pub trait BackendSession {
 
 /// The instance.
 pub trait Backend: Send + Sync + 'static {
-    /// Its sessions.
     type Session: BackendSession;
 
     /// Its name and version.

@@ -18,11 +18,9 @@ pub struct ParseError {
     pub number: i32,
     /// The severity: 15 for syntax errors.
     pub severity: u8,
-    /// The state.
     pub state: u8,
     /// The line in the parsed text, from 1.
     pub line: u32,
-    /// The message.
     pub message: String,
 }
 

@@ -11,7 +11,6 @@ use crate::error::ParseError;
 /// Longest identifier, in characters (SQL Server docs, "Database identifiers").
 const IDENTIFIER_CHARACTERS_MAX: usize = 128;
 
-/// Kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// The end of the text.

@@ -40,7 +40,6 @@ impl<'a> BulkLoad<'a> {
         Ok(load)
     }
 
-    /// The columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

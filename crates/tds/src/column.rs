@@ -442,7 +442,6 @@ fn string_type(token: u8, cursor: &mut Cursor<'_>) -> Result<WireType, DecodeErr
 pub struct Column {
     /// The name, empty for an unnamed expression.
     pub name: String,
-    /// The type.
     pub column_type: ColumnType,
     /// The collation of its characters; without one, that of the database.
     pub collation: Option<Collation>,

@@ -17,7 +17,6 @@ use crate::version::TdsVersion;
 pub struct FeatureRequest {
     /// The feature's id, e.g. 0x0A for UTF8_SUPPORT.
     pub id: u8,
-    /// Its data.
     pub data: Vec<u8>,
 }
 

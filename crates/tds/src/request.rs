@@ -52,9 +52,7 @@ impl RequestHeaders {
 /// A batch of SQL text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlBatch {
-    /// Its headers.
     pub headers: RequestHeaders,
-    /// The text.
     pub text: String,
 }
 
@@ -79,15 +77,10 @@ impl SqlBatch {
 pub enum IsolationLevel {
     /// Keep the session's.
     Unchanged,
-    /// READ UNCOMMITTED
     ReadUncommitted,
-    /// READ COMMITTED
     ReadCommitted,
-    /// REPEATABLE READ
     RepeatableRead,
-    /// SERIALIZABLE
     Serializable,
-    /// SNAPSHOT
     Snapshot,
 }
 
@@ -134,10 +127,7 @@ pub enum TransactionRequest {
         then_begin: Option<NewTransaction>,
     },
     /// Set a savepoint.
-    Save {
-        /// Its name.
-        name: String,
-    },
+    Save { name: String },
 }
 
 impl TransactionRequest {

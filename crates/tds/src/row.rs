@@ -93,7 +93,6 @@ impl<'a> RowWriter<'a> {
         self.error.get_or_insert(error(column));
     }
 
-    /// NULL.
     pub fn null(&mut self) {
         let Some(slot) = self.take() else { return };
         if let Some(bitmap) = self.bitmap {
@@ -118,22 +117,18 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// bit.
     pub fn bit(&mut self, value: bool) {
         self.bigint(i64::from(value));
     }
 
-    /// tinyint.
     pub fn tinyint(&mut self, value: u8) {
         self.bigint(i64::from(value));
     }
 
-    /// smallint.
     pub fn smallint(&mut self, value: i16) {
         self.bigint(i64::from(value));
     }
 
-    /// int.
     pub fn int(&mut self, value: i32) {
         self.bigint(i64::from(value));
     }

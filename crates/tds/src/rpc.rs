@@ -129,7 +129,6 @@ pub struct RpcParameter {
     pub default: bool,
     /// The type the client declared.
     pub column_type: ColumnType,
-    /// The value.
     pub value: Value,
 }
 
@@ -157,7 +156,6 @@ const PARAMETERS_FEW: usize = 4;
 /// The calls of a message, decoded one at a time: a message may hold very many.
 #[derive(Debug, Clone)]
 pub struct RpcBatch<'a> {
-    /// Its headers.
     pub headers: RequestHeaders,
     cursor: Cursor<'a>,
     version: TdsVersion,

@@ -62,7 +62,6 @@ impl Done {
 pub struct ServerMessage<'a> {
     /// SQL Server's number.
     pub number: i32,
-    /// Its state.
     pub state: u8,
     /// The severity, 0 to 25.
     pub severity: u8,

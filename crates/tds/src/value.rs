@@ -12,19 +12,15 @@ use crate::cursor::{Cursor, DecodeError, utf16_text};
 pub enum Value {
     /// NULL of any type.
     Null,
-    /// bit
     Bit(bool),
     /// tinyint
     TinyInt(u8),
     /// smallint
     SmallInt(i16),
-    /// int
     Int(i32),
     /// bigint
     BigInt(i64),
-    /// real
     Real(f32),
-    /// float
     Float(f64),
     /// money or smallmoney, in ten-thousandths
     Money(i64),

@@ -177,6 +177,11 @@ fn ranks_beyond_memory_are_the_same() {
         "select id, row_number() over (order by amount desc, id) from t order by id",
         "select id, rank() over (partition by grp order by name), dense_rank() over (partition by name order by grp desc),
                 row_number() over (order by at, id desc) from t order by id",
+        // A join writes the columns of its left side once for all rows of its right side: also where memory ends between them.
+        "select sum(cast(id as bigint)), sum(cast(n as bigint) * id), sum(k) from
+            (select id, k, row_number() over (order by amount, id, k) as n from t cross join (values (1), (2)) as v(k)) x",
+        "select id, k, n from (select t.id, u.id as k, dense_rank() over (order by t.name, u.id) as n
+            from t left join t as u on u.id between t.id and t.id + 2 and t.id < 4000) x where id % 512 < 3 order by id, k",
         // Nothing but the ranks could spill here.
         "select count(*), max(n), sum(cast(n as bigint) * id) from
             (select id, row_number() over (order by amount desc, id) as n from t) as numbered",

@@ -437,6 +437,10 @@ impl Host for Watcher<'_> {
         0
     }
 
+    fn value_of(&mut self, text: &str) -> Result<Value> {
+        self.answers.value_of(text)
+    }
+
     fn refresh_module(&mut self, _name: &str) -> Result<()> {
         Ok(())
     }

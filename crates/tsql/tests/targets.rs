@@ -1,6 +1,9 @@
-//! UPDATE and DELETE with FROM against a model that evaluates FROM by brute force: random shapes of FROM, the target in every
-//! place, called by its alias, by its table's name or by neither. Whatever the statement leaves behind must be what the model
-//! says, row by row.
+//! UPDATE and DELETE with FROM against a model that evaluates FROM by brute force. Whatever the statement leaves behind must be
+//! what the model says, row by row.
+//!
+//! - A walk over the forms: each combination of what [`walked_forms`] lists, which are counted.
+//! - Random shapes: nested joins, derived tables, APPLY, TOP, conditions with OR, targets beside FROM, changing rows.
+//! - Forms that are refused, each by its number.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod transcript;
@@ -9,7 +12,7 @@ use engine::types::Value;
 use transcript::{instance, session};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, Session, SinkClosed};
 
-/// Statements of the walk. All of them take some seconds.
+/// Random statements. All of them take some seconds.
 const STATEMENTS: u64 = 3_000;
 /// The tables: a clustered one with an index, a clustered one, a heap, a temporary table, a table variable.
 const TABLES: [&str; 5] = ["t", "u", "h", "#p", "@v"];
@@ -127,6 +130,8 @@ type Wide = Vec<Option<usize>>;
 struct Model {
     tables: [Vec<Row>; 5],
     sources: Vec<Source>,
+    /// Whether every join inside of a join stands in parentheses; else only one at the right side does, which needs them.
+    is_bracketed: bool,
 }
 
 impl Model {
@@ -182,24 +187,28 @@ impl Model {
     }
 
     fn text(&self, tree: &Tree) -> String {
-        let side = |tree: &Tree| match tree {
+        let right = |tree: &Tree| match tree {
             Tree::Source(_) => self.text(tree),
             _ => format!("({})", self.text(tree)),
         };
+        let left = |tree: &Tree| match self.is_bracketed {
+            true => right(tree),
+            false => self.text(tree),
+        };
         match tree {
             Tree::Source(source) => self.sources[*source].text(),
-            Tree::Join(left, kind, right, on) => {
+            Tree::Join(one, kind, other, on) => {
                 let on = on
                     .as_ref()
                     .map_or(String::new(), |on| format!(" on {}", self.condition_text(on)));
-                format!("{} {kind} {}{on}", side(left), side(right))
+                format!("{} {kind} {}{on}", left(one), right(other))
             }
-            Tree::Apply(left, kind, source, condition) => {
+            Tree::Apply(one, kind, source, condition) => {
                 let alias = self.sources[*source].exposed();
                 let table = TABLES[self.sources[*source].table];
                 let inside = self.condition_text(condition).replace(&format!("{alias}."), "inside.");
                 let query = format!("select id, a, b from {table} as inside where {inside}");
-                format!("{} {kind} ({query}) {alias}", side(left))
+                format!("{} {kind} ({query}) {alias}", left(one))
             }
         }
     }
@@ -417,7 +426,11 @@ fn random_case(random: &mut Random) -> Option<Case> {
     if is_derived || matches!(meant, Meant::Separate(table) if is_exposed(TABLES[table])) {
         return None;
     }
-    let mut model = Model { tables, sources };
+    let mut model = Model {
+        tables,
+        sources,
+        is_bracketed: true,
+    };
     let count = model.sources.len();
     let cut = if random.one_in(3) { random.below(count) } else { 0 };
     let places: Vec<usize> = (0..count).collect();
@@ -467,7 +480,8 @@ impl Case {
         }
         let selection = self.selection.as_ref();
         rows.retain(|wide| selection.is_none_or(|selection| self.model.holds(wide, selection)));
-        let mut met = vec![Vec::new(); ROWS];
+        let rows_of_target = self.model.tables[self.model.sources[target].table].len();
+        let mut met = vec![Vec::new(); rows_of_target];
         for wide in rows {
             if let Some(row) = wide[target] {
                 met[row].push(wide);
@@ -485,20 +499,30 @@ impl Case {
         format!("from {}{selection}", trees.join(", "))
     }
 
-    fn top_text(&self) -> String {
-        self.top.map_or(String::new(), |top| format!("top ({top}) "))
+    /// UPDATE with this column, plus 100, for the target's column b; DELETE without one.
+    fn statement(&self, value: Option<Column>) -> String {
+        let top = self.top.map_or(String::new(), |top| format!("top ({top}) "));
+        let (name, from) = (&self.target, self.clause_text());
+        match value {
+            None => format!("delete {top}{name} {from}"),
+            Some(value) => format!(
+                "update {top}{name} set b = {} + 100 {from}",
+                self.model.column_name(value)
+            ),
+        }
     }
 
     fn batch(&self, statement: &str) -> String {
-        let mut batch = "set nocount on begin tran declare @v table (id int, a int, b int) ".to_owned();
+        let mut batch = format!("set nocount on begin tran {VARIABLE}");
         for (table, rows) in TABLES.iter().zip(&self.model.tables) {
-            for row in rows {
-                let show = |value: Option<i64>| value.map_or("null".to_owned(), |value| value.to_string());
-                let values = row.map(show).join(", ");
-                batch += &format!("insert {table} values ({values}) ");
-            }
+            batch += &insertion(table, rows);
         }
-        batch += statement;
+        batch + &self.judged(statement)
+    }
+
+    /// The statement and what is read after it.
+    fn judged(&self, statement: &str) -> String {
+        let mut batch = statement.to_owned();
         batch += " select @@rowcount ";
         for table in TABLES {
             batch += &format!("select id, a, b from {table} order by id ");
@@ -507,8 +531,23 @@ impl Case {
     }
 }
 
-/// The rows that are left or changed are those of the model, and all other tables are as they were.
-fn check(case: &Case, answers: &Answers, text: &str, allowed: impl Fn(&Wide, &Row) -> Option<Row>) {
+/// The variable that is called as the last one of [`TABLES`].
+const VARIABLE: &str = "declare @v table (id int, a int, b int) ";
+
+fn insertion(table: &str, rows: &[Row]) -> String {
+    let show = |value: Option<i64>| value.map_or("null".to_owned(), |value| value.to_string());
+    let rows = rows.iter().map(|row| format!("({})", row.map(show).join(", ")));
+    format!("insert {table} values {} ", rows.collect::<Vec<_>>().join(", "))
+}
+
+/// The rows that are left or changed are those of the model, and all other tables are as they were; see [`Case::statement`] for
+/// the value.
+fn check(case: &Case, answers: &Answers, text: &str, value: Option<Column>) {
+    assert_eq!(answers.errors, [], "{text}");
+    let allowed = |wide: &Wide, row: &Row| {
+        let value = case.model.value(wide, value?);
+        Some([row[0], row[1], value.map(|value| value + 100)])
+    };
     let (target, met) = case.met();
     let own_table = case.model.sources[target].table;
     let [count, after @ ..] = answers.sets.as_slice() else {
@@ -573,7 +612,6 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
             Meant::Ambiguous => (0, Vec::new()),
             _ => case.met(),
         };
-        let (top, name, from) = (case.top_text(), &case.target, case.clause_text());
         // The new value comes from the target or from any other source: the target may meet several of its rows.
         let source = if random.one_in(2) {
             target
@@ -581,15 +619,7 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
             random.below(case.model.sources.len())
         };
         let value = Column(source, random.below(3));
-        let is_delete = number % 2 == 0;
-        let statement = if is_delete {
-            format!("delete {top}{name} {from}")
-        } else {
-            format!(
-                "update {top}{name} set b = {} + 100 {from}",
-                case.model.column_name(value)
-            )
-        };
+        let statement = case.statement((number % 2 == 1).then_some(value));
         let answers = run(&mut session, &case.batch(&statement));
         if matches!(case.meant, Meant::Ambiguous) {
             assert_eq!(answers.errors.first(), Some(&(8154, 15)), "{statement}");
@@ -597,16 +627,331 @@ fn every_shape_of_from_changes_the_rows_that_the_model_says() {
             ambiguous += 1;
             continue;
         }
-        assert_eq!(answers.errors, [], "{statement}");
         separate += usize::from(matches!(case.meant, Meant::Separate(_)));
         third += usize::from(target == 2 && case.model.sources.len() == 4 && met.iter().any(|rows| !rows.is_empty()));
-        check(&case, &answers, &statement, |wide, row| match is_delete {
-            true => None,
-            false => Some([row[0], row[1], case.model.value(wide, value).map(|value| value + 100)]),
-        });
+        check(&case, &answers, &statement, (number % 2 == 1).then_some(value));
     }
     assert!(
         ambiguous > 20 && separate > 100 && third > 30,
         "{ambiguous} {separate} {third}"
     );
+}
+
+/// The rows of the walk.
+const WALKED_ROWS: [[Row; 3]; 5] = [
+    [
+        [Some(0), Some(1), Some(0)],
+        [Some(1), Some(2), None],
+        [Some(2), None, Some(1)],
+    ],
+    [
+        [Some(0), Some(1), Some(1)],
+        [Some(1), Some(0), Some(2)],
+        [Some(2), Some(2), Some(0)],
+    ],
+    [
+        [Some(0), Some(2), Some(1)],
+        [Some(1), Some(1), Some(0)],
+        [Some(2), Some(0), None],
+    ],
+    [
+        [Some(0), None, Some(2)],
+        [Some(1), Some(1), Some(1)],
+        [Some(2), Some(2), Some(0)],
+    ],
+    [
+        [Some(0), Some(0), Some(1)],
+        [Some(1), Some(1), Some(2)],
+        [Some(2), Some(1), Some(0)],
+    ],
+];
+
+/// What may stand between two sources.
+const KINDS: [&str; 6] = ["inner join", "left join", "right join", "full join", "cross join", ","];
+const SOURCES_MAX: usize = 5;
+
+/// What stands behind the target's table in FROM.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alias {
+    None,
+    Own,
+    /// The name of another table, which may stand beside it.
+    OtherTable,
+}
+
+/// What the statement says for its target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Called {
+    Alias,
+    Table,
+    SchemaAndTable,
+}
+
+/// How the target stands in FROM, what it is called, and whether its table stands there once more: with an alias, without, or not.
+struct Role(Alias, Called, Option<Alias>);
+
+const ROLES: [Role; 13] = [
+    Role(Alias::Own, Called::Alias, None),
+    Role(Alias::Own, Called::Table, None),
+    Role(Alias::Own, Called::SchemaAndTable, None),
+    Role(Alias::None, Called::Table, None),
+    Role(Alias::None, Called::SchemaAndTable, None),
+    Role(Alias::OtherTable, Called::Alias, None),
+    Role(Alias::Own, Called::Alias, Some(Alias::Own)),
+    Role(Alias::Own, Called::Alias, Some(Alias::None)),
+    // The one without an alias is meant.
+    Role(Alias::Own, Called::Table, Some(Alias::None)),
+    Role(Alias::None, Called::Table, Some(Alias::Own)),
+    Role(Alias::None, Called::SchemaAndTable, Some(Alias::Own)),
+    // Ambiguous.
+    Role(Alias::Own, Called::Table, Some(Alias::Own)),
+    Role(Alias::Own, Called::SchemaAndTable, Some(Alias::Own)),
+];
+
+/// A combination of the walk.
+struct Form {
+    is_update: bool,
+    /// The target's place among the sources.
+    place: usize,
+    /// The place of its table's second occurrence, where the role has one.
+    twin: usize,
+    role: &'static Role,
+    /// What stands before each source but the first.
+    kinds: Vec<usize>,
+}
+
+/// All lists of kinds before `count` sources; before five sources, those in which two kinds at most are not inner joins.
+fn lists_of_kinds(count: usize) -> Vec<Vec<usize>> {
+    let mut lists = vec![Vec::new()];
+    for _ in 1..count {
+        let longer = lists
+            .iter()
+            .flat_map(|list: &Vec<usize>| (0..KINDS.len()).map(|kind| list.iter().copied().chain([kind]).collect()));
+        lists = longer.collect();
+    }
+    lists.retain(|list| count < SOURCES_MAX || list.iter().filter(|&&kind| kind > 0).count() <= 2);
+    lists
+}
+
+/// Both statements; one to five sources; the target at each place; each role; all lists of kinds; and where joins are all of one
+/// kind, the second occurrence of the target's table at each other place, too (else after the target, or first).
+fn walked_forms() -> Vec<Form> {
+    let mut forms = Vec::new();
+    for count in 1..=SOURCES_MAX {
+        for kinds in lists_of_kinds(count) {
+            let is_of_one_kind = kinds.iter().all(|kind| *kind == kinds[0]);
+            for (place, role) in (0..count).flat_map(|place| ROLES.iter().map(move |role| (place, role))) {
+                let others = (1..count).map(|distance| (place + distance) % count);
+                let twins: Vec<usize> = match role.2 {
+                    None => vec![place],
+                    Some(_) => others.take(if is_of_one_kind { count } else { 1 }).collect(),
+                };
+                for (twin, is_update) in twins.iter().flat_map(|&twin| [(twin, false), (twin, true)]) {
+                    let kinds = kinds.clone();
+                    forms.push(Form {
+                        is_update,
+                        place,
+                        twin,
+                        role,
+                        kinds,
+                    });
+                }
+            }
+        }
+    }
+    forms
+}
+
+impl Form {
+    /// The sources: the tables in turns, from a drawn one on; others with an alias or without, as drawn.
+    fn sources(&self, random: &mut Random) -> Vec<Source> {
+        let Role(alias, called, twin) = *self.role;
+        let is_stored = called == Called::SchemaAndTable;
+        // A temporary table's schema is not dbo, and a variable has none.
+        let own = random.below(if is_stored { 3 } else { TABLES.len() });
+        let taken = (alias == Alias::OtherTable).then(|| (own + 1 + random.below(2)) % 3);
+        let taken = taken.map(|table| if table == own { (table + 1) % 3 } else { table });
+        let count = self.kinds.len() + 1;
+        let source = |place: usize| {
+            let is_twin = twin.is_some() && place == self.twin;
+            let table = match is_twin {
+                true => own,
+                false => (own + TABLES.len() + place - self.place) % TABLES.len(),
+            };
+            let alias = match (place == self.place, is_twin) {
+                (true, _) => alias,
+                (_, true) => twin.unwrap(),
+                _ if Some(table) == taken || random.one_in(2) => Alias::Own,
+                _ => Alias::None,
+            };
+            let alias = match alias {
+                Alias::None => None,
+                Alias::Own => Some(format!("s{place}")),
+                Alias::OtherTable => taken.map(|table| TABLES[table].to_owned()),
+            };
+            Source {
+                table,
+                alias,
+                derived: None,
+            }
+        };
+        (0..count).map(source).collect()
+    }
+
+    /// Each source is joined to the one before it, on columns that are drawn.
+    fn trees(&self, random: &mut Random) -> Vec<Tree> {
+        let mut trees = vec![Tree::Source(0)];
+        for (place, &kind) in (1..).zip(&self.kinds) {
+            let kind = KINDS[kind];
+            if kind == "," {
+                trees.push(Tree::Source(place));
+                continue;
+            }
+            let mut column = || [1, 1, 0, 2][random.below(4)];
+            let equal = Comparison {
+                left: Column(place, column()),
+                operator: "=",
+                right: Ok(Column(place - 1, column())),
+            };
+            let on = (kind != "cross join").then(|| Condition {
+                parts: vec![equal],
+                any: false,
+            });
+            let left = trees.pop().unwrap();
+            trees.push(Tree::Join(Box::new(left), kind, Box::new(Tree::Source(place)), on));
+        }
+        trees
+    }
+
+    fn case(&self, random: &mut Random) -> Case {
+        let sources = self.sources(random);
+        let trees = self.trees(random);
+        let own = &sources[self.place];
+        let target = match self.role.1 {
+            Called::Alias => own.exposed().to_owned(),
+            Called::Table => TABLES[own.table].to_owned(),
+            Called::SchemaAndTable => format!("dbo.{}", TABLES[own.table]),
+        };
+        let meant = resolve(&sources, &target).unwrap();
+        let places: Vec<usize> = (0..sources.len()).collect();
+        let selection = (!random.one_in(3)).then(|| random_condition(random, &places));
+        let model = Model {
+            tables: WALKED_ROWS.map(|rows| rows.to_vec()),
+            sources,
+            is_bracketed: false,
+        };
+        let top = None;
+        Case {
+            model,
+            trees,
+            target,
+            meant,
+            selection,
+            top,
+        }
+    }
+}
+
+#[test]
+fn every_form_that_names_a_target_changes_the_rows_that_the_model_says() {
+    let mut session = prepared_session();
+    for (table, rows) in TABLES.iter().zip(&WALKED_ROWS).take(4) {
+        assert_eq!(run(&mut session, &insertion(table, rows)).errors, []);
+    }
+    let begin = format!(
+        "set nocount on begin tran {VARIABLE}{}",
+        insertion("@v", &WALKED_ROWS[4])
+    );
+    let mut random = Random(0x5EED_0011);
+    let (mut ambiguous, mut of_rows) = (0, 0);
+    let forms = walked_forms();
+    for form in &forms {
+        let case = form.case(&mut random);
+        let source = if random.one_in(2) {
+            form.place
+        } else {
+            random.below(case.model.sources.len())
+        };
+        let value = form.is_update.then(|| Column(source, random.below(3)));
+        let statement = case.statement(value);
+        let answers = run(&mut session, &(begin.clone() + &case.judged(&statement)));
+        if matches!(case.meant, Meant::Ambiguous) {
+            assert_eq!(answers.errors.first(), Some(&(8154, 15)), "{statement}");
+            run(&mut session, "if @@trancount > 0 rollback");
+            ambiguous += 1;
+            continue;
+        }
+        check(&case, &answers, &statement, value);
+        of_rows += usize::from(answers.sets[0][0][0] > Some(0));
+    }
+    println!(
+        "{} forms, {ambiguous} of them ambiguous, {of_rows} changed rows",
+        forms.len()
+    );
+    assert_eq!((forms.len(), ambiguous), (48_960, 7_680));
+    assert!(of_rows > 30_000, "{of_rows}");
+}
+
+/// Statements that name no target, or a wrong one, and the number and severity of what is said.
+const REFUSED: [(&str, (i32, u8)); 26] = [
+    // The table stands there several times, each time with an alias.
+    ("delete t from t a, t b", (8154, 15)),
+    ("update dbo.t set b = 1 from t a join t b on a.id = b.id", (8154, 15)),
+    (
+        "delete t from u left join (t a cross join t b) on u.id = a.id",
+        (8154, 15),
+    ),
+    ("delete #p from #p a full join #p b on a.id = b.id", (8154, 15)),
+    ("delete @v from @v a, @v b", (8154, 15)),
+    // There is nothing of that name.
+    ("delete x from t a", (208, 16)),
+    ("update x set b = 1 from t a, u", (208, 16)),
+    ("delete dbo.a from t a", (208, 16)),
+    ("delete #x from t a", (208, 16)),
+    ("update nowhere.t set b = 1 from t", (208, 16)),
+    ("delete @w from t", (1087, 15)),
+    // Two sources go by one name.
+    ("delete t from t, t", (1013, 16)),
+    ("delete t from t join dbo.t on 1 = 1", (1013, 16)),
+    ("delete a from t a, u a", (1011, 16)),
+    ("delete t from t, u t", (1012, 16)),
+    // An alias hides the table's name.
+    ("delete t from t a where t.id = 1", (4104, 16)),
+    ("update t set b = t.a from t a", (4104, 16)),
+    // Columns of other sources, columns that there are not, the same one twice.
+    ("update a set x.b = 1 from t a join u x on a.id = x.id", (4104, 16)),
+    ("update t set nowhere = 1 from t a", (207, 16)),
+    ("update a set b = 1, b = 2 from t a", (264, 16)),
+    ("delete a from t a join u on a.id = nowhere", (207, 16)),
+    // Sources without stored rows.
+    ("delete d from t, (values (1)) d (id)", (4406, 16)),
+    ("update d set n = 1 from t, (select count(*) as n from u) d", (4418, 16)),
+    // An alias stands in FROM only.
+    ("delete from t a where a.id = 1", (102, 15)),
+    ("update t a set b = 1", (102, 15)),
+    ("delete a, x from t a, u x", (102, 15)),
+];
+
+#[test]
+fn what_names_no_target_is_refused_by_number_and_changes_nothing() {
+    let mut session = prepared_session();
+    let mut wrong = Vec::new();
+    for (statement, expected) in REFUSED {
+        let begin =
+            format!("set nocount on {VARIABLE}insert @v values (0, 0, 0) delete t delete u delete h delete #p ");
+        let filled =
+            "insert t values (1, 1, 1) insert u values (1, 1, 1) insert h values (1, 1, 1) insert #p values (1, 1, 1)";
+        assert_eq!(run(&mut session, &format!("{begin}{filled}")).errors, []);
+        let answers = run(&mut session, &format!("{VARIABLE}{statement}"));
+        let left = "select count(*), sum(b) from (select b from t union all select b from u union all select b from h \
+                    union all select b from #p) x";
+        let left = run(&mut session, left).sets;
+        if answers.errors != [expected] || left != [[[Some(4), Some(4)]]] {
+            wrong.push(format!(
+                "{statement}: {:?} for {expected:?}, left {left:?}",
+                answers.errors
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -173,7 +173,6 @@ impl<'a> Block<'a> {
         Block { header, bytes }
     }
 
-    /// The header.
     pub fn header(&self) -> &BlockHeader {
         &self.header
     }

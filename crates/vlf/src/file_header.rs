@@ -73,7 +73,6 @@ pub const GROWTHS_MAX: usize = 16;
 pub struct RememberedGrowth {
     /// Where its first VLF begins in the file.
     pub offset: u64,
-    /// Its LSN.
     pub create_lsn: Lsn,
 }
 
@@ -122,10 +121,7 @@ pub enum FileHeaderFault {
         found: u16,
     },
     /// A field has a value we do not write.
-    Field {
-        /// Its name.
-        name: &'static str,
-    },
+    Field { name: &'static str },
 }
 
 impl fmt::Display for FileHeaderFault {

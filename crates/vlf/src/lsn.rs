@@ -166,7 +166,6 @@ pub enum LsnParseError {
     NotANumber {
         /// Which part.
         part: &'static str,
-        /// Its text.
         text: String,
     },
     /// A part does not fit its field.

@@ -23,7 +23,6 @@ pub enum Format {
     Json,
     /// Comma-separated values with a heading.
     Csv,
-    /// Markdown.
     Markdown,
 }
 

@@ -15,7 +15,6 @@ use crate::warning::Warning;
 /// What is shown of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanText<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// How it was found, if it was searched for.
     pub found: Option<&'a Found>,

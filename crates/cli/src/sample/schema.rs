@@ -5,7 +5,6 @@
 //! Column types are those published for the database, tables refer to each other by the keys known of it. Of its other
 //! indexes nothing is published: there are none here.
 
-/// The database.
 pub(super) const DATABASE: &str = "Credit";
 /// Where its files are while it is made, as a script names them.
 pub(super) const FOLDER: &str = r"C:\Credit";

@@ -53,15 +53,11 @@ pub struct SetDescription {
     pub name: Option<String>,
     /// BackupDescription.
     pub description: Option<String>,
-    /// Compressed.
     pub compressed: bool,
     /// Position: its place in the media file, from 1.
     pub position: u32,
-    /// UserName.
     pub user_name: String,
-    /// ServerName.
     pub server_name: String,
-    /// DatabaseName.
     pub database_name: String,
     /// DatabaseCreationDate.
     #[serde(with = "time")]
@@ -76,7 +72,6 @@ pub struct SetDescription {
     /// LastLSN: the first LSN that is not in the set.
     #[serde(with = "crate::log::lsn_text")]
     pub last_lsn: Lsn,
-    /// CheckpointLSN.
     #[serde(with = "crate::log::lsn_text")]
     pub checkpoint_lsn: Lsn,
     /// DatabaseBackupLSN: the checkpoint of the last full backup before.
@@ -94,17 +89,14 @@ pub struct SetDescription {
     /// No transaction that committed at this time or before is missing from the set's log.
     #[serde(with = "time")]
     pub log_end: DateTimeTicks,
-    /// CompatibilityLevel.
     pub compatibility_level: u16,
     /// SoftwareVersionMajor and Minor.
     pub software_version: (u8, u8),
     /// RecoveryModel: FULL, BULK-LOGGED or SIMPLE, as `sys.databases.recovery_model`.
     pub recovery_model: u8,
-    /// IsCopyOnly.
     pub copy_only: bool,
     /// HasBackupChecksums as asked for; ours always has them.
     pub checksum: bool,
-    /// BeginsLogChain.
     pub begins_log_chain: bool,
     /// The database was left RESTORING: nothing follows this log.
     pub no_recovery: bool,

@@ -140,7 +140,6 @@ pub struct SetHeader {
     pub set_bytes: u64,
     /// Where its description begins, from the set's begin.
     pub description_offset: u64,
-    /// Its chunks.
     pub chunk_count: u32,
     /// CRC32C over all chunk headers, in order.
     pub headers_crc: u32,
@@ -192,9 +191,7 @@ pub enum ChunkKind {
     Pages = 1,
     /// The layout of the log files.
     LogLayout = 2,
-    /// Log blocks.
     LogBlocks = 3,
-    /// The description.
     Description = 4,
 }
 

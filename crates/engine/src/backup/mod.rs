@@ -95,15 +95,11 @@ pub struct BackupRequest {
     pub init: bool,
     /// FORMAT: the file is overwritten whatever it is.
     pub format: bool,
-    /// COPY_ONLY.
     pub copy_only: bool,
-    /// COMPRESSION.
     pub compression: bool,
     /// CHECKSUM. Checksums are written and checked in any case; this is what HEADERONLY shows.
     pub checksum: bool,
-    /// NAME.
     pub name: Option<String>,
-    /// DESCRIPTION.
     pub description: Option<String>,
     /// MEDIANAME.
     pub media_name: Option<String>,
@@ -146,7 +142,6 @@ pub struct RestoreRequest {
     pub file: u32,
     /// MOVE: logical names and new paths.
     pub moves: Vec<(String, String)>,
-    /// REPLACE.
     pub replace: bool,
     /// RECOVERY or NORECOVERY.
     pub after: AfterRestore,

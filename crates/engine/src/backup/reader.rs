@@ -83,7 +83,6 @@ impl MediaReader {
         Ok(media)
     }
 
-    /// Its label.
     pub fn label(&self) -> &MediaLabel {
         &self.label
     }

@@ -108,11 +108,8 @@ struct Written {
 /// How the media file is to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaOptions<'a> {
-    /// INIT.
     pub init: bool,
-    /// FORMAT.
     pub format: bool,
-    /// COMPRESSION.
     pub compression: bool,
     /// MEDIANAME for a new file.
     pub media_name: &'a str,

@@ -62,13 +62,11 @@ pub struct DataFileSpecification {
 pub struct IoStatistics {
     /// Read calls.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Time spent in reads, microseconds.
     pub read_stall_micros: u64,
     /// Write calls.
     pub writes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// Time spent in writes and syncs, microseconds.
     pub write_stall_micros: u64,

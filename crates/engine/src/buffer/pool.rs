@@ -71,7 +71,6 @@ pub struct PoolCounters {
     pub pages_read: u64,
     /// Of these, pages read ahead.
     pub pages_read_ahead: u64,
-    /// Pages written by checkpoints.
     pub pages_written_by_checkpoint: u64,
     /// Pages written to make room.
     pub pages_written_by_eviction: u64,

@@ -56,7 +56,6 @@ pub struct NamedText {
     pub object_id: u32,
 }
 
-/// A CHECK.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckConstraint {
     /// Constraint name.
@@ -388,15 +387,11 @@ pub struct StatisticsDefinition {
 /// Anything with an object id and a name, and what else the catalog stores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ObjectDefinition {
-    /// A table.
     Table(TableDefinition),
     /// A view, procedure or function.
     Module(ModuleDefinition),
-    /// A schema.
     Schema {
-        /// Its id.
         object_id: u32,
-        /// Its name.
         name: String,
     },
     /// Another name for a type.
@@ -405,9 +400,7 @@ pub enum ObjectDefinition {
     Database(DatabaseEntry),
     /// In master only: an instance setting of `sp_configure`.
     Setting {
-        /// Its id.
         object_id: u32,
-        /// Its name.
         name: String,
         /// The configured value.
         value: i64,
@@ -420,7 +413,6 @@ pub enum ObjectDefinition {
     IdentityReserve {
         /// Its own id.
         object_id: u32,
-        /// The table.
         table: u32,
         /// Values before this one may have been used.
         reserved_to: i64,
@@ -480,7 +472,6 @@ pub struct FileIntent {
     pub statement: String,
     /// What the files say of themselves: the guid of their database, or of a backup set.
     pub guid: [u8; 16],
-    /// The files.
     pub files: Vec<IntendedFile>,
 }
 

@@ -21,7 +21,6 @@ use vlf::Lsn;
 pub struct BackupPlace<'a> {
     /// The media on this machine.
     pub media: MediaPlace,
-    /// ServerName.
     pub server_name: &'a str,
     /// SoftwareVersionMajor and Minor.
     pub software_version: (u8, u8),

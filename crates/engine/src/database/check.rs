@@ -13,11 +13,8 @@ use vlf::Lsn;
 /// What the check saw of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedObject {
-    /// Its name.
     pub name: String,
-    /// Its id.
     pub object_id: u32,
-    /// Rows in it.
     pub rows: u64,
     /// Pages with rows.
     pub pages: u64,

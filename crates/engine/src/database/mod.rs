@@ -107,7 +107,6 @@ pub enum AccessMode {
 }
 
 impl Database {
-    /// Its name.
     pub fn name(&self) -> String {
         self.entry.read().name.clone()
     }

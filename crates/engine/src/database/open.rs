@@ -46,7 +46,6 @@ pub struct OpenContext {
     pub env: Environment,
     /// Pages in memory.
     pub pool: Arc<BufferPool>,
-    /// Locks.
     pub locks: Arc<LockManager>,
     /// Layout rules.
     pub version: ServerVersion,
@@ -88,7 +87,6 @@ pub struct RecoveryReport {
     pub redo_ms: u64,
     /// From the beginning until users could get in.
     pub open_ms: u64,
-    /// Undo.
     pub undo_ms: u64,
     /// All of it.
     pub total_ms: u64,

@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 pub struct ConfigurationOption {
     /// `configuration_id` in `sys.configurations`.
     pub id: u32,
-    /// Its name.
     pub name: &'static str,
     /// Least value.
     pub minimum: i64,
@@ -60,7 +59,6 @@ pub struct ConfiguredOption {
     pub option: ConfigurationOption,
     /// As configured: in use after RECONFIGURE.
     pub configured: i64,
-    /// In use.
     pub in_use: i64,
 }
 

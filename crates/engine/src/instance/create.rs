@@ -32,18 +32,14 @@ const PRIMARY_BYTES_MIN: u64 = MB;
 pub enum Size {
     /// At most this many bytes.
     Bytes(u64),
-    /// UNLIMITED.
     Unlimited,
 }
 
 /// A file of CREATE DATABASE, as far as the statement says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSpec {
-    /// NAME.
     pub name: Option<String>,
-    /// FILENAME.
     pub filename: Option<String>,
-    /// SIZE in bytes.
     pub size_bytes: Option<u64>,
     /// MAXSIZE.
     pub maximum: Option<Size>,
@@ -51,10 +47,8 @@ pub struct FileSpec {
     pub growth: Option<GrowthEntry>,
 }
 
-/// CREATE DATABASE.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateDatabase {
-    /// Its name.
     pub name: String,
     /// ON; empty for the default file.
     pub data: Vec<FileSpec>,

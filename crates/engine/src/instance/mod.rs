@@ -95,7 +95,6 @@ pub struct Instance {
     pub pool: Arc<BufferPool>,
     /// Its memory for queries.
     pub workspace: Arc<Workspace>,
-    /// Its locks.
     pub locks: Arc<LockManager>,
     /// Its settings.
     pub configuration: Configuration,
@@ -145,7 +144,6 @@ impl Instance {
         self.registry.all()
     }
 
-    /// master.
     pub fn master(&self) -> Result<Arc<Database>> {
         self.database_by_id(MASTER).ok_or_else(|| Error::inaccessible("master"))
     }

@@ -234,13 +234,18 @@ impl LockManager {
         }
     }
 
-    /// Looks for a cycle of waiters that includes `start` and makes the cheapest member its victim.
-    pub(super) fn break_cycle(&self, start: u64) {
+    /// Looks for cycles of waiters that include `start` and makes the cheapest member of each its victim. There may be several: who
+    /// waits for two holders at once can close a cycle with each.
+    pub(super) fn break_cycles(&self, start: u64) {
         // All shards in one order: rare, short, and the only way to see a graph that does not move.
         let shards: Vec<MutexGuard<'_, Shard>> = self.shards.iter().map(|shard| shard.lock()).collect();
         let mut edges: HashMap<u64, (Arc<Waiter>, Vec<u64>)> = HashMap::new();
         for queue in shards.iter().flat_map(|shard| shard.values()) {
             for (position, waiter) in queue.waiting.iter().enumerate() {
+                // A victim waits no more.
+                if *waiter.verdict.lock() != Verdict::Waiting {
+                    continue;
+                }
                 let holders = queue.granted.iter();
                 let blocked_by_grant = holders
                     .filter(|entry| entry.0 != waiter.owner && !waiter.mode.compatible_with(entry.1))
@@ -249,13 +254,14 @@ impl LockManager {
                 edges.insert(waiter.owner, (waiter.clone(), blocked_by_grant.chain(ahead).collect()));
             }
         }
-        let Some(cycle) = find_cycle(start, &edges) else { return };
-        let members = cycle.iter().filter_map(|owner| edges.get(owner));
-        let still_waiting = members.filter(|(waiter, _)| *waiter.verdict.lock() == Verdict::Waiting);
-        // Among equals the youngest gives way: it has the highest id.
-        let victim = still_waiting.min_by_key(|(waiter, _)| (waiter.price, std::cmp::Reverse(waiter.owner)));
-        if let Some((waiter, _)) = victim {
+        while let Some(cycle) = find_cycle(start, &edges) {
+            let members = cycle.iter().filter_map(|owner| edges.get(owner));
+            // Among equals the youngest gives way: it has the highest id.
+            let victim = members.min_by_key(|(waiter, _)| (waiter.price, std::cmp::Reverse(waiter.owner)));
+            let Some((waiter, _)) = victim else { return };
             waiter.decide(Verdict::Victim);
+            let owner = waiter.owner;
+            edges.remove(&owner);
         }
     }
 

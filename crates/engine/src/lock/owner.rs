@@ -353,7 +353,7 @@ impl LockOwner {
 
     fn wait(&self, resource: Resource, waiter: &Arc<Waiter>, timeout_ms: i64) -> Result<()> {
         let start = self.clock.now_micros();
-        self.manager.break_cycle(self.id);
+        self.manager.break_cycles(self.id);
         let failure = loop {
             let mut verdict = waiter.verdict.lock();
             if *verdict == Verdict::Waiting {
@@ -484,6 +484,33 @@ mod tests {
         let outcomes = threads.map(|thread| thread.join().unwrap());
         let victims = outcomes.iter().filter(|outcome| outcome.is_err()).count();
         assert_eq!(victims, 1, "{outcomes:?}");
+    }
+
+    /// The writer closes a circle with each reader. One victim is not enough: the other reader would wait for the writer for good,
+    /// and the writer for it.
+    #[test]
+    fn who_closes_two_circles_at_once_breaks_both() {
+        let manager = Arc::new(LockManager::new());
+        let writer = owner(&manager, 51);
+        writer.set_log_bytes(1_000_000);
+        writer.set_timeout_ms(20_000);
+        writer.lock(ROW_A, Mode::X).unwrap();
+        let readers = [owner(&manager, 52), owner(&manager, 53)].map(|reader| {
+            reader.lock(ROW_B, Mode::S).unwrap();
+            std::thread::spawn(move || {
+                let outcome = reader.lock(ROW_A, Mode::S);
+                reader.release_all();
+                outcome
+            })
+        });
+        while manager.rows().iter().filter(|row| !row.granted).count() < 2 {
+            std::thread::yield_now();
+        }
+        writer.lock(ROW_B, Mode::X).unwrap();
+        writer.release_all();
+        for reader in readers {
+            assert_eq!(reader.join().unwrap().unwrap_err().number, 1205);
+        }
     }
 
     #[test]

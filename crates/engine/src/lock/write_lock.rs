@@ -19,7 +19,6 @@ pub enum WriteLock {
     Table(u32),
     /// On a row, see [`Resource::Row`].
     Row {
-        /// Its table.
         table: u32,
         /// The heap or tree it is in.
         unit: u32,

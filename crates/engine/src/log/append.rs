@@ -40,10 +40,11 @@ impl LogManager {
             previous: chain.last,
             undo_next: Lsn::ZERO,
         };
+        let record_bytes = header.record_bytes(payload_bytes(payload));
         if kind.ends_transaction() {
             let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
             state.release(std::mem::take(&mut chain.reserved_bytes));
-            chain.extend(kind, lsn);
+            chain.extend(kind, lsn, record_bytes);
             self.look_ahead(state);
             return Ok(lsn);
         }
@@ -60,7 +61,7 @@ impl LogManager {
         state.reserve(undo_bytes);
         state.reserve(end_bytes);
         chain.reserved_bytes += undo_bytes + end_bytes;
-        chain.extend(kind, lsn);
+        chain.extend(kind, lsn, record_bytes);
         self.look_ahead(state);
         Ok(lsn)
     }
@@ -78,11 +79,12 @@ impl LogManager {
             undo_next,
         };
         let (lsn, mut state) = self.append_record(&header, payload, Claim::Promised)?;
-        let spent = (header.record_bytes(payload_bytes(payload)) + SLOT_BYTES) as u64;
+        let record_bytes = header.record_bytes(payload_bytes(payload));
+        let spent = (record_bytes + SLOT_BYTES) as u64;
         let spent = spent.min(chain.reserved_bytes.saturating_sub(self.end_reserve_bytes));
         state.release(spent);
         chain.reserved_bytes -= spent;
-        chain.extend(RecordKind::Compensation, lsn);
+        chain.extend(RecordKind::Compensation, lsn, record_bytes);
         self.look_ahead(state);
         Ok(lsn)
     }

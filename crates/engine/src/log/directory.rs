@@ -282,7 +282,6 @@ impl Recorded {
         self.header.last
     }
 
-    /// Its files.
     pub(super) fn files(&self) -> &[DirectoryFile] {
         &self.header.files
     }

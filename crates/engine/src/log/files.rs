@@ -46,7 +46,6 @@ pub struct LogFileInfo {
     pub file_id: u16,
     /// Where it is.
     pub path: PathBuf,
-    /// Its logical name.
     pub logical_name: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -54,7 +53,6 @@ pub struct LogFileInfo {
     pub max_bytes: u64,
     /// `FILEGROWTH`.
     pub growth: FileGrowth,
-    /// VLFs in it.
     pub vlf_count: usize,
 }
 

@@ -125,7 +125,6 @@ pub struct LogManager {
 /// One VLF as `DBCC LOGINFO` and `sys.dm_db_log_info` show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VlfInfo {
-    /// File it is in.
     pub file_id: u16,
     /// Offset of its header in the file, in bytes.
     pub offset: u64,

@@ -63,7 +63,6 @@ pub enum RecordKind {
     Commit = 129,
     /// It has been rolled back completely.
     Abort = 130,
-    /// A checkpoint begins.
     CheckpointBegin = 150,
     /// Transactions and dirty pages alive at a checkpoint.
     CheckpointActive = 152,
@@ -111,7 +110,6 @@ impl RecordKind {
         }
     }
 
-    /// It ends its transaction.
     pub fn ends_transaction(self) -> bool {
         matches!(self, RecordKind::Commit | RecordKind::Abort)
     }
@@ -169,7 +167,6 @@ impl RecordHeader {
 pub struct LogRecord<'a> {
     /// Its place in the log.
     pub lsn: Lsn,
-    /// Its header.
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: &'a [u8],
@@ -214,7 +211,6 @@ impl<'a> LogRecord<'a> {
 pub struct OwnedRecord {
     /// Its place in the log.
     pub lsn: Lsn,
-    /// Its header.
     pub header: RecordHeader,
     /// What follows the header.
     pub payload: Vec<u8>,
@@ -232,6 +228,8 @@ pub struct TransactionChain {
     /// Log space set aside for its compensation records and its end, in bytes. Kept by the log; given back when the
     /// transaction ends.
     pub reserved_bytes: u64,
+    /// Log that its own records take, in bytes. Of a transaction found in the log after a restart, those since then.
+    pub logged_bytes: u64,
     /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
     pub end: ChainEnd,
 }
@@ -246,6 +244,7 @@ struct Standing {
     first: Lsn,
     last: Lsn,
     reserved_bytes: u64,
+    logged_bytes: u64,
     is_over: bool,
 }
 
@@ -274,6 +273,11 @@ impl ChainEnd {
     pub fn reserved_bytes(&self) -> u64 {
         self.0.lock().reserved_bytes
     }
+
+    /// Log that its own records take, in bytes.
+    pub fn logged_bytes(&self) -> u64 {
+        self.0.lock().logged_bytes
+    }
 }
 
 impl PartialEq for ChainEnd {
@@ -298,6 +302,7 @@ impl TransactionChain {
             first,
             last,
             reserved_bytes: 0,
+            logged_bytes: 0,
             end: ChainEnd::at(first, last),
         }
     }
@@ -307,8 +312,9 @@ impl TransactionChain {
         self.end.0.lock().reserved_bytes = self.reserved_bytes;
     }
 
-    /// Continues the chain with a record just appended. The caller holds the log's mutex.
-    pub(crate) fn extend(&mut self, kind: RecordKind, lsn: Lsn) {
+    /// Continues the chain with a record of so many bytes, just appended. The caller holds the log's mutex.
+    pub(crate) fn extend(&mut self, kind: RecordKind, lsn: Lsn, record_bytes: usize) {
+        self.logged_bytes += (record_bytes + SLOT_BYTES) as u64;
         if self.first == Lsn::ZERO {
             self.first = lsn;
         }
@@ -317,6 +323,7 @@ impl TransactionChain {
             first: self.first,
             last: lsn,
             reserved_bytes: self.reserved_bytes,
+            logged_bytes: self.logged_bytes,
             is_over: kind.ends_transaction(),
         };
     }

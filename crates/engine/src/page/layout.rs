@@ -21,7 +21,6 @@ pub(super) const AT_RESERVED_BYTES: usize = 58;
 /// Bytes of the length in front of each row.
 pub(super) const PREFIX_BYTES: usize = 2;
 
-/// What a page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PageKind {

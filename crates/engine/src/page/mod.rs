@@ -41,7 +41,6 @@ pub use verify::verify_page;
 
 use std::fmt;
 
-/// Bytes of a page.
 pub const PAGE_BYTES: usize = 8192;
 /// Bytes of a page's header.
 pub const HEADER_BYTES: usize = 96;

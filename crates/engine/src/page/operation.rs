@@ -27,45 +27,30 @@ pub enum PageOperation<'a> {
         previous: PageId,
     },
     /// Puts a row into an empty slot or into the slot behind the last (heaps: slots are stable).
-    InsertAt {
-        /// The slot.
-        slot: u16,
-        /// The row.
-        row: &'a [u8],
-    },
+    InsertAt { slot: u16, row: &'a [u8] },
     /// Puts a row into a slot; those from there on move up by one (trees).
-    InsertShift {
-        /// The slot.
-        slot: u16,
-        /// The row.
-        row: &'a [u8],
-    },
+    InsertShift { slot: u16, row: &'a [u8] },
     /// Empties a slot (heaps).
     RemoveAt {
-        /// The slot.
         slot: u16,
         /// The row, optional.
         before: &'a [u8],
     },
     /// Removes a slot; those behind move down by one (trees).
     RemoveShift {
-        /// The slot.
         slot: u16,
         /// The row, optional.
         before: &'a [u8],
     },
     /// Replaces the status bits of a row.
     SetStatus {
-        /// The slot.
         slot: u16,
         /// Bits as they are.
         before: u8,
         /// Bits as they become.
         after: u8,
     },
-    /// Replaces a row.
     ReplaceRow {
-        /// The slot.
         slot: u16,
         /// The row as it is, optional.
         before: &'a [u8],
@@ -74,7 +59,6 @@ pub enum PageOperation<'a> {
     },
     /// Splices a row: `before` at `offset` becomes `after`; the lengths may differ.
     PatchRow {
-        /// The slot.
         slot: u16,
         /// Offset in the row.
         offset: u16,
@@ -85,11 +69,9 @@ pub enum PageOperation<'a> {
     },
     /// Flips one bit in some bytes of a row; takes itself back.
     FlipBits {
-        /// The slot.
         slot: u16,
         /// Offset in the row of the first bitmap bit's byte; not 0, where the status is.
         offset: u16,
-        /// The bit.
         bit: u8,
         /// In which bytes; see [`super::flipped_bit`].
         bitmap: &'a [u8],

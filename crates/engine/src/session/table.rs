@@ -98,7 +98,6 @@ impl Table {
         })
     }
 
-    /// Its definition.
     pub fn definition(&self) -> &TableDefinition {
         match &self.object.definition {
             ObjectDefinition::Table(definition) => definition,
@@ -106,7 +105,6 @@ impl Table {
         }
     }
 
-    /// Its database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
@@ -555,7 +553,6 @@ fn locator_bytes(locator: &RowLocator) -> Vec<u8> {
 
 /// A scan of a table, a page of rows at a time.
 pub enum TableScan<'s> {
-    /// Of a heap.
     Heap(HeapScan<'s>, RowBatch),
     /// Of a clustered tree.
     Tree(TreeScan<'s>, TreeBatch),

@@ -27,9 +27,7 @@ pub enum Author<'a> {
 
 /// A page fixed with the exclusive latch, and what is to happen to it.
 pub struct Planned<'p, 'w, 'b> {
-    /// The page.
     pub page: &'p mut PageWrite<'w>,
-    /// The operation.
     pub operation: PageOperation<'b>,
 }
 

@@ -37,7 +37,6 @@ pub const PAYLOAD_BYTES_MAX: usize = 8060;
 /// Where a heap row is, for as long as it lives: SQL Server's row identifier `file:page:slot`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rid {
-    /// The page.
     pub page: PageId,
     /// The slot in the page, counted from 0.
     pub slot: u16,

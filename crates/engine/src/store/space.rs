@@ -31,7 +31,6 @@ pub(super) mod object;
 pub use object::SpaceUsage;
 pub(super) use object::{ObjectSpace, Position};
 
-/// Pages of an extent.
 pub const EXTENT_PAGES: u32 = 8;
 /// Extents one space map covers.
 const INTERVAL_EXTENTS: u32 = 64_000;
@@ -49,7 +48,6 @@ const AT_NEXT: u16 = 36;
 /// An extent: eight pages of a file that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExtentId {
-    /// The file.
     pub file: u16,
     /// Number of the extent in the file, from 0.
     pub extent: u32,

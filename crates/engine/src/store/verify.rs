@@ -24,12 +24,9 @@ use crate::page::{ObjectId, PageId, verify_page};
 use crate::seams::Work;
 use std::sync::Arc;
 
-/// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// A heap.
     Heap,
-    /// A tree.
     Tree,
 }
 
@@ -40,7 +37,6 @@ pub struct Finding {
     pub number: i32,
     /// The object, 0 when the fault is the database's.
     pub object: ObjectId,
-    /// The page.
     pub page: PageId,
     /// The sentence.
     pub text: String,

@@ -97,7 +97,6 @@ impl RowLayout {
         self.columns.len()
     }
 
-    /// The type of a column.
     pub fn column_type(&self, column: usize) -> Option<SqlType> {
         self.columns.get(column).map(|&(sql_type, _)| sql_type)
     }

@@ -27,7 +27,6 @@ const VERSION: u8 = 1;
 pub struct Variant {
     /// The type of the value: any but `sql_variant` itself and the `max` types.
     pub sql_type: SqlType,
-    /// The value.
     pub value: Value,
 }
 

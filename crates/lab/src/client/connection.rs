@@ -22,7 +22,6 @@ pub struct Target {
     pub port: u16,
     /// SQL login.
     pub user: String,
-    /// Its password.
     pub password: String,
     /// Database to begin in; the login's default without.
     pub database: Option<String>,

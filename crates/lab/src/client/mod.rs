@@ -20,7 +20,6 @@ pub struct ServerMessage {
     pub number: i32,
     /// Severity: up to 10 a message, above an error.
     pub severity: u8,
-    /// State.
     pub state: u8,
     /// Line of the batch, from 1.
     pub line: i32,

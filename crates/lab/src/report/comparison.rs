@@ -39,7 +39,6 @@ pub(super) fn table(experiment: &Experiment, results: &Results) -> Table {
     }
 }
 
-/// What the ratios are of.
 pub(super) fn ratio_note(experiment: &Experiment, results: &Results) -> String {
     let spread = "Medians; below them, where runs were repeated, the smallest and the largest value.";
     if groups(experiment, results).len() > GROUPS_BESIDE_MAX {

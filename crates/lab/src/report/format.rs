@@ -14,7 +14,6 @@ pub(crate) enum Unit {
     Rate,
     /// Of a hundred.
     Percent,
-    /// A number.
     Number,
 }
 

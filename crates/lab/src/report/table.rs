@@ -42,7 +42,6 @@ pub(super) struct Cell {
     pub text: String,
     /// Below it, smaller: the spread.
     pub below: String,
-    /// How it looks.
     pub look: Look,
 }
 
@@ -60,19 +59,15 @@ pub(super) enum Row {
 pub(super) struct Table {
     /// What it shows, for readers who cannot see it.
     pub caption: String,
-    /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows.
     pub rows: Vec<Row>,
 }
 
 impl Cell {
-    /// A figure.
     pub(super) fn figure(text: impl Into<String>) -> Cell {
         Cell::look(text, Look::Figure)
     }
 
-    /// Text.
     pub(super) fn text(text: impl Into<String>) -> Cell {
         Cell::look(text, Look::Text)
     }

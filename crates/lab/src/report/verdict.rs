@@ -40,7 +40,6 @@ pub(super) struct Comparison {
     pub figure: String,
     /// The spread of the ratio: `1.28–1.35`; empty for single runs.
     pub spread: String,
-    /// The sentence.
     pub sentence: String,
 }
 

@@ -5,7 +5,6 @@ use super::{Expression, Identifier, OptionValue};
 /// `CREATE DATABASE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateDatabase {
-    /// Its name.
     pub name: Identifier,
     /// `CONTAINMENT = ...`, in upper case.
     pub containment: Option<String>,
@@ -35,11 +34,9 @@ pub enum Attach {
 /// `FILEGROUP name [DEFAULT] files`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filegroup {
-    /// Its name.
     pub name: Identifier,
     /// `DEFAULT`.
     pub default: bool,
-    /// Its files.
     pub files: Vec<FileSpecification>,
 }
 
@@ -69,7 +66,6 @@ pub struct FileSpecification {
 pub struct FileSize {
     /// The number.
     pub count: u64,
-    /// Its unit.
     pub unit: SizeUnit,
 }
 
@@ -110,7 +106,6 @@ impl SizeUnit {
 pub enum FileSizeMax {
     /// `UNLIMITED`
     Unlimited,
-    /// A size.
     Size(FileSize),
 }
 
@@ -146,9 +141,7 @@ pub enum AlterDatabaseAction {
     ModifyFile(FileSpecification),
     /// `ADD FILE (...), ... [TO FILEGROUP name]`.
     AddFiles {
-        /// The files.
         files: Vec<FileSpecification>,
-        /// The filegroup.
         filegroup: Option<Identifier>,
     },
     /// `ADD LOG FILE (...), ...`.
@@ -163,7 +156,6 @@ pub enum AlterDatabaseAction {
     ModifyFilegroup {
         /// The filegroup.
         name: Identifier,
-        /// The property.
         property: String,
     },
     /// `MODIFY NAME = name`.
@@ -203,7 +195,6 @@ pub enum Termination {
 /// The database of BACKUP and RESTORE.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DatabaseReference {
-    /// By name.
     Name(Identifier),
     /// By variable, with its `@`.
     Variable(String),
@@ -223,7 +214,6 @@ pub struct BackupDevice {
 pub struct Backup {
     /// True for `BACKUP LOG`.
     pub log: bool,
-    /// The database.
     pub database: DatabaseReference,
     /// `FILE = ...`, `FILEGROUP = ...`, `READ_WRITE_FILEGROUPS` before TO.
     pub files: Vec<OptionValue>,
@@ -235,7 +225,6 @@ pub struct Backup {
     pub options: Vec<OptionValue>,
 }
 
-/// Kinds of RESTORE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreKind {
     /// `RESTORE DATABASE`

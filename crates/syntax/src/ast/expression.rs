@@ -40,16 +40,13 @@ pub enum ExpressionKind {
     PseudoColumn(String),
     /// `-x`, `+x`, `~x`.
     Unary {
-        /// The operator.
         operator: UnaryOperator,
-        /// Its operand.
         operand: Box<Expression>,
     },
     /// Arithmetic and bit operators; `+` also concatenates.
     Binary {
         /// The left operand.
         left: Box<Expression>,
-        /// The operator.
         operator: BinaryOperator,
         /// The right operand.
         right: Box<Expression>,
@@ -93,7 +90,6 @@ pub enum ExpressionKind {
     Comparison {
         /// The left operand.
         left: Box<Expression>,
-        /// The operator.
         operator: ComparisonOperator,
         /// The right operand.
         right: Box<Expression>,
@@ -102,7 +98,6 @@ pub enum ExpressionKind {
     Quantified {
         /// The left operand.
         left: Box<Expression>,
-        /// The operator.
         operator: ComparisonOperator,
         /// True for `ALL`, false for `ANY` and `SOME`.
         all: bool,
@@ -238,7 +233,6 @@ pub enum BinaryOperator {
     BitXor,
 }
 
-/// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparisonOperator {
     /// `=`
@@ -293,7 +287,6 @@ pub struct Convert {
     pub data_type: DataType,
     /// The value.
     pub operand: Expression,
-    /// The style.
     pub style: Option<Expression>,
     /// True for `TRY_CONVERT`: NULL instead of an error.
     pub or_null: bool,
@@ -306,7 +299,6 @@ pub struct Parse {
     pub operand: Expression,
     /// The target.
     pub data_type: DataType,
-    /// The culture.
     pub culture: Option<Expression>,
     /// True for `TRY_PARSE`: NULL instead of an error.
     pub or_null: bool,
@@ -358,11 +350,11 @@ pub enum FrameBound {
     /// `UNBOUNDED PRECEDING`
     UnboundedPreceding,
     /// `n PRECEDING`
-    Preceding(Expression),
+    Preceding(u64),
     /// `CURRENT ROW`
     CurrentRow,
     /// `n FOLLOWING`
-    Following(Expression),
+    Following(u64),
     /// `UNBOUNDED FOLLOWING`
     UnboundedFollowing,
 }
@@ -396,7 +388,6 @@ pub struct Like {
     pub operand: Expression,
     /// True for `NOT LIKE`.
     pub negated: bool,
-    /// The pattern.
     pub pattern: Expression,
     /// The escape character.
     pub escape: Option<Expression>,
@@ -415,7 +406,6 @@ pub struct DataType {
 /// A length, precision or scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeArgument {
-    /// A number.
     Number(u32),
     /// `MAX`.
     Max,

@@ -16,9 +16,7 @@ pub enum AssignmentOperator {
 pub struct VariableAssignment {
     /// The variable, with its `@`.
     pub variable: String,
-    /// The operator.
     pub operator: AssignmentOperator,
-    /// The value.
     pub value: Expression,
 }
 
@@ -64,7 +62,6 @@ pub enum TransactionName {
 /// `IF condition statement [ELSE statement]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct If {
-    /// The condition.
     pub condition: Expression,
     /// The statement if it holds.
     pub then: Statement,
@@ -75,7 +72,6 @@ pub struct If {
 /// `WHILE condition statement`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct While {
-    /// The condition.
     pub condition: Expression,
     /// The statement.
     pub body: Statement,
@@ -86,7 +82,6 @@ pub struct While {
 pub struct Throw {
     /// 50000 or more.
     pub number: Expression,
-    /// The message.
     pub message: Expression,
     /// 0 to 255.
     pub state: Expression,
@@ -97,9 +92,7 @@ pub struct Throw {
 pub struct RaiseError {
     /// A text, a variable, or a message number.
     pub message: Expression,
-    /// The severity.
     pub severity: Expression,
-    /// The state.
     pub state: Expression,
     /// What the message's placeholders take.
     pub arguments: Vec<Expression>,
@@ -127,7 +120,6 @@ pub struct Execute {
     pub return_variable: Option<String>,
     /// What runs.
     pub module: ExecuteModule,
-    /// Its arguments.
     pub arguments: Vec<Argument>,
     /// `WITH RECOMPILE`.
     pub recompile: bool,
@@ -170,21 +162,18 @@ pub enum SetOption {
     Value {
         /// The option in upper case.
         option: String,
-        /// Its value.
         value: Expression,
     },
     /// `SET TRANSACTION ISOLATION LEVEL`.
     IsolationLevel(IsolationLevel),
     /// `SET IDENTITY_INSERT table ON | OFF`.
     IdentityInsert {
-        /// The table.
         table: Name,
         /// On or off.
         on: bool,
     },
 }
 
-/// Isolation levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationLevel {
     /// `READ UNCOMMITTED`
@@ -215,7 +204,6 @@ pub struct DeclareCursor {
     pub name: String,
     /// `LOCAL`, `FAST_FORWARD`, `SCROLL`, `INSENSITIVE`, ... in upper case.
     pub options: Vec<String>,
-    /// Its query.
     pub query: Query,
     /// `FOR UPDATE`.
     pub for_update: bool,
@@ -230,7 +218,6 @@ pub struct DeclareCursor {
 pub struct FetchCursor {
     /// Where to.
     pub direction: FetchDirection,
-    /// The cursor.
     pub cursor: CursorReference,
     /// The variables, with their `@`; empty to send the row to the client.
     pub into: Vec<String>,

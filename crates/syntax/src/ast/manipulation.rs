@@ -28,7 +28,6 @@ pub struct Output {
 /// `INSERT`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
-    /// Its number.
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
@@ -64,7 +63,6 @@ pub enum InsertSource {
 /// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// Its number.
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
@@ -106,7 +104,6 @@ pub struct UpdateAssignment {
 /// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
-    /// Its number.
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
@@ -131,18 +128,15 @@ pub struct Delete {
 /// `BULK INSERT table FROM 'file' WITH (...)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BulkInsert {
-    /// The table.
     pub table: Name,
     /// The file, as written.
     pub file: String,
-    /// The options.
     pub options: Vec<OptionValue>,
 }
 
 /// `INSERT BULK table (columns) WITH (...)`, sent by bulk copy clients ahead of the row stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InsertBulk {
-    /// The table.
     pub table: Name,
     /// The columns of the stream.
     pub columns: Vec<ColumnDefinition>,

@@ -134,7 +134,6 @@ impl NodeNumber {
 
 /// A node that may be bound to a plan.
 pub trait Numbered {
-    /// Its number.
     fn number(&self) -> NodeNumber;
 }
 

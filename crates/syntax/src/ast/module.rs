@@ -13,12 +13,10 @@ pub enum DefinitionKind {
     CreateOrAlter,
 }
 
-/// A parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Its name, with the `@`.
     pub name: String,
-    /// Its type.
     pub data_type: DataType,
     /// `= value`.
     pub default: Option<Expression>,
@@ -33,9 +31,7 @@ pub struct Parameter {
 pub struct CreateProcedure {
     /// Create or alter.
     pub definition: DefinitionKind,
-    /// Its name.
     pub name: Name,
-    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// `WITH RECOMPILE, ...`: the options in upper case.
     pub options: Vec<String>,
@@ -50,9 +46,7 @@ pub struct CreateProcedure {
 pub struct CreateFunction {
     /// Create or alter.
     pub definition: DefinitionKind,
-    /// Its name.
     pub name: Name,
-    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// What it returns, and its body.
     pub body: FunctionBody,
@@ -69,7 +63,6 @@ pub enum FunctionBody {
     Scalar {
         /// The type returned.
         returns: DataType,
-        /// The statements.
         statements: Vec<Statement>,
     },
     /// `RETURNS TABLE AS RETURN (query)`.
@@ -80,7 +73,6 @@ pub enum FunctionBody {
         variable: String,
         /// Its definition.
         elements: Vec<TableElement>,
-        /// The statements.
         statements: Vec<Statement>,
     },
 }
@@ -90,13 +82,11 @@ pub enum FunctionBody {
 pub struct CreateView {
     /// Create or alter.
     pub definition: DefinitionKind,
-    /// Its name.
     pub name: Name,
     /// Its columns, if listed.
     pub columns: Vec<Identifier>,
     /// `WITH SCHEMABINDING, ...`: the options in upper case.
     pub options: Vec<String>,
-    /// Its query.
     pub query: Query,
     /// `WITH CHECK OPTION`.
     pub check_option: bool,

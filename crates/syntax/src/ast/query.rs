@@ -7,7 +7,6 @@ use super::{AssignmentOperator, Expression, FunctionCall, Identifier, Name, Node
 pub struct Query {
     /// Line of its first token.
     pub line: u32,
-    /// Its number.
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
@@ -30,11 +29,9 @@ pub struct Query {
 pub struct CommonTableExpression {
     /// Line of its name.
     pub line: u32,
-    /// Its name.
     pub name: Identifier,
     /// Its columns, if listed.
     pub columns: Vec<Identifier>,
-    /// Its query.
     pub query: Query,
 }
 
@@ -120,7 +117,6 @@ pub enum SelectItem {
     },
     /// An expression with or without alias.
     Expression {
-        /// The expression.
         expression: Expression,
         /// Its alias, in any of the three spellings.
         alias: Option<Identifier>,
@@ -131,7 +127,6 @@ pub enum SelectItem {
         variable: String,
         /// `=` or a compound operator.
         operator: AssignmentOperator,
-        /// The value.
         value: Expression,
     },
 }
@@ -164,16 +159,13 @@ pub enum TableSource {
         line: u32,
         /// The variable, with its `@`.
         name: String,
-        /// Its alias.
         alias: Option<Identifier>,
     },
     /// A table-valued function.
     Function {
         /// Line of the source.
         line: u32,
-        /// The call.
         call: Box<FunctionCall>,
-        /// Its alias.
         alias: Option<Identifier>,
         /// `alias (columns)`.
         columns: Vec<Identifier>,
@@ -182,9 +174,7 @@ pub enum TableSource {
     Derived {
         /// Line of the source.
         line: u32,
-        /// The query.
         query: Box<Query>,
-        /// Its alias.
         alias: Identifier,
         /// `alias (columns)`.
         columns: Vec<Identifier>,
@@ -193,9 +183,7 @@ pub enum TableSource {
     Values {
         /// Line of the source.
         line: u32,
-        /// The rows.
         rows: Vec<Vec<Expression>>,
-        /// Its alias.
         alias: Identifier,
         /// `alias (columns)`.
         columns: Vec<Identifier>,
@@ -209,15 +197,12 @@ pub enum TableSource {
 pub struct TableReference {
     /// Line of the name.
     pub line: u32,
-    /// The name.
     pub name: Name,
-    /// Its alias.
     pub alias: Option<Identifier>,
     /// `WITH (NOLOCK, ...)` and the old form without WITH.
     pub hints: Vec<TableHint>,
 }
 
-/// A table hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableHint {
     /// The hint in upper case: `NOLOCK`, `TABLOCK`, `INDEX`, ...
@@ -243,7 +228,6 @@ pub struct Join {
     pub on: Option<Expression>,
 }
 
-/// Kinds of joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {
     /// `[INNER] JOIN`

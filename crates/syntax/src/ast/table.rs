@@ -20,7 +20,6 @@ pub struct CreateTable {
 /// One element of a table's definition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TableElement {
-    /// A column.
     Column(ColumnDefinition),
     /// A table constraint.
     Constraint(TableConstraint),
@@ -28,12 +27,10 @@ pub enum TableElement {
     Index(InlineIndex),
 }
 
-/// A column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDefinition {
     /// Line of its name.
     pub line: u32,
-    /// Its name.
     pub name: Identifier,
     /// Its type; `None` for computed columns, and for a `timestamp` column written by that word alone.
     pub data_type: Option<DataType>,
@@ -79,7 +76,6 @@ pub struct DefaultDefinition {
     pub text: String,
 }
 
-/// A constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableConstraint {
     /// Line of its first word.
@@ -90,7 +86,6 @@ pub struct TableConstraint {
     pub kind: ConstraintKind,
 }
 
-/// Kinds of constraints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConstraintKind {
     /// `PRIMARY KEY` and `UNIQUE`.
@@ -99,7 +94,6 @@ pub enum ConstraintKind {
     ForeignKey(ForeignKey),
     /// `CHECK (condition)`.
     Check {
-        /// The condition.
         condition: Expression,
         /// The condition as written, for the catalog.
         text: String,
@@ -108,9 +102,7 @@ pub enum ConstraintKind {
     },
     /// `DEFAULT expression FOR column` (ALTER TABLE ADD only).
     Default {
-        /// The definition.
         definition: DefaultDefinition,
-        /// The column.
         column: Identifier,
     },
 }
@@ -173,7 +165,6 @@ pub struct IndexColumn {
 /// `INDEX name [UNIQUE] [CLUSTERED] (columns)` inside CREATE TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InlineIndex {
-    /// Its name.
     pub name: Identifier,
     /// `UNIQUE`.
     pub unique: bool,
@@ -243,20 +234,17 @@ pub struct AlterTableDrop {
     pub column: bool,
     /// `IF EXISTS`.
     pub if_exists: bool,
-    /// The name.
     pub name: Identifier,
 }
 
 /// `CREATE [UNIQUE] [CLUSTERED | NONCLUSTERED] INDEX`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateIndex {
-    /// Its name.
     pub name: Identifier,
     /// `UNIQUE`.
     pub unique: bool,
     /// `CLUSTERED`.
     pub clustered: bool,
-    /// The table.
     pub table: Name,
     /// The key.
     pub columns: Vec<IndexColumn>,
@@ -275,7 +263,6 @@ pub struct CreateIndex {
 pub struct AlterIndex {
     /// The index; `None` for `ALL`.
     pub name: Option<Identifier>,
-    /// The table.
     pub table: Name,
     /// The change.
     pub action: AlterIndexAction,
@@ -338,16 +325,13 @@ pub enum ObjectKind {
 /// `CREATE SCHEMA name [AUTHORIZATION owner]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateSchema {
-    /// Its name.
     pub name: Identifier,
-    /// Its owner.
     pub owner: Option<Identifier>,
 }
 
 /// `CREATE TYPE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateType {
-    /// Its name.
     pub name: Name,
     /// What it stands for.
     pub definition: TypeDefinition,

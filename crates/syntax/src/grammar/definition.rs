@@ -147,7 +147,6 @@ pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> P
     CREATE_STATISTICS.admit_all(options)
 }
 
-/// ALTER INDEX.
 pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
         AlterIndexAction::Rebuild => REBUILD_OPTIONS.admit_all(&alter.options),
@@ -157,7 +156,6 @@ pub(super) fn check_alter_index(line: u32, alter: &AlterIndex) -> Parsed<()> {
     }
 }
 
-/// ALTER TABLE.
 pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
     match &alter.action {
         AlterTableAction::Add { check: _, elements } => check_elements(elements),

@@ -98,7 +98,6 @@ pub const SET_VALUES: Place = Place {
     },
 };
 
-/// SET STATISTICS.
 pub const SET_STATISTICS: Place = Place {
     name: "SET STATISTICS",
     unknown: Unknown::Syntax,
@@ -278,7 +277,6 @@ pub const TABLE_OPTIONS: Place = Place {
     },
 };
 
-/// SET of ALTER TABLE.
 pub const ALTER_TABLE_SET: Place = Place {
     name: "ALTER TABLE SET",
     unknown: Unknown::Option("ALTER TABLE"),
@@ -445,7 +443,6 @@ pub const SCOPED_CONFIGURATIONS: Place = Place {
     },
 };
 
-/// WITH of BACKUP.
 pub const BACKUP_OPTIONS: Place = Place {
     name: "BACKUP WITH",
     unknown: Unknown::Option("BACKUP"),
@@ -536,7 +533,6 @@ pub const RESTORE_OPTIONS: Place = Place {
     },
 };
 
-/// DBCC.
 pub const DBCC_COMMANDS: Place = Place {
     name: "DBCC",
     unknown: Unknown::Dbcc,
@@ -580,7 +576,6 @@ pub const DBCC_COMMANDS: Place = Place {
     },
 };
 
-/// WITH of DBCC.
 pub const DBCC_OPTIONS: Place = Place {
     name: "DBCC WITH",
     unknown: Unknown::Syntax,

@@ -285,7 +285,6 @@ impl<'a> Parser<'a> {
         Ok(self.at_identifier() && !self.peek_symbol(1, b':')?)
     }
 
-    /// An identifier.
     pub(super) fn identifier(&mut self) -> Parsed<Identifier> {
         if !self.at_identifier() {
             return Err(self.unexpected());

@@ -167,7 +167,6 @@ impl Parser<'_> {
         Ok(!self.eat_word("ASC")? && self.eat_word("DESC")?)
     }
 
-    /// A data type.
     pub(super) fn data_type(&mut self) -> Parsed<DataType> {
         let line = self.line();
         let name = match self.iso_type_name()? {

@@ -33,9 +33,7 @@ use crate::ast::{DataType, Expression, Parameter, Statement};
 pub(crate) use crate::error::Parsed;
 use crate::resources::Resources;
 
-/// A parsed batch.
 pub struct ParsedBatch {
-    /// Its statements.
     pub statements: Vec<Statement>,
     /// What the tree takes, in bytes, estimated.
     pub bytes: u64,

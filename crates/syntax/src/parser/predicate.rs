@@ -9,7 +9,6 @@ use crate::lexer::TokenKind;
 const ALL_OPERATORS: u8 = 0;
 
 impl Parser<'_> {
-    /// A condition.
     pub(super) fn condition(&mut self) -> Parsed<Expression> {
         let condition = self.condition_or_scalar()?;
         self.require_condition(&condition)?;

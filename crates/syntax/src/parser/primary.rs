@@ -249,12 +249,13 @@ impl Parser<'_> {
             self.expect_word("FOLLOWING")?;
             return Ok(FrameBound::UnboundedFollowing);
         }
-        let count = self.expression()?;
+        // "<unsigned value specification> ::= { <unsigned integer literal> }" (sql-docs, OVER clause): no sign, no variable.
+        let rows = self.whole_number()?;
         if self.eat_word("PRECEDING")? {
-            return Ok(FrameBound::Preceding(count));
+            return Ok(FrameBound::Preceding(rows));
         }
         self.expect_word("FOLLOWING")?;
-        Ok(FrameBound::Following(count))
+        Ok(FrameBound::Following(rows))
     }
 
     fn case(&mut self) -> Parsed<ExpressionKind> {

@@ -207,9 +207,6 @@ impl<'a> Binder<'a> {
         };
         let names = (exposed.as_str(), view.name.object());
         self.ask_inside(names, &view.columns, &view.query.body, QueryKind::View, from)?;
-        if view.check_option && self.request.as_ref().is_some_and(updatable::Request::is_update) {
-            return Err(super::not_supported("UPDATE of a view WITH CHECK OPTION"));
-        }
         let scope = VariableScope::default();
         let schema = object.definition.qualified_name().map(|(schema, _)| schema);
         let session = self.session;

@@ -246,11 +246,6 @@ enum Refusal {
 }
 
 impl Request {
-    /// Whether it is UPDATE that asks.
-    pub(super) fn is_update(&self) -> bool {
-        self.wanted.columns.is_some()
-    }
-
     fn error(&self, refusal: Refusal) -> Error {
         let name = &self.wanted.name;
         match (refusal, self.is_derived) {

@@ -58,8 +58,8 @@ impl<'a> Binder<'a> {
         let frame = match &over.frame {
             Some(frame) => WindowFrame {
                 rows: frame.rows,
-                start: self.frame_bound(&frame.start)?,
-                end: self.frame_bound(&frame.end)?,
+                start: frame_bound(&frame.start),
+                end: frame_bound(&frame.end),
             },
             // Without ORDER BY the frame is the partition; with it, all up to the current row and its peers.
             None if order.is_empty() => WindowFrame {
@@ -79,15 +79,6 @@ impl<'a> Binder<'a> {
             order,
             frame,
             sql_type,
-        })
-    }
-
-    fn frame_bound(&mut self, bound: &'a FrameBound) -> Result<WindowBound> {
-        Ok(match bound {
-            FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => WindowBound::Unbounded,
-            FrameBound::Preceding(away) => WindowBound::Preceding(implicit(self.expression(away)?, SqlType::BigInt)?),
-            FrameBound::CurrentRow => WindowBound::Current,
-            FrameBound::Following(away) => WindowBound::Following(implicit(self.expression(away)?, SqlType::BigInt)?),
         })
     }
 
@@ -199,6 +190,17 @@ impl<'a> Binder<'a> {
             },
             sql_type,
         ))
+    }
+}
+
+fn frame_bound(bound: &FrameBound) -> WindowBound {
+    // More rows than fit memory are all rows.
+    let rows = |away: u64| usize::try_from(away).unwrap_or(usize::MAX);
+    match bound {
+        FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => WindowBound::Unbounded,
+        FrameBound::Preceding(away) => WindowBound::Preceding(rows(*away)),
+        FrameBound::CurrentRow => WindowBound::Current,
+        FrameBound::Following(away) => WindowBound::Following(rows(*away)),
     }
 }
 

@@ -54,6 +54,9 @@ pub trait Operator {
     /// operators which only pass rows on, or look for one in vain, need not account for time. Loops over what an operator keeps
     /// spend for themselves.
     ///
+    /// Invariant: an operator is handed the same buffer at every call, as it has left it: a join writes the columns of its left
+    /// side once for all rows of its right side.
+    ///
     /// # Errors
     /// Whatever the statement fails with.
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool>;

@@ -30,14 +30,14 @@ impl<'p> RankStream<'p> {
         matches!(call.function, RowNumber | Rank | DenseRank)
     }
 
-    /// Sorts the rows read so far and those still to come, call by call.
+    /// Sorts the rows read so far and those still to come, call by call. `row` is the buffer that the input has filled so far.
     ///
     /// # Errors
     /// Those of the input, of the keys and of sorting.
     pub(super) fn open(
         read: Vec<Vec<Value>>,
         mut input: Box<dyn Operator + '_>,
-        input_width: usize,
+        mut row: Vec<Value>,
         calls: &'p [WindowCall],
         context: &Context<'_>,
     ) -> Result<RankStream<'p>> {
@@ -47,11 +47,10 @@ impl<'p> RankStream<'p> {
         for row in read {
             push(&mut sorter, &row, call, context)?;
         }
-        let mut row = vec![Value::Null; input_width];
         while input.next(context, &mut row)? {
             push(&mut sorter, &row, call, context)?;
         }
-        let mut width = input_width;
+        let mut width = row.len();
         for next_call in rest {
             let (mut rows, mut next_sorter) = (sorter.finish()?, Sorter::new(context));
             let (mut ranks, mut row) = (Ranks::default(), vec![Value::Null; width + 1]);

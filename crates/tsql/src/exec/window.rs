@@ -58,9 +58,9 @@ impl<'p> Window<'p> {
         while input.next(context, &mut row)? {
             let bytes = row_bytes(&row) + KEYS_BYTES + RESULT_BYTES * calls.len() as u64;
             if is_ranking && !grant.has_room(bytes) {
-                rows.push(row);
+                rows.push(row.clone());
                 drop(grant);
-                let stream = RankStream::open(rows, input, input_width, calls, context)?;
+                let stream = RankStream::open(rows, input, row, calls, context)?;
                 return Ok(Window(Source::Stream(Box::new(stream))));
             }
             if !is_ranking {

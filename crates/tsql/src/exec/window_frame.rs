@@ -18,7 +18,7 @@ pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context
     let mut frames = Vec::with_capacity(partition.members.len());
     for position in 0..partition.members.len() {
         cancel::spend(1)?;
-        frames.push(frame_of(call, partition, position, context)?);
+        frames.push(frame_of(call, partition, position));
     }
     match &call.function {
         WindowFunction::First(value) => edge_values(value, partition, &frames, |start, _| start, context),
@@ -78,33 +78,23 @@ fn edge_values(
 }
 
 /// Start (inclusive) and end (exclusive) of the frame of the row at a position.
-fn frame_of(
-    call: &WindowCall,
-    partition: &Partition<'_>,
-    position: usize,
-    context: &Context<'_>,
-) -> Result<(usize, usize)> {
+fn frame_of(call: &WindowCall, partition: &Partition<'_>, position: usize) -> (usize, usize) {
     let count = partition.members.len();
-    let row = &partition.rows[partition.members[position]];
-    let rows_away = |expression: &crate::plan::Expr| -> Result<usize> {
-        let away = evaluate(expression, row, context)?.as_i64().unwrap_or(0);
-        Ok(usize::try_from(away).unwrap_or(0).min(count))
-    };
     let group = partition.peers[position];
     let start = match &call.frame.start {
         WindowBound::Unbounded => 0,
-        WindowBound::Preceding(away) => position.saturating_sub(rows_away(away)?),
+        WindowBound::Preceding(away) => position.saturating_sub(*away),
         WindowBound::Current if call.frame.rows => position,
         WindowBound::Current => partition.peers.partition_point(|&other| other < group),
-        WindowBound::Following(away) => position + rows_away(away)?,
+        WindowBound::Following(away) => position.saturating_add(*away),
     };
     let end = match &call.frame.end {
         WindowBound::Unbounded => count,
-        WindowBound::Preceding(away) => (position + 1).saturating_sub(rows_away(away)?),
+        WindowBound::Preceding(away) => (position + 1).saturating_sub(*away),
         WindowBound::Current if call.frame.rows => position + 1,
         WindowBound::Current => partition.peers.partition_point(|&other| other <= group),
-        WindowBound::Following(away) => position + 1 + rows_away(away)?,
+        WindowBound::Following(away) => (position + 1).saturating_add(*away),
     };
     let (start, end) = (start.min(count), end.min(count));
-    Ok((start, end.max(start)))
+    (start, end.max(start))
 }

@@ -117,8 +117,10 @@ fn ticks([hour, minute, second]: [i64; 3], fraction: i64, scale: u8) -> Option<u
         && (0..60).contains(&minute)
         && (0..60).contains(&second)
         && (0..TICKS_PER_SECOND / unit).contains(&fraction);
-    let ticks = ((hour * 60 + minute) * 60 + second) * TICKS_PER_SECOND + fraction * unit;
-    u64::try_from(ticks).ok().filter(|_| in_range)
+    if !in_range {
+        return None;
+    }
+    u64::try_from(((hour * 60 + minute) * 60 + second) * TICKS_PER_SECOND + fraction * unit).ok()
 }
 
 fn built(moment: Option<Moment>, call: &Call<'_>) -> Result<Value> {

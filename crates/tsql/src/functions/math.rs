@@ -1,9 +1,9 @@
 //! Mathematical functions.
 
 use engine::error::{Error, Result};
-use engine::types::{Decimal, POWERS_OF_TEN, SqlType, Value};
+use engine::types::{Decimal, Length, POWERS_OF_TEN, SqlType, Value};
 
-use super::Answer::{Computed, Fixed, Same};
+use super::Answer::{Computed, Fixed};
 use super::Parameter::{Any, Float, Int, Number};
 use super::{Call, Signature, signature};
 use crate::messages;
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("sqrt", 1, &[Float], FLOAT, sqrt),
     signature("square", 1, &[Float], FLOAT, square),
     signature("tan", 1, &[Float], FLOAT, tan),
-    signature("bit_count", 1, &[Any], Same(0), bit_count),
+    signature("bit_count", 1, &[Any], Computed(bits_counted), bit_count),
 ];
 
 /// Small whole numbers become int, smallmoney money, real float (SQL Server docs, "ROUND").
@@ -312,8 +312,24 @@ fn round_exact(number: i128, places: i32, cut: bool) -> i128 {
     (quotient + if up { number.signum() } else { 0 }) * unit
 }
 
+/// "returns the number of bits set to 1 in that parameter as a bigint type", of "any integer or binary expression that isn't a large
+/// object" (SQL Server docs, "BIT_COUNT").
+fn bits_counted(arguments: &[Expr]) -> Result<SqlType> {
+    match arguments.first().map_or(SqlType::Int, |argument| argument.sql_type) {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Bit => Ok(SqlType::BigInt),
+        SqlType::Binary(_) | SqlType::VarBinary(Length::Limited(_)) => Ok(SqlType::BigInt),
+        other => Err(messages::invalid_argument_type(&other.name(), 1, "bit_count")),
+    }
+}
+
+/// Without a cast: -1 has 16 bits as a smallint and 32 as an int.
 fn bit_count(call: &Call<'_>) -> Result<Value> {
-    Ok(call
-        .integer(0)
-        .map_or(Value::Null, |number| Value::BigInt(i64::from(number.count_ones()))))
+    let bits = match call.value(0) {
+        Value::Null => return Ok(Value::Null),
+        Value::SmallInt(number) => number.count_ones(),
+        Value::Int(number) => number.count_ones(),
+        Value::Binary(bytes) => bytes.iter().map(|byte| byte.count_ones()).sum(),
+        _ => call.integer(0).unwrap_or(0).count_ones(),
+    };
+    Ok(Value::BigInt(i64::from(bits)))
 }

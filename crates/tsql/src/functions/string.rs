@@ -16,7 +16,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("ascii", 1, &[Text], INT, ascii),
     signature("char", 1, &[Int], Fixed(SqlType::Char(1)), char),
     variadic("concat", 2, &[Any], Computed(concatenated), concat),
-    variadic("concat_ws", 3, &[Any], Computed(concatenated), concat_ws),
+    variadic("concat_ws", 3, &[Any], Computed(concatenated_by), concat_ws),
     signature("datalength", 1, &[Any], Fixed(SqlType::Int), datalength),
     signature("left", 2, &[Text, Int], Computed(variable), left),
     signature("len", 1, &[Text], INT, len),
@@ -52,7 +52,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         "str",
         1,
         &[Float, Int, Int],
-        Fixed(SqlType::VarChar(Length::Limited(255))),
+        Fixed(SqlType::VarChar(Length::Limited(8000))),
         str,
     ),
     signature("stuff", 4, &[Text, Int, Int, Text], Computed(stuffed), stuff),
@@ -105,15 +105,32 @@ fn stuffed(arguments: &[Expr]) -> Result<SqlType> {
 }
 
 fn concatenated(arguments: &[Expr]) -> Result<SqlType> {
-    let unicode = arguments.iter().any(|argument| argument.sql_type.is_unicode());
-    let mut total = 0u32;
-    for argument in arguments {
-        match text_units(argument.sql_type) {
-            Length::Max => return Ok(string_type(unicode, Length::Max)),
+    Ok(joined_type(arguments.iter().map(|argument| argument.sql_type)))
+}
+
+/// The separator stands between every two of the others.
+fn concatenated_by(arguments: &[Expr]) -> Result<SqlType> {
+    let mut types = arguments.iter().map(|argument| argument.sql_type);
+    let separator = types.next().unwrap_or(SqlType::VarChar(Length::Limited(1)));
+    let separators = std::iter::repeat_n(separator, types.len().saturating_sub(1));
+    Ok(joined_type(separators.chain(types)))
+}
+
+/// The type of strings one behind the other.
+fn joined_type(types: impl Iterator<Item = SqlType>) -> SqlType {
+    let (mut unicode, mut is_max, mut total) = (false, false, 0u32);
+    for sql_type in types {
+        unicode |= sql_type.is_unicode();
+        match text_units(sql_type) {
+            Length::Max => is_max = true,
             Length::Limited(units) => total += u32::from(units),
         }
     }
-    Ok(string_type(unicode, Length::Limited(total.min(8000) as u16)))
+    let length = match is_max {
+        true => Length::Max,
+        false => Length::Limited(total.min(8000) as u16),
+    };
+    string_type(unicode, length)
 }
 
 /// Answers NULL when an argument is, else what `compute` makes of the first argument's text.

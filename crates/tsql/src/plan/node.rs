@@ -362,11 +362,11 @@ pub enum WindowBound {
     /// The partition's end on this side.
     Unbounded,
     /// So many rows before.
-    Preceding(Expr),
+    Preceding(usize),
     /// The current row (with RANGE: and its peers).
     Current,
     /// So many rows after.
-    Following(Expr),
+    Following(usize),
 }
 
 /// A frame.

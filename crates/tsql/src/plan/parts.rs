@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AggregateCall, Condition, Expr, IndexSeek, Node, QueryPlan, WindowBound, WindowCall, WindowFunction};
+use super::{AggregateCall, Condition, Expr, IndexSeek, Node, QueryPlan, WindowCall, WindowFunction};
 
 /// A part directly inside an operator.
 pub enum Part<'n> {
@@ -169,12 +169,6 @@ impl WindowCall {
             | WindowFunction::CumulativeDistribution => {}
         }
         expressions(&mut self.partition, change)?;
-        expressions(self.order.iter_mut().map(|(key, _)| key), change)?;
-        for bound in [&mut self.frame.start, &mut self.frame.end] {
-            if let WindowBound::Preceding(count) | WindowBound::Following(count) = bound {
-                change(Part::Expression(count))?;
-            }
-        }
-        Ok(())
+        expressions(self.order.iter_mut().map(|(key, _)| key), change)
     }
 }

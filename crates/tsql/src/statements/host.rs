@@ -82,6 +82,11 @@ impl Host for BatchHost<'_, '_> {
         Ok(crate::exec::evaluate(&bound, &[], &self.executor.context())?.into_owned())
     }
 
+    fn value_of(&mut self, text: &str) -> Result<Value> {
+        let parsed = crate::parser::parse_expression(text).map_err(crate::messages::syntax)?;
+        self.evaluate(&parsed)
+    }
+
     fn result_set(&mut self, columns: &[ResultColumn], rows: &[Vec<Value>]) -> Result<()> {
         self.executor.sink.columns(columns).map_err(closed)?;
         for row in rows {

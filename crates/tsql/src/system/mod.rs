@@ -28,6 +28,11 @@ pub trait Host {
     /// # Errors
     /// 137 for a variable not declared.
     fn evaluate(&mut self, expression: &Expression) -> Result<Value>;
+    /// The value of an expression that is given as text, which may contain a query.
+    ///
+    /// # Errors
+    /// Those of parsing, binding and evaluating it.
+    fn value_of(&mut self, text: &str) -> Result<Value>;
     /// Sends a whole result set.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ fn transactions(context: &SystemContext<'_>) -> Vec<Transaction> {
                 begun: active.begun,
                 first: active.first,
                 last,
-                log_bytes: database.storage.log.used_since(active.first),
+                log_bytes: active.end.logged_bytes(),
                 reserved_bytes: active.end.reserved_bytes(),
             })
         }));

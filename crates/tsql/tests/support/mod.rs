@@ -84,6 +84,10 @@ impl Host for Answers {
         self.transactions
     }
 
+    fn value_of(&mut self, _text: &str) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
     fn refresh_module(&mut self, _name: &str) -> Result<()> {
         Ok(())
     }

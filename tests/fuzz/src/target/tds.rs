@@ -383,13 +383,13 @@ impl Target for Conversation {
     fn take(&mut self, input: &[u8]) -> Reached {
         let listening = self.server.get_or_insert_with(Listening::start);
         let address = listening.server.local_address();
-        let answered = converse(address, input);
+        let answered = converse(address, input, None);
         // Whatever one client did, the next one is served.
         let mut random = Random::new(1);
         let mut right = wire::packets(0x12, &wire::prelogin(&mut Random::new(3)), 4088);
         right.extend(wire::packets(0x10, &wire::login(&mut random, "sa", PASSWORD), 4088));
         right.extend(wire::packets(0x01, &select_1(), 4088));
-        let others = converse(address, &right);
+        let others = converse(address, &right, Some(holds_row));
         assert!(
             holds_row(&others),
             "another client was not served: {} bytes came",
@@ -416,8 +416,9 @@ fn holds_row(answer: &[u8]) -> bool {
         || answer.windows(6).any(|bytes| bytes == [0xD1, 4, 1, 0, 0, 0])
 }
 
-/// Sends all, says that nothing more comes, and reads to the end.
-fn converse(address: SocketAddr, input: &[u8]) -> Vec<u8> {
+/// Sends all and reads: to the end after it has said that nothing more comes, or until what it waits for has come. A client that
+/// says so while its statement runs may be taken for gone.
+fn converse(address: SocketAddr, input: &[u8], awaited: Option<fn(&[u8]) -> bool>) -> Vec<u8> {
     let Ok(mut stream) = TcpStream::connect(address) else {
         panic!("the server takes no connection");
     };
@@ -428,7 +429,9 @@ fn converse(address: SocketAddr, input: &[u8]) -> Vec<u8> {
     let bytes = input.to_vec();
     let sending = std::thread::spawn(move || {
         let _ = sender.write_all(&bytes);
-        let _ = sender.shutdown(std::net::Shutdown::Write);
+        if awaited.is_none() {
+            let _ = sender.shutdown(std::net::Shutdown::Write);
+        }
     });
     let since = Instant::now();
     let mut answer = Vec::new();
@@ -436,7 +439,12 @@ fn converse(address: SocketAddr, input: &[u8]) -> Vec<u8> {
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => break,
-            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+            Ok(count) => {
+                answer.extend_from_slice(&buffer[..count]);
+                if awaited.is_some_and(|awaited| awaited(&answer)) {
+                    break;
+                }
+            }
             Err(error)
                 if matches!(
                     error.kind(),

@@ -48,10 +48,7 @@ pub enum Purpose {
     /// CREATE DATABASE, ADD FILE, and the new place of MODIFY FILE.
     NewFile,
     /// RESTORE makes a file of a database.
-    RestoredFile {
-        /// WITH REPLACE.
-        replace: bool,
-    },
+    RestoredFile { replace: bool },
     /// BACKUP, appending or INIT.
     Backup,
     /// BACKUP WITH FORMAT.
@@ -76,7 +73,6 @@ pub enum Place {
 /// Who has the file, or the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// Nobody.
     Nobody,
     /// The instance itself.
     System,
@@ -93,7 +89,6 @@ pub enum Holder {
 /// What is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// Nothing.
     Nothing,
     /// A directory, device, FIFO, socket or symbolic link.
     NoFile,

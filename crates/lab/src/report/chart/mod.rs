@@ -34,7 +34,6 @@ pub(super) struct Panel {
     pub caption: String,
     /// Whether its figures are another's: drawn paler.
     pub published: bool,
-    /// The SVG.
     pub svg: String,
 }
 
