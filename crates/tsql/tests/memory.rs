@@ -266,3 +266,27 @@ fn a_plan_that_is_bound_again_and_again_takes_the_memory_of_one() {
     let taken = server.instance.workspace.used_bytes() - before;
     assert!(taken <= 4 << 20, "{taken} bytes for one plan");
 }
+
+/// A merge of more than two runs asks the lower levels of its heap: with room for some of the buffers, from the first row to the last.
+#[test]
+fn the_least_of_many_runs_comes_first() {
+    let mut server = Server::new();
+    let query = "set nocount on select id, k, name from t cross join (values (1), (2), (3), (4), (5), (6)) as v(k)
+        order by name desc, k, amount, id offset 4 rows fetch next 90000 rows only";
+    let roomy = server.run(query);
+    let reserve = server.instance.workspace.reserve_bytes();
+    let mut spilled_bytes = Vec::new();
+    for left_kib in [0, 1_500, 2_100, 3_100] {
+        let spilled_before = server.instance.workspace.spilled_bytes();
+        let starved = server.run_with(query, reserve + (left_kib << 10));
+        assert!(roomy == starved, "{left_kib} KiB beyond the reserve: {starved:.600}");
+        spilled_bytes.push(server.instance.workspace.spilled_bytes() - spilled_before);
+    }
+    // Two at a time write every row again and again; eight and more at a time write it twice at most.
+    assert!(
+        spilled_bytes[1..]
+            .iter()
+            .all(|&wide| wide > 0 && wide < spilled_bytes[0] / 3),
+        "{spilled_bytes:?}"
+    );
+}
