@@ -290,3 +290,39 @@ fn the_least_of_many_runs_comes_first() {
         "{spilled_bytes:?}"
     );
 }
+
+/// What an operator keeps is what it asks for: with the least memory that a query runs in without spilling, nothing is forgotten
+/// (the least would be less) and nothing is counted twice.
+#[test]
+fn what_is_asked_of_the_workspace_is_what_is_kept() {
+    let mut server = Server::new();
+    server.run(
+        "create function f (@n int) returns @r table (id int, name varchar(60)) as
+         begin insert @r select id, name from t where id < @n return end",
+    );
+    // Each with its least, in MiB, and half a MiB more or less.
+    for (query, expected_mib) in [
+        (
+            "select count(*) from (select id, count(*) c, sum(amount) s from t group by id) x",
+            18.0,
+        ),
+        ("select count(*), sum(id) from f(10000)", 4.0),
+        (
+            "declare @s varchar(max) = replicate(cast('x' as varchar(max)), 3000000) select len(upper(@s))",
+            5.75,
+        ),
+    ] {
+        let query = format!("set nocount on {query}");
+        let right = server.run(&query);
+        let (mut too_little, mut enough) = (0, 40 << 20);
+        while enough - too_little > 64 << 10 {
+            let middle = (too_little + enough) / 2;
+            let spilled_before = server.instance.workspace.spilled_bytes();
+            let is_enough =
+                server.run_with(&query, middle) == right && server.instance.workspace.spilled_bytes() == spilled_before;
+            *(if is_enough { &mut enough } else { &mut too_little }) = middle;
+        }
+        let mib = enough as f64 / f64::from(1 << 20);
+        assert!((mib - expected_mib).abs() <= 0.5, "{mib} MiB: {query}");
+    }
+}
