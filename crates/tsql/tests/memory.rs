@@ -266,3 +266,63 @@ fn a_plan_that_is_bound_again_and_again_takes_the_memory_of_one() {
     let taken = server.instance.workspace.used_bytes() - before;
     assert!(taken <= 4 << 20, "{taken} bytes for one plan");
 }
+
+/// A merge of more than two runs asks the lower levels of its heap: with room for some of the buffers, from the first row to the last.
+#[test]
+fn the_least_of_many_runs_comes_first() {
+    let mut server = Server::new();
+    let query = "set nocount on select id, k, name from t cross join (values (1), (2), (3), (4), (5), (6)) as v(k)
+        order by name desc, k, amount, id offset 4 rows fetch next 90000 rows only";
+    let roomy = server.run(query);
+    let reserve = server.instance.workspace.reserve_bytes();
+    let mut spilled_bytes = Vec::new();
+    for left_kib in [0, 1_500, 2_100, 3_100] {
+        let spilled_before = server.instance.workspace.spilled_bytes();
+        let starved = server.run_with(query, reserve + (left_kib << 10));
+        assert!(roomy == starved, "{left_kib} KiB beyond the reserve: {starved:.600}");
+        spilled_bytes.push(server.instance.workspace.spilled_bytes() - spilled_before);
+    }
+    // Two at a time write every row again and again; eight and more at a time write it twice at most.
+    assert!(
+        spilled_bytes[1..]
+            .iter()
+            .all(|&wide| wide > 0 && wide < spilled_bytes[0] / 3),
+        "{spilled_bytes:?}"
+    );
+}
+
+/// What an operator keeps is what it asks for: with the least memory that a query runs in without spilling, nothing is forgotten
+/// (the least would be less) and nothing is counted twice.
+#[test]
+fn what_is_asked_of_the_workspace_is_what_is_kept() {
+    let mut server = Server::new();
+    server.run(
+        "create function f (@n int) returns @r table (id int, name varchar(60)) as
+         begin insert @r select id, name from t where id < @n return end",
+    );
+    // Each with its least, in MiB, and half a MiB more or less.
+    for (query, expected_mib) in [
+        (
+            "select count(*) from (select id, count(*) c, sum(amount) s from t group by id) x",
+            18.0,
+        ),
+        ("select count(*), sum(id) from f(10000)", 4.0),
+        (
+            "declare @s varchar(max) = replicate(cast('x' as varchar(max)), 3000000) select len(upper(@s))",
+            5.75,
+        ),
+    ] {
+        let query = format!("set nocount on {query}");
+        let right = server.run(&query);
+        let (mut too_little, mut enough) = (0, 40 << 20);
+        while enough - too_little > 64 << 10 {
+            let middle = (too_little + enough) / 2;
+            let spilled_before = server.instance.workspace.spilled_bytes();
+            let is_enough =
+                server.run_with(&query, middle) == right && server.instance.workspace.spilled_bytes() == spilled_before;
+            *(if is_enough { &mut enough } else { &mut too_little }) = middle;
+        }
+        let mib = enough as f64 / f64::from(1 << 20);
+        assert!((mib - expected_mib).abs() <= 0.5, "{mib} MiB: {query}");
+    }
+}
