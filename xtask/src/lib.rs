@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 /// A function found in a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
     pub name: String,
     /// Line of its `fn`, from 1.
     pub line: usize,

@@ -155,7 +155,6 @@ pub struct LogEnd {
     pub offset: u64,
     /// LSN of the last block's first record.
     pub last_block: Lsn,
-    /// LSN of the last record.
     pub last_record: Lsn,
 }
 

@@ -7,9 +7,7 @@ use std::str::FromStr;
 
 /// 1024 bytes.
 pub const KB: u64 = 1024;
-/// 1024 KB.
 pub const MB: u64 = 1024 * KB;
-/// 1024 MB.
 pub const GB: u64 = 1024 * MB;
 const TB: u64 = 1024 * GB;
 

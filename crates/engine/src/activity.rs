@@ -74,7 +74,6 @@ impl WorkKind {
 /// One piece of work under way, as others see it.
 #[derive(Debug)]
 pub struct Work {
-    /// Which.
     pub kind: WorkKind,
     /// The database it is done for.
     pub database: String,

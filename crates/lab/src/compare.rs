@@ -123,7 +123,6 @@ impl Comparison {
         csv
     }
 
-    /// As Markdown.
     pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         if !self.differences.is_empty() {

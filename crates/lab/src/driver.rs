@@ -68,7 +68,6 @@ pub enum LabError {
     Server(StartError),
     /// A step failed.
     Step {
-        /// Which.
         label: String,
         /// Why.
         error: ClientError,

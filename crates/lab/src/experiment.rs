@@ -130,7 +130,6 @@ pub struct Configuration {
     pub name: String,
     /// In words.
     pub title: String,
-    /// The log's sizes.
     pub log: LogSizes,
     /// Further values for `$(name)`; they may name those of the scale.
     #[serde(default)]

@@ -41,23 +41,18 @@ impl Collation {
 /// A column's type. Lengths are in characters for the national types, else in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnType {
-    /// `bit`
     Bit,
     /// `tinyint`
     TinyInt,
     /// `smallint`
     SmallInt,
-    /// `int`
     Int,
     /// `bigint`
     BigInt,
-    /// `real`
     Real,
-    /// `float`
     Float,
     /// `smallmoney`
     SmallMoney,
-    /// `money`
     Money,
     /// `decimal(precision, scale)`
     Decimal {
@@ -73,7 +68,6 @@ pub enum ColumnType {
         /// Digits after the point.
         scale: u8,
     },
-    /// `date`
     Date,
     /// `time(scale)`
     Time {
@@ -106,11 +100,9 @@ pub enum ColumnType {
     NVarChar(u16),
     /// `nvarchar(max)`
     NVarCharMax,
-    /// `text`
     Text,
     /// `ntext`
     NText,
-    /// `image`
     Image,
     /// `binary(n)`, 1 to 8000 bytes
     Binary(u16),
@@ -120,7 +112,6 @@ pub enum ColumnType {
     VarBinaryMax,
     /// `uniqueidentifier`
     UniqueIdentifier,
-    /// `sql_variant`
     SqlVariant,
 }
 

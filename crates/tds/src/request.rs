@@ -101,7 +101,6 @@ impl IsolationLevel {
 /// A new transaction to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTransaction {
-    /// Its isolation level.
     pub isolation: IsolationLevel,
     /// Its name, or empty.
     pub name: String,

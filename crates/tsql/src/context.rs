@@ -109,9 +109,7 @@ fn text_bytes(value: &Value) -> u64 {
 
 /// Everything an execution reads. Making one allocates nothing: most statements need none of what is kept in it.
 pub struct Context<'s> {
-    /// The session.
     pub session: &'s SessionState,
-    /// The variables.
     pub variables: &'s Variables,
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
     /// The rows of the last round of each recursive query under way.

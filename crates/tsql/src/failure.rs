@@ -7,11 +7,8 @@ use crate::sink::Message;
 /// What an error ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// The statement.
     Statement,
-    /// The batch.
     Batch,
-    /// The session.
     Session,
 }
 

@@ -53,7 +53,6 @@ impl Grant {
         Grant::new(workspace.clone(), Rc::default())
     }
 
-    /// The workspace it is of.
     pub(crate) fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
@@ -129,7 +128,6 @@ impl fmt::Debug for Grant {
 /// Rows kept because there is no way to do without them.
 #[derive(Debug, Default)]
 pub(crate) struct KeptRows {
-    /// The rows.
     pub(crate) rows: Vec<Vec<Value>>,
     grant: Option<Grant>,
 }

@@ -29,7 +29,6 @@ impl Resources for Accountants {
 
 /// A parsed batch with the memory of its tree.
 pub(crate) struct ParsedBatch {
-    /// Its statements.
     pub(crate) statements: Vec<Statement>,
     /// What the tree takes, in bytes, estimated.
     pub(crate) bytes: u64,

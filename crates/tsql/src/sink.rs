@@ -63,7 +63,6 @@ pub struct Message {
     pub line: u32,
     /// The procedure it comes from; empty in a batch.
     pub procedure: String,
-    /// The text.
     pub text: String,
 }
 
@@ -72,11 +71,8 @@ pub struct Message {
 pub enum DoneKind {
     /// SELECT, and everything else that returned rows.
     Select,
-    /// INSERT.
     Insert,
-    /// UPDATE.
     Update,
-    /// DELETE.
     Delete,
     /// SELECT without a result set: assignments.
     Assign,
@@ -122,7 +118,6 @@ pub struct Parameter {
     pub name: String,
     /// The type the client sent it as.
     pub sql_type: SqlType,
-    /// Its value.
     pub value: Value,
     /// Whether the client wants it back.
     pub output: bool,

@@ -163,14 +163,9 @@ pub enum LsnParseError {
         found: usize,
     },
     /// A part has a character that is no digit of its base, or no digit at all.
-    NotANumber {
-        /// Which part.
-        part: &'static str,
-        text: String,
-    },
+    NotANumber { part: &'static str, text: String },
     /// A part does not fit its field.
     PartTooLarge {
-        /// Which part.
         part: &'static str,
         /// Largest value that fits.
         max: u128,

@@ -134,7 +134,6 @@ impl fmt::Display for FormatVersion {
     }
 }
 
-/// A VLF's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlfHeader {
     /// Whose format the blocks have.

@@ -9,7 +9,6 @@ use crate::schema::{Cell, Kind};
 pub struct ColumnName {
     /// Alias of the source, or the table's name where it has none.
     pub source: String,
-    /// The column.
     pub column: String,
 }
 
@@ -85,7 +84,6 @@ pub enum AggregateFunction {
 /// An aggregate and what it takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    /// Which.
     pub function: AggregateFunction,
     /// Whether it counts equal values once.
     pub distinct: bool,
@@ -119,9 +117,7 @@ pub enum WindowFunction {
 /// A function over a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// Which.
     pub function: WindowFunction,
-    /// PARTITION BY.
     pub partition: Vec<Expression>,
     /// ORDER BY, with whether it is descending.
     pub order: Vec<(Expression, bool)>,
@@ -129,12 +125,10 @@ pub struct Window {
     pub frame: Option<&'static str>,
 }
 
-/// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
     /// A constant; NULL is cast to its kind.
     Literal(Kind, Cell),
-    /// A column.
     Column(ColumnName),
     /// `-x`
     Negative(Box<Expression>),
@@ -146,7 +140,6 @@ pub enum Expression {
     Case(Vec<(Condition, Expression)>, Option<Box<Expression>>),
     /// The same with one branch, written as `iif` where there is one.
     Iif(Box<(Condition, Expression, Expression)>),
-    /// An aggregate.
     Aggregate(Aggregate),
     /// A window function.
     Window(Box<Window>),
@@ -154,7 +147,6 @@ pub enum Expression {
     Scalar(Box<Query>),
 }
 
-/// Comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`
@@ -222,7 +214,6 @@ pub enum Source {
     Table {
         /// Place in the schema.
         table: usize,
-        /// Its alias.
         alias: Option<String>,
         /// A table hint, for vlflab.
         hint: Option<&'static str>,
@@ -251,7 +242,6 @@ pub enum Source {
 /// One SELECT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
-    /// DISTINCT.
     pub distinct: bool,
     /// The select list; the n-th is called `x<n>`.
     pub items: Vec<Expression>,
@@ -259,29 +249,21 @@ pub struct Select {
     pub from: Vec<Source>,
     /// WHERE.
     pub selection: Option<Condition>,
-    /// GROUP BY.
     pub group_by: Vec<Expression>,
-    /// HAVING.
     pub having: Option<Condition>,
 }
 
-/// Set operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOperator {
-    /// `union all`
     UnionAll,
-    /// `union`
     Union,
-    /// `intersect`
     Intersect,
-    /// `except`
     Except,
 }
 
 /// A SELECT or two joined by a set operator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// A SELECT.
     Select(Box<Select>),
     /// `left operator right`
     Set(SetOperator, Box<Body>, Box<Body>),
@@ -298,7 +280,6 @@ pub struct Limit {
     pub ties: bool,
 }
 
-/// A query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// Common table expressions; only at the top.
@@ -341,7 +322,6 @@ pub enum Change {
         table: usize,
         /// Places of the columns.
         columns: Vec<usize>,
-        /// The rows.
         rows: Vec<Vec<Expression>>,
     },
     /// `insert into t (...) select ...`
@@ -379,7 +359,6 @@ pub enum Change {
     },
 }
 
-/// A statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     /// It answers rows.

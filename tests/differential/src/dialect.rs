@@ -7,7 +7,6 @@ use crate::schema::{Kind, Table};
 pub enum Dialect {
     /// vlflab's.
     TransactSql,
-    /// SQLite's.
     Sqlite,
     /// PostgreSQL's.
     Postgres,

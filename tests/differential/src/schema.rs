@@ -18,7 +18,6 @@ pub enum Kind {
     Decimal,
     /// `float`, in halves
     Float,
-    /// `date`
     Date,
 }
 
@@ -31,7 +30,6 @@ pub type Cell = Option<String>;
 /// A row of a table.
 pub type Row = Vec<Cell>;
 
-/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Its name: one letter, or `id`.
@@ -55,7 +53,6 @@ pub enum Storage {
     ClusteredByOther,
 }
 
-/// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Its name, without the `#` of a temporary one.
@@ -75,7 +72,6 @@ pub struct Table {
 /// The tables of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
-    /// The tables.
     pub tables: Vec<Table>,
 }
 

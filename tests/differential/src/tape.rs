@@ -13,13 +13,10 @@ use outside::random::Random;
 pub enum Sort {
     /// An element of a list.
     Item,
-    /// A query.
     Query,
     /// A source of FROM.
     Source,
-    /// A condition.
     Condition,
-    /// An expression.
     Expression,
 }
 

@@ -24,7 +24,6 @@ const ROWS_MAX: u64 = 20_000;
 /// A table that statements name.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// Its name.
     pub name: &'static str,
     /// Its columns and what they hold.
     pub columns: &'static [(&'static str, Kind)],

@@ -365,7 +365,6 @@ pub fn calls(random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// A batch.
 pub fn batch(random: &mut Random) -> Vec<u8> {
     let mut out = Vec::new();
     headers(&mut out, random);

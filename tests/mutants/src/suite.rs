@@ -23,7 +23,6 @@ pub struct Test {
     pub binary: String,
     /// Its name there.
     pub name: String,
-    /// The program.
     pub program: PathBuf,
     /// Arguments in place of the test's name, for a program that is one test.
     pub arguments: Option<Vec<String>>,

@@ -11,7 +11,6 @@ const PATIENCE: Duration = Duration::from_secs(45);
 pub struct Answer {
     /// The rows of all its results.
     pub rows: Vec<Vec<Option<String>>>,
-    /// Its errors.
     pub errors: Vec<ServerMessage>,
     /// Why the connection is gone, if it is.
     pub lost: Option<String>,

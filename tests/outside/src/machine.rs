@@ -151,7 +151,6 @@ impl Machine {
         &self.mounted
     }
 
-    /// The server.
     pub fn server(&self) -> &Server {
         &self.server
     }

@@ -137,7 +137,6 @@ pub struct Failure {
     pub error_log: String,
     /// What the server printed.
     pub server_output: String,
-    /// The ledger.
     pub ledger: String,
 }
 
@@ -182,7 +181,6 @@ impl Base {
         Ok(Base { volume })
     }
 
-    /// The volume.
     pub fn volume(&self) -> &Volume {
         &self.volume
     }

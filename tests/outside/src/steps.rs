@@ -36,7 +36,6 @@ pub struct Subject {
     pub name: &'static str,
     /// Batches before it.
     prepare: &'static [&'static str],
-    /// The statement.
     statement: &'static str,
     /// Errors of the statement given again that say it was done.
     done: &'static [i32],

@@ -32,7 +32,6 @@ pub struct Finding {
 /// What one kind of run has done to one build.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row<C> {
-    /// The first seed.
     pub seed_first: u64,
     /// The next seed to take.
     pub seed_next: u64,

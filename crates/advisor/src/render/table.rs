@@ -61,7 +61,6 @@ impl Table {
         out
     }
 
-    /// As Markdown.
     pub(super) fn markdown(&self) -> String {
         let mut out = String::from("|");
         for (heading, _) in &self.columns {

@@ -22,9 +22,7 @@ use std::fmt;
 
 /// Bytes of the label; sets begin on multiples of it.
 pub const LABEL_BYTES: u64 = 4096;
-/// Bytes of a set's header.
 pub const SET_HEADER_BYTES: usize = 512;
-/// Bytes of a chunk's header.
 pub const CHUNK_HEADER_BYTES: usize = 48;
 /// The longest payload of a chunk, before compression.
 pub const CHUNK_BYTES_MAX: usize = 1 << 20;
@@ -195,7 +193,6 @@ pub enum ChunkKind {
     Description = 4,
 }
 
-/// A chunk's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
     /// What it holds.

@@ -56,7 +56,6 @@ pub use writer::{MediaOptions, MediaPlace, SetWriter};
 use crate::error::{Error, Result};
 use crate::seams::DateTimeTicks;
 
-/// Which BACKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackupKind {
     /// BACKUP DATABASE.
@@ -87,7 +86,6 @@ pub enum LogTail {
 /// BACKUP DATABASE or BACKUP LOG.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackupRequest {
-    /// Which.
     pub kind: BackupKind,
     /// TO DISK; see [`is_null_device`] for those that are no file.
     pub path: String,
@@ -111,7 +109,6 @@ pub struct BackupRequest {
     pub user: String,
 }
 
-/// Which RESTORE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RestoreKind {
     /// RESTORE DATABASE.
@@ -134,7 +131,6 @@ pub enum AfterRestore {
 /// RESTORE DATABASE or RESTORE LOG.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreRequest {
-    /// Which.
     pub kind: RestoreKind,
     /// FROM DISK; `None` = only recover what was restored.
     pub path: Option<String>,

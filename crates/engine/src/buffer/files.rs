@@ -16,7 +16,6 @@ use std::sync::{Arc, OnceLock};
 /// Pages that the last growth of a file added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grown {
-    /// Which file.
     pub file: u16,
     /// Its size in pages before.
     pub pages_before: u32,

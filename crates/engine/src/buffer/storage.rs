@@ -23,7 +23,6 @@ impl LogFlush for LogManager {
 
 /// A database's log, its data files and its place in the pool.
 pub struct DatabaseStorage {
-    /// `database_id`.
     pub id: DatabaseId,
     /// The name, for messages.
     pub name: String,
@@ -31,7 +30,6 @@ pub struct DatabaseStorage {
     pub log: Arc<LogManager>,
     /// The instance's buffer pool, to which the data files are attached.
     pub pool: Arc<BufferPool>,
-    /// The data files.
     pub files: Arc<DataFiles>,
     /// Files, time, waits, error log.
     pub env: Environment,

@@ -213,7 +213,6 @@ pub struct TableDefinition {
     pub heap: Option<StorageRoot>,
     /// Clustered first.
     pub indexes: Vec<IndexDefinition>,
-    /// CHECK constraints.
     #[serde(default)]
     pub checks: Vec<CheckConstraint>,
     /// FOREIGN KEY constraints.
@@ -362,7 +361,6 @@ pub const USER_TYPE_ID_FIRST: u32 = 257;
 pub struct StatisticsDefinition {
     /// The catalog row's id.
     pub object_id: u32,
-    /// The table's.
     pub table: u32,
     /// `stats_id`: among those of the table, the index's number for those of an index.
     pub stats_id: u32,
@@ -420,7 +418,6 @@ pub enum ObjectDefinition {
 }
 
 impl ObjectDefinition {
-    /// The object's id.
     pub fn object_id(&self) -> u32 {
         match self {
             ObjectDefinition::Table(table) => table.object_id,
@@ -539,7 +536,6 @@ fn type_of((id, length, precision, scale): StoredType) -> Result<SqlType, String
     SqlType::from_catalog(id, length, precision, scale).ok_or_else(|| format!("unknown type id {id}"))
 }
 
-/// An alias type as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredAliasType {
     object_id: u32,
@@ -659,7 +655,6 @@ fn collation_of(name: Option<&str>) -> Result<Collation, String> {
     Collation::from_name(name).ok_or_else(|| format!("there is no collation '{name}'"))
 }
 
-/// A column as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredColumn {
     name: String,

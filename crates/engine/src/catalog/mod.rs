@@ -51,7 +51,6 @@ pub struct CatalogObject {
 }
 
 impl CatalogObject {
-    /// The statistics that it is.
     pub fn statistics(&self) -> Option<&StatisticsDefinition> {
         match &self.definition {
             ObjectDefinition::Statistics(statistics) => Some(statistics),

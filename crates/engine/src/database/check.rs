@@ -29,7 +29,6 @@ pub struct CheckReport {
     pub consistency: Vec<Finding>,
     /// Faults of the log, as sentences.
     pub log: Vec<String>,
-    /// Objects checked.
     pub objects: Vec<CheckedObject>,
     /// Log records read from the last checkpoint on.
     pub log_records: u64,

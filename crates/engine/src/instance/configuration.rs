@@ -55,7 +55,6 @@ pub const OPTIONS: [ConfigurationOption; 9] = [
 /// A setting with its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfiguredOption {
-    /// Which.
     pub option: ConfigurationOption,
     /// As configured: in use after RECONFIGURE.
     pub configured: i64,

@@ -67,9 +67,7 @@ pub(super) fn proof_of(entry: &DatabaseEntry) -> Proof {
 /// Changes of master's rows that belong together.
 #[derive(Default)]
 pub(super) struct MasterChange<'c> {
-    /// An intent that ends.
     pub end: Option<&'c FileIntent>,
-    /// An intent that begins.
     pub begin: Option<&'c FileIntent>,
     /// The database whose entry is removed or replaced.
     pub former: Option<u16>,

@@ -39,7 +39,6 @@ pub struct LogFileSpec {
     pub growth: FileGrowth,
 }
 
-/// A log file as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFileInfo {
     /// Its number in the database.

@@ -18,7 +18,6 @@ use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
 
 /// Bytes of a record's header; a compensation record has ten more.
 pub const RECORD_HEADER_BYTES: usize = 22;
-/// Bytes of a compensation record's header.
 pub const COMPENSATION_HEADER_BYTES: usize = RECORD_HEADER_BYTES + Lsn::BYTES;
 /// The largest payload of a record: a 60 KB block less its header, sector stamps, one slot and the longer record header.
 pub const PAYLOAD_BYTES_MAX: usize = RECORD_BYTES_MAX - COMPENSATION_HEADER_BYTES;
@@ -123,7 +122,6 @@ impl RecordKind {
     }
 }
 
-/// A record's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHeader {
     /// What the record says.
@@ -219,7 +217,6 @@ pub struct OwnedRecord {
 /// A transaction as the log knows it: its chain of records, and the log space set aside for rolling it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionChain {
-    /// Which transaction.
     pub id: TransactionId,
     /// Its first record; [`Lsn::ZERO`] before it has one.
     pub first: Lsn,

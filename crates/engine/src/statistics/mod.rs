@@ -43,11 +43,9 @@ pub const PREFIX_LENGTH: usize = 200;
 pub struct Step {
     /// RANGE_HI_KEY.
     pub high: Value,
-    /// RANGE_ROWS.
     pub range_rows: f64,
     /// EQ_ROWS.
     pub equal_rows: f64,
-    /// DISTINCT_RANGE_ROWS.
     pub distinct_range_rows: f64,
 }
 

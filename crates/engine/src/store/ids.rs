@@ -47,7 +47,6 @@ impl IdCounters {
         }
     }
 
-    /// As bytes.
     pub fn to_bytes(self) -> [u8; IdCounters::BYTES] {
         let [a, b, c, d] = self.unit.to_le_bytes();
         let [e, f, g, h] = self.object.to_le_bytes();

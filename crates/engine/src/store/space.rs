@@ -97,7 +97,6 @@ impl ExtentId {
 /// Consecutive pages of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRun {
-    /// The first page.
     pub first: PageId,
     /// How many there are.
     pub page_count: u32,
@@ -106,7 +105,6 @@ pub struct PageRun {
 /// Where a heap or tree begins: all that a catalog has to remember of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObjectRoot {
-    /// The object's id.
     pub object: ObjectId,
     /// Its first extent list page.
     pub first_iam: PageId,

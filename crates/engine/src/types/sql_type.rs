@@ -26,13 +26,11 @@ impl Length {
 /// A scalar type of T-SQL with its length, precision and scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SqlType {
-    /// `bit`
     Bit,
     /// `tinyint`, 0 to 255
     TinyInt,
     /// `smallint`
     SmallInt,
-    /// `int`
     Int,
     /// `bigint`
     BigInt,
@@ -51,7 +49,6 @@ pub enum SqlType {
     Real,
     /// `float`, 64 bit floating point
     Float,
-    /// `date`
     Date,
     /// `time(scale)`
     Time {

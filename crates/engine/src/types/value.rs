@@ -10,13 +10,11 @@ use super::{Bytes, Collation, Decimal, SqlType, Text, Variant};
 pub enum Value {
     /// NULL of any type.
     Null,
-    /// `bit`
     Bit(bool),
     /// `tinyint`
     TinyInt(u8),
     /// `smallint`
     SmallInt(i16),
-    /// `int`
     Int(i32),
     /// `bigint`
     BigInt(i64),
@@ -26,9 +24,7 @@ pub enum Value {
     Money(i64),
     /// `smallmoney`, in ten-thousandths
     SmallMoney(i32),
-    /// `real`
     Real(f32),
-    /// `float`
     Float(f64),
     /// `date`: days since 0001-01-01
     Date(i32),

@@ -178,7 +178,6 @@ impl Table {
         html + "</tr>\n"
     }
 
-    /// As Markdown.
     pub(super) fn markdown(&self) -> String {
         let mut text = String::from("|");
         for column in &self.columns {

@@ -63,18 +63,14 @@ impl OptionValue {
 /// Which permission statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionAction {
-    /// `GRANT`
     Grant,
-    /// `DENY`
     Deny,
-    /// `REVOKE`
     Revoke,
 }
 
 /// `GRANT`, `DENY`, `REVOKE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permission {
-    /// Which.
     pub action: PermissionAction,
     /// The permissions, in upper case (`SELECT`, `VIEW SERVER STATE`, `ALL`, ...).
     pub permissions: Vec<String>,
@@ -84,7 +80,6 @@ pub struct Permission {
     pub principals: Vec<Identifier>,
     /// `WITH GRANT OPTION` (or `GRANT OPTION FOR`).
     pub grant_option: bool,
-    /// `CASCADE`.
     pub cascade: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Expression, Identifier, OptionValue};
 
-/// `CREATE DATABASE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateDatabase {
     pub name: Identifier,
@@ -12,20 +11,17 @@ pub struct CreateDatabase {
     pub files: Vec<FileSpecification>,
     /// `FILEGROUP name ...`.
     pub filegroups: Vec<Filegroup>,
-    /// `LOG ON`.
     pub log_files: Vec<FileSpecification>,
     /// `COLLATE`.
     pub collation: Option<Identifier>,
     /// `FOR ATTACH` and `FOR ATTACH_REBUILD_LOG`.
     pub attach: Option<Attach>,
-    /// `WITH ...`.
     pub options: Vec<OptionValue>,
 }
 
 /// How a database is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attach {
-    /// `FOR ATTACH`
     Attach,
     /// `FOR ATTACH_REBUILD_LOG`
     RebuildLog,
@@ -35,7 +31,6 @@ pub enum Attach {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filegroup {
     pub name: Identifier,
-    /// `DEFAULT`.
     pub default: bool,
     pub files: Vec<FileSpecification>,
 }
@@ -51,7 +46,6 @@ pub struct FileSpecification {
     pub new_name: Option<String>,
     /// `FILENAME`: the path as written.
     pub file_name: Option<String>,
-    /// `SIZE`.
     pub size: Option<FileSize>,
     /// `MAXSIZE`.
     pub size_max: Option<FileSizeMax>,
@@ -104,7 +98,6 @@ impl SizeUnit {
 /// `MAXSIZE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSizeMax {
-    /// `UNLIMITED`
     Unlimited,
     Size(FileSize),
 }
@@ -118,7 +111,6 @@ pub enum FileGrowth {
     Percent(u64),
 }
 
-/// `ALTER DATABASE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterDatabase {
     /// The database; `None` for `CURRENT`.
@@ -181,14 +173,12 @@ pub struct DatabaseOption {
 /// `WITH ROLLBACK ...` and `WITH NO_WAIT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Termination {
-    /// `ROLLBACK IMMEDIATE`
     RollbackImmediate,
     /// `ROLLBACK AFTER n [SECONDS]`
     RollbackAfter {
         /// The patience in seconds.
         seconds: u32,
     },
-    /// `NO_WAIT`
     NoWait,
 }
 
@@ -221,7 +211,6 @@ pub struct Backup {
     pub devices: Vec<BackupDevice>,
     /// `MIRROR TO`: each mirror's devices.
     pub mirrors: Vec<Vec<BackupDevice>>,
-    /// `WITH ...`.
     pub options: Vec<OptionValue>,
 }
 
@@ -241,10 +230,8 @@ pub enum RestoreKind {
     LabelOnly,
 }
 
-/// `RESTORE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Restore {
-    /// Which kind.
     pub kind: RestoreKind,
     /// The database; `None` for the kinds that only read a backup.
     pub database: Option<DatabaseReference>,

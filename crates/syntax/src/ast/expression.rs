@@ -170,7 +170,6 @@ impl ExpressionKind {
 /// A constant. Types are SQL Server's: whole numbers beyond `int` are `numeric(p, 0)`, not `bigint`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
-    /// `NULL`.
     Null,
     /// A whole number within `int`, without sign.
     Integer(i32),
@@ -204,11 +203,8 @@ pub struct DecimalLiteral {
 /// Prefix operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnaryOperator {
-    /// `-`
     Minus,
-    /// `+`
     Plus,
-    /// `~`
     BitNot,
 }
 
@@ -217,19 +213,13 @@ pub enum UnaryOperator {
 pub enum BinaryOperator {
     /// `+`, also of strings and dates.
     Add,
-    /// `-`
     Subtract,
     /// `*`
     Multiply,
-    /// `/`
     Divide,
-    /// `%`
     Modulo,
-    /// `&`
     BitAnd,
-    /// `|`
     BitOr,
-    /// `^`
     BitXor,
 }
 
@@ -325,9 +315,7 @@ pub struct FunctionCall {
 /// `OVER (PARTITION BY ... ORDER BY ... frame)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Over {
-    /// `PARTITION BY`.
     pub partition_by: Vec<Expression>,
-    /// `ORDER BY`.
     pub order_by: Vec<OrderItem>,
     /// `ROWS` or `RANGE`.
     pub frame: Option<Frame>,
@@ -347,15 +335,12 @@ pub struct Frame {
 /// One end of a window frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {
-    /// `UNBOUNDED PRECEDING`
     UnboundedPreceding,
     /// `n PRECEDING`
     Preceding(u64),
-    /// `CURRENT ROW`
     CurrentRow,
     /// `n FOLLOWING`
     Following(u64),
-    /// `UNBOUNDED FOLLOWING`
     UnboundedFollowing,
 }
 
@@ -407,6 +392,5 @@ pub struct DataType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeArgument {
     Number(u32),
-    /// `MAX`.
     Max,
 }

@@ -43,7 +43,6 @@ pub enum DeclarationKind {
     },
     /// `TABLE (...)`.
     Table(Vec<TableElement>),
-    /// `CURSOR`.
     Cursor,
 }
 
@@ -73,7 +72,6 @@ pub struct If {
 #[derive(Debug, Clone, PartialEq)]
 pub struct While {
     pub condition: Expression,
-    /// The statement.
     pub body: Statement,
 }
 
@@ -98,7 +96,6 @@ pub struct RaiseError {
     pub arguments: Vec<Expression>,
     /// `WITH NOWAIT`.
     pub no_wait: bool,
-    /// `WITH LOG`.
     pub log: bool,
     /// `WITH SETERROR`.
     pub set_error: bool,
@@ -113,7 +110,6 @@ pub enum WaitForKind {
     Time,
 }
 
-/// `EXECUTE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execute {
     /// `@rc =`.
@@ -121,7 +117,6 @@ pub struct Execute {
     /// What runs.
     pub module: ExecuteModule,
     pub arguments: Vec<Argument>,
-    /// `WITH RECOMPILE`.
     pub recompile: bool,
 }
 
@@ -143,7 +138,6 @@ pub struct Argument {
     pub name: Option<String>,
     /// The value; a bare word comes as nvarchar text, `DEFAULT` as [`super::Literal::Default`].
     pub value: Expression,
-    /// `OUTPUT`.
     pub output: bool,
 }
 
@@ -176,15 +170,10 @@ pub enum SetOption {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationLevel {
-    /// `READ UNCOMMITTED`
     ReadUncommitted,
-    /// `READ COMMITTED`
     ReadCommitted,
-    /// `REPEATABLE READ`
     RepeatableRead,
-    /// `SNAPSHOT`
     Snapshot,
-    /// `SERIALIZABLE`
     Serializable,
 }
 
@@ -205,11 +194,8 @@ pub struct DeclareCursor {
     /// `LOCAL`, `FAST_FORWARD`, `SCROLL`, `INSENSITIVE`, ... in upper case.
     pub options: Vec<String>,
     pub query: Query,
-    /// `FOR UPDATE`.
     pub for_update: bool,
-    /// The columns of `FOR UPDATE OF`.
     pub update_columns: Vec<Identifier>,
-    /// `FOR READ ONLY`.
     pub read_only: bool,
 }
 
@@ -228,11 +214,8 @@ pub struct FetchCursor {
 pub enum FetchDirection {
     /// `NEXT`, the default.
     Next,
-    /// `PRIOR`
     Prior,
-    /// `FIRST`
     First,
-    /// `LAST`
     Last,
     /// `ABSOLUTE n`
     Absolute(Expression),

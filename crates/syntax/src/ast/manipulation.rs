@@ -25,13 +25,11 @@ pub struct Output {
     pub columns: Vec<Identifier>,
 }
 
-/// `INSERT`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
-    /// `TOP`.
     pub top: Option<Top>,
     /// The table.
     pub target: Target,
@@ -39,7 +37,6 @@ pub struct Insert {
     pub hints: Vec<TableHint>,
     /// The columns, if listed.
     pub columns: Vec<Identifier>,
-    /// `OUTPUT`.
     pub output: Option<Output>,
     /// Where the rows come from.
     pub source: InsertSource,
@@ -56,17 +53,14 @@ pub enum InsertSource {
     Query(Box<Query>),
     /// `EXEC ...`.
     Execute(Box<Execute>),
-    /// `DEFAULT VALUES`.
     DefaultValues,
 }
 
-/// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
-    /// `TOP`.
     pub top: Option<Top>,
     /// The table or alias.
     pub target: Target,
@@ -74,9 +68,7 @@ pub struct Update {
     pub hints: Vec<TableHint>,
     /// `SET`: at least one.
     pub assignments: Vec<UpdateAssignment>,
-    /// `OUTPUT`.
     pub output: Option<Output>,
-    /// `FROM`.
     pub from: Vec<TableSource>,
     /// `WHERE`.
     pub selection: Option<Expression>,
@@ -101,19 +93,16 @@ pub struct UpdateAssignment {
     pub value: Expression,
 }
 
-/// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
     pub number: NodeNumber,
     /// `WITH name AS (...)`.
     pub common_table_expressions: Vec<CommonTableExpression>,
-    /// `TOP`.
     pub top: Option<Top>,
     /// The table or alias.
     pub target: Target,
     /// `WITH (...)`.
     pub hints: Vec<TableHint>,
-    /// `OUTPUT`.
     pub output: Option<Output>,
     /// The second `FROM`.
     pub from: Vec<TableSource>,

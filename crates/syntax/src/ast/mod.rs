@@ -163,40 +163,27 @@ pub struct Statement {
 pub enum StatementKind {
     /// `SELECT`, with or without common table expressions.
     Select(Box<Query>),
-    /// `INSERT`.
     Insert(Box<Insert>),
-    /// `UPDATE`.
     Update(Box<Update>),
-    /// `DELETE`.
     Delete(Box<Delete>),
-    /// `TRUNCATE TABLE`.
     TruncateTable(Name),
     /// `BULK INSERT table FROM 'file'`.
     BulkInsert(Box<BulkInsert>),
     /// `INSERT BULK`, the statement bulk copy clients send before a bulk load stream.
     InsertBulk(Box<InsertBulk>),
 
-    /// `CREATE TABLE`.
     CreateTable(Box<CreateTable>),
-    /// `ALTER TABLE`.
     AlterTable(Box<AlterTable>),
-    /// `CREATE INDEX`.
     CreateIndex(Box<CreateIndex>),
-    /// `ALTER INDEX`.
     AlterIndex(Box<AlterIndex>),
-    /// `DROP INDEX`.
     DropIndex(Box<DropIndex>),
     /// `DROP TABLE | VIEW | PROCEDURE | FUNCTION | SCHEMA | TYPE | DATABASE`.
     Drop(Box<Drop>),
-    /// `CREATE STATISTICS`.
     CreateStatistics(Box<CreateStatistics>),
-    /// `UPDATE STATISTICS`.
     UpdateStatistics(Box<UpdateStatistics>),
     /// `DROP STATISTICS table.name, ...`.
     DropStatistics(Vec<Name>),
-    /// `CREATE SCHEMA`.
     CreateSchema(Box<CreateSchema>),
-    /// `CREATE TYPE`.
     CreateType(Box<CreateType>),
     /// `CREATE | ALTER PROCEDURE`.
     CreateProcedure(Box<CreateProcedure>),
@@ -205,9 +192,7 @@ pub enum StatementKind {
     /// `CREATE | ALTER VIEW`.
     CreateView(Box<CreateView>),
 
-    /// `CREATE DATABASE`.
     CreateDatabase(Box<CreateDatabase>),
-    /// `ALTER DATABASE`.
     AlterDatabase(Box<AlterDatabase>),
     /// `USE database`.
     Use(Identifier),
@@ -216,7 +201,6 @@ pub enum StatementKind {
     /// `RESTORE`, all kinds.
     Restore(Box<Restore>),
 
-    /// `DBCC`.
     Dbcc(Box<Dbcc>),
     /// `CHECKPOINT [seconds]`.
     Checkpoint(Option<Expression>),
@@ -240,21 +224,18 @@ pub enum StatementKind {
     /// `GRANT`, `DENY`, `REVOKE`.
     Permission(Box<Permission>),
 
-    /// `BEGIN TRANSACTION`.
     BeginTransaction {
         /// Its name, if given.
         name: Option<TransactionName>,
         /// `WITH MARK`: the description, empty if none is given.
         mark: Option<String>,
     },
-    /// `COMMIT`.
     CommitTransaction {
         /// The name; SQL Server ignores it, and so should the executor.
         name: Option<TransactionName>,
         /// `WITH (DELAYED_DURABILITY = ON | OFF)`.
         delayed_durability: Option<bool>,
     },
-    /// `ROLLBACK`.
     RollbackTransaction {
         /// A savepoint's or the outermost transaction's name.
         name: Option<TransactionName>,
@@ -274,13 +255,9 @@ pub enum StatementKind {
     SetOption(SetOption),
     /// `BEGIN ... END`.
     Block(Vec<Statement>),
-    /// `IF`.
     If(Box<If>),
-    /// `WHILE`.
     While(Box<While>),
-    /// `BREAK`.
     Break,
-    /// `CONTINUE`.
     Continue,
     /// `RETURN [expression]`.
     Return(Option<Expression>),
@@ -308,14 +285,9 @@ pub enum StatementKind {
         /// A string or a variable.
         value: Expression,
     },
-    /// `EXECUTE`.
     Execute(Box<Execute>),
-    /// `OPEN cursor`.
     OpenCursor(CursorReference),
-    /// `FETCH`.
     FetchCursor(Box<FetchCursor>),
-    /// `CLOSE cursor`.
     CloseCursor(CursorReference),
-    /// `DEALLOCATE cursor`.
     DeallocateCursor(CursorReference),
 }

@@ -5,11 +5,8 @@ use super::{DataType, Expression, Identifier, Name, Query, Statement, TableEleme
 /// Whether a module is created, altered, or either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefinitionKind {
-    /// `CREATE`
     Create,
-    /// `ALTER`
     Alter,
-    /// `CREATE OR ALTER`
     CreateOrAlter,
 }
 
@@ -20,7 +17,6 @@ pub struct Parameter {
     pub data_type: DataType,
     /// `= value`.
     pub default: Option<Expression>,
-    /// `OUTPUT`.
     pub output: bool,
     /// `READONLY`.
     pub read_only: bool,
@@ -88,7 +84,6 @@ pub struct CreateView {
     /// `WITH SCHEMABINDING, ...`: the options in upper case.
     pub options: Vec<String>,
     pub query: Query,
-    /// `WITH CHECK OPTION`.
     pub check_option: bool,
     /// The whole batch as sent, for the catalog.
     pub text: String,

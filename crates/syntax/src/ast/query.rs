@@ -12,7 +12,6 @@ pub struct Query {
     pub common_table_expressions: Vec<CommonTableExpression>,
     /// The SELECT, or several joined by set operators.
     pub body: QueryBody,
-    /// `ORDER BY`.
     pub order_by: Vec<OrderItem>,
     /// `OFFSET n ROWS`.
     pub offset: Option<Expression>,
@@ -61,13 +60,9 @@ pub enum QueryBody {
 /// Set operators. INTERSECT binds tighter than the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOperator {
-    /// `UNION`
     Union,
-    /// `UNION ALL`
     UnionAll,
-    /// `EXCEPT`
     Except,
-    /// `INTERSECT`
     Intersect,
 }
 
@@ -76,9 +71,7 @@ pub enum SetOperator {
 pub struct Select {
     /// Line of the word SELECT.
     pub line: u32,
-    /// `DISTINCT`.
     pub distinct: bool,
-    /// `TOP`.
     pub top: Option<Top>,
     /// The select list, at least one long.
     pub items: Vec<SelectItem>,
@@ -99,9 +92,7 @@ pub struct Select {
 pub struct Top {
     /// The count or percentage.
     pub count: Expression,
-    /// `PERCENT`.
     pub percent: bool,
-    /// `WITH TIES`.
     pub with_ties: bool,
 }
 
@@ -216,13 +207,10 @@ pub struct TableHint {
 pub struct Join {
     /// Line of the word JOIN or APPLY.
     pub line: u32,
-    /// The left source.
     pub left: TableSource,
-    /// Which kind.
     pub kind: JoinKind,
     /// `LOOP`, `HASH`, `MERGE` or `REMOTE` between the kind and JOIN.
     pub algorithm: Option<JoinAlgorithm>,
-    /// The right source.
     pub right: TableSource,
     /// `ON`: a condition; always present for inner and outer joins, never for cross joins and applies.
     pub on: Option<Expression>,
@@ -240,21 +228,15 @@ pub enum JoinKind {
     Full,
     /// `CROSS JOIN`
     Cross,
-    /// `CROSS APPLY`
     CrossApply,
-    /// `OUTER APPLY`
     OuterApply,
 }
 
 /// Join hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinAlgorithm {
-    /// `LOOP`
     Loop,
-    /// `HASH`
     Hash,
-    /// `MERGE`
     Merge,
-    /// `REMOTE`
     Remote,
 }

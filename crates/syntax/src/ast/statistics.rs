@@ -7,9 +7,7 @@ use super::{Expression, Identifier, Name, OptionValue};
 pub struct CreateStatistics {
     /// Their name.
     pub name: Identifier,
-    /// The table.
     pub table: Name,
-    /// Its columns.
     pub columns: Vec<Identifier>,
     /// `WHERE ...`
     pub filter: Option<Expression>,
@@ -20,7 +18,6 @@ pub struct CreateStatistics {
 /// `UPDATE STATISTICS table [name | (names)] [WITH options]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpdateStatistics {
-    /// The table.
     pub table: Name,
     /// Of these statistics; all of the table's when there are none.
     pub names: Vec<Identifier>,

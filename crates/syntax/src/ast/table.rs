@@ -2,14 +2,12 @@
 
 use super::{DataType, Expression, Identifier, Name, OptionValue};
 
-/// `CREATE TABLE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
     /// The table.
     pub name: Name,
     /// Columns and constraints in order.
     pub elements: Vec<TableElement>,
-    /// `ON filegroup`.
     pub filegroup: Option<Identifier>,
     /// `TEXTIMAGE_ON filegroup`.
     pub text_filegroup: Option<Identifier>,
@@ -34,9 +32,7 @@ pub struct ColumnDefinition {
     pub name: Identifier,
     /// Its type; `None` for computed columns, and for a `timestamp` column written by that word alone.
     pub data_type: Option<DataType>,
-    /// `AS expression`.
     pub computed: Option<Expression>,
-    /// `PERSISTED`.
     pub persisted: bool,
     /// `COLLATE`.
     pub collation: Option<Identifier>,
@@ -46,7 +42,6 @@ pub struct ColumnDefinition {
     pub identity: Option<IdentityDefinition>,
     /// `ROWGUIDCOL`.
     pub row_guid: bool,
-    /// `SPARSE`.
     pub sparse: bool,
     /// `DEFAULT expression`.
     pub default: Option<DefaultDefinition>,
@@ -61,7 +56,6 @@ pub struct IdentityDefinition {
     pub seed: i128,
     /// The step, not zero.
     pub increment: i128,
-    /// `NOT FOR REPLICATION`.
     pub not_for_replication: bool,
 }
 
@@ -82,7 +76,6 @@ pub struct TableConstraint {
     pub line: u32,
     /// `CONSTRAINT name`.
     pub name: Option<Identifier>,
-    /// Which kind.
     pub kind: ConstraintKind,
 }
 
@@ -90,14 +83,12 @@ pub struct TableConstraint {
 pub enum ConstraintKind {
     /// `PRIMARY KEY` and `UNIQUE`.
     Key(KeyConstraint),
-    /// `FOREIGN KEY`.
     ForeignKey(ForeignKey),
     /// `CHECK (condition)`.
     Check {
         condition: Expression,
         /// The condition as written, for the catalog.
         text: String,
-        /// `NOT FOR REPLICATION`.
         not_for_replication: bool,
     },
     /// `DEFAULT expression FOR column` (ALTER TABLE ADD only).
@@ -118,7 +109,6 @@ pub struct KeyConstraint {
     pub columns: Vec<IndexColumn>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
-    /// `ON filegroup`.
     pub filegroup: Option<Identifier>,
 }
 
@@ -131,25 +121,18 @@ pub struct ForeignKey {
     pub table: Name,
     /// The referenced columns; empty for its primary key.
     pub referenced_columns: Vec<Identifier>,
-    /// `ON DELETE`.
     pub on_delete: ReferentialAction,
-    /// `ON UPDATE`.
     pub on_update: ReferentialAction,
-    /// `NOT FOR REPLICATION`.
     pub not_for_replication: bool,
 }
 
 /// What follows a change of the referenced row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReferentialAction {
-    /// `NO ACTION`
     #[default]
     NoAction,
-    /// `CASCADE`
     Cascade,
-    /// `SET NULL`
     SetNull,
-    /// `SET DEFAULT`
     SetDefault,
 }
 
@@ -166,7 +149,6 @@ pub struct IndexColumn {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InlineIndex {
     pub name: Identifier,
-    /// `UNIQUE`.
     pub unique: bool,
     /// `CLUSTERED` (true), `NONCLUSTERED` (false), or neither.
     pub clustered: Option<bool>,
@@ -180,7 +162,6 @@ pub struct InlineIndex {
     pub options: Vec<OptionValue>,
 }
 
-/// `ALTER TABLE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
     /// The table.
@@ -232,7 +213,6 @@ pub enum AlterTableAction {
 pub struct AlterTableDrop {
     /// True for `COLUMN`, false for a constraint.
     pub column: bool,
-    /// `IF EXISTS`.
     pub if_exists: bool,
     pub name: Identifier,
 }
@@ -241,9 +221,7 @@ pub struct AlterTableDrop {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateIndex {
     pub name: Identifier,
-    /// `UNIQUE`.
     pub unique: bool,
-    /// `CLUSTERED`.
     pub clustered: bool,
     pub table: Name,
     /// The key.
@@ -254,7 +232,6 @@ pub struct CreateIndex {
     pub filter: Option<Expression>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
-    /// `ON filegroup`.
     pub filegroup: Option<Identifier>,
 }
 
@@ -273,11 +250,8 @@ pub struct AlterIndex {
 /// What ALTER INDEX does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlterIndexAction {
-    /// `REBUILD`
     Rebuild,
-    /// `REORGANIZE`
     Reorganize,
-    /// `DISABLE`
     Disable,
     /// `SET (...)`
     Set,
@@ -286,7 +260,6 @@ pub enum AlterIndexAction {
 /// `DROP INDEX [IF EXISTS] index ON table, ...`, also the old `table.index`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DropIndex {
-    /// `IF EXISTS`.
     pub if_exists: bool,
     /// Each index with its table.
     pub indexes: Vec<(Identifier, Name)>,
@@ -297,7 +270,6 @@ pub struct DropIndex {
 pub struct Drop {
     /// What is dropped.
     pub kind: ObjectKind,
-    /// `IF EXISTS`.
     pub if_exists: bool,
     /// The names, at least one.
     pub names: Vec<Name>,
@@ -306,19 +278,12 @@ pub struct Drop {
 /// What DROP drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// `TABLE`
     Table,
-    /// `VIEW`
     View,
-    /// `PROCEDURE`
     Procedure,
-    /// `FUNCTION`
     Function,
-    /// `SCHEMA`
     Schema,
-    /// `TYPE`
     Type,
-    /// `DATABASE`
     Database,
 }
 
@@ -329,7 +294,6 @@ pub struct CreateSchema {
     pub owner: Option<Identifier>,
 }
 
-/// `CREATE TYPE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateType {
     pub name: Name,

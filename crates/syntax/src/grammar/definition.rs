@@ -132,7 +132,6 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
     INDEX_OPTIONS.admit_all(options)
 }
 
-/// CREATE STATISTICS.
 pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> Parsed<()> {
     let CreateStatistics {
         name: _,

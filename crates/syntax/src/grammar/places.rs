@@ -601,7 +601,6 @@ pub const DBCC_OPTIONS: Place = Place {
     },
 };
 
-/// WITH of CREATE STATISTICS.
 pub const CREATE_STATISTICS: Place = Place {
     name: "CREATE STATISTICS WITH",
     unknown: Unknown::Option("CREATE STATISTICS"),
@@ -619,7 +618,6 @@ pub const CREATE_STATISTICS: Place = Place {
     },
 };
 
-/// WITH of UPDATE STATISTICS.
 pub const UPDATE_STATISTICS: Place = Place {
     name: "UPDATE STATISTICS WITH",
     unknown: Unknown::Option("UPDATE STATISTICS"),

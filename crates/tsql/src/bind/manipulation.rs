@@ -23,45 +23,36 @@ use crate::plan::{
 };
 use crate::state::Reading;
 
-/// The rows of an INSERT.
 pub enum InsertRows {
     /// VALUES; `None` is the word DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
-    /// A query.
     Query(Box<QueryPlan>),
     /// EXECUTE: runs, and its result sets are inserted.
     Execute,
 }
 
-/// A bound INSERT.
 pub struct BoundInsert {
     /// What it fills.
     pub target: Target,
     /// How the target is locked.
     pub locking: Locking,
-    /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// For every column of the target.
     pub assignments: Vec<Assignment>,
-    /// The rows.
     pub rows: InsertRows,
     /// How often the rows' query reads the target, in its subqueries too.
     pub target_reads: usize,
-    /// TOP.
     pub top: Option<TopCount>,
-    /// OUTPUT.
     pub output: Option<BoundOutput>,
     /// Whether a value is given for the identity column.
     pub sets_identity: bool,
 }
 
-/// A bound UPDATE.
 pub struct BoundUpdate {
     /// What it changes.
     pub target: Target,
     /// NOWAIT at the target.
     pub no_wait: bool,
-    /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
     pub node: Node,
@@ -83,19 +74,15 @@ pub struct BoundUpdate {
     pub moves_unique_keys: bool,
     /// The columns set, when nothing but their new values is needed to change a row: the other columns are not even read.
     pub changes_apart: Option<Vec<usize>>,
-    /// TOP.
     pub top: Option<TopCount>,
-    /// OUTPUT.
     pub output: Option<BoundOutput>,
 }
 
-/// A bound DELETE.
 pub struct BoundDelete {
     /// What it empties.
     pub target: Target,
     /// NOWAIT at the target.
     pub no_wait: bool,
-    /// Its columns.
     pub columns: Arc<TargetColumns>,
     /// Finds the rows.
     pub node: Node,
@@ -109,9 +96,7 @@ pub struct BoundDelete {
     pub locator: usize,
     /// Whether rows can be deleted while they are searched: what the statement says of it, then also what the search is.
     pub streams: bool,
-    /// TOP.
     pub top: Option<TopCount>,
-    /// OUTPUT.
     pub output: Option<BoundOutput>,
 }
 

@@ -21,7 +21,6 @@ pub struct BoundQuery {
     /// `SELECT @v = ...`: slots of variables, each with its value, which is computed from a row of the plan. They are set in turn: a
     /// value may depend on those before it, and on those of the row before.
     pub assignments: Option<Vec<(usize, Expr)>>,
-    /// `INTO`
     pub into: Option<Name>,
     /// Whether it reads a table or view: then it begins an implicit transaction.
     pub reads_tables: bool,

@@ -15,9 +15,7 @@ pub struct ScopeColumn {
     pub qualifier: String,
     /// Schema and database of its source when it is a table named without alias.
     pub path: Option<(String, String)>,
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
     /// The collation of its strings.
     pub label: Label,
@@ -62,7 +60,6 @@ pub(super) enum Place {
     Aggregate,
     /// The arguments and the OVER of a window function.
     Window,
-    /// GROUP BY.
     Group,
 }
 

@@ -36,11 +36,9 @@ pub enum Parameter {
     Any,
     /// Text; a string keeps its type, anything else becomes varchar.
     Text,
-    /// `int`
     Int,
     /// `bigint`
     BigInt,
-    /// `float`
     Float,
     /// A number that keeps its type; text becomes float.
     Number,
@@ -82,7 +80,6 @@ pub struct Signature {
 
 /// `nvarchar(128)`, the type of names.
 pub const NAME: Answer = Answer::Fixed(SqlType::SYSNAME);
-/// `int`
 pub const INT: Answer = Answer::Fixed(SqlType::Int);
 /// `nvarchar(4000)`
 pub const LONG_NAME: Answer = Answer::Fixed(SqlType::NVarChar(Length::Limited(4000)));

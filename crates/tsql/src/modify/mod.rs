@@ -82,7 +82,6 @@ pub enum RowChange {
 pub(crate) struct Changed {
     /// Rows changed.
     pub(crate) count: u64,
-    /// Rows for OUTPUT.
     pub(crate) output: KeptRows,
 }
 

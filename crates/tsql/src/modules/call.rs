@@ -10,7 +10,6 @@ use super::compile::{Module, ModuleBody};
 /// The function that a plan calls.
 #[derive(Clone)]
 pub struct ModuleCall {
-    /// It.
     pub module: Arc<Module>,
     /// The database it is in, where the names in it are looked up.
     pub database: Arc<Database>,

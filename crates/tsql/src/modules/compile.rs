@@ -17,7 +17,6 @@ use crate::scalar::data_type::{TypePlace, resolve};
 
 /// Statements with the variables they see: the same for everybody who runs them.
 pub struct Code {
-    /// Its statements.
     pub statements: Vec<Statement>,
     /// Its variables.
     pub scope: VariableScope,
@@ -52,16 +51,13 @@ impl Code {
     }
 }
 
-/// A parameter.
 #[derive(Clone, Debug)]
 pub struct ModuleParameter {
     /// Its name, with the `@`.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
     /// Whether its final value is for the caller.
     pub output: bool,
-    /// Its default.
     pub default: Option<Expression>,
 }
 
@@ -90,9 +86,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>) -> Result<Parametrised> {
 
 /// What a module does.
 pub enum ModuleBody {
-    /// A procedure.
     Procedure(Arc<Code>),
-    /// A view.
     View(Box<CreateView>),
     /// `RETURNS type`.
     Scalar {
@@ -107,7 +101,6 @@ pub enum ModuleBody {
     Inline {
         /// The parameters.
         scope: VariableScope,
-        /// The query.
         query: Box<Query>,
     },
     /// `RETURNS @table TABLE (...)`.
@@ -122,9 +115,7 @@ pub enum ModuleBody {
 /// The SET options that a module has from its creation, whoever calls it (SQL Server docs, CREATE PROCEDURE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleSettings {
-    /// ANSI_NULLS
     pub ansi_nulls: bool,
-    /// QUOTED_IDENTIFIER
     pub quoted_identifier: bool,
 }
 

@@ -18,9 +18,7 @@ pub(crate) const TABLE_COLUMNS_MAX: usize = 1_024;
 /// A column of a table variable.
 #[derive(Clone, Debug)]
 pub struct VariableColumn {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
     /// The collation of its strings, if one was written.
     pub collation: Option<Collation>,
@@ -37,7 +35,6 @@ pub struct VariableColumn {
 pub struct TableVariableShape {
     /// Its name, with the `@`.
     pub name: String,
-    /// Its columns.
     pub columns: Vec<VariableColumn>,
     /// Column lists of its keys, with whether they are the primary key.
     pub keys: Vec<(Vec<usize>, bool)>,

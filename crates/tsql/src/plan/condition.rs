@@ -6,13 +6,11 @@ use crate::ast::ComparisonOperator;
 /// ALL or ANY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
-    /// `ALL`
     All,
     /// `ANY`, `SOME`, and `IN`.
     Any,
 }
 
-/// A condition.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// True or false; `None` is unknown.
@@ -25,7 +23,6 @@ pub enum Condition {
     Not(Box<Condition>),
     /// `left operator right`, both of one type.
     Compare {
-        /// Which.
         operator: ComparisonOperator,
         /// Left side.
         left: Expr,
@@ -36,14 +33,12 @@ pub enum Condition {
     In {
         /// The value looked for.
         operand: Expr,
-        /// The list.
         list: Vec<Expr>,
     },
     /// `operand LIKE pattern ESCAPE escape`
     Like {
         /// The text.
         operand: Expr,
-        /// The pattern.
         pattern: Expr,
         /// The escape character.
         escape: Option<Expr>,
@@ -58,7 +53,6 @@ pub enum Condition {
     Quantified {
         /// The value compared.
         operand: Expr,
-        /// The comparison.
         operator: ComparisonOperator,
         /// With all rows or with any.
         quantifier: Quantifier,

@@ -36,7 +36,6 @@ pub struct Subquery {
 /// What an expression computes.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
-    /// A constant.
     Constant(Value),
     /// A column of the current row.
     Column(usize),
@@ -46,7 +45,6 @@ pub enum ExprKind {
     Variable(usize),
     /// `left operator right`, both of the operation's operand types.
     Arithmetic {
-        /// Which.
         operator: BinaryOperator,
         /// Left operand.
         left: Box<Expr>,
@@ -81,14 +79,11 @@ pub enum ExprKind {
     Function {
         /// Its code.
         implementation: Implementation,
-        /// Its arguments.
         arguments: Vec<Expr>,
     },
     /// A scalar function of the user; the arguments have the types of its parameters.
     Module {
-        /// It.
         call: ModuleCall,
-        /// Its arguments.
         arguments: Vec<Expr>,
     },
     /// A query of one column and at most one row.
@@ -110,7 +105,6 @@ impl Expr {
         }
     }
 
-    /// A constant.
     pub fn constant(value: Value, sql_type: SqlType) -> Expr {
         let nullable = value.is_null();
         let label = match &value {

@@ -14,7 +14,6 @@ pub struct Call<'c> {
     pub values: &'c [Value],
     /// The arguments as bound: their types.
     pub expressions: &'c [Expr],
-    /// The type of the result.
     pub result: SqlType,
 }
 
@@ -48,7 +47,6 @@ impl Call<'_> {
             .map_or_else(Collation::default, |first| first.label.collation())
     }
 
-    /// An argument's type.
     pub fn argument_type(&self, index: usize) -> SqlType {
         self.expressions
             .get(index)

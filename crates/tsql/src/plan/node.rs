@@ -18,7 +18,6 @@ pub struct QueryPlan {
     pub root: Node,
     /// Width of the rows of `root`.
     pub width: usize,
-    /// The result columns.
     pub columns: Vec<ResultColumn>,
 }
 
@@ -39,7 +38,6 @@ impl fmt::Debug for BoundTable {
 /// The way to a table's rows that hints ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Any.
     Any,
     /// FORCESCAN, or the index 0.
     Scan,
@@ -52,7 +50,6 @@ pub enum Access {
 /// A scan of a table into its range of the wide row.
 #[derive(Clone, Debug)]
 pub struct ScanNode {
-    /// The table.
     pub table: Arc<BoundTable>,
     /// Where its columns begin in the wide row.
     pub offset: usize,
@@ -232,7 +229,6 @@ impl JoinKind {
 pub struct TopCount {
     /// A bigint, or a float of percent.
     pub count: Expr,
-    /// `PERCENT`
     pub percent: bool,
     /// Number of leading sort keys that tie, with `WITH TIES`; they are columns of the row.
     pub ties: Option<Vec<SortKey>>,
@@ -250,20 +246,16 @@ pub struct SortKey {
 /// Set operations of two queries. UNION is an [`Node::Append`] under a [`Node::Distinct`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetKind {
-    /// `EXCEPT`
     Except,
-    /// `INTERSECT`
     Intersect,
 }
 
-/// Aggregate functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregateFunction {
     /// `COUNT(*)`
     CountRows,
     /// `COUNT(x)`, `COUNT_BIG(x)`
     Count,
-    /// `SUM`
     Sum,
     /// `AVG`
     Average,
@@ -308,13 +300,11 @@ impl WindowCall {
 /// One aggregate of a SELECT.
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
-    /// Which.
     pub function: AggregateFunction,
     /// Its argument, converted to the type it is computed in.
     pub argument: Option<Expr>,
     /// STRING_AGG's separator.
     pub separator: Option<Expr>,
-    /// `DISTINCT`
     pub distinct: bool,
     /// The type of the result.
     pub sql_type: SqlType,
@@ -322,7 +312,6 @@ pub struct AggregateCall {
     pub order: Vec<(Expr, bool)>,
 }
 
-/// Window functions.
 #[derive(Clone, Debug)]
 pub enum WindowFunction {
     /// `ROW_NUMBER()`
@@ -339,7 +328,6 @@ pub enum WindowFunction {
     Tile(Expr),
     /// `LAG` and `LEAD`: the offset is negative for LAG.
     Neighbour {
-        /// The value.
         value: Expr,
         /// How many rows away.
         offset: Expr,
@@ -369,7 +357,6 @@ pub enum WindowBound {
     Following(usize),
 }
 
-/// A frame.
 #[derive(Clone, Debug)]
 pub struct WindowFrame {
     /// ROWS rather than RANGE.
@@ -383,11 +370,8 @@ pub struct WindowFrame {
 /// One window function of a SELECT.
 #[derive(Clone, Debug)]
 pub struct WindowCall {
-    /// Which.
     pub function: WindowFunction,
-    /// `PARTITION BY`
     pub partition: Vec<Expr>,
-    /// `ORDER BY`
     pub order: Vec<(Expr, bool)>,
     /// The frame of an aggregate.
     pub frame: WindowFrame,
@@ -410,18 +394,15 @@ pub enum Node {
     Scan(Box<ScanNode>),
     /// A system view or table-valued system function.
     View {
-        /// Which.
         view: &'static SystemView,
         /// The database it is asked in.
         database_id: u16,
-        /// Its arguments.
         arguments: Vec<Expr>,
         /// Where its columns begin.
         offset: usize,
     },
     /// A multi-statement table-valued function of the user.
     Module {
-        /// It.
         call: ModuleCall,
         /// Its arguments, in the types of its parameters.
         arguments: Vec<Expr>,
@@ -448,7 +429,6 @@ pub enum Node {
     },
     /// A query in FROM; runs again for every left row when it captures.
     Derived {
-        /// The query.
         plan: Arc<QueryPlan>,
         /// What it needs of the wide row (APPLY).
         captures: Vec<Expr>,
@@ -474,7 +454,6 @@ pub enum Node {
     },
     /// The rows of the round before, inside of a recursive common table expression.
     Round {
-        /// Of which.
         id: usize,
         /// Number of its columns.
         width: usize,
@@ -515,7 +494,6 @@ pub enum Node {
     Filter {
         /// Rows.
         input: Box<Node>,
-        /// The condition.
         condition: Condition,
     },
     /// Groups; produces rows of keys, then aggregates.
@@ -528,7 +506,6 @@ pub enum Node {
         keys: Vec<Expr>,
         /// For GROUPING SETS: which keys each set keeps. Empty means all keys, once.
         sets: Vec<Vec<bool>>,
-        /// The aggregates.
         aggregates: Vec<AggregateCall>,
     },
     /// Window functions; produces the input's row and behind it one column per call.
@@ -537,7 +514,6 @@ pub enum Node {
         input: Box<Node>,
         /// Their width.
         input_width: usize,
-        /// The calls.
         calls: Vec<WindowCall>,
     },
     /// Computes a new row.
@@ -564,7 +540,6 @@ pub enum Node {
         input: Box<Node>,
         /// Width of the rows.
         width: usize,
-        /// The keys.
         keys: Vec<SortKey>,
     },
     /// The first rows.
@@ -594,7 +569,6 @@ pub enum Node {
     },
     /// Two queries of the same columns, as sets.
     SetOperation {
-        /// Which.
         kind: SetKind,
         /// Left query.
         left: Box<Node>,

@@ -50,7 +50,6 @@ pub enum SeekEnd {
     /// Nothing.
     #[default]
     All,
-    /// It is not NULL.
     NotNull,
     /// It lies between two bounds, each with whether the value itself counts. NULL does not.
     Between {
@@ -61,7 +60,6 @@ pub enum SeekEnd {
     },
     /// It begins with the characters that a pattern of LIKE begins with.
     Prefix {
-        /// The pattern.
         pattern: Expr,
         /// The escape character.
         escape: Option<Expr>,

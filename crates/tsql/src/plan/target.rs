@@ -17,18 +17,14 @@ use crate::sink::ResultColumn;
 /// What a statement changes.
 #[derive(Clone)]
 pub enum Target {
-    /// A table.
     Table(Arc<BoundTable>),
     /// A table variable: its slot and its shape.
     Variable(usize, Arc<TableVariableShape>),
 }
 
-/// A column of a target.
 #[derive(Clone, Debug)]
 pub struct TargetColumn {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub sql_type: SqlType,
     /// The collation of its strings.
     pub collation: Collation,
@@ -36,7 +32,6 @@ pub struct TargetColumn {
     pub nullable: bool,
     /// Whether it is the identity column.
     pub identity: bool,
-    /// Its default.
     pub default: Option<Expr>,
     /// What computes it from the other columns of the row.
     pub computed: Option<Expr>,
@@ -157,7 +152,6 @@ pub enum Assignment {
 
 /// Where OUTPUT goes.
 pub enum OutputTarget {
-    /// The client.
     Client,
     /// A table; each of its columns takes an output column or its default.
     Into(Target, Arc<TargetColumns>, Vec<Assignment>),
@@ -165,7 +159,6 @@ pub enum OutputTarget {
 
 /// OUTPUT: expressions over a row of deleted columns, then inserted columns, then what was done (`$action`: INSERT, UPDATE, DELETE).
 pub struct BoundOutput {
-    /// The expressions.
     pub expressions: Vec<Expr>,
     /// Their names and types.
     pub columns: Vec<ResultColumn>,

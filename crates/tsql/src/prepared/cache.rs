@@ -121,7 +121,6 @@ impl StatementCache {
         Some(found)
     }
 
-    /// Keeps a text.
     pub(crate) fn keep_text(
         &mut self,
         quoted_identifier: bool,

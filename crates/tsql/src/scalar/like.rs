@@ -9,14 +9,15 @@ use engine::types::Collation;
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 enum Element {
-    /// `%`
     AnyString,
-    /// `_`
     AnyCharacter,
     /// One character.
     Literal(char),
     /// `[a-z]`: ranges, single characters being ranges of one.
-    Set { negated: bool, ranges: Vec<(char, char)> },
+    Set {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 /// A pattern, taken apart once and matched often.

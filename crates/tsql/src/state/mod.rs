@@ -62,7 +62,6 @@ pub struct Login {
 
 /// A session's memory.
 pub struct SessionState {
-    /// The instance.
     pub instance: Arc<Instance>,
     /// Who logged in from where.
     pub login: Login,

@@ -6,31 +6,19 @@ use engine::session::Isolation;
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own in T-SQL")]
 pub struct SetOptions {
-    /// NOCOUNT
     pub nocount: bool,
-    /// XACT_ABORT
     pub xact_abort: bool,
-    /// IMPLICIT_TRANSACTIONS
     pub implicit_transactions: bool,
-    /// ANSI_NULLS
     pub ansi_nulls: bool,
-    /// ANSI_PADDING
     pub ansi_padding: bool,
-    /// ANSI_WARNINGS
     pub ansi_warnings: bool,
     /// ANSI_NULL_DFLT_ON
     pub ansi_null_default_on: bool,
-    /// ARITHABORT
     pub arithabort: bool,
-    /// CONCAT_NULL_YIELDS_NULL
     pub concat_null_yields_null: bool,
-    /// QUOTED_IDENTIFIER
     pub quoted_identifier: bool,
-    /// NOEXEC
     pub noexec: bool,
-    /// PARSEONLY
     pub parseonly: bool,
-    /// FMTONLY
     pub fmtonly: bool,
     /// ROWCOUNT; 0 is no limit.
     pub row_count: u64,
@@ -40,15 +28,11 @@ pub struct SetOptions {
     pub isolation: Isolation,
     /// The table whose identity column takes explicit values: its database and object id.
     pub identity_insert: Option<(u16, u32)>,
-    /// CONTEXT_INFO
     pub context_info: Option<Vec<u8>>,
     /// ANSI_NULL_DFLT_OFF
     pub ansi_null_default_off: bool,
-    /// ARITHIGNORE
     pub arithignore: bool,
-    /// CURSOR_CLOSE_ON_COMMIT
     pub cursor_close_on_commit: bool,
-    /// The SHOWPLAN that is ON.
     pub showplan: Option<&'static str>,
     /// DATEFIRST: the day that begins a week, from 1 (Monday) to 7.
     pub date_first: u8,

@@ -18,7 +18,6 @@ use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
-    /// ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         match &alter.action {

@@ -15,7 +15,6 @@ use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
-    /// DELETE.
     pub(super) fn delete(&mut self, delete: &Delete, _line: u32) -> Result<()> {
         let bound = self.plan(delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))?;
         let Bound::Delete(bound) = &*bound else {

@@ -55,14 +55,11 @@ pub(crate) struct OutputValue {
     pub(crate) position: usize,
     /// Its name, with the `@`.
     pub(crate) name: String,
-    /// Its type.
     pub(crate) sql_type: SqlType,
-    /// Its value.
     pub(crate) value: Value,
 }
 
 impl Executor<'_> {
-    /// EXECUTE.
     pub(super) fn execute(&mut self, execute: &Execute, line: u32) -> Outcome<Flow> {
         let result = match &execute.module {
             ExecuteModule::Text(text) => {

@@ -24,7 +24,6 @@ const BINDINGS_MAX: usize = 1_000;
 /// Where execution goes after a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Flow {
-    /// On.
     Next,
     /// Out of the loop.
     Break,
@@ -53,7 +52,6 @@ pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 
 /// Runs one batch or procedure.
 pub struct Executor<'s> {
-    /// The session.
     pub session: &'s SessionState,
     /// What the session has ready to be executed.
     pub prepared: &'s Prepared,
@@ -61,7 +59,6 @@ pub struct Executor<'s> {
     pub sink: &'s mut dyn ResultSink,
     /// What runs.
     pub batch: Rc<CompiledBatch>,
-    /// Its variables.
     pub variables: Variables,
     /// The procedure's name; empty in a batch.
     pub procedure: String,

@@ -26,7 +26,6 @@ impl SessionState {
 }
 
 impl Executor<'_> {
-    /// USE.
     pub(super) fn use_database(&mut self, name: &str, line: u32) -> Result<()> {
         let from = self.session.database().name();
         self.session.use_database(name)?;

@@ -20,7 +20,6 @@ use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
-    /// INSERT.
     pub(super) fn insert(&mut self, insert: &Insert, line: u32) -> Result<()> {
         let bound = self.plan(insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))?;
         let Bound::Insert(bound) = &*bound else {

@@ -51,7 +51,6 @@ const LANGUAGES: [(&str, &str); 34] = [
 ];
 
 impl Executor<'_> {
-    /// SET.
     pub(super) fn set_option(&mut self, option: &SetOption) -> Result<()> {
         match option {
             SetOption::Switch { options, on } => {

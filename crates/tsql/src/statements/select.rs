@@ -92,7 +92,6 @@ pub(super) fn send_row(sink: &mut dyn ResultSink, row: &[Value], cut: &Cut) -> R
 }
 
 impl Executor<'_> {
-    /// SELECT.
     pub(super) fn select(&mut self, query: &Query, line: u32) -> Result<()> {
         let bound = self.plan(query, |binder, query| Ok(Bound::Query(binder.statement_query(query)?)))?;
         let Bound::Query(bound) = &*bound else {

@@ -62,7 +62,6 @@ impl Executor<'_> {
         self.with_current_plan(|executor| executor.atomically(true, &work))
     }
 
-    /// CREATE TABLE.
     fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let definition = self.definition_of(&create.name, &create.elements)?;
         self.create_defined_table(&create.name, definition, line).map(|_| ())

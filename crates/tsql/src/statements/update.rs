@@ -18,7 +18,6 @@ use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
 impl Executor<'_> {
-    /// UPDATE.
     pub(super) fn update(&mut self, update: &Update, _line: u32) -> Result<()> {
         let bound = self.plan(update, |binder, update| Ok(Bound::Update(binder.update(update)?)))?;
         let Bound::Update(bound) = &*bound else {

@@ -67,7 +67,6 @@ pub trait Host {
 /// How a system statement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// It is done.
     Done,
     /// The server is to end.
     Shutdown {

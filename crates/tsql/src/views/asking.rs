@@ -8,7 +8,6 @@ use engine::instance::{DatabaseSlot, Instance};
 
 /// Who asks, and where.
 pub struct SystemContext<'a> {
-    /// The instance.
     pub instance: &'a Arc<Instance>,
     /// The session's locks and transaction.
     pub engine: &'a RefCell<engine::session::Session>,

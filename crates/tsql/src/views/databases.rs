@@ -63,7 +63,6 @@ impl ListedDatabase {
             .map_or_else(Collation::default, |database| database.collation())
     }
 
-    /// The compatibility level.
     pub(crate) fn compatibility_level(&self) -> u16 {
         self.database
             .as_ref()

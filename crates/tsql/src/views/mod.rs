@@ -52,9 +52,7 @@ pub type Producer = fn(&SystemContext<'_>, &[Value]) -> Rows;
 pub struct SystemView {
     /// `sys`, `INFORMATION_SCHEMA`, or `dbo` for the views of msdb.
     pub schema: &'static str,
-    /// Its name.
     pub name: &'static str,
-    /// Its columns.
     pub columns: &'static [(&'static str, SqlType)],
     /// Whether it is a function.
     pub is_function: bool,

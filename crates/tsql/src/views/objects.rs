@@ -58,7 +58,6 @@ pub(crate) struct ObjectRow {
 /// Ids of the schemas every database has; others have their object's id.
 pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
 
-/// The id of a schema.
 pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
     if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
         return Some(*id);

@@ -42,7 +42,6 @@ pub(super) const VIEWS: &[SystemView] = &[
 
 /// A session and whom it waits for.
 pub(crate) struct ListedSession {
-    /// The session.
     pub(crate) session: SessionInformation,
     /// The session that holds what it waits for; 0 for none.
     pub(crate) blocked_by: u16,

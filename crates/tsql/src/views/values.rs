@@ -12,7 +12,6 @@ pub(crate) fn pages(bytes: u64) -> i32 {
     i32::try_from(bytes / PAGE_BYTES).unwrap_or(i32::MAX)
 }
 
-/// A `datetime`.
 pub(crate) fn datetime(time: DateTimeTicks) -> Value {
     Value::DateTime {
         days: time.days,

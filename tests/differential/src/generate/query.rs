@@ -34,7 +34,6 @@ impl Generator<'_> {
         query
     }
 
-    /// WITH.
     pub(super) fn common_tables(&mut self) -> Vec<(String, Query)> {
         self.list(0, 2, 10, |this| {
             let query = this.subquery(&[], None, 1);

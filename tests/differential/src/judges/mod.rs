@@ -21,7 +21,6 @@ pub struct Failure {
 /// What one of them says to a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Answer {
-    /// The rows.
     pub rows: Vec<Row>,
     /// How many rows it changed, if it says so.
     pub count: Option<u64>,

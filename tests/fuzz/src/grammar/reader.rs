@@ -30,7 +30,6 @@ pub(super) struct Alternative {
     pub(super) height: u32,
 }
 
-/// A rule.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) alternatives: Vec<Alternative>,

@@ -9,7 +9,6 @@
 //! Only what a database server asks of a file system is decoded; every other request is [`Call::Unknown`], which is
 //! answered with ENOSYS, and the kernel goes on without.
 
-/// Bytes of a request's header.
 pub const REQUEST_HEADER_BYTES: usize = 40;
 const ANSWER_HEADER_BYTES: usize = 16;
 /// The version spoken; the kernel takes any lower minor than its own.

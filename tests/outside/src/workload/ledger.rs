@@ -55,7 +55,6 @@ pub struct Standing {
 
 /// One database.
 pub struct Database {
-    /// Its name.
     pub name: String,
     /// See the module's picture.
     pub gate: RwLock<()>,
@@ -88,7 +87,6 @@ pub enum Intent {
 
 /// All that was promised.
 pub struct Ledger {
-    /// The databases.
     pub databases: Vec<Database>,
     /// What the copy may hold if it exists.
     pub copy: Mutex<Option<Vec<Snapshot>>>,

@@ -25,7 +25,6 @@ pub struct Row {
     pub value: i32,
     /// The letter of the filler.
     pub letter: char,
-    /// Its length.
     pub length: u16,
 }
 

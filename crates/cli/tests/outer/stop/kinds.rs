@@ -88,7 +88,7 @@ fn flow() -> Vec<Kind> {
 fn joins() -> Vec<Kind> {
     vec![
         plain("filter that finds nothing", format!("select a.id from {BILLION} where a.id + b.id + c.id < 0")),
-        plain("nested loops", "select count(*) from numbers a join numbers b on a.id + b.id > 0 join numbers c on b.id + c.id < 0"),
+        plain("nested loops", "select count(*) from numbers a join numbers b on a.id + b.id > 0 join numbers c on a.id + b.id + c.id < 0"),
         plain(
             "hash join that finds nothing",
             format!("select count(*) from (select a.id as x from {BILLION}) l join (select -id as x from big) r on l.x = r.x"),
@@ -108,7 +108,7 @@ fn joins() -> Vec<Kind> {
             "full join",
             format!("select count(*) from {MILLION} l full join {MILLION} r on l.y = r.y and l.x + r.x < 0"),
         ),
-        plain("seeks in a loop", format!("select count(*) from {BILLION} join big on big.id = a.id * 100 + b.k where big.f < 'a'")),
+        plain("seeks in a loop", format!("select count(*) from {BILLION} join big on big.id = a.id * 100 + b.k + c.k where len(big.f) + a.id < 0")),
         plain(
             "EXISTS for each row",
             "select count(*) from big where exists (select 1 from numbers a cross join numbers b where a.id + b.id + big.id < 0)",
@@ -260,7 +260,7 @@ fn changes() -> Vec<Kind> {
         ),
         plain(
             "UPDATE of a join",
-            format!("update target set v = 1 where id in (select a.id from {BILLION} where b.id + c.id < 0)"),
+            format!("update target set v = 1 where id in (select a.id from {BILLION} where a.id + b.id + c.id < 0)"),
         ),
         plain(
             "UPDATE again and again",

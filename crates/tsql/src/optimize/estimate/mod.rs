@@ -132,7 +132,6 @@ impl<'s> Estimator<'s> {
         (table.row_count().unwrap_or_else(guessed) as f64).max(1.0)
     }
 
-    /// Pages of a table.
     pub fn table_pages(&self, table: &BoundTable) -> f64 {
         (table.table.page_count() as f64).max(1.0)
     }

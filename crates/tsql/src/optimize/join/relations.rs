@@ -358,6 +358,48 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
     (rows, cost)
 }
 
+/// A condition that gives a column of a relation by rows of others.
+struct Given {
+    /// The column's place.
+    place: usize,
+    /// Whose rows.
+    of: Set,
+    /// Of a bound, the part of the rows that keep it; none for an equality.
+    part: Option<f64>,
+}
+
+/// What rows of others say of a relation's columns.
+fn given(
+    position: usize,
+    all: &Relations,
+    predicates: &[Predicate],
+    estimator: &Estimator<'_>,
+    sources: &Sources<'_>,
+) -> Vec<Given> {
+    let relation = &all.relations[position];
+    let itself = Set::of(position);
+    let of_condition = |condition: &Condition, of: Set, selectivity: f64| {
+        let (place, operator) = key_place(condition, itself, &all.places)?;
+        Some(Given {
+            place,
+            of: of.without(itself),
+            part: (operator != ComparisonOperator::Equal).then_some(selectivity),
+        })
+    };
+    let of_on = relation.on.iter().filter_map(|condition| {
+        let of = all.places.of_condition(condition);
+        of_condition(condition, of, estimator.selectivity(condition, sources))
+    });
+    let mut found: Vec<Given> = of_on.collect();
+    if relation.kind == JoinKind::Inner {
+        let here = predicates.iter().filter(|predicate| predicate.of.contains(itself));
+        found.extend(
+            here.filter_map(|predicate| of_condition(&predicate.condition, predicate.of, predicate.selectivity)),
+        );
+    }
+    found
+}
+
 /// The ways to find a relation's rows by an index for given rows of others.
 fn searches(
     position: usize,
@@ -370,17 +412,7 @@ fn searches(
     let Node::Scan(scan) = &relation.node else {
         return Vec::new();
     };
-    let itself = Set::of(position);
-    let of_on = relation.on.iter().filter_map(|condition| {
-        let other = all.places.of_condition(condition).without(itself);
-        Some((key_place(condition, itself, &all.places)?, other))
-    });
-    let of_predicates = predicates.iter().filter_map(|predicate| {
-        let is_here = relation.kind == JoinKind::Inner && predicate.of.contains(itself);
-        let place = is_here.then(|| key_place(&predicate.condition, itself, &all.places))??;
-        Some((place, predicate.of.without(itself)))
-    });
-    let given: Vec<(usize, Set)> = of_on.chain(of_predicates).collect();
+    let given = given(position, all, predicates, estimator, sources);
     let own: Vec<usize> = relation
         .own
         .iter()
@@ -389,15 +421,20 @@ fn searches(
     let rows = estimator.table_rows(&scan.table);
     let mut found: Vec<Search> = Vec::new();
     for index in &scan.table.table.definition().indexes {
-        for (_, first) in &given {
-            let (mut needs, mut left, mut columns, mut is_by_others) = (*first, rows, 0, false);
+        for needs in given.iter().map(|first| first.of) {
+            let (mut left, mut columns, mut is_by_others) = (rows, 0, false);
             for (column, _) in &index.keys {
                 let place = scan.offset + column;
-                let other = given.iter().find(|(given, of)| *given == place && needs.contains(*of));
-                if other.is_none() && !own.contains(&place) {
+                let here = || given.iter().filter(|one| one.place == place && needs.contains(one.of));
+                let is_given = here().any(|one| one.part.is_none());
+                is_by_others |= is_given;
+                if !is_given && !own.contains(&place) {
+                    // A bound of the column behind those that are equal ends what is searched by.
+                    let bounds = here().filter_map(|one| one.part);
+                    is_by_others |= here().next().is_some();
+                    left = (left * bounds.product::<f64>()).max(1.0);
                     break;
                 }
-                is_by_others |= other.is_some();
                 left = (left / estimator.distinct(place, sources)).max(1.0);
                 columns += 1;
             }
@@ -407,7 +444,6 @@ fn searches(
             if index.unique && columns == index.keys.len() {
                 left = 1.0;
             }
-            needs = needs.without(itself);
             let each = if index.index_id == 1 { 1.0 } else { FETCH_COST };
             let cost = SEARCH_COST + left * each;
             match found.iter_mut().find(|search| search.needs == needs) {
@@ -419,19 +455,18 @@ fn searches(
     found
 }
 
-/// The place of a relation's column that a condition sets equal to what others say.
-fn key_place(condition: &Condition, itself: Set, places: &Places) -> Option<usize> {
-    let Condition::Compare {
-        operator: ComparisonOperator::Equal,
-        left,
-        right,
-    } = condition
-    else {
+/// The place of a relation's column that a condition compares with what others say, and the comparison.
+fn key_place(condition: &Condition, itself: Set, places: &Places) -> Option<(usize, ComparisonOperator)> {
+    let Condition::Compare { operator, left, right } = condition else {
         return None;
     };
+    if *operator == ComparisonOperator::NotEqual {
+        return None;
+    }
     [(left, right), (right, left)].into_iter().find_map(|(own, other)| {
         let is_own = places.of_expression(own) == itself && !places.of_expression(other).meets(itself);
         let is_plain = matches!(own.kind, crate::plan::ExprKind::Column(_));
-        (is_own && is_plain).then(|| column_of(own)).flatten()
+        let place = (is_own && is_plain).then(|| column_of(own)).flatten()?;
+        Some((place, *operator))
     })
 }

@@ -123,7 +123,6 @@ pub fn comparison(operator: ComparisonOperator) -> &'static str {
     }
 }
 
-/// A condition.
 pub fn condition(given: &Condition, names: &Names) -> String {
     if crate::stack::require().is_err() {
         return "...".to_owned();

@@ -23,7 +23,6 @@ pub struct ShownOperator {
     pub physical: String,
     /// LogicalOp.
     pub logical: String,
-    /// Argument.
     pub argument: String,
     /// DefinedValues.
     pub defined: Vec<String>,

@@ -410,36 +410,39 @@ fn made(node: &Node, estimator: &Estimator<'_>) -> Shown {
                 names,
             )
         }
-        Node::Project { input, expressions, .. } => {
-            let (shown, below) = operator(input, estimator);
-            let mut names = Names::default();
-            let mut defined = Vec::new();
-            for (place, expression) in expressions.iter().enumerate() {
-                if let ExprKind::Column(column) = expression.kind {
-                    names.set(place, below.of(column));
-                    continue;
-                }
-                let name = format!("[Expr{:04}]", 1_000 + place);
-                defined.push(format!("{name}={}", scalar(expression, &below)));
-                names.set(place, name);
-            }
-            if defined.is_empty() {
-                return (shown, names);
-            }
-            let rows = shown.rows;
-            let compute = above("Compute Scalar", "Compute Scalar", rows, vec![shown]);
-            let argument = format!("DEFINE:({})", defined.join(", "));
-            (
-                ShownOperator {
-                    argument,
-                    defined,
-                    ..compute
-                },
-                names,
-            )
-        }
+        Node::Project { input, expressions, .. } => computed(input, expressions, estimator),
         _ => (source_of(node), Names::default()),
     }
+}
+
+/// Computed columns; columns that are passed on take no operator.
+fn computed(input: &Node, expressions: &[Expr], estimator: &Estimator<'_>) -> Shown {
+    let (shown, below) = operator(input, estimator);
+    let mut names = Names::default();
+    let mut defined = Vec::new();
+    for (place, expression) in expressions.iter().enumerate() {
+        if let ExprKind::Column(column) = expression.kind {
+            names.set(place, below.of(column));
+            continue;
+        }
+        let name = format!("[Expr{:04}]", 1_000 + place);
+        defined.push(format!("{name}={}", scalar(expression, &below)));
+        names.set(place, name);
+    }
+    if defined.is_empty() {
+        return (shown, names);
+    }
+    let rows = shown.rows;
+    let compute = above("Compute Scalar", "Compute Scalar", rows, vec![shown]);
+    let argument = format!("DEFINE:({})", defined.join(", "));
+    (
+        ShownOperator {
+            argument,
+            defined,
+            ..compute
+        },
+        names,
+    )
 }
 
 fn grouped(input: &Node, keys: &[Expr], aggregates: &[AggregateCall], estimator: &Estimator<'_>) -> Shown {

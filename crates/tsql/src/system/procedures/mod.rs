@@ -19,7 +19,6 @@ use engine::types::{Length, SqlType, Value};
 
 use super::{Host, SystemContext};
 
-/// A system procedure.
 #[derive(Debug)]
 pub struct SystemProcedure {
     /// In lower case.
