@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
-//! optimize   join      which units are joined in which order, and how
+//! optimize   alternatives  what all branches of an OR ask for
+//!            join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
 //!            order     which sorts are not needed
 //!            columns   which columns scans decode
@@ -19,6 +20,7 @@
 //! Invariant: after [`Optimizer`] has seen a statement, no logical operator is left in it.
 
 mod access;
+mod alternatives;
 mod columns;
 pub mod estimate;
 mod join;
@@ -94,6 +96,7 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
+            alternatives::take_out(&mut from.conjuncts)?;
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());
