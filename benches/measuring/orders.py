@@ -140,9 +140,9 @@ QUERIES = {
     "where o.customer_id = c.id and l.order_id = o.id and l.product_id = 77",
     "FROM order of a cross product": "select count(*), sum(l.quantity) from customers c, lines l, orders o "
     "where o.customer_id = c.id and l.order_id = o.id and c.city = 'city 17'",
-    "non-equi join": "select count(*), sum(c.credit) from bands b join customers c on c.id >= b.low and c.id < b.high",
+    "non-equi join": "select count(*), sum(cast(c.credit as bigint)) from bands b join customers c on c.id >= b.low and c.id < b.high",
     "EXISTS": "select count(*) from customers c where exists (select * from orders o where o.customer_id = c.id and o.total > 95000)",
-    "IN": "select count(*), sum(total) from orders where customer_id in (select id from customers where city < 'city 2')",
+    "IN": "select count(*), sum(cast(total as bigint)) from orders where customer_id in (select id from customers where city < 'city 2')",
     "anti-join": "select count(*) from customers c left join orders o on o.customer_id = c.id where o.id is null",
     "NOT EXISTS": "select count(*) from customers c where not exists "
     "(select * from orders o where o.customer_id = c.id and o.status = 3)",
