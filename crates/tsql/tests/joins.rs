@@ -36,6 +36,7 @@ const QUERIES: &[&str] = &[
     "select p.id, c.id from p join c on c.parent = p.id and c.id between p.id * 6 and p.id * 6 + 2 where p.id < 9 order by 1, 2",
     "select p.id, c.id from p, c where p.id = c.parent and p.id < 4 or p.id = c.parent and c.amount > 400 order by 1, 2",
     "select p.id, c.id from p, c where (p.id = c.parent and c.amount > 580) or (c.parent = p.id and p.kind is null) or p.id = c.parent order by 1, 2",
+    "select a.id, k.kind, c.id from p a, k, c where c.id = a.id * 2 + k.kind and a.id < 9 order by 1, 2, 3",
     "select count(*) from p a, k, p b where a.id = b.id and a.kind = k.kind",
     "select a.id, q.n from p a cross apply (select count(*) n from c where c.parent = a.id) q join k on k.kind = a.kind where a.id < 5 order by 1",
     "select a.id, q.id from k join p a on a.kind = k.kind outer apply (select top 1 c.id from c where c.parent = a.id order by c.id) q order by 1, 2",

@@ -1,8 +1,8 @@
 //! In which order relations are joined, and how: the cheapest tree.
 //!
 //! ```text
-//! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets)
-//! more, or unconnected             the two parts whose join leaves the fewest rows, again and again
+//! up to EXHAUSTIVE_MAX relations   every tree of connected sets (dynamic programming over subsets); of any sets where these make no whole
+//! more                             the two parts whose join leaves the fewest rows, again and again
 //! FORCE ORDER, FORCEPLAN, hints    as they are written
 //! ```
 //! A join between sets that no condition connects is made only when nothing else is left.
@@ -36,6 +36,13 @@ pub(super) enum Method {
     Search,
     /// For each left row the right rows anew.
     Loop,
+}
+
+/// Whether sets are joined that no condition connects: a condition of three relations may leave nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Products {
+    Never,
+    Allowed,
 }
 
 /// A step towards the whole.
@@ -91,7 +98,10 @@ impl<'r> Order<'r> {
         if is_forced {
             order.as_written(parts)?;
         } else if parts.len() <= EXHAUSTIVE_MAX {
-            order.exhaustive(parts.len())?;
+            order.exhaustive(parts.len(), Products::Never)?;
+            if !order.trees.contains_key(&order.whole()) {
+                order.exhaustive(parts.len(), Products::Allowed)?;
+            }
         }
         let whole = order.whole();
         let hints_order = is_forced
@@ -277,24 +287,24 @@ impl<'r> Order<'r> {
         }
     }
 
-    /// Every way to make every connected set of two others.
-    fn exhaustive(&mut self, count: usize) -> Result<()> {
+    /// Every way to make every set of two others.
+    fn exhaustive(&mut self, count: usize, products: Products) -> Result<()> {
         for set in 1..1_u128 << count {
             let mut left = (set - 1) & set;
             while left != 0 {
                 cancel::spend(1)?;
-                self.try_pair(Set(left), Set(set & !left));
+                self.try_pair(Set(left), Set(set & !left), products);
                 left = (left - 1) & set;
             }
         }
         Ok(())
     }
 
-    fn try_pair(&mut self, left: Set, right: Set) {
+    fn try_pair(&mut self, left: Set, right: Set, products: Products) {
         let (Some(left), Some(right)) = (self.trees.get(&left), self.trees.get(&right)) else {
             return;
         };
-        if self.are_connected(left.set, right.set)
+        if (products == Products::Allowed || self.are_connected(left.set, right.set))
             && let Some(tree) = self.joined(left, right)
         {
             self.keep_if_better(tree);
