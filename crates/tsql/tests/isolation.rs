@@ -408,6 +408,9 @@ impl Judge<'_> {
     }
 }
 
+/// The levels that transactions run at, each with the level they are judged by.
+type Mixture = &'static [(Level, Level)];
+
 #[test]
 fn no_history_shows_what_its_levels_exclude() {
     use Level::{Committed, Repeatable, Serializable};
@@ -417,7 +420,7 @@ fn no_history_shows_what_its_levels_exclude() {
         (Serializable, Serializable),
     ];
     const ALONE: [&[(Level, Level)]; 3] = [
-        &MIXED.split_at(1).0,
+        MIXED.split_at(1).0,
         MIXED.split_at(2).0.split_at(1).1,
         MIXED.split_at(2).1,
     ];
@@ -448,7 +451,7 @@ fn no_history_shows_what_its_levels_exclude() {
 #[test]
 fn what_a_level_allows_is_found_when_it_is_judged_by_the_next() {
     use Level::{Committed, Repeatable, Serializable, Uncommitted};
-    let expected: [(&'static [(Level, Level)], &[&str]); 3] = [
+    let expected: [(Mixture, &[&str]); 3] = [
         (&[(Uncommitted, Committed)], &["G1a", "G1b", "G1c"]),
         (&[(Committed, Repeatable)], &["G2-item"]),
         (&[(Repeatable, Serializable)], &["G2"]),

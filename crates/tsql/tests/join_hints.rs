@@ -56,7 +56,7 @@ fn plan(session: &mut Session, query: &str) -> String {
         }
         words
             .iter()
-            .filter(|word| is_join == !word.starts_with('['))
+            .filter(|word| is_join != word.starts_with('['))
             .find(|word| own.contains(**word))
     });
     found

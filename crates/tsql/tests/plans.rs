@@ -171,7 +171,10 @@ fn elements(xml: &str) -> Vec<String> {
                 "{tag}"
             );
         }
-        assert!(!inside.contains('<') && inside.matches('"').count() % 2 == 0, "{tag}");
+        assert!(
+            !inside.contains('<') && inside.matches('"').count().is_multiple_of(2),
+            "{tag}"
+        );
         found.push(name.clone());
         if !tag.ends_with('/') {
             open.push(name);

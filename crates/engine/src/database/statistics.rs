@@ -43,6 +43,9 @@ impl StatisticsOptions {
     }
 }
 
+/// Statistics in memory: the columns, their first column's modifications when it was counted, and what was counted.
+type Brief = (Vec<usize>, u64, Arc<Content>);
+
 /// The modifications of one table since the database was opened.
 #[derive(Debug)]
 pub struct Modifications {
@@ -52,8 +55,8 @@ pub struct Modifications {
     columns: Box<[AtomicU64]>,
     /// For statistics that were counted since, by their catalog row's id: what their column's modifications were then.
     counted_at: Mutex<HashMap<u32, u64>>,
-    /// Statistics that are kept in memory alone: the columns, their first column's modifications then, and what was counted.
-    brief: Mutex<Vec<(Vec<usize>, u64, Arc<Content>)>>,
+    /// Statistics that are kept in memory alone.
+    brief: Mutex<Vec<Brief>>,
 }
 
 impl Modifications {

@@ -173,7 +173,7 @@ impl FromClause {
 
 impl<'a> Binder<'a> {
     /// The operator for a FROM, in a wide row of that width.
-    pub(super) fn from_node(
+    pub(super) fn logical_from(
         &self,
         units: Vec<FromUnit>,
         conjuncts: Vec<Condition>,
@@ -320,7 +320,7 @@ impl<'a> Binder<'a> {
         for name in side.names {
             clause.expose(name)?;
         }
-        let node = self.from_node(side.units, side.conjuncts, builder.width, self.is_order_forced);
+        let node = self.logical_from(side.units, side.conjuncts, builder.width, self.is_order_forced);
         Ok((node, side.columns))
     }
 

@@ -432,7 +432,7 @@ impl<'a> Binder<'a> {
         if let Some(filter) = filter {
             clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
-        self.from_node(clause.units, clause.conjuncts, width, clause.is_forced)
+        self.logical_from(clause.units, clause.conjuncts, width, clause.is_forced)
     }
 
     /// The target of INSERT, or of a statement whose FROM does not have it.

@@ -88,7 +88,7 @@ impl<'a> Binder<'a> {
         if let Some(filter) = filter {
             from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
-        let mut node = self.from_node(from.units, from.conjuncts, builder.width, from.is_forced);
+        let mut node = self.logical_from(from.units, from.conjuncts, builder.width, from.is_forced);
         if request.is_none() {
             let mut used = vec![false; builder.width];
             node.mark_columns(&mut used);

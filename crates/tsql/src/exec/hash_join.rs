@@ -85,11 +85,14 @@ pub(super) struct Hash<'p> {
     leftover: Option<usize>,
 }
 
+/// Ranges of the wide row: where each begins and how wide it is.
+type Ranges<'p> = &'p [(usize, usize)];
+
 impl<'p> Hash<'p> {
     pub(super) fn open(
         left: Box<dyn Operator + 'p>,
         right: &Node,
-        (left_ranges, right_ranges): (&'p [(usize, usize)], &'p [(usize, usize)]),
+        (left_ranges, right_ranges): (Ranges<'p>, Ranges<'p>),
         kind: JoinKind,
         (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
         context: &Context<'_>,

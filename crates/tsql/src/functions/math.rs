@@ -318,7 +318,7 @@ fn bits_counted(arguments: &[Expr]) -> Result<SqlType> {
     match arguments.first().map_or(SqlType::Int, |argument| argument.sql_type) {
         SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt | SqlType::Bit => Ok(SqlType::BigInt),
         SqlType::Binary(_) | SqlType::VarBinary(Length::Limited(_)) => Ok(SqlType::BigInt),
-        other => Err(messages::invalid_argument_type(&other.name(), 1, "bit_count")),
+        other => Err(messages::invalid_argument_type(other.name(), 1, "bit_count")),
     }
 }
 

@@ -255,7 +255,7 @@ impl Estimator<'_> {
                 });
                 if is_whole {
                     conjuncts.retain(|one| {
-                        !places_joined(one).is_some_and(|pair| own(&pair).is_some_and(|(_, to)| to == other))
+                        places_joined(one).is_none_or(|pair| own(&pair).is_none_or(|(_, to)| to != other))
                     });
                     parts.push(((Some(at), Some(other)), 1.0 / self.table_rows(&scan.table)));
                     return parts;

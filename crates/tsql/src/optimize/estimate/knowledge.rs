@@ -37,11 +37,14 @@ pub const STORED_ROWS_MIN: u64 = 500;
 /// The table's database and id.
 type TableKey = (u16, u32);
 
+/// Columns, and what was counted of them.
+type Counted = (Vec<usize>, Arc<Content>);
+
 /// What is known of columns, for one statement.
 pub(super) struct Knowledge<'s> {
     session: &'s SessionState,
     /// For tables that were asked about: statistics by their columns.
-    known: RefCell<HashMap<TableKey, Vec<(Vec<usize>, Arc<Content>)>>>,
+    known: RefCell<HashMap<TableKey, Vec<Counted>>>,
 }
 
 /// How many rows may be modified before statistics of so many rows are out of date.
