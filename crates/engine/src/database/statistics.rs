@@ -142,6 +142,9 @@ impl Modifications {
     }
 }
 
+/// From so many tables on, those that are gone are forgotten whenever their number has doubled.
+const TABLES_BETWEEN_SWEEPS: usize = 1_024;
+
 /// Those of all tables of a database that were opened.
 #[derive(Default)]
 pub(super) struct ModificationsByTable(RwLock<HashMap<u32, Arc<Modifications>>>);
@@ -155,6 +158,10 @@ impl Database {
             return known.clone();
         }
         let mut tables = self.modifications.0.write();
+        if tables.len() >= TABLES_BETWEEN_SWEEPS && tables.len().is_power_of_two() {
+            // Of dropped tables nobody asks any more.
+            tables.retain(|id, known| Arc::strong_count(known) > 1 || self.catalog.by_id(*id, 0).is_some());
+        }
         let made = tables
             .entry(table.object_id)
             .or_insert_with(|| Arc::new(Modifications::new(columns)));
@@ -218,10 +225,22 @@ impl Database {
             self.change_catalog("AutoStats", |ctx| {
                 for mut statistics in made {
                     let kept = self.catalog.statistics_of(table, 0);
-                    let same = |other: &StatisticsDefinition| {
-                        other.stats_id == statistics.stats_id || other.name.eq_ignore_ascii_case(&statistics.name)
-                    };
-                    let before = kept.iter().find(|object| object.statistics().is_some_and(same));
+                    let is_update = statistics.object_id != 0;
+                    let before = kept.iter().find(|object| match is_update {
+                        true => object.definition.object_id() == statistics.object_id,
+                        false => object
+                            .statistics()
+                            .is_some_and(|other| other.name.eq_ignore_ascii_case(&statistics.name)),
+                    });
+                    if is_update && before.is_none() {
+                        // Somebody dropped them while they were counted.
+                        continue;
+                    }
+                    // Somebody may have taken the number meanwhile.
+                    let others = || kept.iter().filter_map(|object| object.statistics());
+                    if before.is_none() && others().any(|other| other.stats_id == statistics.stats_id) {
+                        statistics.stats_id = others().map(|other| other.stats_id).max().unwrap_or(0) + 1;
+                    }
                     let definition = match before {
                         Some(object) => {
                             statistics.object_id = object.definition.object_id();

@@ -136,13 +136,6 @@ impl IndexSeek {
         self.union.iter_mut().try_for_each(|other| other.change_values(change))
     }
 
-    /// Whether this or a search united with it is in a nonclustered index.
-    pub fn uses_nonclustered(&self, definition: &TableDefinition) -> bool {
-        let index = definition.indexes.get(self.index);
-        index.is_none_or(|index| index.index_id != 1)
-            || self.union.iter().any(|other| other.uses_nonclustered(definition))
-    }
-
     /// Whether the key of an index that it reads has a column.
     pub fn reads_key_of(&self, definition: &TableDefinition, column: usize) -> bool {
         let index = definition.indexes.get(self.index);
