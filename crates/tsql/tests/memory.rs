@@ -146,6 +146,11 @@ fn groups_and_distinct_values_beyond_memory_are_the_same() {
         "select distinct name, at from t order by name, at",
         "select distinct id / 3, amount, name from t order by 1, 2, 3",
         "select id, name from t where id < 9000 union select id, name from t where id > 7000 order by id",
+        // Strings that are equal and of different lengths: where the long one finds no room and is put aside, a short one that comes
+        // later might, and there would be two groups.
+        "select count(*), sum(c), max(c) from
+            (select count(*) as c from t group by cast(id / 8 as varchar(20)) + replicate(' ', 420 - id % 8 * 60)) x",
+        "select count(distinct cast(id / 2 as varchar(20)) + replicate(' ', 420 - id % 2 * 60)), count(*) from t",
     ] {
         server.assert_same(query, true);
     }
