@@ -158,7 +158,7 @@ fn a_scan_begun_anew_finds_what_is_there_by_then() {
     let mut scan = tree.scan(&bench.storage, &locks, ReadMode::Committed, everything, false);
     for _ in 0..60 {
         random_transaction(&bench, &tree, &mut committed, &mut random, 600);
-        let mut number = 0;
+        let mut number = 0_u64;
         while number < 600 {
             let low = (number as u32).to_be_bytes().to_vec();
             let high = (number as u32 + 2).to_be_bytes().to_vec();
