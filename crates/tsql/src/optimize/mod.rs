@@ -39,7 +39,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, OuterJoin, Part, QueryPlan, Subquery};
-use crate::state::SessionState;
+use crate::state::{Rule, SessionState};
 use estimate::Estimator;
 
 /// Makes the plan of one statement physical.
@@ -68,7 +68,7 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
-        unnest::query(plan)?;
+        unnest::query(plan, &self.estimator)?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;
@@ -134,7 +134,9 @@ impl<'s> Optimizer<'s> {
         from.conjuncts
             .iter_mut()
             .try_for_each(|condition| self.condition(condition))?;
-        alternatives::take_out(&mut from.conjuncts)?;
+        if self.estimator.allows(Rule::FactorAlternatives) {
+            alternatives::take_out(&mut from.conjuncts)?;
+        }
         from.units.iter_mut().try_for_each(|unit| match &unit.node {
             // In parentheses, where the order is kept.
             Node::From(inner) if inner.is_forced => self.node(&mut unit.node),

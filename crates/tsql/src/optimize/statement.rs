@@ -85,7 +85,7 @@ impl Logical for BoundUpdate {
         }
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
-        unnest::target(&mut self.node, &mut self.width)?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
@@ -99,7 +99,7 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
-        unnest::target(&mut self.node, &mut self.width)?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;

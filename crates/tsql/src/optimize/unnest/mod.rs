@@ -26,7 +26,9 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, FromNode, FromUnit, JoinMethods, Node, OuterJoin, QueryPlan};
+use super::estimate::Estimator;
+use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
+use crate::state::Rule;
 use form::Around;
 
 /// Sources of one FROM with those of its subqueries: beyond these, subqueries stay what they are.
@@ -36,49 +38,49 @@ const SOURCES_MAX: usize = 64;
 ///
 /// # Errors
 /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
-pub(super) fn query(plan: &mut QueryPlan) -> Result<()> {
-    below(&mut plan.root)
+pub(super) fn query(plan: &mut QueryPlan, estimator: &Estimator<'_>) -> Result<()> {
+    below(&mut plan.root, estimator)
 }
 
 /// Makes joins of subqueries in the FROM and WHERE of a statement that changes what they find, in a row of a width.
 ///
 /// # Errors
 /// As [`query`].
-pub(super) fn target(node: &mut Node, width: &mut usize) -> Result<()> {
+pub(super) fn target(node: &mut Node, width: &mut usize, estimator: &Estimator<'_>) -> Result<()> {
     if let Node::From(from) = node {
         from.width = from.width.max(*width);
-        conjuncts(from)?;
+        conjuncts(from, estimator)?;
         *width = from.width;
     }
     Ok(())
 }
 
 /// Goes down to the FROMs whose rows are no wider than what stands above them says.
-fn below(node: &mut Node) -> Result<()> {
+fn below(node: &mut Node, estimator: &Estimator<'_>) -> Result<()> {
     crate::stack::require()?;
     cancel::spend(1)?;
     match node {
         Node::Project { input, input_width, .. } | Node::Aggregate { input, input_width, .. } => match &mut **input {
-            from @ Node::From(_) => target(from, input_width),
-            other => below(other),
+            from @ Node::From(_) => target(from, input_width, estimator),
+            other => below(other, estimator),
         },
         Node::Filter { input, .. }
         | Node::Window { input, .. }
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
         | Node::Top { input, .. }
-        | Node::Slice { input, .. } => below(input),
-        Node::Append { inputs, .. } => inputs.iter_mut().try_for_each(below),
+        | Node::Slice { input, .. } => below(input, estimator),
+        Node::Append { inputs, .. } => inputs.iter_mut().try_for_each(|input| below(input, estimator)),
         Node::SetOperation { left, right, .. } => {
-            below(left)?;
-            below(right)
+            below(left, estimator)?;
+            below(right, estimator)
         }
         _ => Ok(()),
     }
 }
 
 /// Makes joins of the conjuncts that can be some. Of the others, those that may fail stand behind the joins that they are written behind.
-fn conjuncts(from: &mut FromNode) -> Result<()> {
+fn conjuncts(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
     if from.is_forced || from.units.is_empty() || !from.conjuncts.iter().any(is_question) {
         return Ok(());
     }
@@ -87,10 +89,15 @@ fn conjuncts(from: &mut FromNode) -> Result<()> {
     let all = Around::of(from, &written);
     for mut condition in written {
         if let Some(plan) = question(&mut condition) {
-            query(plan)?;
+            query(plan, estimator)?;
             if let Some(join) = form::of(&condition, &all, from.width)? {
                 let added = count(&join.right);
-                if sources + added <= SOURCES_MAX {
+                let rule = if join.kind == JoinKind::Semi {
+                    Rule::SemiJoin
+                } else {
+                    Rule::AntiJoin
+                };
+                if sources + added <= SOURCES_MAX && estimator.allows(rule) {
                     sources += added;
                     from.width = join.width;
                     wrap(from, join, condition);
