@@ -12,6 +12,7 @@ pub mod modules;
 pub mod optimize;
 pub mod parser;
 pub mod plan;
+pub mod plan_cache;
 pub mod prepared;
 pub mod scalar;
 pub mod session;

@@ -145,7 +145,7 @@ impl Instance {
             fatal: Arc::default(),
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
-            above: std::sync::OnceLock::new(),
+            above: Mutex::default(),
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;

@@ -59,7 +59,7 @@ impl Logical for BoundOutput {
 
 impl Logical for BoundQuery {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
-        optimizer.query(&mut self.plan)?;
+        optimizer.statement_query(&mut self.plan)?;
         let mut values = self.assignments.iter_mut().flatten();
         values.try_for_each(|(_, value)| optimizer.expression(value))
     }

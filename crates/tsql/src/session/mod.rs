@@ -56,7 +56,7 @@ impl Session {
             return Err(error);
         }
         let ended = instance.ended_flag(engine.id);
-        let prepared = Rc::<Prepared>::default();
+        let prepared = Rc::new(Prepared::new(&instance));
         let caller = Box::new(FunctionRunner::new(prepared.clone()));
         let state = Box::new(SessionState::new(instance, login, engine, database, caller));
         state.describe(|session| {
@@ -136,8 +136,7 @@ impl Session {
     }
 
     fn compiled(&self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
-        let quoted_identifier = self.state.options().quoted_identifier;
-        Ok(self.prepared.text(quoted_identifier, "", text)?.batch.clone())
+        Ok(self.prepared.text(&self.state, "", text)?.batch.clone())
     }
 
     fn transaction_request(

@@ -285,6 +285,11 @@ impl SessionState {
         Moment::new(days, micros % 86_400_000_000 * 10)
     }
 
+    /// The statement's time in microseconds since 1970.
+    pub(crate) fn now_unix_micros(&self) -> u64 {
+        self.now_unix_micros.get()
+    }
+
     /// The statement's time in ticks of 1/300 second.
     pub fn now_ticks(&self) -> DateTimeTicks {
         DateTimeTicks::from_unix_micros(self.now_unix_micros.get())

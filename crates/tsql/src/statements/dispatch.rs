@@ -55,7 +55,9 @@ impl Executor<'_> {
             return self.flow(statement);
         }
         self.session.take_time();
+        self.line = statement.line;
         let outcome = self.dispatch(statement);
+        self.count_execution();
         self.session.end_statement();
         match outcome {
             Ok(flow) => {

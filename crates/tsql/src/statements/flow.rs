@@ -1,7 +1,5 @@
 //! Control of flow: blocks, IF, WHILE, RETURN, GOTO, TRY and CATCH.
 
-use std::rc::Rc;
-
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
 use crate::context::Context;
@@ -124,17 +122,17 @@ impl Executor<'_> {
 }
 
 /// The condition of a plan that is one.
-pub(super) fn condition_of(bound: &Rc<Bound>) -> &Condition {
+pub(super) fn condition_of(bound: &Bound) -> &Condition {
     const UNKNOWN: Condition = Condition::Constant(None);
-    match &**bound {
+    match bound {
         Bound::Condition(condition) => condition,
         _ => &UNKNOWN,
     }
 }
 
 /// The expressions of a plan that is a list of them.
-pub(super) fn expressions_of(bound: &Rc<Bound>) -> &[crate::plan::Expr] {
-    match &**bound {
+pub(super) fn expressions_of(bound: &Bound) -> &[crate::plan::Expr] {
+    match bound {
         Bound::Expressions(expressions) => expressions,
         _ => &[],
     }

@@ -62,7 +62,7 @@ impl FunctionRunner {
         returns: Returns,
         values: Vec<Value>,
     ) -> Result<(Value, Variables)> {
-        let callable = self.prepared.callable(&call.module)?;
+        let callable = self.prepared.callable(&call.module, &call.database)?;
         let mut client = NoClient;
         let mut executor = Executor::with_values(session, &self.prepared, &mut client, callable.batch, values);
         executor.procedure.clone_from(&call.module.name);

@@ -14,6 +14,65 @@ use self::Proof::{Answers, Test};
 /// The effects of obeyed words: place, word, proof.
 pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
+        "OPTION",
+        "FAST",
+        Test("plan_cache", "first_rows_come_from_an_index_where_fast_asks_for_them"),
+    ),
+    (
+        "OPTION",
+        "OPTIMIZE FOR",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "OPTION",
+        "OPTIMIZE FOR UNKNOWN",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "OPTION",
+        "RECOMPILE",
+        Test("plan_cache", "variables_are_not_looked_at_but_under_recompile"),
+    ),
+    (
+        "USE HINT",
+        "DISABLE_OPTIMIZER_ROWGOAL",
+        Test("plan_cache", "first_rows_come_from_an_index_where_fast_asks_for_them"),
+    ),
+    (
+        "USE HINT",
+        "DISABLE_PARAMETER_SNIFFING",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "ALTER DATABASE SCOPED CONFIGURATION",
+        "CLEAR PROCEDURE_CACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
+        "CREATE PROCEDURE WITH",
+        "RECOMPILE",
+        Test("plan_cache", "procedures_with_recompile_are_planned_at_each_call"),
+    ),
+    (
+        "DBCC",
+        "FREEPROCCACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
+        "DBCC",
+        "FREESYSTEMCACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
         "CREATE STATISTICS WITH",
         "FULLSCAN",
         Test("statistics", "with_says_what_is_counted_and_how"),

@@ -16,9 +16,11 @@ mod condition;
 mod knowledge;
 
 use engine::error::Result;
+use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
+use crate::scalar::convert::convert;
 use crate::state::SessionState;
 use knowledge::Knowledge;
 
@@ -83,9 +85,16 @@ impl<'n> Sources<'n> {
     }
 }
 
+/// What a plan may know of the variables that it reads, by slot: the value that it is made for.
+#[derive(Debug, Default)]
+pub struct Peeked(pub Vec<Option<Value>>);
+
 /// Answers how many. See the module.
 pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
+    peeked: Peeked,
+    /// Whether it counts that the first rows alone are wanted.
+    pub(super) has_goals: bool,
 }
 
 impl<'s> Estimator<'s> {
@@ -93,6 +102,27 @@ impl<'s> Estimator<'s> {
     pub fn new(session: &'s SessionState) -> Estimator<'s> {
         Estimator {
             knowledge: Knowledge::new(session),
+            peeked: Peeked::default(),
+            has_goals: true,
+        }
+    }
+
+    /// Lets it know values of variables.
+    pub(super) fn peek(&mut self, peeked: Peeked) {
+        self.peeked = peeked;
+    }
+
+    /// The value of an expression that is known when the plan is made: of a constant, of a variable that was looked at, of either in
+    /// another type.
+    pub(super) fn known(&self, expression: &Expr) -> Option<Value> {
+        match &expression.kind {
+            ExprKind::Constant(value) => Some(value.clone()),
+            ExprKind::Variable(slot) => self.peeked.0.get(*slot)?.clone(),
+            ExprKind::Convert {
+                operand, style: None, ..
+            } => convert(&self.known(operand)?, operand.sql_type, expression.sql_type, None).ok(),
+            ExprKind::Collate(operand) => self.known(operand),
+            _ => None,
         }
     }
 

@@ -3,6 +3,7 @@
 mod check;
 mod identity;
 mod log;
+mod plan_cache;
 mod session;
 mod shrink;
 mod statistics;
@@ -60,6 +61,8 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "INPUTBUFFER" => session::input_buffer(&command, host)?,
         "USEROPTIONS" => session::user_options(host)?,
         "SHOW_STATISTICS" => statistics::show(&command, host)?,
+        "FREEPROCCACHE" => plan_cache::free_plans(&command)?,
+        "FREESYSTEMCACHE" => plan_cache::free_cache(&command)?,
         "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
         // The rest changes no answer, is refused, or does not exist.
         other => admitted(DBCC_COMMANDS.admit(1, other, None))?,
@@ -86,7 +89,7 @@ const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
     ("DROPCLEANBUFFERS", 0, &[]),
     ("FREEPROCCACHE", 1, &[]),
     ("FREESESSIONCACHE", 0, &[]),
-    ("FREESYSTEMCACHE", 2, &[]),
+    ("FREESYSTEMCACHE", 2, &["default", "internal"]),
     ("INPUTBUFFER", 2, &[]),
     ("LOGINFO", 1, &[]),
     ("OPENTRAN", 1, &[]),
@@ -111,12 +114,15 @@ fn check_arguments(statement: &Dbcc, arguments: &[Value]) -> Result<()> {
         argument.as_str().is_some() && !words.iter().any(|known| known.eq_ignore_ascii_case(word))
     });
     match unknown {
-        Some((place, _)) => {
-            let text = format!("Parameter {} is incorrect for this DBCC statement.", place + 1);
-            Err(Error::new(2560, 16, 9, text))
-        }
+        Some((place, _)) => Err(incorrect(place + 1)),
         None => Ok(()),
     }
+}
+
+/// 2560, for a parameter counted from 1.
+fn incorrect(parameter: usize) -> Error {
+    let text = format!("Parameter {parameter} is incorrect for this DBCC statement.");
+    Error::new(2560, 16, 9, text)
 }
 
 /// A word's fate as an error of execution.
