@@ -145,8 +145,9 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 12] = [
     ("plan_cache", include_str!("plan_cache.rs")),
+    ("rules", include_str!("rules.rs")),
     ("statistics", include_str!("statistics.rs")),
     ("user_functions", include_str!("user_functions.rs")),
     ("bulk", include_str!("bulk.rs")),

@@ -38,7 +38,7 @@ use engine::error::Result;
 
 use crate::bind::PlanAdvice;
 use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, Part, QueryPlan, Subquery};
-use crate::state::SessionState;
+use crate::state::{Rule, SessionState};
 use estimate::{Estimator, Peeked};
 
 /// Makes the plan of one statement physical.
@@ -117,7 +117,9 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
-            alternatives::take_out(&mut from.conjuncts)?;
+            if self.estimator.allows(Rule::FactorAlternatives) {
+                alternatives::take_out(&mut from.conjuncts)?;
+            }
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());

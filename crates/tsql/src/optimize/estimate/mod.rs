@@ -21,7 +21,7 @@ use engine::types::Value;
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
 use crate::scalar::convert::convert;
-use crate::state::SessionState;
+use crate::state::{Rule, RulesOff, SessionState};
 use knowledge::Knowledge;
 
 /// Rows of a source that nothing is known about: table variables, functions, system views.
@@ -89,9 +89,10 @@ impl<'n> Sources<'n> {
 #[derive(Debug, Default)]
 pub struct Peeked(pub Vec<Option<Value>>);
 
-/// Answers how many. See the module.
+/// Answers how many, and which rules the session allows. See the module.
 pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
+    rules_off: RulesOff,
     peeked: Peeked,
     /// Whether it counts that the first rows alone are wanted.
     pub(super) has_goals: bool,
@@ -102,6 +103,7 @@ impl<'s> Estimator<'s> {
     pub fn new(session: &'s SessionState) -> Estimator<'s> {
         Estimator {
             knowledge: Knowledge::new(session),
+            rules_off: session.options().rules_off,
             peeked: Peeked::default(),
             has_goals: true,
         }
@@ -124,6 +126,11 @@ impl<'s> Estimator<'s> {
             ExprKind::Collate(operand) => self.known(operand),
             _ => None,
         }
+    }
+
+    /// Whether the session lets the optimizer use a rule.
+    pub fn allows(&self, rule: Rule) -> bool {
+        self.rules_off.allow(rule)
     }
 
     /// Looks after the statistics of the columns that FROM compares, before anything is estimated of it. Nothing is needed for one row by a

@@ -14,6 +14,7 @@ use crate::ast::ComparisonOperator;
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
+use crate::state::Rule;
 
 /// Relations that are ordered together. More are joined in parts.
 pub(super) const RELATIONS_MAX: usize = 128;
@@ -412,6 +413,9 @@ fn searches(
     let Node::Scan(scan) = &relation.node else {
         return Vec::new();
     };
+    if !estimator.allows(Rule::IndexJoin) {
+        return Vec::new();
+    }
     let given = given(position, all, predicates, estimator, sources);
     let own: Vec<usize> = relation
         .own

@@ -4,6 +4,7 @@ mod check;
 mod identity;
 mod log;
 mod plan_cache;
+mod rules;
 mod session;
 mod shrink;
 mod statistics;
@@ -60,6 +61,10 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "TRACESTATUS" => trace_flags::trace_status(&command, host)?,
         "INPUTBUFFER" => session::input_buffer(&command, host)?,
         "USEROPTIONS" => session::user_options(host)?,
+        "RULEON" => rules::switch(&command, host, true)?,
+        "RULEOFF" => rules::switch(&command, host, false)?,
+        "SHOWONRULES" => rules::show(host, true)?,
+        "SHOWOFFRULES" => rules::show(host, false)?,
         "SHOW_STATISTICS" => statistics::show(&command, host)?,
         "FREEPROCCACHE" => plan_cache::free_plans(&command)?,
         "FREESYSTEMCACHE" => plan_cache::free_cache(&command)?,
@@ -78,9 +83,9 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     ))
 }
 
-/// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON and its
-/// kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
+/// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
+/// and their kin take any number.
+const ARGUMENTS: [(&str, usize, &[&str]); 18] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
@@ -93,6 +98,8 @@ const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
     ("INPUTBUFFER", 2, &[]),
     ("LOGINFO", 1, &[]),
     ("OPENTRAN", 1, &[]),
+    ("SHOWOFFRULES", 0, &[]),
+    ("SHOWONRULES", 0, &[]),
     ("SHRINKDATABASE", 3, &["NOTRUNCATE", "TRUNCATEONLY"]),
     ("SHRINKFILE", 3, &["EMPTYFILE", "NOTRUNCATE", "TRUNCATEONLY"]),
     ("SQLPERF", 2, &["CLEAR"]),
@@ -114,14 +121,14 @@ fn check_arguments(statement: &Dbcc, arguments: &[Value]) -> Result<()> {
         argument.as_str().is_some() && !words.iter().any(|known| known.eq_ignore_ascii_case(word))
     });
     match unknown {
-        Some((place, _)) => Err(incorrect(place + 1)),
+        Some((place, _)) => Err(incorrect_parameter(place)),
         None => Ok(()),
     }
 }
 
-/// 2560, for a parameter counted from 1.
-fn incorrect(parameter: usize) -> Error {
-    let text = format!("Parameter {parameter} is incorrect for this DBCC statement.");
+/// 2560: the argument at this place, counted from 0.
+fn incorrect_parameter(place: usize) -> Error {
+    let text = format!("Parameter {} is incorrect for this DBCC statement.", place + 1);
     Error::new(2560, 16, 9, text)
 }
 

@@ -3,7 +3,7 @@
 use engine::error::Result;
 use engine::types::Value;
 
-use super::{Command, incorrect};
+use super::{Command, incorrect_parameter};
 use crate::plan_cache::{PlanCache, PlanKind};
 
 /// The pools of memory that there are (sql-docs, "DBCC FREEPROCCACHE").
@@ -19,7 +19,7 @@ pub(super) fn free_plans(command: &Command<'_>) -> Result<()> {
         Value::Null => cache.remove(|_| true),
         Value::Binary(handle) => cache.remove(|plan| plan.has_handle(handle)),
         pool if is_one_of(pool, &POOLS) => cache.remove(|_| true),
-        _ => return Err(incorrect(1)),
+        _ => return Err(incorrect_parameter(0)),
     };
     Ok(())
 }
@@ -32,13 +32,13 @@ pub(super) fn free_cache(command: &Command<'_>) -> Result<()> {
     let cache = PlanCache::of(command.context.instance);
     let pool = command.argument(1);
     if !pool.is_null() && !is_one_of(pool, &POOLS) {
-        return Err(incorrect(2));
+        return Err(incorrect_parameter(1));
     }
     match command.argument(0) {
         all if is_one_of(all, &["ALL"]) => cache.remove(|_| true),
         objects if is_one_of(objects, &["Object Plans"]) => cache.remove(|plan| plan.kind() == PlanKind::Module),
         texts if is_one_of(texts, &["SQL Plans"]) => cache.remove(|plan| plan.kind() != PlanKind::Module),
-        _ => return Err(incorrect(1)),
+        _ => return Err(incorrect_parameter(0)),
     };
     Ok(())
 }
