@@ -14,6 +14,7 @@
 //! Invariant: one statement at a time makes, changes or removes a database ([`operation`]).
 //! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
 
+mod aside;
 mod backup;
 mod broken;
 mod configuration;
@@ -58,8 +59,8 @@ use registry::Registry;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use vlf::ServerVersion;
 
 /// The setting of `sp_configure` for memory, in MB.
@@ -108,6 +109,7 @@ pub struct Instance {
     shut_down: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
     finisher: Mutex<Option<finishing::Finisher>>,
+    aside: Mutex<Option<aside::Aside>>,
     policy: RwLock<LogPolicy>,
     fatal: Arc<broken::Fatal>,
     claims: paths::Claims,

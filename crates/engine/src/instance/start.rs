@@ -141,6 +141,7 @@ impl Instance {
             shut_down: AtomicBool::new(false),
             worker: Mutex::new(None),
             finisher: Mutex::new(None),
+            aside: Mutex::new(None),
             policy: RwLock::new(policy),
             fatal: Arc::default(),
             claims: super::paths::Claims::default(),

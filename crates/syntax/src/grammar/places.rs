@@ -253,7 +253,7 @@ pub const INDEX_OPTIONS: Place = Place {
         "RESUMABLE" => OFF,
         "SORT_IN_TEMPDB" => Advice,
         "STATISTICS_INCREMENTAL" => OFF,
-        "STATISTICS_NORECOMPUTE" => Advice,
+        "STATISTICS_NORECOMPUTE" => Obeyed,
         "XML_COMPRESSION" => OFF,
     },
 };
@@ -310,7 +310,7 @@ pub const REBUILD_OPTIONS: Place = Place {
         "RESUMABLE" => OFF,
         "SORT_IN_TEMPDB" => Advice,
         "STATISTICS_INCREMENTAL" => OFF,
-        "STATISTICS_NORECOMPUTE" => Advice,
+        "STATISTICS_NORECOMPUTE" => Obeyed,
         "XML_COMPRESSION" => OFF,
     },
 };
@@ -354,8 +354,7 @@ pub const DATABASE_SET: Place = Place {
         "AUTO_CREATE_STATISTICS" => Obeyed,
         "AUTO_SHRINK" => OFF,
         "AUTO_UPDATE_STATISTICS" => Obeyed,
-        // Statistics are counted before the plan that wants them is made, either way.
-        "AUTO_UPDATE_STATISTICS_ASYNC" => Advice,
+        "AUTO_UPDATE_STATISTICS_ASYNC" => Obeyed,
         "CHANGE_TRACKING" => OFF,
         "COMPATIBILITY_LEVEL" => Obeyed,
         "CONCAT_NULL_YIELDS_NULL" => OFF,

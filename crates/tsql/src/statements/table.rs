@@ -231,7 +231,13 @@ impl Executor<'_> {
                 first_iam: (0, 0),
             },
         };
-        self.add_index(&database, &object, &definition, index)
+        self.add_index(&database, &object, &definition, index)?;
+        self.set_no_recompute(
+            &database,
+            definition.object_id,
+            Some(&create.name.text),
+            &create.options,
+        )
     }
 
     /// Adds an index to a table that may have rows.

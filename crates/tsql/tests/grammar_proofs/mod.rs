@@ -14,6 +14,24 @@ use self::Proof::{Answers, Test};
 /// The effects of obeyed words: place, word, proof.
 pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
+        "CREATE INDEX WITH",
+        "STATISTICS_NORECOMPUTE",
+        Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are"),
+    ),
+    (
+        "REBUILD WITH",
+        "STATISTICS_NORECOMPUTE",
+        Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are"),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "AUTO_UPDATE_STATISTICS_ASYNC",
+        Test(
+            "statistics",
+            "a_plan_does_not_wait_for_statistics_that_are_updated_asynchronously",
+        ),
+    ),
+    (
         "OPTION",
         "FAST",
         Test("plan_cache", "first_rows_come_from_an_index_where_fast_asks_for_them"),
