@@ -352,7 +352,10 @@ fn procedures_tell_and_update() {
 
 #[test]
 fn an_index_may_say_that_its_statistics_stay_as_they_are() {
-    let mut one = started();
+    let mut one = session(&instance());
+    run(&mut one, "create database d");
+    run(&mut one, "use d");
+    assert_eq!(run(&mut one, SETUP), "");
     let flags =
         "select name, no_recompute from sys.stats where object_id = object_id('t') and name like 'i%' order by name";
     let made = "create index ib on t (b) with (statistics_norecompute = on) create index ic on t (c) with (statistics_norecompute = off)";

@@ -137,15 +137,14 @@ impl<'s> Knowledge<'s> {
         }
         // Index statistics that were counted for the moment do not say so in the catalog.
         wanted.retain(|known| known.columns.len() > 1 || !table.modifications().is_brief(known.columns[0]));
-        if options.auto_update_async {
-            let (later, at_once) = wanted.into_iter().partition(|known| known.content.is_some());
-            self.leave(table, later);
-            wanted = at_once;
+        let (later, wanted): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|known| options.auto_update_async && known.content.is_some());
+        if !wanted.is_empty() {
+            passed_over(self.count(table, wanted))?;
         }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        passed_over(self.count(table, wanted))
+        self.leave(table, later);
+        Ok(())
     }
 
     /// Has statistics counted anew for plans to come; this one goes by those that there are.
