@@ -13,6 +13,7 @@ from .queries import OURS, SHOP, TPCH, Asked
 from .server import Server, remember
 
 TIMES = 20
+WAYS = 5
 SCALE = 0.05
 POINT = "select o_totalprice from orders where o_orderkey = 7"
 WORST_MS_MAX = 1_000
@@ -42,7 +43,7 @@ def measure(bench, found):
             if questions is TPCH:
                 texts["point read"] = POINT
             for _ in range(bench.runs):
-                way = planned(asked, "select 1")
+                way = min(planned(asked, "select 1") for _ in range(WAYS))
                 for name, text in texts.items():
                     found.add(f"{name} ms", max(planned(asked, text) - way, 0.0))
         finally:
