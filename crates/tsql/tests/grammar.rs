@@ -145,7 +145,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 12] = [
+const SOURCES: [(&str, &str); 13] = [
+    ("figures", include_str!("figures.rs")),
     ("plan_cache", include_str!("plan_cache.rs")),
     ("rules", include_str!("rules.rs")),
     ("statistics", include_str!("statistics.rs")),

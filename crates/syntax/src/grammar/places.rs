@@ -103,10 +103,10 @@ pub const SET_STATISTICS: Place = Place {
     unknown: Unknown::Syntax,
     joint: " ",
     words: words! {
-        "IO" => OFF,
-        "PROFILE" => OFF,
-        "TIME" => OFF,
-        "XML" => OFF,
+        "IO" => Obeyed,
+        "PROFILE" => Obeyed,
+        "TIME" => Obeyed,
+        "XML" => Obeyed,
     },
 };
 

@@ -2,6 +2,7 @@
 
 use engine::error::Result;
 
+use super::estimate::{Estimator, Expectations};
 use super::{Optimizer, columns, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
@@ -13,6 +14,11 @@ pub trait Logical {
     /// # Errors
     /// Those of [`Optimizer::query`].
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()>;
+
+    /// What is expected of its operators, once it is planned; nothing of what is never shown.
+    fn expected(&self, _estimator: &Estimator<'_>) -> Expectations {
+        Expectations::default()
+    }
 }
 
 impl Logical for Expr {

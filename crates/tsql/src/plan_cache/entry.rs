@@ -43,6 +43,9 @@ impl PlanKind {
 pub(crate) trait SharedPlan: Any + Send + Sync {
     /// Whether it was made from this table, view or function.
     fn depends_on(&self, database_id: u16, object_id: u32) -> bool;
+
+    /// The statement of this number in its batch with its plan, which takes so many bytes, as an element of a document in XML.
+    fn element(&self, number: usize, text: &str, plan_bytes: u64) -> String;
 }
 
 type AnyPlan = Arc<dyn SharedPlan>;
@@ -248,6 +251,58 @@ impl CachedPlan {
         let plans = self.plans.lock();
         let mut shared = plans.by_node.values().filter_map(|one| one.shared.as_ref());
         is_own || shared.any(|(plan, _)| plan.depends_on(database_id, object_id))
+    }
+
+    /// Its statements with the plans that sessions share, as elements of a document in XML; `begins` chooses among them by their offset.
+    pub(crate) fn elements(&self, begins: impl Fn(i32) -> bool) -> Vec<String> {
+        let shared: Vec<(AnyPlan, u64, u32)> = {
+            let plans = self.plans.lock();
+            let statements = plans.by_node.values().filter_map(|one| {
+                let (plan, bytes) = one.shared.as_ref()?;
+                Some((plan.clone(), *bytes, one.statistics.totals().line))
+            });
+            statements.collect()
+        };
+        let chosen = shared.iter().filter(|(_, _, line)| begins(self.offsets(*line).0));
+        chosen
+            .enumerate()
+            .map(|(place, (plan, bytes, line))| plan.element(place + 1, self.statement_text(*line), *bytes))
+            .collect()
+    }
+
+    /// The part of the text in which a statement stands: all of it if there is no other, else from its line on to that of the next one that
+    /// has a plan.
+    fn statement_text(&self, line: u32) -> &str {
+        let range = self.text_range(line);
+        self.text.get(range).unwrap_or_default().trim()
+    }
+
+    fn text_range(&self, line: u32) -> std::ops::Range<usize> {
+        if self.code.statements.len() == 1 && self.object_id.is_none() {
+            return 0..self.text.len();
+        }
+        let begin_of = |line: u32| {
+            let before = self.text.split_inclusive('\n').take(line.saturating_sub(1) as usize);
+            before.map(str::len).sum::<usize>()
+        };
+        let plans = self.plans.lock();
+        let lines = plans.by_node.values().map(|one| one.statistics.totals().line);
+        let next = lines.filter(|other| *other > line).min();
+        begin_of(line)..next.map_or(self.text.len(), begin_of)
+    }
+
+    /// `statement_start_offset` and `statement_end_offset`: bytes of UTF-16, -1 for the end of the text.
+    pub(crate) fn offsets(&self, line: u32) -> (i32, i32) {
+        let range = self.text_range(line);
+        let bytes = |text: Option<&str>| {
+            let units = text.unwrap_or_default().encode_utf16().count();
+            i32::try_from(units * 2).unwrap_or(i32::MAX)
+        };
+        let end = match range.end == self.text.len() {
+            true => -1,
+            false => bytes(self.text.get(..range.end)) - 2,
+        };
+        (bytes(self.text.get(..range.start)), end)
     }
 
     /// What the executions of its statements have cost, in the order of the text.

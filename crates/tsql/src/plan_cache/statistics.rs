@@ -1,5 +1,6 @@
 //! What the executions of one plan have cost, together and each: the counters of `sys.dm_exec_query_stats`.
 
+use engine::buffer::PageUse;
 use parking_lot::Mutex;
 
 /// One execution.
@@ -8,6 +9,9 @@ pub(crate) struct Execution {
     /// When it began, in microseconds since 1970.
     pub(crate) began_unix_micros: u64,
     pub(crate) elapsed_micros: u64,
+    /// The same without the time that was waited.
+    pub(crate) worker_micros: u64,
+    pub(crate) pages: PageUse,
     /// Rows that it has sent, or changed.
     pub(crate) rows: u64,
 }
@@ -43,6 +47,10 @@ pub(crate) struct Totals {
     /// When the last one began, in microseconds since 1970.
     pub(crate) last_unix_micros: u64,
     pub(crate) elapsed_micros: Measured,
+    pub(crate) worker_micros: Measured,
+    pub(crate) physical_reads: Measured,
+    pub(crate) logical_writes: Measured,
+    pub(crate) logical_reads: Measured,
     pub(crate) rows: Measured,
 }
 
@@ -68,6 +76,11 @@ impl QueryStatistics {
         totals.executions += 1;
         totals.last_unix_micros = execution.began_unix_micros;
         totals.elapsed_micros.add(is_first, execution.elapsed_micros);
+        totals.worker_micros.add(is_first, execution.worker_micros);
+        let pages = execution.pages;
+        totals.physical_reads.add(is_first, pages.physical + pages.read_ahead);
+        totals.logical_writes.add(is_first, pages.dirtied);
+        totals.logical_reads.add(is_first, pages.logical);
         totals.rows.add(is_first, execution.rows);
     }
 
@@ -89,6 +102,7 @@ mod tests {
                 began_unix_micros: elapsed_micros,
                 elapsed_micros,
                 rows,
+                ..Execution::default()
             });
         }
         let totals = statistics.totals();

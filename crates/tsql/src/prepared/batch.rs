@@ -17,6 +17,8 @@ use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableSco
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::Code;
+use crate::optimize::estimate::{Estimator, Expectations};
+use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
@@ -47,6 +49,11 @@ impl Logical for Bound {
             Bound::Expressions(expressions) => expressions.optimize(optimizer),
         }
     }
+
+    fn expected(&self, estimator: &Estimator<'_>) -> Expectations {
+        let root = self.root();
+        root.map_or_else(Expectations::default, |root| Expectations::of(root, estimator))
+    }
 }
 
 impl Bound {
@@ -59,6 +66,8 @@ impl Bound {
 /// A plan and what it was bound against.
 struct Kept {
     bound: Bound,
+    /// What was expected of its operators when it was made.
+    expectations: Expectations,
     database: u16,
     /// The database's default then: constants have it.
     collation: Collation,
@@ -76,6 +85,17 @@ impl SharedPlan for Kept {
     fn depends_on(&self, database_id: u16, object_id: u32) -> bool {
         self.dependencies.names_object(database_id, object_id)
     }
+
+    fn element(&self, number: usize, text: &str, plan_bytes: u64) -> String {
+        let shown = ShownStatement {
+            text: text.to_owned(),
+            kind: self.bound.word(),
+            root: self.bound.shown(&self.expectations),
+            plan_bytes,
+            ..ShownStatement::default()
+        };
+        shown.element(number)
+    }
 }
 
 /// The plan of a statement, ready to run.
@@ -91,6 +111,11 @@ impl Deref for Planned {
 }
 
 impl Planned {
+    /// Its operators, with what was expected of them; none of a condition or value.
+    pub(crate) fn shown(&self) -> Option<ShownOperator> {
+        self.0.bound.shown(&self.0.expectations)
+    }
+
     /// Where its executions are counted.
     pub(crate) fn statistics(&self) -> Option<&Arc<QueryStatistics>> {
         self.0.statistics.as_ref()
@@ -308,7 +333,7 @@ impl CompiledBatch {
     pub(crate) fn planned(
         &self,
         (key, line): (NodeNumber, u32),
-        bound: Bound,
+        (bound, expectations): (Bound, Expectations),
         dependencies: Dependencies,
         session: &SessionState,
     ) -> Planned {
@@ -323,6 +348,7 @@ impl CompiledBatch {
         });
         Planned(Arc::new(Kept {
             bound,
+            expectations,
             database: session.database().id,
             collation: session.database_collation(),
             options: session.options().of_plans(),

@@ -18,6 +18,7 @@ mod callable;
 mod handles;
 mod hasher;
 mod parse_only;
+mod shown;
 
 pub(crate) use batch::{Bound, Planned};
 pub use batch::{CompiledBatch, compile};

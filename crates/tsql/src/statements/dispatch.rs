@@ -56,7 +56,11 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.line = statement.line;
-        let outcome = self.dispatch(statement);
+        let is_measured = self.session.options().statistics.any();
+        let outcome = match is_measured {
+            false => self.dispatch(statement),
+            true => self.measured(statement),
+        };
         self.count_execution();
         self.session.end_statement();
         match outcome {
@@ -71,7 +75,7 @@ impl Executor<'_> {
     }
 
     /// Runs a statement that is not control of flow.
-    fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
+    pub(super) fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
         let line = statement.line;
         if !works_without_database(&statement.kind)
             && let Err(error) = self.session.check_intact()

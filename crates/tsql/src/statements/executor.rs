@@ -6,15 +6,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::buffer::{PageUse, page_use};
 use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::{SqlType, Value};
+use engine::waits::waited_micros;
 
 use crate::ast::Numbered;
 use crate::bind::{Binder, PlanAdvice};
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
-use crate::optimize::estimate::Peeked;
+use crate::optimize::estimate::{Expectations, Peeked};
 use crate::optimize::{Logical, Optimizer};
 use crate::plan_cache::{Execution, QueryStatistics};
 use crate::prepared::{Bound, CompiledBatch, Planned, Prepared};
@@ -45,6 +47,8 @@ pub enum Flow {
 struct Running {
     statistics: Arc<QueryStatistics>,
     began_micros: u64,
+    waited_micros: u64,
+    pages: PageUse,
 }
 
 /// What was bound just now.
@@ -52,6 +56,8 @@ pub(super) struct New<T> {
     pub(super) bound: T,
     /// Whether it is for this execution alone.
     is_once: bool,
+    /// What is expected of its operators.
+    expectations: Expectations,
     /// What it takes.
     bytes: u64,
     /// What was asked for it.
@@ -85,6 +91,8 @@ pub struct Executor<'s> {
     /// WITH RECOMPILE: no plan of it is kept.
     pub(super) recompiles: bool,
     running: RefCell<Option<Running>>,
+    /// The plan that the statement under way runs by, where its figures are counted.
+    pub(super) ran: RefCell<Option<Planned>>,
 }
 
 /// What the code that runs answers to who has called it.
@@ -142,6 +150,7 @@ impl<'s> Executor<'s> {
             line: 1,
             recompiles: false,
             running: RefCell::default(),
+            ran: RefCell::default(),
         }
     }
 
@@ -238,13 +247,14 @@ impl<'s> Executor<'s> {
                 let New {
                     bound,
                     is_once,
+                    expectations,
                     bytes,
                     dependencies,
                     charge: _charge,
                 } = self.bound(key, bind)?;
-                let planned = self
-                    .batch
-                    .planned((number, self.line), bound, dependencies, self.session);
+                let planned =
+                    self.batch
+                        .planned((number, self.line), (bound, expectations), dependencies, self.session);
                 if number.is_given() && !is_once && !self.recompiles {
                     self.batch.keep(number, &planned, bytes, self.session);
                 }
@@ -255,8 +265,11 @@ impl<'s> Executor<'s> {
             self.running.replace(Some(Running {
                 statistics: statistics.clone(),
                 began_micros: self.session.instance.env.clock.now_micros(),
+                waited_micros: waited_micros(),
+                pages: page_use(),
             }));
         }
+        self.note_plan(&planned);
         Ok(planned)
     }
 
@@ -267,6 +280,8 @@ impl<'s> Executor<'s> {
             running.statistics.add(Execution {
                 began_unix_micros: self.session.now_unix_micros(),
                 elapsed_micros: elapsed,
+                worker_micros: elapsed.saturating_sub(waited_micros() - running.waited_micros),
+                pages: page_use() - running.pages,
                 rows: u64::try_from(self.session.row_count()).unwrap_or(0),
             });
         }
@@ -284,6 +299,13 @@ impl<'s> Executor<'s> {
             }
         }
         Peeked(peeked)
+    }
+
+    /// Remembers by which plan the statement runs, if its figures are counted.
+    fn note_plan(&self, planned: &Planned) {
+        if self.session.is_measured() && !matches!(**planned, Bound::Condition(_) | Bound::Expressions(_)) {
+            self.ran.replace(Some(planned.clone()));
+        }
     }
 
     /// Binds a piece of syntax, to definitions that are held until the end of the statement, and plans it.
@@ -307,9 +329,10 @@ impl<'s> Executor<'s> {
             let dependencies = self.session.take_dependencies();
             // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
             if dependencies.are_current(self.session) {
-                let optimizer = Optimizer::new(self.session);
-                bound.optimize(&mut optimizer.advised(&advice, self.peeked(&advice)))?;
+                let mut optimizer = Optimizer::new(self.session).advised(&advice, self.peeked(&advice));
+                bound.optimize(&mut optimizer)?;
                 return Ok(New {
+                    expectations: bound.expected(optimizer.estimator()),
                     bound,
                     is_once: advice.recompile,
                     bytes,

@@ -28,6 +28,7 @@ impl Executor<'_> {
     /// Whether a condition holds; `None` when its failure has been told and the statement is passed over.
     fn decide(&mut self, condition: &Expression, line: u32) -> Outcome<Option<bool>> {
         self.session.take_time();
+        let counting = self.count();
         let result = self
             .plan(condition, |binder, condition| {
                 Ok(Bound::Condition(binder.truth(condition)?))
@@ -37,6 +38,7 @@ impl Executor<'_> {
                 holds(condition, &[], &Context::new(self.session, &self.variables))
             });
         self.session.end_statement();
+        self.counted(counting, result.is_ok(), line)?;
         match result {
             Ok(truth) => {
                 // The documentation of @@ROWCOUNT does not name IF and WHILE; users do (codecorner.galanter.net, 2012-01-19).

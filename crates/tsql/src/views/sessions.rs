@@ -205,9 +205,9 @@ system_row!(SessionRow {
     "endpoint_id" INT => |_| 4.into();
     "last_request_start_time" DATETIME => |row| datetime(row.0.session.request_started);
     "last_request_end_time" DATETIME => |row| datetime(row.0.session.request_ended);
-    "reads" BIGINT => |_| 0_i64.into();
-    "writes" BIGINT => |_| 0_i64.into();
-    "logical_reads" BIGINT => |_| 0_i64.into();
+    "reads" BIGINT => |row| big(row.0.session.pages.physical + row.0.session.pages.read_ahead);
+    "writes" BIGINT => |row| big(row.0.session.pages.dirtied);
+    "logical_reads" BIGINT => |row| big(row.0.session.pages.logical);
     "is_user_process" BIT => |_| true.into();
     "text_size" INT => |row| row.0.session.options.text_size_bytes.into();
     "language" NAME => |_| "us_english".into();

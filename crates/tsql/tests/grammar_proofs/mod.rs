@@ -268,6 +268,29 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         Test("set_options", "nothing_is_changed_while_statements_are_not_executed"),
     ),
     (
+        "SET STATISTICS",
+        "IO",
+        Test("figures", "statistics_io_tells_of_each_table_once"),
+    ),
+    (
+        "SET STATISTICS",
+        "PROFILE",
+        Test(
+            "figures",
+            "statistics_profile_has_rows_and_executes_before_the_columns_of_showplan_all",
+        ),
+    ),
+    (
+        "SET STATISTICS",
+        "TIME",
+        Test("figures", "statistics_time_tells_of_parsing_planning_and_running"),
+    ),
+    (
+        "SET STATISTICS",
+        "XML",
+        Test("figures", "statistics_xml_has_what_the_operators_came_to"),
+    ),
+    (
         "SET",
         "XACT_ABORT",
         Answers(

@@ -13,7 +13,10 @@
 //! ```
 
 mod condition;
+mod expected;
 mod knowledge;
+
+pub use expected::{ByNode, Expectations, Expected, queries_of, queries_of_condition};
 
 use engine::error::Result;
 use engine::types::Value;
@@ -199,12 +202,12 @@ impl<'s> Estimator<'s> {
 
     /// Rows of a scanned table for which conditions hold.
     pub fn rows(&self, scan: &ScanNode, conditions: &[Condition]) -> f64 {
-        let sources = Sources { scans: vec![scan] };
-        let rows = self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources);
-        match self.is_one_row(scan, conditions) {
-            true => rows.min(1.0),
-            false => rows,
+        // Nothing was counted for a search of one row.
+        if self.is_one_row(scan, conditions) {
+            return 1.0;
         }
+        let sources = Sources { scans: vec![scan] };
+        self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources)
     }
 
     /// Whether the conditions give every column of a unique index one value.
