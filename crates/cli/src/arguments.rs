@@ -143,6 +143,15 @@ pub struct ServeOptions {
     pub until_stdin_closes: bool,
 }
 
+/// How `vlflab sql --plan` shows a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlanForm {
+    /// A tree, as wide as the terminal.
+    Tree,
+    /// The document that SQL Server's tools read.
+    Xml,
+}
+
 /// Options of `vlflab sql`, named as sqlcmd names them.
 #[derive(Debug, Args)]
 pub struct SqlOptions {
@@ -197,6 +206,21 @@ pub struct SqlOptions {
     /// Leave trailing blanks of columns out.
     #[arg(short = 'W')]
     pub trim: bool,
+    /// Run the query and draw its plan instead of its rows: for each operator the rows it gave and those that were expected, how often
+    /// it began, milliseconds with all below it, pages read. With =xml the plan as SQL Server's tools read it. Example:
+    /// vlflab sql --plan -Q "select name from sys.tables order by name".
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tree",
+        conflicts_with = "first_query"
+    )]
+    pub plan: Option<PlanForm>,
+    /// With --plan: do not run the query.
+    #[arg(long, requires = "plan")]
+    pub estimated: bool,
     /// Print help.
     #[arg(long, action = clap::ArgAction::Help)]
     pub help: Option<bool>,

@@ -80,6 +80,11 @@ pub trait Clock: Send + Sync {
     fn now_micros(&self) -> u64;
     /// Microseconds since the Unix epoch, in UTC.
     fn unix_micros(&self) -> u64;
+    /// Microseconds that the calling thread has spent on a processor; the origin is the thread's own. A clock that knows of no processor
+    /// answers with the time that goes by.
+    fn thread_micros(&self) -> u64 {
+        self.now_micros()
+    }
     /// Wall-clock time as `datetime` holds it.
     fn wall_ticks(&self) -> DateTimeTicks {
         DateTimeTicks::from_unix_micros(self.unix_micros())
@@ -112,6 +117,11 @@ impl Clock for SystemClock {
     fn unix_micros(&self) -> u64 {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
         since_epoch.map_or(0, |elapsed| elapsed.as_micros() as u64)
+    }
+
+    fn thread_micros(&self) -> u64 {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        u64::try_from(spent.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(spent.tv_nsec).unwrap_or(0) / 1_000
     }
 }
 

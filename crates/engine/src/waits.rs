@@ -5,6 +5,7 @@
 //! system's own call. Recording is a few atomic additions, so it may stand on hot paths.
 
 use crate::seams::Clock;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! wait_types {
@@ -86,6 +87,15 @@ pub struct WaitStatistics {
     counters: Vec<Counter>,
 }
 
+thread_local! {
+    static WAITED_MICROS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How long this thread has waited since it began, as far as its waits were recorded, in microseconds.
+pub fn waited_micros() -> u64 {
+    WAITED_MICROS.get()
+}
+
 impl WaitStatistics {
     /// All zero.
     pub fn new() -> WaitStatistics {
@@ -96,6 +106,7 @@ impl WaitStatistics {
 
     /// Records one wait that is over.
     pub fn record(&self, wait_type: WaitType, wait_micros: u64, signal_micros: u64) {
+        WAITED_MICROS.set(WAITED_MICROS.get() + wait_micros);
         let counter = &self.counters[wait_type as usize];
         counter.waiting_tasks.fetch_add(1, Ordering::Relaxed);
         counter.wait_micros.fetch_add(wait_micros, Ordering::Relaxed);

@@ -3,33 +3,8 @@
 
 mod transcript;
 
-use engine::types::Value;
-use transcript::{Transcript, instance, session};
+use transcript::{Transcript, Whole, instance, session};
 use tsql::session::Session;
-use tsql::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
-
-/// Keeps the first value of each row, whole.
-#[derive(Default)]
-struct Whole(Vec<String>);
-
-impl ResultSink for Whole {
-    fn columns(&mut self, _: &[ResultColumn]) -> Result<(), SinkClosed> {
-        Ok(())
-    }
-
-    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
-        self.0.push(row[0].as_str().unwrap_or_default().to_owned());
-        Ok(())
-    }
-
-    fn done(&mut self, _: Option<u64>, _: DoneKind) -> Result<(), SinkClosed> {
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
-        panic!("{}", message.text);
-    }
-}
 
 fn run(session: &mut Session, batch: &str) -> String {
     let mut transcript = Transcript::default();
@@ -211,4 +186,86 @@ fn showplan_xml_is_well_formed_and_has_the_elements_of_a_plan() {
     }
     assert!(xml.contains("PhysicalOp=\"Hash Match\"") && xml.contains("EstimateRows=") && xml.contains("NodeId=\"0\""));
     assert!(xml.contains("&quot;&lt;&amp;&gt;"), "{xml}");
+}
+
+/// Every kind of operator is an element with what its tools expect inside: the order of elements is that of the published schema.
+#[test]
+fn elements_of_operators_have_what_the_schema_asks_for() {
+    let mut one = started();
+    run(&mut one, "set showplan_xml on");
+    let plans = [
+        (
+            "select b from t where a = 5 and c like 'x%'",
+            "<SeekPredicates><SeekPredicateNew><SeekKeys><Prefix ScanType=\"EQ\"><RangeColumns><ColumnReference Database=\"[master]\" \
+             Schema=\"[dbo]\" Table=\"[t]\" Column=\"a\"/></RangeColumns><RangeExpressions><ScalarOperator ScalarString=\"(5)\"><Const ConstValue=\"(5)\"/>",
+        ),
+        (
+            "select b from t where a >= 5 and a < 9",
+            "</StartRange><EndRange ScanType=\"LT\">",
+        ),
+        (
+            "select b from t order by b desc",
+            "<Sort Distinct=\"0\"><OrderBy><OrderByColumn Ascending=\"0\"><ColumnReference Database=\"[master]\"",
+        ),
+        (
+            "select b, count(*) from t group by b",
+            "<Hash><DefinedValues><DefinedValue><ColumnReference Column=\"Expr1001\"/><ScalarOperator ScalarString=\"COUNT(*)\">\
+             <Aggregate AggType=\"COUNT\" Distinct=\"0\"></Aggregate></ScalarOperator></DefinedValue></DefinedValues><HashKeysBuild>",
+        ),
+        (
+            "select top 3 * from h",
+            "<Top RowCount=\"0\" IsPercent=\"0\" WithTies=\"0\"><TopExpression>",
+        ),
+        (
+            "select * from h",
+            "<TableScan Ordered=\"0\" ForcedIndex=\"0\" NoExpandHint=\"0\" Storage=\"RowStore\"><DefinedValues><DefinedValue>",
+        ),
+        (
+            "delete h",
+            "<Update><Object Database=\"[master]\" Schema=\"[dbo]\" Table=\"[h]\" IndexKind=\"Heap\" Storage=\"RowStore\"/><RelOp NodeId=\"1\"",
+        ),
+        (
+            "select t.b from t left join u on u.k = t.a where abs(t.b) + 1 > 3",
+            "<Compare CompareOp=\"GT\"><ScalarOperator><Arithmetic Operation=\"ADD\"><ScalarOperator><Intrinsic FunctionName=\"abs\">",
+        ),
+    ];
+    for (query, part) in plans {
+        let mut whole = Whole::default();
+        one.execute(query, &mut whole);
+        elements(&whole.0[0]);
+        assert!(whole.0[0].contains(part), "{query}: {part}\n{}", whole.0[0]);
+    }
+}
+
+/// Functions have their names, and queries that are asked row by row their operators.
+#[test]
+fn what_conditions_hold_is_shown() {
+    let mut one = started();
+    run(&mut one, "set showplan_text on");
+    for (query, parts) in [
+        (
+            "select upper(c), datepart(yy, getdate()), dateadd(day, a, 0) from t where len(c) = 1",
+            &[
+                "upper([master].[dbo].[t].[c])",
+                "datepart(year,getdate())",
+                "dateadd(day,CONVERT_IMPLICIT(bigint,[master].[dbo].[t].[a],0),",
+                "len([master].[dbo].[t].[c])=(1)",
+            ][..],
+        ),
+        (
+            "select (select max(d) from u where u.a = t.b) from t",
+            &[
+                "Nested Loops(Left Outer Join",
+                "[master].[dbo].[u].[pk_u]",
+                "MAX([master].[dbo].[u].[d])",
+            ][..],
+        ),
+    ] {
+        let mut whole = Whole::default();
+        one.execute(query, &mut whole);
+        let plan = whole.0.join("\n");
+        for part in parts {
+            assert!(plan.contains(part), "{query}: {part}\n{plan}");
+        }
+    }
 }

@@ -349,3 +349,77 @@ fn procedures_tell_and_update() {
         "select case when stats_date(object_id, stats_id) > '2000' then 'yes' end from sys.stats where name = 'sb'";
     assert_eq!(rows(&mut one, dated), ["yes"]);
 }
+
+#[test]
+fn an_index_may_say_that_its_statistics_stay_as_they_are() {
+    let mut one = session(&instance());
+    run(&mut one, "create database d");
+    run(&mut one, "use d");
+    assert_eq!(run(&mut one, SETUP), "");
+    let flags =
+        "select name, no_recompute from sys.stats where object_id = object_id('t') and name like 'i%' order by name";
+    let made = "create index ib on t (b) with (statistics_norecompute = on) create index ic on t (c) with (statistics_norecompute = off)";
+    assert_eq!(run(&mut one, made), "");
+    assert_eq!(rows(&mut one, flags), ["ib | 1", "ic | 0"]);
+    let modified = "select p.modification_counter from sys.stats s cross apply sys.dm_db_stats_properties(s.object_id, s.stats_id) p \
+                    where s.object_id = object_id('t') and s.name like 'i%' order by s.name";
+    run(&mut one, "update t set b = b + 1, c = 'other' where a < 800");
+    run(&mut one, "select count(*) from t where b = 5 and c = 'name 3'");
+    assert_eq!(
+        rows(&mut one, modified),
+        ["800", "0"],
+        "the one is left, the other is counted"
+    );
+    assert_eq!(run(&mut one, "alter index ib on t rebuild"), "");
+    assert_eq!(
+        rows(&mut one, flags),
+        ["ib | 0", "ic | 0"],
+        "a rebuild that does not say it ends it"
+    );
+    assert_eq!(
+        run(
+            &mut one,
+            "alter index ic on t rebuild with (statistics_norecompute = on)"
+        ),
+        ""
+    );
+    assert_eq!(rows(&mut one, flags), ["ib | 0", "ic | 1"]);
+    assert_eq!(
+        run(&mut one, "alter index all on t set (statistics_norecompute = on)"),
+        ""
+    );
+    assert_eq!(rows(&mut one, flags), ["ib | 1", "ic | 1"]);
+    let key = "create table n (a int primary key with (statistics_norecompute = on))";
+    assert!(run(&mut one, key).contains("Msg 40517,"));
+}
+
+/// Rows come by rising `b` from the index, by falling `b` from the table: so the plan is seen.
+#[test]
+fn a_plan_does_not_wait_for_statistics_that_are_updated_asynchronously() {
+    let mut one = session(&instance());
+    run(&mut one, "create database d");
+    run(&mut one, "use d");
+    run(&mut one, "alter database d set auto_update_statistics_async on");
+    let setup = "set nocount on create table t (a int not null primary key, b int not null, c varchar(20)) \
+        declare @i int = 0 while @i < 1000 begin insert t values (@i, 1000 - @i, 'x') set @i += 1 end create index ib on t (b)";
+    assert_eq!(run(&mut one, setup), "");
+    let counter = "select p.modification_counter from sys.stats s cross apply sys.dm_db_stats_properties(s.object_id, s.stats_id) p \
+                   where s.name = 'ib'";
+    // 800 rows come above 2,000, where the histogram has none.
+    run(&mut one, "update t set b = 3000 - a where a < 800");
+    assert_eq!(rows(&mut one, counter), ["800"]);
+    let first = |one: &mut Session, text: &str| rows(one, text).first().cloned();
+    let stale = first(&mut one, "select a from t where b > 2000 and c <> 'y'");
+    assert_eq!(
+        stale.as_deref(),
+        Some("799"),
+        "by the index: the histogram knows no such rows"
+    );
+    assert_eq!(rows(&mut one, counter), ["0"], "they were counted meanwhile");
+    let current = first(&mut one, "select a from t where b > 2000 and c <> 'z'");
+    assert_eq!(
+        current.as_deref(),
+        Some("0"),
+        "from the table: nearly all rows are there"
+    );
+}

@@ -1,13 +1,16 @@
 //! `vlflab sql`: scripts, a query or a prompt, on a folder or against a server, in the manner of sqlcmd.
 
+mod document;
 mod embedded;
 mod output;
+mod plan;
 mod prompt;
 
-use crate::arguments::SqlOptions;
+use crate::arguments::{PlanForm, SqlOptions};
 use crate::exit::Failure;
 use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Target};
 use output::Output;
+use plan::Plans;
 use signal_hook::consts::SIGINT;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
@@ -62,7 +65,11 @@ pub fn sql(options: &SqlOptions) -> Result<(), Failure> {
         variables: variables(options),
         stop_at_error: options.stop_at_error,
         failed: false,
+        plans: options.plan.map(|form| (form, Plans::default())),
     };
+    if options.plan.is_some() {
+        session.ask_for_plans(options.estimated)?;
+    }
     for script in &scripts {
         if session.run_script(script)? && options.stop_at_error {
             return session.outcome();
@@ -165,6 +172,8 @@ pub struct SqlSession {
     variables: Variables,
     stop_at_error: bool,
     failed: bool,
+    /// Where plans are shown instead of rows: how, and those of the batch at hand.
+    plans: Option<(PlanForm, Plans)>,
 }
 
 impl SqlSession {
@@ -190,10 +199,43 @@ impl SqlSession {
     fn run_batch(&mut self, batch: &str) -> Result<bool, Failure> {
         let output = &mut self.output;
         self.cancel.store(false, Ordering::SeqCst);
-        let run = self.channel.run(batch, &mut |event| output.event(&event));
+        let plans = &mut self.plans;
+        let run = self.channel.run(batch, &mut |event| {
+            let is_taken = plans.as_mut().is_some_and(|(_, plans)| plans.take(&event));
+            if !is_taken {
+                output.event(&event);
+            }
+        });
+        self.show_plans().map_err(Failure::Io)?;
         let failed = self.output.end_of_batch()?;
         run?;
         Ok(failed)
+    }
+
+    /// Has the server answer with plans from here on.
+    fn ask_for_plans(&mut self, estimated: bool) -> Result<(), Failure> {
+        let option = if estimated { "SHOWPLAN_XML" } else { "STATISTICS XML" };
+        self.run_batch(&format!("SET {option} ON")).map(|_| ())
+    }
+
+    /// Shows the plans of the batch. A document that is none of a plan is shown as it came.
+    fn show_plans(&mut self) -> io::Result<()> {
+        let Some((form, plans)) = &mut self.plans else {
+            return Ok(());
+        };
+        let width = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| usize::from(width.0));
+        for document in plans.documents() {
+            let drawn = match form {
+                PlanForm::Tree => plan::draw(&document, width),
+                PlanForm::Xml => None,
+            };
+            self.output
+                .line(drawn.as_deref().unwrap_or(&document).trim_end_matches('\n'))?;
+            if *form == PlanForm::Tree {
+                self.output.line("")?;
+            }
+        }
+        Ok(())
     }
 
     /// A line of our own among the answers.

@@ -7,7 +7,7 @@
 
 use super::arena::Frame;
 use super::pool::BufferPool;
-use super::{DatabaseId, key_parts};
+use super::{DatabaseId, key_parts, page_use};
 use crate::error::Result;
 use crate::page::{PageBytes, PageId, PageMut, PageOperation, PageRef, apply};
 use std::marker::PhantomData;
@@ -131,6 +131,7 @@ impl<'p> PageWrite<'p> {
             state.recovery_lsn = Some(lsn);
             state.rebuildable = operation.replaces_page();
             frame.dirty.store(true, Ordering::Release);
+            page_use::count_dirtied();
         }
         Ok(())
     }

@@ -33,6 +33,7 @@ mod files;
 mod guard;
 mod lazy_writer;
 mod memory_ahead;
+mod page_use;
 mod pool;
 mod redo;
 mod row_counts;
@@ -44,6 +45,7 @@ pub use data_file::{DataFileInformation, DataFileSpecification, FileGrowth, IoSt
 pub use double_write::{TornReport, double_write_path};
 pub use files::{DataFiles, DatabaseIdentity, FileOptions, Grown};
 pub use guard::{PageRead, PageWrite};
+pub use page_use::{PageUse, add_page_use, page_use};
 pub use pool::{BufferPool, PoolCounters};
 pub use redo::DamagedPages;
 pub use row_counts::RowCounts;

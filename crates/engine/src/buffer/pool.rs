@@ -8,7 +8,7 @@
 use super::arena::{Arena, Frame, NO_KEY};
 use super::bell::Bell;
 use super::sizing::Sizing;
-use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key};
+use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key, page_use};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId};
 use crate::seams::Environment;
@@ -261,6 +261,7 @@ impl BufferPool {
         }
         if frame.key.load(Ordering::Acquire) == key {
             BufferPool::touch(frame);
+            page_use::count_fixed();
             // SAFETY: pinned and latched just now.
             return Some(unsafe { PageRead::adopt(self, index) });
         }
@@ -298,6 +299,7 @@ impl BufferPool {
             // SAFETY: a claimed frame is latched exclusively by this thread.
             unsafe { self.arena.exclusive(index) }.fill(0);
             if self.publish(index, page_key(database, id)) {
+                page_use::count_fixed();
                 // SAFETY: claimed frames are pinned and exclusively latched.
                 return Ok(unsafe { PageWrite::adopt(self, index, true) });
             }
@@ -314,6 +316,7 @@ impl BufferPool {
         }
         if frame.key.load(Ordering::Acquire) == key {
             BufferPool::touch(frame);
+            page_use::count_fixed();
             // SAFETY: pinned and latched just now.
             return Some(unsafe { PageWrite::adopt(self, index, false) });
         }
@@ -391,6 +394,7 @@ impl BufferPool {
             return Err(error);
         }
         self.frame(index).loading.store(false, Ordering::Relaxed);
+        page_use::count_loaded();
         Ok(Some(index))
     }
 
@@ -454,6 +458,7 @@ impl BufferPool {
             }
             self.give_back(*index);
         }
+        page_use::count_ahead(run.len());
         self.counters.pages_read.fetch_add(run.len() as u64, Ordering::Relaxed);
         self.counters
             .pages_read_ahead

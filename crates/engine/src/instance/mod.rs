@@ -14,6 +14,7 @@
 //! Invariant: one statement at a time makes, changes or removes a database ([`operation`]).
 //! Invariant: no path of a statement is used but by [`Instance::admit`]'s leave ([`paths`]).
 
+mod aside;
 mod backup;
 mod broken;
 mod configuration;
@@ -58,8 +59,8 @@ use registry::Registry;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use vlf::ServerVersion;
 
 /// The setting of `sp_configure` for memory, in MB.
@@ -108,22 +109,27 @@ pub struct Instance {
     shut_down: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
     finisher: Mutex<Option<finishing::Finisher>>,
+    aside: Mutex<Option<aside::Aside>>,
     policy: RwLock<LogPolicy>,
     fatal: Arc<broken::Fatal>,
     claims: paths::Claims,
     /// Intents whose files could not be deleted.
     left_behind: Mutex<BTreeSet<u32>>,
-    /// What the layer above keeps for all sessions.
-    above: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// What the layer above keeps for all sessions, one of a type.
+    above: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     _folder_lock: Box<dyn Send + Sync>,
 }
 
 impl Instance {
-    /// What the layer above keeps for all of the instance's sessions, made when it is first asked for. There is one layer above, and
-    /// it keeps one thing.
+    /// What the layer above keeps of a type for all of the instance's sessions, made when it is first asked for.
     pub fn kept_above<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let kept = self.above.get_or_init(|| Arc::new(make()));
-        kept.clone().downcast().expect("the layer above keeps one thing")
+        let mut above = self.above.lock();
+        let kept = above.iter().find_map(|one| one.clone().downcast().ok());
+        kept.unwrap_or_else(|| {
+            let made = Arc::new(make());
+            above.push(made.clone());
+            made
+        })
     }
 
     /// The database of that name, open and usable.

@@ -4,6 +4,7 @@
 //! has a mutex of its own, so that short requests of many sessions do not meet here.
 
 use super::Instance;
+use crate::buffer::PageUse;
 use crate::seams::DateTimeTicks;
 use crate::types::Text;
 use parking_lot::Mutex;
@@ -47,6 +48,8 @@ pub struct SessionInformation {
     pub options: SessionOptions,
     /// Rows of its last statement.
     pub row_count: i64,
+    /// Pages that its requests have fixed, up to the end of the last one.
+    pub pages: PageUse,
 }
 
 /// SET options of a session that `sys.dm_exec_sessions` shows.

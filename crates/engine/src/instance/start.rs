@@ -141,11 +141,12 @@ impl Instance {
             shut_down: AtomicBool::new(false),
             worker: Mutex::new(None),
             finisher: Mutex::new(None),
+            aside: Mutex::new(None),
             policy: RwLock::new(policy),
             fatal: Arc::default(),
             claims: super::paths::Claims::default(),
             left_behind: Mutex::default(),
-            above: std::sync::OnceLock::new(),
+            above: Mutex::default(),
             _folder_lock: folder_lock,
         };
         instance.open_system_databases()?;

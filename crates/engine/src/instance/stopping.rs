@@ -58,6 +58,10 @@ impl Instance {
         if let Some(mut finisher) = self.finisher.lock().take() {
             finisher.stop();
         }
+        let aside = self.aside.lock().take();
+        if let Some(aside) = aside {
+            aside.stop();
+        }
         let broken = self.registry.all().into_iter().filter_map(|slot| slot.broken());
         broken.for_each(|database| database.storage.log.close());
         if nowait {

@@ -20,7 +20,9 @@ mod table;
 pub use definition::with_current_definitions;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use parts::{PutAside, TableParts};
-pub use statistics::{Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index};
+pub use statistics::{
+    Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, update_statistics_aside,
+};
 pub use table::{Bound, KeyRange, Table, TableFill, TableScan};
 
 use crate::cancel;

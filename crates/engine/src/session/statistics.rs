@@ -106,6 +106,51 @@ impl Table {
     }
 }
 
+/// Counts statistics of a table that are out of date and stores them, by locks and a transaction of their own: for work that is left to
+/// the instance ([`crate::instance::Instance::leave`]). They are left out where somebody is in the way; whoever finds them out of date
+/// again asks again.
+pub fn update_statistics_aside(
+    database: &Arc<Database>,
+    object: &Arc<CatalogObject>,
+    wanted: Vec<StatisticsDefinition>,
+    updated: (i32, u32),
+) {
+    let ObjectDefinition::Table(definition) = &object.definition else {
+        return;
+    };
+    let locks = database.internal_locks().another();
+    let (own, table) = (database.id, definition.object_id);
+    let is_free =
+        locks.try_lock(Resource::Database(own), Mode::S) && locks.try_lock(Resource::Object(own, table), Mode::SchS);
+    let is_there = is_free && database.check_open().is_ok() && database.catalog.is_current(object, 0);
+    if is_there {
+        // They are never worth an error: what cannot be counted or stored stays as it is.
+        let _ = count_and_store(database, object, wanted, &locks, updated);
+    }
+    locks.release_all();
+}
+
+fn count_and_store(
+    database: &Arc<Database>,
+    object: &Arc<CatalogObject>,
+    wanted: Vec<StatisticsDefinition>,
+    locks: &LockOwner,
+    updated: (i32, u32),
+) -> Result<()> {
+    let table = Table::open(database, object)?;
+    let plans: Vec<Plan> = wanted.iter().map(|known| Plan::of(known.columns.clone())).collect();
+    let counted = table.count_statistics(locks, &plans, Sampling::Usual, updated)?;
+    let stored = wanted.into_iter().zip(counted).filter_map(|(statistics, content)| {
+        Some(StatisticsDefinition {
+            leading: leading_of(table.definition(), &statistics.columns),
+            content: Some(Arc::new(content?)),
+            modified: 0,
+            ..statistics
+        })
+    });
+    database.store_own_statistics(stored.collect())
+}
+
 /// A number spread over all of `u64`, the same for the same place (the finalizer of Stafford's variant 13 of MurmurHash3).
 fn scattered(place: u64) -> u64 {
     let mut number = place.wrapping_add(0x9E37_79B9_7F4A_7C15);

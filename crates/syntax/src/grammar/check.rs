@@ -350,10 +350,7 @@ fn check_set(line: u32, option: &SetOption) -> Parsed<()> {
         SetOption::Switch { options, on } => options.iter().try_for_each(|option| {
             let value = Some(if *on { "ON" } else { "OFF" });
             match option.split_once(' ') {
-                Some(("STATISTICS", what)) => {
-                    let admitted = SET_STATISTICS.admit(line, what, value);
-                    admitted.map_err(|_| ParseError::not_supported(line, &format!("STATISTICS {what}")))
-                }
+                Some(("STATISTICS", what)) => SET_STATISTICS.admit(line, what, value),
                 Some(("OFFSETS", what)) => {
                     let admitted = SET_OFFSETS.admit(line, what, value);
                     admitted.map_err(|_| ParseError::not_supported(line, "OFFSETS"))

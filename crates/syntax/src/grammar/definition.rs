@@ -3,8 +3,8 @@
 use super::{ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
-    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, ReferentialAction, TableConstraint,
-    TableElement,
+    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, OptionValue, ReferentialAction,
+    TableConstraint, TableElement,
 };
 use crate::error::ParseError;
 
@@ -70,7 +70,7 @@ fn check_constraint(constraint: &TableConstraint) -> Parsed<()> {
                 filegroup,
             } = key;
             check_filegroup(line, filegroup.as_ref())?;
-            INDEX_OPTIONS.admit_all(options)
+            check_options_of_key(options)
         }
         ConstraintKind::ForeignKey(key) => {
             let ForeignKey {
@@ -109,7 +109,19 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
     if filter.is_some() {
         return refused(line, "WHERE of an index");
     }
-    INDEX_OPTIONS.admit_all(options)
+    check_options_of_key(options)
+}
+
+/// Options of an index that is made with its table, which has no statistics yet: there is no place to remember that nobody is to count them.
+fn check_options_of_key(options: &[OptionValue]) -> Parsed<()> {
+    INDEX_OPTIONS.admit_all(options)?;
+    let is_on = |option: &&OptionValue| {
+        option.name == "STATISTICS_NORECOMPUTE" && option.word().is_some_and(|word| word == "ON")
+    };
+    match options.iter().find(is_on) {
+        Some(option) => refused(option.line, "STATISTICS_NORECOMPUTE = ON"),
+        None => Ok(()),
+    }
 }
 
 /// CREATE INDEX.

@@ -103,10 +103,10 @@ pub const SET_STATISTICS: Place = Place {
     unknown: Unknown::Syntax,
     joint: " ",
     words: words! {
-        "IO" => OFF,
-        "PROFILE" => OFF,
-        "TIME" => OFF,
-        "XML" => OFF,
+        "IO" => Obeyed,
+        "PROFILE" => Obeyed,
+        "TIME" => Obeyed,
+        "XML" => Obeyed,
     },
 };
 
@@ -130,8 +130,8 @@ pub const SET_OFFSETS: Place = Place {
 
 /// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
 ///
-/// What is advice: groups and unions are made in one way whatever method is named. FAST and OPTIMIZE FOR change estimates alone. KEEP PLAN,
-/// KEEPFIXED PLAN and RECOMPILE say when a plan is made, not what it answers. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
+/// What is advice: groups and unions are made in one way whatever method is named. KEEP PLAN and KEEPFIXED PLAN ask for fewer plans to be
+/// made when statistics change, and a kept plan is not made anew because of statistics that are out of date. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
 /// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
 pub const QUERY_HINTS: Place = Place {
     name: "OPTION",
@@ -141,7 +141,7 @@ pub const QUERY_HINTS: Place = Place {
         "CONCAT UNION" => Advice,
         "DISABLE EXTERNALPUSHDOWN" => Refused,
         "EXPAND VIEWS" => Advice,
-        "FAST" => Advice,
+        "FAST" => Obeyed,
         "FORCE EXTERNALPUSHDOWN" => Refused,
         "FORCE ORDER" => Obeyed,
         "HASH GROUP" => Advice,
@@ -158,13 +158,13 @@ pub const QUERY_HINTS: Place = Place {
         "MERGE UNION" => Advice,
         "MIN_GRANT_PERCENT" => Refused,
         "NO_PERFORMANCE_SPOOL" => Advice,
-        "OPTIMIZE FOR" => Advice,
-        "OPTIMIZE FOR UNKNOWN" => Advice,
+        "OPTIMIZE FOR" => Obeyed,
+        "OPTIMIZE FOR UNKNOWN" => Obeyed,
         "ORDER GROUP" => Advice,
         "PARAMETERIZATION FORCED" => Refused,
         "PARAMETERIZATION SIMPLE" => Refused,
         "QUERYTRACEON" => Refused,
-        "RECOMPILE" => Advice,
+        "RECOMPILE" => Obeyed,
         "ROBUST PLAN" => Advice,
         "TABLE HINT" => Refused,
         "USE HINT" => Obeyed,
@@ -185,8 +185,8 @@ pub const USE_HINTS: Place = Place {
         "DISABLE_DEFERRED_COMPILATION_TV" => Advice,
         "DISABLE_INTERLEAVED_EXECUTION_TVF" => Advice,
         "DISABLE_OPTIMIZED_NESTED_LOOP" => Advice,
-        "DISABLE_OPTIMIZER_ROWGOAL" => Advice,
-        "DISABLE_PARAMETER_SNIFFING" => Advice,
+        "DISABLE_OPTIMIZER_ROWGOAL" => Obeyed,
+        "DISABLE_PARAMETER_SNIFFING" => Obeyed,
         "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK" => Advice,
         "DISABLE_TSQL_SCALAR_UDF_INLINING" => Advice,
         "DISALLOW_BATCH_MODE" => Advice,
@@ -253,7 +253,7 @@ pub const INDEX_OPTIONS: Place = Place {
         "RESUMABLE" => OFF,
         "SORT_IN_TEMPDB" => Advice,
         "STATISTICS_INCREMENTAL" => OFF,
-        "STATISTICS_NORECOMPUTE" => Advice,
+        "STATISTICS_NORECOMPUTE" => Obeyed,
         "XML_COMPRESSION" => OFF,
     },
 };
@@ -310,7 +310,7 @@ pub const REBUILD_OPTIONS: Place = Place {
         "RESUMABLE" => OFF,
         "SORT_IN_TEMPDB" => Advice,
         "STATISTICS_INCREMENTAL" => OFF,
-        "STATISTICS_NORECOMPUTE" => Advice,
+        "STATISTICS_NORECOMPUTE" => Obeyed,
         "XML_COMPRESSION" => OFF,
     },
 };
@@ -354,8 +354,7 @@ pub const DATABASE_SET: Place = Place {
         "AUTO_CREATE_STATISTICS" => Obeyed,
         "AUTO_SHRINK" => OFF,
         "AUTO_UPDATE_STATISTICS" => Obeyed,
-        // Statistics are counted before the plan that wants them is made, either way.
-        "AUTO_UPDATE_STATISTICS_ASYNC" => Advice,
+        "AUTO_UPDATE_STATISTICS_ASYNC" => Obeyed,
         "CHANGE_TRACKING" => OFF,
         "COMPATIBILITY_LEVEL" => Obeyed,
         "CONCAT_NULL_YIELDS_NULL" => OFF,
@@ -418,7 +417,7 @@ pub const SCOPED_CONFIGURATIONS: Place = Place {
         "BATCH_MODE_ADAPTIVE_JOINS" => ON,
         "BATCH_MODE_MEMORY_GRANT_FEEDBACK" => ON,
         "BATCH_MODE_ON_ROWSTORE" => ON,
-        "CLEAR PROCEDURE_CACHE" => Advice,
+        "CLEAR PROCEDURE_CACHE" => Obeyed,
         "DEFERRED_COMPILATION_TV" => ON,
         "DOP_FEEDBACK" => OFF,
         "ELEVATE_ONLINE" => OFF,
@@ -550,10 +549,10 @@ pub const DBCC_COMMANDS: Place = Place {
         "DBREINDEX" => Refused,
         "DROPCLEANBUFFERS" => Obeyed,
         "FLUSHAUTHCACHE" => Refused,
-        // A plan is made anew whenever what it was made of has changed; forgetting it changes no answer.
-        "FREEPROCCACHE" => Advice,
+        "FREEPROCCACHE" => Obeyed,
+        // Connections to other servers: there are none.
         "FREESESSIONCACHE" => Advice,
-        "FREESYSTEMCACHE" => Advice,
+        "FREESYSTEMCACHE" => Obeyed,
         "HELP" => Refused,
         "INDEXDEFRAG" => Refused,
         "INPUTBUFFER" => Obeyed,
@@ -689,7 +688,7 @@ pub const PROCEDURE_OPTIONS: Place = Place {
         "ENCRYPTION" => Refused,
         "EXECUTE AS" => Only(&["CALLER"]),
         "NATIVE_COMPILATION" => Refused,
-        "RECOMPILE" => Advice,
+        "RECOMPILE" => Obeyed,
         "SCHEMABINDING" => Refused,
     },
 };

@@ -8,18 +8,7 @@ use crate::ast::{Expression, ExpressionKind, FunctionCall};
 use crate::functions;
 use crate::messages;
 use crate::plan::{Expr, ExprKind};
-use crate::scalar::moment::DatePart;
-
-/// Functions whose first argument is the bare name of a part of a date.
-const DATE_PART_FUNCTIONS: [&str; 7] = [
-    "dateadd",
-    "datediff",
-    "datediff_big",
-    "datepart",
-    "datename",
-    "datetrunc",
-    "date_bucket",
-];
+use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
 
 impl<'a> Binder<'a> {
     pub(super) fn function(&mut self, call: &'a FunctionCall) -> Result<Expr> {

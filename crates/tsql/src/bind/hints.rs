@@ -186,8 +186,14 @@ impl Binder<'_> {
                         USE_HINTS
                             .admit(1, &name.to_ascii_uppercase(), None)
                             .map_err(messages::syntax)?;
+                        self.advice.is_unknown |= name.eq_ignore_ascii_case("DISABLE_PARAMETER_SNIFFING");
+                        self.advice.is_without_goals |= name.eq_ignore_ascii_case("DISABLE_OPTIMIZER_ROWGOAL");
                     }
                 }
+                "RECOMPILE" => self.advice.recompile = true,
+                "OPTIMIZE FOR UNKNOWN" => self.advice.is_unknown = true,
+                "OPTIMIZE FOR" => self.advise_values(value)?,
+                "FAST" => self.advise_first_rows(value)?,
                 "FORCE ORDER" => self.is_order_forced = true,
                 "LOOP JOIN" => add_method(&mut joins, JoinMethods::LOOPS),
                 "HASH JOIN" => add_method(&mut joins, JoinMethods::HASHES),

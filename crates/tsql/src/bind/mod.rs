@@ -6,6 +6,7 @@
 //!
 //! Invariant: after binding, every stack is as it was before.
 
+mod advice;
 mod aggregate;
 mod assigned_rows;
 mod case;
@@ -32,6 +33,7 @@ mod unused;
 mod updatable;
 mod window;
 
+pub use advice::PlanAdvice;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
@@ -105,6 +107,8 @@ pub struct Binder<'a> {
     join_methods: JoinMethods,
     /// MAXDOP of the statement.
     degree_max: Option<usize>,
+    /// What the statement's hints say about its plan.
+    advice: PlanAdvice,
     /// What the plan so far takes.
     size: PlanSize,
     /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
@@ -158,6 +162,7 @@ impl<'a> Binder<'a> {
                 false => JoinMethods::ANY,
             },
             degree_max: None,
+            advice: PlanAdvice::default(),
             size: PlanSize::default(),
             links: 0,
             terms: 0,

@@ -207,18 +207,11 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
                 None => Cow::Owned(Value::Null),
             }
         }
-        ExprKind::Coalesce(arguments) => {
-            for argument in arguments {
-                let value = evaluate(argument, row, context)?;
-                if !value.is_null() {
-                    return Ok(value);
-                }
-            }
-            Cow::Owned(Value::Null)
-        }
+        ExprKind::Coalesce(arguments) => return first_not_null(arguments, row, context),
         ExprKind::Function {
             implementation,
             arguments,
+            ..
         } => Cow::Owned(context.call(*implementation, arguments, expression.sql_type, row)?),
         ExprKind::Module { call, arguments } => {
             let value = context.call_module(call, arguments, row)?;
@@ -227,6 +220,17 @@ fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context:
         ExprKind::Subquery(query) => Cow::Owned(context.scalar(query, row)?),
         ExprKind::Aggregate(_) | ExprKind::Window(_) => return Err(messages::windowed_function_misplaced()),
     })
+}
+
+/// COALESCE.
+fn first_not_null<'v, S: Surroundings>(arguments: &'v [Expr], row: &'v [Value], context: &S) -> Result<Cow<'v, Value>> {
+    for argument in arguments {
+        let value = evaluate(argument, row, context)?;
+        if !value.is_null() {
+            return Ok(value);
+        }
+    }
+    Ok(Cow::Owned(Value::Null))
 }
 
 fn evaluate_conversion<S: Surroundings>(

@@ -18,6 +18,7 @@ use engine::session::{PutAside, TableParts, TableScan};
 use engine::store::ReadMode;
 
 use super::exchange::Exchange;
+use super::measured::{ByWorkers, Counted};
 use super::scan::{lock_table, read_mode};
 use crate::context::Context;
 use crate::plan::ScanNode;
@@ -88,10 +89,12 @@ pub(crate) fn gather_here<P: Producer>(
     consume: &mut dyn FnMut(P::Packet) -> Result<bool>,
 ) -> Result<()> {
     lock_table(scan, context)?;
+    let counted = Counted::of(scan, context);
     let table = &scan.table.table;
     let mode = table.effective_mode(context.locks(), read_mode(scan, context));
     let mut rows = table.scan(context.locks(), mode)?;
-    while rows.next_batch()? {
+    while counted.reading(|| rows.next_batch())? {
+        counted.add_rows(rows.len());
         take_page(&rows, &mut producer)?;
         if let Some(packet) = producer.full()
             && !consume(packet)?
@@ -126,6 +129,9 @@ where
         return gather_here(scan, context, make(), consume);
     }
     lock_table(scan, context)?;
+    let counted = Counted::of(scan, context);
+    let clock = &*context.session.instance.env.clock;
+    let by_workers = counted.is_wanted().then(ByWorkers::default);
     let parts = scan.table.table.parts(context.locks(), read_mode(scan, context))?;
     let request = cancel::served();
     let exchange = Exchange::new(degree, &context.session.instance.env);
@@ -136,7 +142,11 @@ where
             let run = || {
                 let _working = memory::enter(workspace.clone());
                 crate::stack::begin_thread(crate::stack::THREAD_BYTES);
-                exchange.produce(|| work(&parts, request.clone(), make(), &exchange));
+                exchange.produce(|| {
+                    ByWorkers::counting(by_workers.as_ref(), clock, |counts| {
+                        work(&parts, request.clone(), make(), &exchange, counts)
+                    })
+                });
             };
             let thread = std::thread::Builder::new().stack_size(crate::stack::THREAD_BYTES);
             if thread.spawn_scoped(threads, run).is_err() {
@@ -148,13 +158,15 @@ where
         exchange.close();
         outcome
     })?;
+    counted.take_over(by_workers);
     if !wants_more {
         return Ok(());
     }
     let mut producer = make();
     for page in aside {
         let mut rows = parts.scan_put_aside(page)?;
-        while rows.next_batch()? {
+        while counted.reading(|| rows.next_batch())? {
+            counted.add_rows(rows.len());
             take_page(&rows, &mut producer)?;
             if let Some(packet) = producer.full()
                 && !consume(packet)?
@@ -195,11 +207,15 @@ fn work<P: Producer>(
     request: Option<cancel::Flag>,
     mut producer: P,
     exchange: &Exchange<'_, Sent<P::Packet>>,
+    counts: Option<&ByWorkers>,
 ) -> Result<()> {
     let _serving = cancel::serve(request);
     while let Some(part) = parts.take() {
         let mut rows = parts.scan(part)?;
         while rows.next_batch()? {
+            if let Some(counts) = counts {
+                counts.add_rows(rows.len());
+            }
             take_page(&rows, &mut producer)?;
             if let Some(packet) = producer.full()
                 && !exchange.send(Ok(Sent::Packet(packet)))

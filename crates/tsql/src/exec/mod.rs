@@ -14,6 +14,7 @@ mod hash_join;
 mod join;
 mod key_range;
 mod key_table;
+mod measured;
 mod merge_sort;
 mod module_rows;
 mod numbering;
@@ -77,12 +78,20 @@ pub trait Operator {
 /// # Errors
 /// When a source cannot be opened; 8631 when operators are nested deeper than there is stack.
 pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    match context.session.measures() {
+        None => open_bare(node, locks, context),
+        Some(measures) => measured::open(node, locks, context, &measures),
+    }
+}
+
+/// Builds the operators of a plan; nothing is counted of the first one.
+fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
     crate::stack::require_for_operator()?;
     let input = |input: &'p Node| open(input, locks, context);
     Ok(match node {
         Node::Filter { input: rows, condition } => match &**rows {
-            Node::Scan(scan) if scan::can_test(scan, condition, context) => {
-                scan::open(scan, Some(condition), locks, context)?
+            Node::Scan(scan) if scan::can_test(scan, condition, context) && !context.session.counts_rows() => {
+                measured::open_testing(scan, condition, locks, context)?
             }
             _ => Box::new(derived::Filter {
                 input: input(rows)?,

@@ -9,7 +9,7 @@ use engine::types::Value;
 use super::sort::{Sort, collect, compare_rows};
 use super::sorter::Sorted;
 use super::top_sort::{ROWS_MAX, TopSort};
-use super::{Operator, evaluate, open};
+use super::{Operator, evaluate, measured, open};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::{Expr, Node, TopCount};
@@ -75,14 +75,25 @@ fn open_first<'p>(
     locks: &'p LockOwner,
     context: &Context<'_>,
 ) -> Result<Box<dyn Operator + 'p>> {
-    let Node::Sort { input, width, keys } = input else {
+    let Node::Sort {
+        input: rows,
+        width,
+        keys,
+    } = input
+    else {
         return open(input, locks, context);
     };
-    let rows = open(input, locks, context)?;
-    if wanted > ROWS_MAX {
-        return Ok(Box::new(Sort::new(rows, *width, keys)));
+    let sorted = || -> Result<Box<dyn Operator + 'p>> {
+        let rows = open(rows, locks, context)?;
+        Ok(match wanted > ROWS_MAX {
+            true => Box::new(Sort::new(rows, *width, keys)),
+            false => Box::new(TopSort::new(rows, *width, keys, wanted, with_ties)),
+        })
+    };
+    match context.session.measures() {
+        None => sorted(),
+        Some(measures) => measured::around(input, &measures, sorted),
     }
-    Ok(Box::new(TopSort::new(rows, *width, keys, wanted, with_ties)))
 }
 
 /// A count of rows: a whole number that is not negative.

@@ -185,6 +185,7 @@ impl Signature {
         };
         let (arguments, label) = self.collate(arguments)?;
         let kind = crate::plan::ExprKind::Function {
+            name: self.name,
             implementation: self.implementation,
             arguments,
         };

@@ -22,6 +22,11 @@ use engine::memory::Charge;
 pub(crate) trait Footprint {
     /// Bytes, estimated.
     fn bytes(&self) -> u64;
+
+    /// Whether it was used since this was last asked, if it counts that itself: who has it in hand need not find it again.
+    fn was_used(&self) -> bool {
+        false
+    }
 }
 
 struct Slot<K, V> {
@@ -123,13 +128,43 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
         {
             self.first += 1;
             match oldest {
-                Some(slot) if slot.used => self.append(Slot { used: false, ..slot }),
+                Some(slot) if slot.used | slot.value.was_used() => self.append(Slot { used: false, ..slot }),
                 Some(slot) => {
                     self.places.remove(&slot.key);
                     self.bytes -= slot.bytes;
                 }
                 None => {}
             }
+        }
+    }
+
+    /// Everything that is kept, the oldest first; it does not count as used.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.slots.iter().flatten().map(|slot| &slot.value)
+    }
+
+    /// Forgets what does not fulfil a condition; answers how many that was.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&V) -> bool) -> usize {
+        let mut forgotten = 0;
+        for place in &mut self.slots {
+            if let Some(slot) = place.take_if(|slot| !is_kept(&slot.value)) {
+                self.places.remove(&slot.key);
+                self.bytes -= slot.bytes;
+                forgotten += 1;
+            }
+        }
+        self.charge.shrink_to(self.bytes);
+        forgotten
+    }
+
+    /// Asks again what a value takes, and makes the room for it.
+    pub(crate) fn measure<Q>(&mut self, key: &Q)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if self.find(key).is_some() {
+            self.shrink_to(self.bytes_max);
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Code {
     pub statements: Vec<Statement>,
     /// Its variables.
     pub scope: VariableScope,
+    /// How many of them are parameters: the first ones.
+    pub parameters: usize,
     /// What the tree takes, in bytes, estimated.
     bytes: u64,
     _charge: Charge,
@@ -36,10 +38,12 @@ impl Code {
             bytes,
             charge,
         } = parsed;
+        let parameters = scope.types().len();
         scope.collect(&statements)?;
         Ok(Code {
             statements,
             scope,
+            parameters,
             bytes,
             _charge: charge,
         })
@@ -123,12 +127,18 @@ pub struct ModuleSettings {
 pub struct Module {
     /// `schema.name`, as errors name it.
     pub name: String,
+    /// Unique within its database.
+    pub object_id: u32,
+    /// The whole CREATE statement.
+    pub text: Arc<str>,
     /// Its parameters in order.
     pub parameters: Arc<[ModuleParameter]>,
     /// What it does.
     pub body: ModuleBody,
     /// ANSI_NULLS and QUOTED_IDENTIFIER as they were when it was created.
     pub settings: ModuleSettings,
+    /// A procedure WITH RECOMPILE.
+    pub is_recompiled: bool,
     bytes: u64,
     /// The tree's charge, where it is not with the code.
     _charge: Charge,
@@ -150,6 +160,10 @@ impl Module {
             bytes,
             charge: Charge::default(),
         };
+        let is_recompiled = match &statement.kind {
+            StatementKind::CreateProcedure(procedure) => procedure.options.iter().any(|option| option == "RECOMPILE"),
+            _ => false,
+        };
         let (parameters, body) = match statement.kind {
             StatementKind::CreateView(view) => (Arc::default(), ModuleBody::View(view)),
             StatementKind::CreateProcedure(procedure) => {
@@ -162,13 +176,16 @@ impl Module {
         };
         Ok(Module {
             name: format!("{}.{}", definition.schema, definition.name),
+            object_id: definition.object_id,
+            text: definition.text.as_str().into(),
             parameters,
             body,
             settings: ModuleSettings {
                 ansi_nulls: definition.uses_ansi_nulls,
                 quoted_identifier: definition.uses_quoted_identifier,
             },
-            bytes: bytes + definition.text.len() as u64,
+            is_recompiled,
+            bytes: bytes + 2 * definition.text.len() as u64,
             _charge: charge,
         })
     }

@@ -3,14 +3,14 @@
 //! ```text
 //! catalog:   name -> CatalogObject (immutable, with the text)          found anew at every use, so it is the one that counts
 //! instance:  CatalogObject -> Module: tree, parameters, variables      ModuleCache, here; ages by bytes
-//! session:   Module -> plans of its statements, by node number         prepared::cache; a plan knows what it was bound against
+//! instance:  Module -> plans of its statements, by node number         plan_cache; a plan knows what it was bound against
 //! ```
 //! A module is found by the *identity* of its definition in the catalog. ALTER, a rollback, RESTORE and opening a database make
 //! other definitions, so a module is never out of date: what is kept of a former definition is found by nobody, and ages out. The
 //! cache holds the definition, so its address is not given to another one meanwhile.
 //!
-//! Trees are shared, plans are not: a plan depends on what its session sees (uncommitted changes of its own, its temporary tables,
-//! its options), and belongs to the session. Nodes have numbers ([`crate::ast::NodeNumber`]), and plans are found by them.
+//! Trees are shared, and so are plans ([`crate::plan_cache`]), but for those that depend on what one session sees: uncommitted changes of
+//! its own, its temporary tables. Nodes have numbers ([`crate::ast::NodeNumber`]), and plans are found by them.
 //!
 //! Execution calls modules through [`crate::state::ModuleCaller`], a trait that `statements` implements and hands to the session's
 //! state: a bound call holds the module it calls. So operators and expressions run functions of the user without knowing what a

@@ -38,15 +38,18 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::Result;
 
+use crate::bind::PlanAdvice;
 use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, OuterJoin, Part, QueryPlan, Subquery};
 use crate::state::{Rule, SessionState};
-use estimate::Estimator;
+use estimate::{Estimator, Peeked};
 
 /// Makes the plan of one statement physical.
 pub struct Optimizer<'s> {
     estimator: Estimator<'s>,
     /// Queries that several expressions share, as they were bound and as they are planned.
     shared: Vec<(Arc<QueryPlan>, Arc<QueryPlan>)>,
+    /// How many rows are wanted soon: FAST.
+    first_rows: Option<f64>,
 }
 
 impl<'s> Optimizer<'s> {
@@ -55,7 +58,25 @@ impl<'s> Optimizer<'s> {
         Optimizer {
             estimator: Estimator::new(session),
             shared: Vec::new(),
+            first_rows: None,
         }
+    }
+
+    /// The same as the statement's hints advise it, with what it may know of variables.
+    pub fn advised(mut self, advice: &PlanAdvice, peeked: Peeked) -> Optimizer<'s> {
+        self.estimator.peek(peeked);
+        self.estimator.has_goals = !advice.is_without_goals;
+        self.first_rows = advice.first_rows;
+        self
+    }
+
+    /// Plans the query of a SELECT statement.
+    fn statement_query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        self.query(plan)?;
+        if let Some(goal) = self.first_rows {
+            order::soon(&mut plan.root, goal, &self.estimator);
+        }
+        Ok(())
     }
 
     /// What answers how many rows there will be.

@@ -50,6 +50,10 @@ pub(super) fn sort(node: &mut Node, estimator: &Estimator<'_>) {
 
 /// The same for the sort below a TOP, or an OFFSET with FETCH, which wants the first rows alone.
 pub(super) fn first_rows(node: &mut Node, estimator: &Estimator<'_>) {
+    let wanted = |count: &Expr| {
+        let count = estimator.known(count).and_then(|value| value.as_i64());
+        count.map_or(GOAL_UNKNOWN, |count| count.max(0) as f64)
+    };
     let (input, goal) = match node {
         Node::Top { input, top, .. } if !top.percent => (input, wanted(&top.count)),
         Node::Slice {
@@ -59,14 +63,12 @@ pub(super) fn first_rows(node: &mut Node, estimator: &Estimator<'_>) {
         } => (input, wanted(offset) + wanted(fetch)),
         _ => return,
     };
-    unsort(input, Some(goal), estimator);
+    unsort(input, Some(goal).filter(|_| estimator.has_goals), estimator);
 }
 
-fn wanted(count: &Expr) -> f64 {
-    match &count.kind {
-        ExprKind::Constant(value) => value.as_i64().map_or(GOAL_UNKNOWN, |count| count.max(0) as f64),
-        _ => GOAL_UNKNOWN,
-    }
+/// The same for the sort of a whole statement of which so many rows are wanted soon: FAST.
+pub(super) fn soon(root: &mut Node, goal: f64, estimator: &Estimator<'_>) {
+    unsort(root, Some(goal), estimator);
 }
 
 fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {

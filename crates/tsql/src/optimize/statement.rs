@@ -2,6 +2,7 @@
 
 use engine::error::Result;
 
+use super::estimate::{Estimator, Expectations};
 use super::{Optimizer, columns, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
@@ -13,6 +14,11 @@ pub trait Logical {
     /// # Errors
     /// Those of [`Optimizer::query`].
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()>;
+
+    /// What is expected of its operators, once it is planned; nothing of what is never shown.
+    fn expected(&self, _estimator: &Estimator<'_>) -> Expectations {
+        Expectations::default()
+    }
 }
 
 impl Logical for Expr {
@@ -59,7 +65,7 @@ impl Logical for BoundOutput {
 
 impl Logical for BoundQuery {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
-        optimizer.query(&mut self.plan)?;
+        optimizer.statement_query(&mut self.plan)?;
         let mut values = self.assignments.iter_mut().flatten();
         values.try_for_each(|(_, value)| optimizer.expression(value))
     }

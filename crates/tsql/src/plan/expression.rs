@@ -77,6 +77,8 @@ pub enum ExprKind {
     Coalesce(Vec<Expr>),
     /// A built-in function.
     Function {
+        /// In lower case.
+        name: &'static str,
         /// Its code.
         implementation: Implementation,
         arguments: Vec<Expr>,
@@ -323,10 +325,12 @@ impl Expr {
                 ExprKind::Function {
                     implementation,
                     arguments,
+                    ..
                 },
                 ExprKind::Function {
                     implementation: other_implementation,
                     arguments: other_arguments,
+                    ..
                 },
             ) => std::ptr::fn_addr_eq(*implementation, *other_implementation) && same_lists(arguments, other_arguments),
             (

@@ -7,7 +7,7 @@
 
 use engine::catalog::TableDefinition;
 
-use super::Expr;
+use super::{Condition, Expr, ScanNode};
 
 /// The way to a table's rows through an index instead of a scan of the table. Its expressions are evaluated in the row that the search
 /// writes into: on the right of a [`super::Node::Loop`] they may use the left side's columns.
@@ -141,5 +141,73 @@ impl IndexSeek {
         let index = definition.indexes.get(self.index);
         index.is_none_or(|index| index.keys.iter().any(|(key, _)| *key == column))
             || self.union.iter().any(|other| other.reads_key_of(definition, column))
+    }
+}
+
+impl ScanNode {
+    /// What a search looks for, as conditions on the table's columns.
+    pub fn seek_conditions(&self) -> Vec<Condition> {
+        let Some(seek) = &self.seek else {
+            return Vec::new();
+        };
+        let definition = self.table.table.definition();
+        let keys = &definition.indexes[seek.index].keys;
+        let column = |position: usize| {
+            let (column, _) = keys.get(position)?;
+            let defined = &definition.columns[*column];
+            Some(Expr::column(self.offset + column, defined.sql_type, defined.nullable))
+        };
+        let of_range = |range: &SeekRange| {
+            let equal = range.equal.iter().enumerate().filter_map(|(position, key)| {
+                let column = column(position)?;
+                Some(match key {
+                    SeekKey::Null => Condition::IsNull(column),
+                    SeekKey::Value(value) => compared(crate::ast::ComparisonOperator::Equal, column, value),
+                })
+            });
+            let mut all: Vec<Condition> = equal.collect();
+            if let Some(column) = column(range.equal.len()) {
+                end_of(&range.end, &column, &mut all);
+            }
+            Condition::all(all)
+        };
+        let mut ranges: Vec<Condition> = seek.ranges.iter().map(of_range).collect();
+        ranges.retain(|one| !matches!(one, Condition::Constant(Some(true))));
+        match ranges.len() {
+            0 => Vec::new(),
+            1 => ranges.remove(0).into_conjuncts(),
+            _ => vec![Condition::Or(ranges)],
+        }
+    }
+}
+
+fn compared(operator: crate::ast::ComparisonOperator, left: Expr, right: &Expr) -> Condition {
+    Condition::Compare {
+        operator,
+        left,
+        right: right.clone(),
+    }
+}
+
+fn end_of(end: &SeekEnd, column: &Expr, all: &mut Vec<Condition>) {
+    use crate::ast::ComparisonOperator as Op;
+    match end {
+        SeekEnd::All => {}
+        SeekEnd::NotNull => all.push(Condition::Not(Box::new(Condition::IsNull(column.clone())))),
+        SeekEnd::Between { low, high } => {
+            if let Some((value, is_in)) = low {
+                let operator = if *is_in { Op::GreaterOrEqual } else { Op::Greater };
+                all.push(compared(operator, column.clone(), value));
+            }
+            if let Some((value, is_in)) = high {
+                let operator = if *is_in { Op::LessOrEqual } else { Op::Less };
+                all.push(compared(operator, column.clone(), value));
+            }
+        }
+        SeekEnd::Prefix { pattern, escape } => all.push(Condition::Like {
+            operand: column.clone(),
+            pattern: pattern.clone(),
+            escape: escape.clone(),
+        }),
     }
 }

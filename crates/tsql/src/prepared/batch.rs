@@ -1,10 +1,10 @@
 //! A parsed batch with the plans of its statements.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use engine::error::Error;
 use engine::memory::Charge;
@@ -17,9 +17,12 @@ use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableSco
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::Code;
+use crate::optimize::estimate::{Estimator, Expectations};
+use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
 use crate::plan::{Condition, Expr};
+use crate::plan_cache::{CachedPlan, PlanCache, QueryStatistics, SharedPlan};
 use crate::state::{Dependencies, PlanOptions, SessionState};
 
 /// What a plan takes beside its expressions and sources.
@@ -46,6 +49,11 @@ impl Logical for Bound {
             Bound::Expressions(expressions) => expressions.optimize(optimizer),
         }
     }
+
+    fn expected(&self, estimator: &Estimator<'_>) -> Expectations {
+        let root = self.root();
+        root.map_or_else(Expectations::default, |root| Expectations::of(root, estimator))
+    }
 }
 
 impl Bound {
@@ -57,7 +65,9 @@ impl Bound {
 
 /// A plan and what it was bound against.
 struct Kept {
-    bound: Rc<Bound>,
+    bound: Bound,
+    /// What was expected of its operators when it was made.
+    expectations: Expectations,
     database: u16,
     /// The database's default then: constants have it.
     collation: Collation,
@@ -65,10 +75,95 @@ struct Kept {
     /// IDENTITY_INSERT at the time: it decides which columns an INSERT may give.
     identity_insert: Option<(u16, u32)>,
     dependencies: Dependencies,
-    /// How often temporary tables that are still there were hidden.
-    hidden: u64,
-    /// What it takes, estimated.
-    bytes: u64,
+    /// How often temporary tables that are still there were hidden, if it has to do with such tables.
+    hidden: Option<u64>,
+    /// Where its executions are counted, if its text is kept.
+    statistics: Option<Arc<QueryStatistics>>,
+}
+
+impl SharedPlan for Kept {
+    fn depends_on(&self, database_id: u16, object_id: u32) -> bool {
+        self.dependencies.names_object(database_id, object_id)
+    }
+
+    fn element(&self, number: usize, text: &str, plan_bytes: u64) -> String {
+        let shown = ShownStatement {
+            text: text.to_owned(),
+            kind: self.bound.word(),
+            root: self.bound.shown(&self.expectations),
+            plan_bytes,
+            ..ShownStatement::default()
+        };
+        shown.element(number)
+    }
+}
+
+/// The plan of a statement, ready to run.
+#[derive(Clone)]
+pub(crate) struct Planned(Arc<Kept>);
+
+impl Deref for Planned {
+    type Target = Bound;
+
+    fn deref(&self) -> &Bound {
+        &self.0.bound
+    }
+}
+
+impl Planned {
+    /// Its operators, with what was expected of them; none of a condition or value.
+    pub(crate) fn shown(&self) -> Option<ShownOperator> {
+        self.0.bound.shown(&self.0.expectations)
+    }
+
+    /// Where its executions are counted.
+    pub(crate) fn statistics(&self) -> Option<&Arc<QueryStatistics>> {
+        self.0.statistics.as_ref()
+    }
+}
+
+impl Kept {
+    /// Whether it may be used by a session as that is: nothing that it depends on is another one.
+    fn is_valid(&self, session: &SessionState) -> bool {
+        self.database == session.database_id()
+            && self.collation == session.database_collation()
+            && self.options == session.options().of_plans()
+            && self.identity_insert == session.options().identity_insert
+            && self
+                .hidden
+                .is_none_or(|hidden| hidden == session.hidden_temporary_tables())
+            && self.dependencies.are_current(session)
+    }
+}
+
+/// A plan that this batch has in hand.
+enum InHand {
+    /// Its own, of so many bytes, estimated.
+    Own(Arc<Kept>, u64),
+    /// One that the instance keeps, and may let go of.
+    Shared(Weak<Kept>),
+}
+
+impl InHand {
+    fn kept(&self) -> Option<Arc<Kept>> {
+        match self {
+            InHand::Own(kept, _) => Some(kept.clone()),
+            InHand::Shared(kept) => kept.upgrade(),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            InHand::Own(_, bytes) => *bytes,
+            InHand::Shared(_) => 0,
+        }
+    }
+}
+
+/// The entry of the plan cache that a batch belongs to.
+struct Entered {
+    cache: Arc<PlanCache>,
+    entry: RefCell<Arc<CachedPlan>>,
 }
 
 /// A parsed batch or procedure body with this session's plans.
@@ -77,7 +172,9 @@ pub struct CompiledBatch {
     code: Arc<Code>,
     /// What its SET PARSEONLY statements say, if it has any.
     pub(crate) parseonly: Option<ParseOnly>,
-    plans: RefCell<HashMap<NodeNumber, Kept, OwnKeys>>,
+    plans: RefCell<HashMap<NodeNumber, InHand, OwnKeys>>,
+    /// Its place among what the instance keeps; none of a text that is not kept.
+    entered: Option<Entered>,
     /// Whether the tree is this batch's alone.
     owns_code: bool,
     size: RefCell<Size>,
@@ -138,29 +235,79 @@ impl CompiledBatch {
             // Modules do not say how they are parsed.
             parseonly: None,
             plans: RefCell::default(),
+            entered: None,
             owns_code: false,
             size: RefCell::default(),
         }
+    }
+
+    /// A text that the instance keeps.
+    pub(crate) fn of_text(code: Arc<Code>) -> CompiledBatch {
+        CompiledBatch {
+            parseonly: parseonly_of(&code.statements),
+            owns_code: true,
+            ..CompiledBatch::of(code)
+        }
+    }
+
+    /// The same batch as the owner of plans that the instance keeps.
+    pub(crate) fn entered(self, cache: &Arc<PlanCache>, entry: Arc<CachedPlan>) -> CompiledBatch {
+        let (cache, entry) = (cache.clone(), RefCell::new(entry));
+        CompiledBatch {
+            entered: Some(Entered { cache, entry }),
+            ..self
+        }
+    }
+
+    /// Its tree, for others to share.
+    pub(crate) fn code(&self) -> &Arc<Code> {
+        &self.code
+    }
+
+    /// Notes that it is executed once more. If the instance has let go of it since, it is entered again, and its plans are made anew.
+    pub(crate) fn use_once(&self) {
+        if let Some(entered) = &self.entered {
+            if entered.entry.borrow().has_left() {
+                self.enter_again(entered);
+            }
+            entered.entry.borrow().use_once();
+        }
+    }
+
+    fn enter_again(&self, entered: &Entered) {
+        let renewed = entered.cache.renew(&entered.entry.borrow());
+        entered.entry.replace(renewed);
+        self.plans.borrow_mut().clear();
+        self.size.take();
     }
 
     /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were when all it is bound to is locked.
     ///
     /// # Errors
     /// Those of waiting for a lock.
-    pub(crate) fn plan(&self, key: NodeNumber, session: &SessionState) -> Result<Option<Rc<Bound>>, Error> {
-        let plans = self.plans.borrow();
-        let Some(kept) = plans.get(&key) else { return Ok(None) };
-        let is_valid = kept.database == session.database_id()
-            && kept.collation == session.database_collation()
-            && kept.options == session.options().of_plans()
-            && kept.identity_insert == session.options().identity_insert
-            && kept.hidden == session.hidden_temporary_tables()
-            && kept.dependencies.are_current(session);
-        if !is_valid {
+    pub(crate) fn plan(&self, key: NodeNumber, session: &SessionState) -> Result<Option<Planned>, Error> {
+        let in_hand = self.plans.borrow().get(&key).and_then(InHand::kept);
+        let valid = in_hand.filter(|kept| kept.is_valid(session));
+        let Some(kept) = valid.or_else(|| self.adopted(key, session)) else {
             return Ok(None);
-        }
+        };
         session.hold_all(&kept.dependencies, kept.bound.is_query())?;
-        Ok(kept.dependencies.are_current(session).then(|| kept.bound.clone()))
+        Ok(kept.dependencies.are_current(session).then_some(Planned(kept)))
+    }
+
+    /// A plan that another session has made, if it is what this one would make.
+    fn adopted(&self, key: NodeNumber, session: &SessionState) -> Option<Arc<Kept>> {
+        let entered = self.entered.as_ref()?;
+        if session.may_have_uncommitted_definitions() {
+            return None;
+        }
+        let shared: Arc<dyn Any + Send + Sync> = entered.entry.borrow().plan(key)?;
+        let kept = shared.downcast::<Kept>().ok()?;
+        if !kept.is_valid(session) {
+            return None;
+        }
+        self.take_in_hand(key, InHand::Shared(Arc::downgrade(&kept)));
+        Some(kept)
     }
 
     /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
@@ -169,37 +316,60 @@ impl CompiledBatch {
         self.size.borrow().bytes + tree
     }
 
-    /// Keeps a plan that takes so many bytes, if there is memory to keep it.
-    pub(crate) fn keep(
+    /// Has a plan in hand in place of the node's former one, if there is memory for it.
+    fn take_in_hand(&self, key: NodeNumber, plan: InHand) {
+        let mut plans = self.plans.borrow_mut();
+        let mut size = self.size.borrow_mut();
+        // The former plan of the node is out of date: its room is the new one's.
+        size.bytes -= plans.remove(&key).map_or(0, |former| former.bytes());
+        let wanted = size.bytes + plan.bytes();
+        if size.charge.grow_to(wanted).is_ok() {
+            size.bytes = wanted;
+            plans.insert(key, plan);
+        }
+    }
+
+    /// A plan that was made just now for a node, which stands at a line.
+    pub(crate) fn planned(
         &self,
-        key: NodeNumber,
-        bound: Rc<Bound>,
-        bytes: u64,
+        (key, line): (NodeNumber, u32),
+        (bound, expectations): (Bound, Expectations),
         dependencies: Dependencies,
         session: &SessionState,
-    ) {
-        let bytes = bytes + PLAN_BYTES;
-        let mut plans = self.plans.borrow_mut();
-        {
-            // The former plan of the node is out of date: its room is the new one's.
-            let mut size = self.size.borrow_mut();
-            size.bytes -= plans.remove(&key).map_or(0, |former| former.bytes);
-            let wanted = size.bytes + bytes;
-            if size.charge.grow_to(wanted).is_err() {
-                return;
+    ) -> Planned {
+        let entered = self.entered.as_ref().filter(|_| key.is_given());
+        let statistics = entered.map(|entered| {
+            // Whoever runs in a loop goes on with an entry that is kept.
+            if entered.entry.borrow().has_left() {
+                self.enter_again(entered);
             }
-            size.bytes = wanted;
-        }
-        let kept = Kept {
+            let now = session.instance.env.clock.unix_micros();
+            entered.entry.borrow().planned(key, now, line)
+        });
+        Planned(Arc::new(Kept {
             bound,
+            expectations,
             database: session.database().id,
             collation: session.database_collation(),
             options: session.options().of_plans(),
             identity_insert: session.options().identity_insert,
+            hidden: dependencies.has_temporary().then(|| session.hidden_temporary_tables()),
             dependencies,
-            hidden: session.hidden_temporary_tables(),
-            bytes,
+            statistics,
+        }))
+    }
+
+    /// Keeps a plan that takes so many bytes, if there is memory to keep it: for all sessions, if each would make the same.
+    pub(crate) fn keep(&self, key: NodeNumber, planned: &Planned, bytes: u64, session: &SessionState) {
+        let bytes = bytes + PLAN_BYTES;
+        let is_private = planned.0.hidden.is_some() || session.may_have_uncommitted_definitions();
+        let Some(entered) = self.entered.as_ref().filter(|_| !is_private) else {
+            return self.take_in_hand(key, InHand::Own(planned.0.clone(), bytes));
         };
-        plans.insert(key, kept);
+        let entry = entered.entry.borrow().clone();
+        if entry.share(key, planned.0.clone(), bytes) {
+            self.take_in_hand(key, InHand::Shared(Arc::downgrade(&planned.0)));
+            entered.cache.grew(&entry);
+        }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::batch::CompiledBatch;
 use super::callable::Callable;
 use super::hasher::OwnKeys;
-use crate::modules::{AgingCache, Footprint, Module};
+use crate::modules::{AgingCache, Code, Footprint, Module};
 
 /// A text longer than this is not likely to be sent again as it is.
-const TEXT_BYTES_MAX: usize = 256 << 10;
+pub(crate) const TEXT_BYTES_MAX: usize = 256 << 10;
 /// What the texts of a session may take together, with their plans, and what its plans of modules may.
 const KEPT_BYTES_MAX: u64 = 4 << 20;
 
@@ -22,22 +22,25 @@ impl Footprint for Rc<Callable> {
     }
 }
 
-/// What a text is known by: QUOTED_IDENTIFIER, under which it means what it does, its parameters, itself.
+/// Under what a text means what it does: the database it is run in, and QUOTED_IDENTIFIER.
+pub(crate) type Setting = (u16, bool);
+
+/// What a text is known by: its setting, its parameters, itself.
 trait Text {
-    fn parts(&self) -> (bool, &str, &str);
+    fn parts(&self) -> (Setting, &str, &str);
 }
 
 #[derive(Clone)]
-struct OwnText(bool, Rc<str>, Rc<str>);
+struct OwnText(Setting, Rc<str>, Rc<str>);
 
 impl Text for OwnText {
-    fn parts(&self) -> (bool, &str, &str) {
+    fn parts(&self) -> (Setting, &str, &str) {
         (self.0, &self.1, &self.2)
     }
 }
 
-impl Text for (bool, &str, &str) {
-    fn parts(&self) -> (bool, &str, &str) {
+impl Text for (Setting, &str, &str) {
+    fn parts(&self) -> (Setting, &str, &str) {
         *self
     }
 }
@@ -108,8 +111,8 @@ impl Default for StatementCache {
 
 impl StatementCache {
     /// A text that was executed before, with parameters of these declarations or none.
-    pub(crate) fn text(&mut self, quoted_identifier: bool, declarations: &str, text: &str) -> Option<Rc<Callable>> {
-        let wanted = (quoted_identifier, declarations, text);
+    pub(crate) fn text(&mut self, setting: Setting, declarations: &str, text: &str) -> Option<Rc<Callable>> {
+        let wanted = (setting, declarations, text);
         if let Some((last, callable)) = &self.last
             && last.parts() == wanted
         {
@@ -121,28 +124,23 @@ impl StatementCache {
         Some(found)
     }
 
-    pub(crate) fn keep_text(
-        &mut self,
-        quoted_identifier: bool,
-        declarations: &str,
-        text: &str,
-        callable: Rc<Callable>,
-    ) {
-        if text.len() > TEXT_BYTES_MAX {
-            return;
-        }
+    pub(crate) fn keep_text(&mut self, setting: Setting, declarations: &str, text: &str, callable: Rc<Callable>) {
         let bytes = text.len() + declarations.len();
-        let key = OwnText(quoted_identifier, declarations.into(), text.into());
+        let key = OwnText(setting, declarations.into(), text.into());
         self.texts.keep(key, callable, bytes as u64);
     }
 
-    /// The session's own side of a module with statements: their plans.
-    pub(crate) fn module(&mut self, module: &Arc<Module>) -> Option<Rc<CompiledBatch>> {
+    /// The session's own side of a module with statements: their plans, entered with the instance by `enter` when it is not there.
+    pub(crate) fn module(
+        &mut self,
+        module: &Arc<Module>,
+        enter: impl FnOnce(&Arc<Code>) -> CompiledBatch,
+    ) -> Option<Rc<CompiledBatch>> {
         let key = Arc::as_ptr(module) as usize;
         if let Some(kept) = self.modules.find(&key) {
             return Some(kept.batch.clone());
         }
-        let batch = Rc::new(CompiledBatch::of(module.code()?.clone()));
+        let batch = Rc::new(enter(module.code()?));
         let kept = OfModule {
             batch: batch.clone(),
             _module: module.clone(),

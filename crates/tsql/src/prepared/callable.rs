@@ -8,6 +8,7 @@ use super::batch::{CompiledBatch, compile};
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::{ModuleParameter, declared};
+use crate::plan_cache::{CachedPlan, PlanCache, PlanKey};
 
 /// A procedure or a text, ready to be called. Its parameters are its first variables.
 pub struct Callable {
@@ -18,21 +19,35 @@ pub struct Callable {
 }
 
 impl Callable {
-    /// A text with the parameters that `declarations` name.
+    /// A text with the parameters that `declarations` name: of the instance's plan cache, if it is kept there under this key. One that
+    /// is not to be kept has none.
     ///
     /// # Errors
     /// Syntax errors of either.
-    pub fn text(
+    pub(crate) fn text(
         statement: &str,
         declarations: &str,
         quoted_identifier: bool,
+        kept: Option<(&Arc<PlanCache>, PlanKey)>,
     ) -> std::result::Result<Callable, Box<Failure>> {
         let parameters = crate::parser::parse_parameters(declarations).map_err(|error| {
             let line = error.line;
             Failure::new(messages::syntax(error), line, "")
         })?;
         let (scope, parameters) = declared(parameters).map_err(|error| Failure::new(error, 1, ""))?;
-        let batch = compile(statement, quoted_identifier, scope)?;
+        let batch = match kept {
+            None => compile(statement, quoted_identifier, scope)?,
+            Some((cache, key)) => {
+                let entry = match cache.find(&key) {
+                    Some(entry) => entry,
+                    None => {
+                        let code = compile(statement, quoted_identifier, scope)?.code().clone();
+                        cache.enter(&key, |number| CachedPlan::of_text(number, key.clone(), code))
+                    }
+                };
+                CompiledBatch::of_text(entry.code().clone()).entered(cache, entry)
+            }
+        };
         Ok(Callable {
             batch: Rc::new(batch),
             parameters,

@@ -7,6 +7,9 @@
 //! Callable             =  CompiledBatch and parameters   callable
 //! CompiledBatch        =  statements, variables, plans   batch      a plan is kept with what it was bound against
 //! ```
+//! Texts, modules and their plans belong to entries of the instance's plan cache ([`crate::plan_cache`]), which all sessions share. What a
+//! session keeps is a way to them without a lock, and the plans that are its alone.
+//!
 //! A session's statements reach it through `Executor::prepared`, functions of the user through their caller.
 
 mod batch;
@@ -15,8 +18,9 @@ mod callable;
 mod handles;
 mod hasher;
 mod parse_only;
+mod shown;
 
-pub(crate) use batch::Bound;
+pub(crate) use batch::{Bound, Planned};
 pub use batch::{CompiledBatch, compile};
 pub use callable::Callable;
 pub(crate) use handles::PreparedText;
@@ -25,51 +29,88 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::instance::Instance;
 
 use crate::failure::Failure;
-use crate::modules::{Module, VariableScope};
-use cache::StatementCache;
+use crate::modules::{Code, Module, VariableScope};
+use crate::plan_cache::{CachedPlan, PlanCache, PlanKey};
+use crate::state::SessionState;
+use cache::{StatementCache, TEXT_BYTES_MAX};
 use handles::Handles;
 
 /// A session's texts, modules and handles. See the module.
-#[derive(Default)]
 pub struct Prepared {
     cache: RefCell<StatementCache>,
+    /// What all sessions have prepared.
+    plans: Arc<PlanCache>,
     handles: RefCell<Handles>,
     /// An empty batch, from which calls by the client are made.
     empty: OnceCell<Rc<CompiledBatch>>,
 }
 
 impl Prepared {
-    /// A text ready to be executed: as it was kept, or compiled now.
+    /// Nothing yet, for a session of an instance.
+    pub(crate) fn new(instance: &Instance) -> Prepared {
+        Prepared {
+            cache: RefCell::default(),
+            plans: PlanCache::of(instance),
+            handles: RefCell::default(),
+            empty: OnceCell::new(),
+        }
+    }
+
+    /// A text ready to be executed by a session as it is: as it was kept, or compiled now.
     ///
     /// # Errors
     /// Syntax errors.
     pub(crate) fn text(
         &self,
-        quoted_identifier: bool,
+        session: &SessionState,
         declarations: &str,
         text: &str,
     ) -> std::result::Result<Rc<Callable>, Box<Failure>> {
-        let kept = self.cache.borrow_mut().text(quoted_identifier, declarations, text);
+        let quoted_identifier = session.options().quoted_identifier;
+        let setting = (session.database_id(), quoted_identifier);
+        let kept = self.cache.borrow_mut().text(setting, declarations, text);
         if let Some(kept) = kept {
+            kept.batch.use_once();
             return Ok(kept);
         }
-        let callable = Rc::new(Callable::text(text, declarations, quoted_identifier)?);
+        if text.len() > TEXT_BYTES_MAX {
+            return Callable::text(text, declarations, quoted_identifier, None).map(Rc::new);
+        }
+        let key = PlanKey::Text {
+            database: setting.0,
+            quoted_identifier,
+            declarations: declarations.into(),
+            text: text.into(),
+        };
+        let callable = Callable::text(text, declarations, quoted_identifier, Some((&self.plans, key)))?;
+        let callable = Rc::new(callable);
+        callable.batch.use_once();
         let mut cache = self.cache.borrow_mut();
-        cache.keep_text(quoted_identifier, declarations, text, callable.clone());
+        cache.keep_text(setting, declarations, text, callable.clone());
         Ok(callable)
     }
 
-    /// A module with statements, ready to be called by this session.
+    /// A module of a database with statements, ready to be called by this session.
     ///
     /// # Errors
     /// When it has no statements.
-    pub(crate) fn callable(&self, module: &Arc<Module>) -> Result<Callable> {
-        let batch = self.cache.borrow_mut().module(module);
+    pub(crate) fn callable(&self, module: &Arc<Module>, database: &Database) -> Result<Callable> {
+        let enter = |code: &Arc<Code>| {
+            let key = PlanKey::module(module);
+            let make = |number| CachedPlan::of_module(number, module, code.clone(), database.id);
+            let entry = self.plans.enter(&key, make);
+            CompiledBatch::of(code.clone()).entered(&self.plans, entry)
+        };
+        let batch = self.cache.borrow_mut().module(module, enter);
+        let batch = batch.ok_or_else(|| Error::assertion("a module without statements is called"))?;
+        batch.use_once();
         Ok(Callable {
-            batch: batch.ok_or_else(|| Error::assertion("a module without statements is called"))?,
+            batch,
             parameters: module.parameters.clone(),
         })
     }

@@ -152,6 +152,17 @@ impl Moment {
     }
 }
 
+/// Functions whose first argument is the bare name of a part of a date.
+pub const DATE_PART_FUNCTIONS: [&str; 7] = [
+    "dateadd",
+    "datediff",
+    "datediff_big",
+    "datepart",
+    "datename",
+    "datetrunc",
+    "date_bucket",
+];
+
 /// The parts of a date that DATEADD, DATEDIFF, DATEPART and DATENAME know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each variant is the datepart of its name")]

@@ -156,7 +156,7 @@ impl Session {
             _ => {
                 let given: Vec<_> = parameters.iter().map(given_by_client).collect();
                 let outcome = match self.caller(sink) {
-                    Ok(mut executor) => executor.call(&parsed, &given, 1),
+                    Ok(mut executor) => executor.call(&parsed, &given, false, 1),
                     Err(failure) => Err(failure),
                 };
                 self.end_call(sink, parameters, outcome)
@@ -176,11 +176,8 @@ impl Session {
     fn prepare(&mut self, parameters: &[Parameter], sink: &mut dyn ResultSink) -> BatchOutcome {
         let given = given_text(parameters);
         // What a batch would be refused for, its options included, is refused here.
-        let quoted_identifier = self.state.options().quoted_identifier;
-        if let Err(failure) = self
-            .prepared
-            .text(quoted_identifier, &given.declarations, &given.statement)
-        {
+        let prepared = self.prepared.text(&self.state, &given.declarations, &given.statement);
+        if let Err(failure) = prepared {
             return tell(&self.state, sink, &failure);
         }
         let number = match self.prepared.prepare(given) {

@@ -15,15 +15,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use engine::buffer::PageUse;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::instance::Instance;
 use engine::memory;
 
 use crate::failure::{Failure, Reach};
+use crate::measure::Start;
 use crate::prepared::{CompiledBatch, Prepared};
 use crate::state::admit;
-use crate::statements::{Executor, Flow, FunctionRunner, transaction};
+use crate::statements::{Executor, Flow, FunctionRunner, tell_compile, transaction};
 
 /// A session. One thread at a time uses it.
 pub struct Session {
@@ -34,6 +36,8 @@ pub struct Session {
     ended: Arc<AtomicBool>,
     /// While a request runs, its thread can be stopped by the session's flag.
     serving: Option<cancel::Serving>,
+    /// What its thread had fixed when the request under way began.
+    pages_before: PageUse,
 }
 
 impl Session {
@@ -56,7 +60,7 @@ impl Session {
             return Err(error);
         }
         let ended = instance.ended_flag(engine.id);
-        let prepared = Rc::<Prepared>::default();
+        let prepared = Rc::new(Prepared::new(&instance));
         let caller = Box::new(FunctionRunner::new(prepared.clone()));
         let state = Box::new(SessionState::new(instance, login, engine, database, caller));
         state.describe(|session| {
@@ -71,6 +75,7 @@ impl Session {
             prepared,
             ended,
             serving: None,
+            pages_before: PageUse::default(),
         })
     }
 
@@ -115,8 +120,16 @@ impl Session {
         if let Some(outcome) = self.begin_request(batch) {
             return outcome;
         }
+        let start = self.compile_start();
         let batch = match self.compiled(batch) {
-            Ok(batch) => batch,
+            Ok(batch) => {
+                if let Some(start) = start {
+                    let spent = start.spent(&*self.state.instance.env.clock);
+                    // A client that is gone is found to be so by the first statement.
+                    let _ = tell_compile(sink, spent, 1, "");
+                }
+                batch
+            }
             Err(failure) => {
                 if !failure.silent {
                     tell(&self.state, sink, &failure);
@@ -135,9 +148,14 @@ impl Session {
         self.end_request(sink, outcome)
     }
 
+    /// Now, if the time that parsing takes is to be told.
+    fn compile_start(&self) -> Option<Start> {
+        let is_asked = self.state.options().statistics.time;
+        is_asked.then(|| Start::now(&*self.state.instance.env.clock))
+    }
+
     fn compiled(&self, text: &str) -> std::result::Result<Rc<CompiledBatch>, Box<Failure>> {
-        let quoted_identifier = self.state.options().quoted_identifier;
-        Ok(self.prepared.text(quoted_identifier, "", text)?.batch.clone())
+        Ok(self.prepared.text(&self.state, "", text)?.batch.clone())
     }
 
     fn transaction_request(

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use engine::buffer::page_use;
 use engine::cancel;
 use engine::instance::SessionOptions;
 use engine::session::Isolation;
@@ -24,6 +25,7 @@ impl Session {
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database_id();
         self.state.instance.env.activity.begin_request(self.state.id);
+        self.pages_before = page_use();
         self.serving = Some(cancel::serve(Some(self.state.cancel_flag())));
         self.state.describe(|session| {
             session.running = true;
@@ -116,6 +118,8 @@ impl Session {
     /// Tells others that the request is over.
     pub(super) fn describe_end(&mut self) {
         self.serving = None;
+        // A request ends on the thread that it began on.
+        let pages = page_use() - std::mem::replace(&mut self.pages_before, page_use());
         let state = &self.state;
         state.instance.env.activity.end_request();
         let ended = state.instance.env.clock.wall_ticks();
@@ -137,6 +141,7 @@ impl Session {
             session.database_id = database_id;
             session.open_transactions = open_transactions;
             session.row_count = row_count;
+            session.pages = session.pages + pages;
             session.isolation_level = match isolation {
                 Isolation::ReadUncommitted => 1,
                 Isolation::ReadCommitted => 2,

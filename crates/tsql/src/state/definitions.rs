@@ -12,6 +12,7 @@ use std::sync::Arc;
 use engine::catalog::CatalogObject;
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::instance::TEMPDB;
 use engine::lock::{Mode, Resource};
 use engine::session::Isolation;
 
@@ -75,6 +76,17 @@ impl Dependencies {
         let is_it =
             |definition: &Definition| Arc::ptr_eq(&definition.database, database) && definition.object_id == object_id;
         self.definitions.iter().any(is_it)
+    }
+
+    /// Whether an object of the database of this id is among what was found.
+    pub(crate) fn names_object(&self, database_id: u16, object_id: u32) -> bool {
+        let mut definitions = self.definitions.iter();
+        definitions.any(|one| one.database.id == database_id && one.object_id == object_id)
+    }
+
+    /// Whether it has to do with temporary tables: names begin anew there in each session.
+    pub(crate) fn has_temporary(&self) -> bool {
+        self.versions.iter().any(|(database, _)| database.id == TEMPDB)
     }
 
     /// Whether every catalog is as it was.
@@ -160,6 +172,11 @@ impl SessionState {
         let result = work();
         self.locks.set_timeout_ms(timeout_ms);
         result
+    }
+
+    /// Whether this session may see definitions that others do not: it has a transaction open, or a statement under way.
+    pub(crate) fn may_have_uncommitted_definitions(&self) -> bool {
+        self.transaction_count() > 0 || self.is_in_unit()
     }
 
     /// What binding has depended on since this was last asked.

@@ -27,13 +27,16 @@ pub use cursor::Cursor;
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub use lookup::Lookup;
-pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+pub use options::{
+    Execution, PlanOptions, SetOptions, StatisticsOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX,
+};
 pub use rules::{Rule, RulesOff};
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -43,6 +46,7 @@ use engine::instance::{Instance, SessionDescription, SessionInformation};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
 
+use crate::measure::Measures;
 use crate::messages;
 use crate::modules::ModuleCache;
 use crate::scalar::moment::Moment;
@@ -97,6 +101,7 @@ pub struct SessionState {
     pub(crate) last_cursor: RefCell<String>,
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
+    measures: RefCell<Option<Rc<Measures>>>,
 }
 
 impl SessionState {
@@ -134,6 +139,7 @@ impl SessionState {
             last_cursor: RefCell::default(),
             caller,
             function_depth: Cell::new(0),
+            measures: RefCell::default(),
         }
     }
 
@@ -145,6 +151,29 @@ impl SessionState {
     /// Whether a function of the user runs.
     pub(crate) fn is_in_function(&self) -> bool {
         self.function_depth.get() > 0
+    }
+
+    /// Where operators count what they do, if somebody wants to know.
+    pub(crate) fn measures(&self) -> Option<Rc<Measures>> {
+        self.measures.borrow().clone()
+    }
+
+    /// Whether operators count what they do.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.measures.borrow().is_some()
+    }
+
+    /// Whether they count their rows.
+    pub(crate) fn counts_rows(&self) -> bool {
+        self.measures
+            .borrow()
+            .as_ref()
+            .is_some_and(|measures| measures.counts_rows)
+    }
+
+    /// Counts by these from here on; answers the former ones.
+    pub(crate) fn replace_measures(&self, measures: Option<Rc<Measures>>) -> Option<Rc<Measures>> {
+        self.measures.replace(measures)
     }
 
     /// Enters a function, or leaves it.
@@ -285,6 +314,11 @@ impl SessionState {
         // 1970-01-01 is day 719,162 from 0001-01-01.
         let days = 719_162 + i32::try_from(micros / 86_400_000_000).unwrap_or(0);
         Moment::new(days, micros % 86_400_000_000 * 10)
+    }
+
+    /// The statement's time in microseconds since 1970.
+    pub(crate) fn now_unix_micros(&self) -> u64 {
+        self.now_unix_micros.get()
     }
 
     /// The statement's time in ticks of 1/300 second.

@@ -36,6 +36,8 @@ pub struct SetOptions {
     pub arithignore: bool,
     pub cursor_close_on_commit: bool,
     pub showplan: Option<&'static str>,
+    /// SET STATISTICS.
+    pub statistics: StatisticsOptions,
     /// DATEFIRST: the day that begins a week, from 1 (Monday) to 7.
     pub date_first: u8,
     /// DEADLOCK_PRIORITY, from -10 to 10.
@@ -66,6 +68,26 @@ pub enum Execution {
     Described,
     /// SHOWPLAN of this kind: they are not executed, and plans are not shown.
     Shown(&'static str),
+}
+
+/// What is told of each statement that was executed (SET STATISTICS).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatisticsOptions {
+    /// Pages read, by table.
+    pub io: bool,
+    /// Its plan with rows and executions, as a result set.
+    pub profile: bool,
+    /// Time on a processor and time that went by.
+    pub time: bool,
+    /// Its plan with figures, as XML.
+    pub xml: bool,
+}
+
+impl StatisticsOptions {
+    /// Whether anything is told.
+    pub fn any(self) -> bool {
+        self.io || self.profile || self.time || self.xml
+    }
 }
 
 /// The options that decide what a plan does: a plan bound under others is of no use.
@@ -102,6 +124,7 @@ impl Default for SetOptions {
             arithignore: false,
             cursor_close_on_commit: false,
             showplan: None,
+            statistics: StatisticsOptions::default(),
             date_first: 7,
             deadlock_priority: 0,
             force_plan: false,
@@ -139,6 +162,10 @@ impl SetOptions {
                 self.ansi_null_default_on &= !on;
                 &mut self.ansi_null_default_off
             }
+            "STATISTICS IO" => &mut self.statistics.io,
+            "STATISTICS PROFILE" => &mut self.statistics.profile,
+            "STATISTICS TIME" => &mut self.statistics.time,
+            "STATISTICS XML" => &mut self.statistics.xml,
             "SHOWPLAN_ALL" | "SHOWPLAN_TEXT" | "SHOWPLAN_XML" => return self.switch_showplan(name, on),
             "ANSI_DEFAULTS" => return self.switch_defaults(on),
             _ => return,

@@ -24,15 +24,28 @@ impl Executor<'_> {
                     .ok_or_else(|| messages::no_such_index(&name.text))?,
             ),
         };
+        let name = place.map(|place| definition.indexes[place].name.clone());
+        let table = definition.object_id;
         match alter.action {
-            AlterIndexAction::Rebuild => match place {
-                Some(place) if definition.indexes[place].index_id != 1 => self
-                    .rebuild_index(&database, &object, &definition.indexes[place].name)
-                    .map(|_| ()),
-                // The clustered index is the table; and its rows move, so that the others are made anew with it.
-                _ if definition.clustered().is_some() => self.rebuild(&database, &object, definition, None),
-                _ => self.rebuild_all(&database, object, &definition),
-            },
+            AlterIndexAction::Rebuild => {
+                match place {
+                    Some(place) if definition.indexes[place].index_id != 1 => {
+                        self.rebuild_index(&database, &object, &definition.indexes[place].name)?;
+                    }
+                    // The clustered index is the table; and its rows move, so that the others are made anew with it.
+                    _ if definition.clustered().is_some() => self.rebuild(&database, &object, definition, None)?,
+                    _ => self.rebuild_all(&database, object, &definition)?,
+                }
+                self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
+            }
+            AlterIndexAction::Set
+                if alter
+                    .options
+                    .iter()
+                    .any(|option| option.name == "STATISTICS_NORECOMPUTE") =>
+            {
+                self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
+            }
             AlterIndexAction::Reorganize | AlterIndexAction::Disable | AlterIndexAction::Set => Ok(()),
         }
     }

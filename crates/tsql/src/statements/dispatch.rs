@@ -55,7 +55,13 @@ impl Executor<'_> {
             return self.flow(statement);
         }
         self.session.take_time();
-        let outcome = self.dispatch(statement);
+        self.line = statement.line;
+        let is_measured = self.session.options().statistics.any();
+        let outcome = match is_measured {
+            false => self.dispatch(statement),
+            true => self.measured(statement),
+        };
+        self.count_execution();
         self.session.end_statement();
         match outcome {
             Ok(flow) => {
@@ -69,7 +75,7 @@ impl Executor<'_> {
     }
 
     /// Runs a statement that is not control of flow.
-    fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
+    pub(super) fn dispatch(&mut self, statement: &Statement) -> Outcome<Flow> {
         let line = statement.line;
         if !works_without_database(&statement.kind)
             && let Err(error) = self.session.check_intact()

@@ -13,13 +13,12 @@ use engine::workspace::Workspace;
 use super::executor::{Executor, Flow, Outcome, Returns};
 use super::host::{BatchHost, type_of};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
-use crate::bind::VariableScope;
 use crate::failure::{Failure, Reach};
 use crate::grant::KeptRows;
 use crate::messages;
-use crate::modules::{ModuleBody, ModuleCall};
+use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
-use crate::prepared::{Callable, CompiledBatch, compile};
+use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
 use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::Execution;
@@ -33,6 +32,16 @@ pub(crate) struct GivenArgument<'g> {
     pub(crate) value: Option<Cow<'g, Value>>,
     /// The value's type.
     pub(crate) sql_type: SqlType,
+}
+
+/// What runs inside of something else.
+struct Frame {
+    batch: Rc<CompiledBatch>,
+    /// The procedure's name; empty for a text.
+    procedure: String,
+    returns: Returns,
+    /// WITH RECOMPILE
+    recompiles: bool,
 }
 
 /// What a call answers.
@@ -72,7 +81,7 @@ impl Executor<'_> {
                 let given = self
                     .given_arguments(&execute.arguments)
                     .map_err(|error| self.failure(error, line))?;
-                let called = self.call(name, &given, line)?;
+                let called = self.call(name, &given, execute.recompile, line)?;
                 self.take_outputs(execute, &called)
                     .map_err(|error| self.failure(error, line))?;
                 Ok(called.flow)
@@ -86,7 +95,7 @@ impl Executor<'_> {
                 let given = self
                     .given_arguments(&execute.arguments)
                     .map_err(|error| self.failure(error, line))?;
-                let called = self.call(&name, &given, line)?;
+                let called = self.call(&name, &given, execute.recompile, line)?;
                 self.take_outputs(execute, &called)
                     .map_err(|error| self.failure(error, line))?;
                 Ok(called.flow)
@@ -153,21 +162,26 @@ impl Executor<'_> {
 
     /// Runs a text as a batch of its own: it sees none of the caller's variables.
     pub(super) fn execute_text(&mut self, text: &str) -> Outcome<Flow> {
-        let quoted_identifier = self.session.options().quoted_identifier;
-        let batch = compile(text, quoted_identifier, VariableScope::default()).map_err(only_statement)?;
+        let batch = self.text("", text).map_err(only_statement)?.batch.clone();
         let session = self.session;
-        let nested = || self.nested(Rc::new(batch), String::new(), Returns::Nothing, Vec::new());
+        let frame = Frame {
+            batch,
+            procedure: String::new(),
+            returns: Returns::Nothing,
+            recompiles: false,
+        };
+        let nested = || self.nested(frame, Vec::new());
         session.within_schema(None, nested).map(|(flow, _)| flow)
     }
 
     /// Runs a batch inside this one; `values` are those of its first variables.
-    fn nested(
-        &mut self,
-        batch: Rc<CompiledBatch>,
-        procedure: String,
-        returns: Returns,
-        values: Vec<Value>,
-    ) -> Outcome<(Flow, Vec<Value>)> {
+    fn nested(&mut self, frame: Frame, values: Vec<Value>) -> Outcome<(Flow, Vec<Value>)> {
+        let Frame {
+            batch,
+            procedure,
+            returns,
+            recompiles,
+        } = frame;
         self.session.enter_level().map_err(|error| self.failure(error, 1))?;
         let scope_identity = self.session.replace_scope_identity(None);
         let (options, database) = (self.session.options().clone(), self.session.database());
@@ -175,6 +189,7 @@ impl Executor<'_> {
         let mut inner = Executor::with_values(self.session, self.prepared, &mut *self.sink, batch, values);
         inner.procedure = procedure;
         inner.returns = returns;
+        inner.recompiles = recompiles;
         inner.try_depth = self.try_depth;
         let result = inner.run();
         let values = inner.variables.values.take();
@@ -206,8 +221,14 @@ impl Executor<'_> {
         self.handle(failure)
     }
 
-    /// Calls a procedure by its name.
-    pub(crate) fn call(&mut self, name: &Name, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
+    /// Calls a procedure by its name; WITH RECOMPILE with plans that are made for this call.
+    pub(crate) fn call(
+        &mut self,
+        name: &Name,
+        given: &[GivenArgument<'_>],
+        recompiles: bool,
+        line: u32,
+    ) -> Outcome<CallResult> {
         let own_name = name.object().to_lowercase();
         if self.session.is_in_function() {
             return Err(self.failure(messages::only_functions_in_function(), line));
@@ -226,7 +247,7 @@ impl Executor<'_> {
                 ModuleKind::Procedure => {
                     let (session, schema) = (self.session, definition.schema.as_str());
                     return session.within_schema(Some(schema), || {
-                        self.call_user_procedure(&database, &object, &definition.name, given, line)
+                        self.call_user_procedure((&database, &object), &definition.name, given, recompiles, line)
                     });
                 }
                 ModuleKind::Function => {
@@ -245,20 +266,30 @@ impl Executor<'_> {
     /// A procedure runs in its own database, whatever the current one is; a temporary one in the current one.
     fn call_user_procedure(
         &mut self,
-        database: &Arc<Database>,
-        object: &Arc<CatalogObject>,
+        (database, object): (&Arc<Database>, &Arc<CatalogObject>),
         name: &str,
         given: &[GivenArgument<'_>],
+        recompiles: bool,
         line: u32,
     ) -> Outcome<CallResult> {
         let module = self.session.module(object).map_err(|error| self.failure(error, line))?;
-        let callable = self.prepared.callable(&module);
+        let callable = self.prepared.callable(&module, database);
         let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
         let values = self.argument_values(&callable, name, given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
         let session = self.session;
-        let run = || session.under_settings(module.settings, || self.run_callable(&callable, name, values));
+        let frame = Frame {
+            batch: callable.batch.clone(),
+            procedure: name.to_owned(),
+            returns: Returns::Status,
+            recompiles: recompiles || module.is_recompiled,
+        };
+        let run = || {
+            session.under_settings(module.settings, || {
+                self.run_callable(&callable.parameters, frame, values)
+            })
+        };
         match name.starts_with('#') {
             true => run(),
             false => session.within_database(database, run),
@@ -278,7 +309,7 @@ impl Executor<'_> {
             return Err(messages::not_a_procedure(&module.name));
         };
         let sql_type = *returns;
-        let callable = self.prepared.callable(&module)?;
+        let callable = self.prepared.callable(&module, &database)?;
         let missing = |parameter: &str| messages::parameter_not_supplied(&module.name, parameter);
         let values = self.argument_values(&callable, &module.name, given, &missing)?;
         let call = ModuleCall {
@@ -327,9 +358,14 @@ impl Executor<'_> {
     }
 
     /// Runs a procedure or text with its arguments in place.
-    fn run_callable(&mut self, callable: &Callable, name: &str, values: Vec<Value>) -> Outcome<CallResult> {
-        let (flow, finals) = self.nested(callable.batch.clone(), name.to_owned(), Returns::Status, values)?;
-        let outputs = callable.parameters.iter().zip(finals).enumerate();
+    fn run_callable(
+        &mut self,
+        parameters: &[ModuleParameter],
+        frame: Frame,
+        values: Vec<Value>,
+    ) -> Outcome<CallResult> {
+        let (flow, finals) = self.nested(frame, values)?;
+        let outputs = parameters.iter().zip(finals).enumerate();
         let outputs = outputs
             .filter(|(_, (parameter, _))| parameter.output)
             .map(|(position, (parameter, value))| OutputValue {
@@ -429,8 +465,7 @@ impl Executor<'_> {
 
     /// A text ready to be executed under the session's options.
     fn text(&self, declarations: &str, statement: &str) -> Outcome<Rc<Callable>> {
-        let quoted_identifier = self.session.options().quoted_identifier;
-        self.prepared.text(quoted_identifier, declarations, statement)
+        self.prepared.text(self.session, declarations, statement)
     }
 
     /// Runs a text with parameters.
@@ -451,7 +486,13 @@ impl Executor<'_> {
         let values = self.argument_values(&callable, "sp_executesql", given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
         let session = self.session;
-        session.within_schema(None, || self.run_callable(&callable, "", values))
+        let frame = Frame {
+            batch: callable.batch.clone(),
+            procedure: String::new(),
+            returns: Returns::Status,
+            recompiles: false,
+        };
+        session.within_schema(None, || self.run_callable(&callable.parameters, frame, values))
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.

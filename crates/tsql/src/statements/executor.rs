@@ -2,18 +2,24 @@
 //!
 //! Invariant: it knows no statement. Which statement runs, and in which order, is `dispatch`'s.
 
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use engine::buffer::{PageUse, page_use};
 use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::{SqlType, Value};
+use engine::waits::waited_micros;
 
 use crate::ast::Numbered;
-use crate::bind::Binder;
+use crate::bind::{Binder, PlanAdvice};
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
+use crate::optimize::estimate::{Expectations, Peeked};
 use crate::optimize::{Logical, Optimizer};
-use crate::prepared::{Bound, CompiledBatch, Prepared};
+use crate::plan_cache::{Execution, QueryStatistics};
+use crate::prepared::{Bound, CompiledBatch, Planned, Prepared};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
 
@@ -37,9 +43,21 @@ pub enum Flow {
     Shutdown(bool),
 }
 
+/// An execution that is counted when the statement ends.
+struct Running {
+    statistics: Arc<QueryStatistics>,
+    began_micros: u64,
+    waited_micros: u64,
+    pages: PageUse,
+}
+
 /// What was bound just now.
 pub(super) struct New<T> {
     pub(super) bound: T,
+    /// Whether it is for this execution alone.
+    is_once: bool,
+    /// What is expected of its operators.
+    expectations: Expectations,
     /// What it takes.
     bytes: u64,
     /// What was asked for it.
@@ -68,6 +86,13 @@ pub struct Executor<'s> {
     pub(super) returns: Returns,
     /// What RETURN of a function has said.
     pub(super) returned: Value,
+    /// Line of the statement under way.
+    pub(super) line: u32,
+    /// WITH RECOMPILE: no plan of it is kept.
+    pub(super) recompiles: bool,
+    running: RefCell<Option<Running>>,
+    /// The plan that the statement under way runs by, where its figures are counted.
+    pub(super) ran: RefCell<Option<Planned>>,
 }
 
 /// What the code that runs answers to who has called it.
@@ -122,6 +147,10 @@ impl<'s> Executor<'s> {
             try_depth: 0,
             returns: Returns::Nothing,
             returned: Value::Null,
+            line: 1,
+            recompiles: false,
+            running: RefCell::default(),
+            ran: RefCell::default(),
         }
     }
 
@@ -204,24 +233,79 @@ impl<'s> Executor<'s> {
         &self,
         key: &K,
         bind: impl for<'b> Fn(&mut Binder<'b>, &'b K) -> Result<Bound>,
-    ) -> Result<Rc<Bound>> {
+    ) -> Result<Planned> {
         self.session.check_intact()?;
         let number = key.number();
-        if let Some(kept) = self.batch.plan(number, self.session)? {
-            return Ok(kept);
+        let kept = if self.recompiles {
+            None
+        } else {
+            self.batch.plan(number, self.session)?
+        };
+        let planned = match kept {
+            Some(kept) => kept,
+            None => {
+                let New {
+                    bound,
+                    is_once,
+                    expectations,
+                    bytes,
+                    dependencies,
+                    charge: _charge,
+                } = self.bound(key, bind)?;
+                let planned =
+                    self.batch
+                        .planned((number, self.line), (bound, expectations), dependencies, self.session);
+                if number.is_given() && !is_once && !self.recompiles {
+                    self.batch.keep(number, &planned, bytes, self.session);
+                }
+                planned
+            }
+        };
+        if let Some(statistics) = planned.statistics() {
+            self.running.replace(Some(Running {
+                statistics: statistics.clone(),
+                began_micros: self.session.instance.env.clock.now_micros(),
+                waited_micros: waited_micros(),
+                pages: page_use(),
+            }));
         }
-        let New {
-            bound,
-            bytes,
-            dependencies,
-            charge: _charge,
-        } = self.bound(key, bind)?;
-        let bound = Rc::new(bound);
-        if number.is_given() {
-            self.batch
-                .keep(number, bound.clone(), bytes, dependencies, self.session);
+        self.note_plan(&planned);
+        Ok(planned)
+    }
+
+    /// Counts the execution of a statement that has ended, if it had a plan.
+    pub(super) fn count_execution(&self) {
+        if let Some(running) = self.running.take() {
+            let elapsed = self.session.instance.env.clock.now_micros() - running.began_micros;
+            running.statistics.add(Execution {
+                began_unix_micros: self.session.now_unix_micros(),
+                elapsed_micros: elapsed,
+                worker_micros: elapsed.saturating_sub(waited_micros() - running.waited_micros),
+                pages: page_use() - running.pages,
+                rows: u64::try_from(self.session.row_count()).unwrap_or(0),
+            });
         }
-        Ok(bound)
+    }
+
+    /// What a plan may know of variables: parameters as they are now, and as hints say; others only if it is for this execution alone.
+    fn peeked(&self, advice: &PlanAdvice) -> Peeked {
+        let values = self.variables.values.borrow();
+        let is_looked_at = |slot: usize| advice.recompile || slot < self.batch.parameters && !advice.is_unknown;
+        let looked_at = |(slot, value): (usize, &Value)| is_looked_at(slot).then(|| value.clone());
+        let mut peeked: Vec<Option<Value>> = values.iter().enumerate().map(looked_at).collect();
+        for (slot, value) in &advice.values {
+            if let Some(known) = peeked.get_mut(*slot) {
+                known.clone_from(value);
+            }
+        }
+        Peeked(peeked)
+    }
+
+    /// Remembers by which plan the statement runs, if its figures are counted.
+    fn note_plan(&self, planned: &Planned) {
+        if self.session.is_measured() && !matches!(**planned, Bound::Condition(_) | Bound::Expressions(_)) {
+            self.ran.replace(Some(planned.clone()));
+        }
     }
 
     /// Binds a piece of syntax, to definitions that are held until the end of the statement, and plans it.
@@ -241,12 +325,16 @@ impl<'s> Executor<'s> {
                 outcome => outcome?,
             };
             let (bytes, charge) = binder.take_size();
+            let advice = binder.take_advice();
             let dependencies = self.session.take_dependencies();
             // Definitions that changed in the middle of it may have given the plan parts that do not belong together.
             if dependencies.are_current(self.session) {
-                bound.optimize(&mut Optimizer::new(self.session))?;
+                let mut optimizer = Optimizer::new(self.session).advised(&advice, self.peeked(&advice));
+                bound.optimize(&mut optimizer)?;
                 return Ok(New {
+                    expectations: bound.expected(optimizer.estimator()),
                     bound,
+                    is_once: advice.recompile,
                     bytes,
                     charge,
                     dependencies,

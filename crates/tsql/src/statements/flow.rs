@@ -1,7 +1,5 @@
 //! Control of flow: blocks, IF, WHILE, RETURN, GOTO, TRY and CATCH.
 
-use std::rc::Rc;
-
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
 use crate::context::Context;
@@ -30,6 +28,7 @@ impl Executor<'_> {
     /// Whether a condition holds; `None` when its failure has been told and the statement is passed over.
     fn decide(&mut self, condition: &Expression, line: u32) -> Outcome<Option<bool>> {
         self.session.take_time();
+        let counting = self.count();
         let result = self
             .plan(condition, |binder, condition| {
                 Ok(Bound::Condition(binder.truth(condition)?))
@@ -39,6 +38,7 @@ impl Executor<'_> {
                 holds(condition, &[], &Context::new(self.session, &self.variables))
             });
         self.session.end_statement();
+        self.counted(counting, result.is_ok(), line)?;
         match result {
             Ok(truth) => {
                 // The documentation of @@ROWCOUNT does not name IF and WHILE; users do (codecorner.galanter.net, 2012-01-19).
@@ -124,17 +124,17 @@ impl Executor<'_> {
 }
 
 /// The condition of a plan that is one.
-pub(super) fn condition_of(bound: &Rc<Bound>) -> &Condition {
+pub(super) fn condition_of(bound: &Bound) -> &Condition {
     const UNKNOWN: Condition = Condition::Constant(None);
-    match &**bound {
+    match bound {
         Bound::Condition(condition) => condition,
         _ => &UNKNOWN,
     }
 }
 
 /// The expressions of a plan that is a list of them.
-pub(super) fn expressions_of(bound: &Rc<Bound>) -> &[crate::plan::Expr] {
-    match &**bound {
+pub(super) fn expressions_of(bound: &Bound) -> &[crate::plan::Expr] {
+    match bound {
         Bound::Expressions(expressions) => expressions,
         _ => &[],
     }

@@ -62,7 +62,7 @@ impl FunctionRunner {
         returns: Returns,
         values: Vec<Value>,
     ) -> Result<(Value, Variables)> {
-        let callable = self.prepared.callable(&call.module)?;
+        let callable = self.prepared.callable(&call.module, &call.database)?;
         let mut client = NoClient;
         let mut executor = Executor::with_values(session, &self.prepared, &mut client, callable.batch, values);
         executor.procedure.clone_from(&call.module.name);
@@ -129,8 +129,11 @@ fn with_session_kept<T>(session: &SessionState, work: impl FnOnce() -> T) -> T {
     let scope_identity = session.replace_scope_identity(None);
     // Cursors of a function are its own.
     let cursors = session.cursors.take();
+    // Nobody asks for figures of the statements of a function.
+    let measures = session.replace_measures(None);
     let fetch_status = session.fetch_status();
     let result = work();
+    session.replace_measures(measures);
     session.set_fetch_status(fetch_status);
     session.cursors.replace(cursors);
     session.replace_scope_identity(scope_identity);

@@ -1,4 +1,5 @@
-//! SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: plans instead of results (SQL Server docs, their pages, for columns and elements).
+//! SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: plans instead of results (SQL Server docs, their pages, for columns and elements); and
+//! plans behind results, for SET STATISTICS PROFILE and XML.
 //!
 //! | statement | what is shown |
 //! |---|---|
@@ -8,54 +9,109 @@
 //!
 //! Every statement has a result set of its own. A statement's text is its kind, unless it is alone in its batch.
 
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
 use super::executor::{Executor, closed};
 use crate::ast::StatementKind;
-use crate::bind::InsertRows;
-use crate::optimize::Optimizer;
-use crate::optimize::shown::{ShownOperator, show};
-use crate::plan::{Node, Target};
-use crate::prepared::Bound;
+use crate::measure::Measures;
+use crate::optimize::shown::{Actual, ShownOperator, ShownStatement};
+use crate::prepared::{Bound, Planned};
+use crate::showplan::document;
 use crate::sink::{DoneKind, ResultColumn};
+use crate::state::StatisticsOptions;
 
 const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
 
-/// What is shown of one statement.
-struct ShownStatement {
-    kind: &'static str,
-    root: Option<ShownOperator>,
-}
-
 impl Executor<'_> {
     /// Shows what a statement would do, in the way that a SHOWPLAN asks for.
     pub(super) fn show_plan(&mut self, how: &str, kind: &StatementKind) -> Result<()> {
-        let shown = self.shown(kind)?;
-        let text = match self.batch.statements.len() {
-            1 if self.procedure.is_empty() => self.session.request_text().unwrap_or_else(|| shown.kind.to_owned()),
-            _ => shown.kind.to_owned(),
+        let clock = self.session.instance.env.clock.clone();
+        let started = clock.now_micros();
+        let planned = self.planned(kind)?;
+        let compile_micros = clock.now_micros().saturating_sub(started);
+        let root = planned.and_then(|planned| planned.shown());
+        let shown = ShownStatement {
+            compile_micros,
+            ..self.shown_statement(word_of(kind), root)
         };
         match how {
-            "SHOWPLAN_XML" => self.send_xml(&text, &shown),
-            "SHOWPLAN_ALL" => {
-                let mut rows = vec![statement_row(&text, &shown)];
-                if let Some(root) = &shown.root {
-                    operator_rows(root, "  |--", &mut 1, 1, &mut rows);
-                }
-                self.send_plan(&all_columns(), rows)
-            }
+            "SHOWPLAN_XML" => self.send_xml(&shown),
+            "SHOWPLAN_ALL" => self.send_plan(&all_columns(), rows_of(&shown)),
             _ => {
                 let columns = [ResultColumn::new("StmtText", TEXT)];
-                self.send_plan(&columns, vec![vec![Value::from(text)]])?;
-                let mut rows = Vec::new();
-                if let Some(root) = &shown.root {
-                    operator_rows(root, "  |--", &mut 1, 1, &mut rows);
-                }
+                let mut rows = rows_of(&shown);
                 rows.iter_mut().for_each(|row| row.truncate(1));
-                self.send_plan(&columns, rows)
+                let operators = rows.split_off(1);
+                self.send_plan(&columns, rows)?;
+                self.send_plan(&columns, operators)
             }
+        }
+    }
+
+    /// Shows the plan by which a statement has run, with what its operators came to.
+    pub(super) fn show_figures(
+        &mut self,
+        wanted: StatisticsOptions,
+        planned: &Planned,
+        measures: &Measures,
+    ) -> Result<()> {
+        let spent = measures.spent();
+        let Some(mut root) = planned.shown() else {
+            return Ok(());
+        };
+        root.measure(measures);
+        if !matches!(**planned, Bound::Query(_)) {
+            // What changes rows reads the pages that nothing below it reads.
+            let below = root.logical_reads();
+            let mut own = spent;
+            own.reads.logical = own.reads.logical.saturating_sub(below);
+            let changed = Actual {
+                rows: u64::try_from(self.session.row_count()).unwrap_or(0),
+                executions: 1,
+                ..Actual::default()
+            };
+            // Constants are read from the statement itself.
+            for constants in root.inputs.iter_mut().filter(|input| input.counted.is_none()) {
+                constants.actual = Some(changed);
+            }
+            root.actual = Some(Actual {
+                rows_read: Some(0),
+                spent: own,
+                ..changed
+            });
+        }
+        let shown = ShownStatement {
+            spent: Some(spent),
+            ..self.shown_statement(planned.word(), Some(root))
+        };
+        if wanted.profile {
+            let mut columns = vec![
+                ResultColumn::new("Rows", SqlType::BigInt),
+                ResultColumn::new("Executes", SqlType::BigInt),
+            ];
+            columns.extend(all_columns());
+            self.send_plan(&columns, profile_rows(&shown))?;
+        }
+        if wanted.xml {
+            self.send_xml(&shown)?;
+        }
+        Ok(())
+    }
+
+    /// What is shown of a statement beside its plan. Its text is known if it is alone in its batch.
+    fn shown_statement(&self, kind: &'static str, root: Option<ShownOperator>) -> ShownStatement {
+        let text = match self.batch.statements.len() {
+            1 if self.procedure.is_empty() => self.session.request_text().unwrap_or_else(|| kind.to_owned()),
+            _ => kind.to_owned(),
+        };
+        ShownStatement {
+            text,
+            kind,
+            root,
+            plan_bytes: self.batch.bytes(),
+            ..ShownStatement::default()
         }
     }
 
@@ -68,95 +124,47 @@ impl Executor<'_> {
         self.done(Some(count), DoneKind::Select)
     }
 
-    fn shown(&self, kind: &StatementKind) -> Result<ShownStatement> {
-        let (word, bound) = match kind {
-            StatementKind::Select(query) => {
-                let bound = self.plan(&**query, |binder, query| {
-                    Ok(Bound::Query(binder.statement_query(query)?))
-                })?;
-                ("SELECT", bound)
-            }
-            StatementKind::Insert(insert) => {
-                let bound = self.plan(&**insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))?;
-                ("INSERT", bound)
-            }
-            StatementKind::Update(update) => {
-                let bound = self.plan(&**update, |binder, update| Ok(Bound::Update(binder.update(update)?)))?;
-                ("UPDATE", bound)
-            }
-            StatementKind::Delete(delete) => {
-                let bound = self.plan(&**delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))?;
-                ("DELETE", bound)
-            }
-            StatementKind::Execute(_) => return Ok(without_plan("EXECUTE")),
-            StatementKind::Declare(_) | StatementKind::SetVariable(_) => return Ok(without_plan("ASSIGN")),
-            StatementKind::SetOption(_) => return Ok(without_plan("SET ON/OFF")),
-            _ => return Ok(without_plan("STATEMENT")),
-        };
-        let optimizer = Optimizer::new(self.session);
-        let of = |node: &Node| show(node, optimizer.estimator());
-        let root = match &*bound {
-            Bound::Query(query) => of(&query.plan.root),
-            Bound::Insert(insert) => {
-                let rows = match &insert.rows {
-                    InsertRows::Query(plan) => of(&plan.root),
-                    InsertRows::Values(rows) => of(&Node::Values {
-                        rows: vec![Vec::new(); rows.len()],
-                        offset: 0,
-                    }),
-                    InsertRows::Execute => of(&Node::Single),
-                };
-                change("Insert", &insert.target, rows)
-            }
-            Bound::Update(update) => change("Update", &update.target, of(&update.node)),
-            Bound::Delete(delete) => change("Delete", &delete.target, of(&delete.node)),
-            _ => return Err(Error::assertion("a statement bound to something else")),
-        };
-        Ok(ShownStatement {
-            kind: word,
-            root: Some(root),
-        })
-    }
-
-    fn send_xml(&mut self, text: &str, shown: &ShownStatement) -> Result<()> {
-        let xml = document(text, shown);
+    fn send_xml(&mut self, shown: &ShownStatement) -> Result<()> {
+        let xml = document(self.session.instance.options.version, &[shown.element(1)]);
         let column = ResultColumn::new("Microsoft SQL Server 2005 XML Showplan", SqlType::NVarChar(Length::Max));
         self.send_plan(&[column], vec![vec![Value::from(xml)]])
     }
+
+    /// The plan of a statement that has one: the kept one, or one made now.
+    ///
+    /// # Errors
+    /// Those of binding and planning.
+    pub(super) fn planned(&self, kind: &StatementKind) -> Result<Option<Planned>> {
+        let bound = match kind {
+            StatementKind::Select(query) => self.plan(&**query, |binder, query| {
+                Ok(Bound::Query(binder.statement_query(query)?))
+            }),
+            StatementKind::Insert(insert) => {
+                self.plan(&**insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))
+            }
+            StatementKind::Update(update) => {
+                self.plan(&**update, |binder, update| Ok(Bound::Update(binder.update(update)?)))
+            }
+            StatementKind::Delete(delete) => {
+                self.plan(&**delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))
+            }
+            _ => return Ok(None),
+        };
+        bound.map(Some)
+    }
 }
 
-fn without_plan(kind: &'static str) -> ShownStatement {
-    ShownStatement { kind, root: None }
-}
-
-/// The operator that changes the rows of a target.
-fn change(action: &str, target: &Target, rows: ShownOperator) -> ShownOperator {
-    let (place, argument) = match target {
-        Target::Table(table) => {
-            let definition = table.table.definition();
-            let mut parts: Vec<String> = table.full_name.split('.').map(|part| format!("[{part}]")).collect();
-            let place = match definition.clustered() {
-                Some(index) => {
-                    parts.push(format!("[{}]", index.name));
-                    "Clustered Index"
-                }
-                None => "Table",
-            };
-            (place, format!("OBJECT:({})", parts.join(".")))
-        }
-        Target::Variable(slot, _) => ("Table", format!("OBJECT:([@{slot}])")),
-    };
-    ShownOperator {
-        physical: format!("{place} {action}"),
-        logical: action.to_owned(),
-        argument,
-        rows: rows.rows,
-        io_cost: 0.01,
-        cpu_cost: 0.000_001 * rows.rows,
-        row_bytes: 9,
-        executions: 1.0,
-        inputs: vec![rows],
-        ..ShownOperator::default()
+/// StatementType.
+fn word_of(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Select(_) => "SELECT",
+        StatementKind::Insert(_) => "INSERT",
+        StatementKind::Update(_) => "UPDATE",
+        StatementKind::Delete(_) => "DELETE",
+        StatementKind::Execute(_) => "EXECUTE",
+        StatementKind::Declare(_) | StatementKind::SetVariable(_) => "ASSIGN",
+        StatementKind::SetOption(_) => "SET ON/OFF",
+        _ => "STATEMENT",
     }
 }
 
@@ -196,8 +204,40 @@ fn text(whole: &str) -> Value {
     Value::from(whole.chars().take(4_000).collect::<String>())
 }
 
-fn statement_row(written: &str, shown: &ShownStatement) -> Vec<Value> {
-    let mut row = vec![text(written), 1.into(), 1.into(), 0.into()];
+/// SHOWPLAN_ALL's rows: the statement's, then those of its operators.
+fn rows_of(shown: &ShownStatement) -> Vec<Vec<Value>> {
+    let mut rows = vec![statement_row(shown)];
+    if let Some(root) = &shown.root {
+        operator_rows(root, "  |--", &mut 1, 1, &mut rows);
+    }
+    rows
+}
+
+/// The same with Rows and Executes before them; the statement's row has the root's.
+fn profile_rows(shown: &ShownStatement) -> Vec<Vec<Value>> {
+    let mut figures = Vec::new();
+    if let Some(root) = &shown.root {
+        figures.push(root.actual.unwrap_or_default());
+        collect_figures(root, &mut figures);
+    }
+    let count = |number: u64| Value::BigInt(i64::try_from(number).unwrap_or(i64::MAX));
+    let rows = rows_of(shown).into_iter().zip(figures);
+    rows.map(|(row, actual)| {
+        let mut whole = vec![count(actual.rows), count(actual.executions)];
+        whole.extend(row);
+        whole
+    })
+    .collect()
+}
+
+/// In the order of the rows.
+fn collect_figures(shown: &ShownOperator, figures: &mut Vec<Actual>) {
+    figures.push(shown.actual.unwrap_or_default());
+    shown.inputs.iter().for_each(|input| collect_figures(input, figures));
+}
+
+fn statement_row(shown: &ShownStatement) -> Vec<Value> {
+    let mut row = vec![text(&shown.text), 1.into(), 1.into(), 0.into()];
     row.resize(18, Value::Null);
     if let Some(root) = &shown.root {
         row[8] = real(root.rows);
@@ -216,6 +256,7 @@ fn operator_rows(shown: &ShownOperator, lead: &str, number: &mut i32, parent: i3
         true => Value::Null,
         false => text(&all.join(", ")),
     };
+    let output: Vec<String> = shown.output.iter().map(ToString::to_string).collect();
     rows.push(vec![
         text(&format!("{lead}{}", shown.text())),
         1.into(),
@@ -233,7 +274,7 @@ fn operator_rows(shown: &ShownOperator, lead: &str, number: &mut i32, parent: i3
         real(shown.cpu_cost),
         (shown.row_bytes as i32).into(),
         real(shown.subtree_cost()),
-        list(&shown.output),
+        list(&output),
         Value::Null,
         "PLAN_ROW".into(),
         false.into(),
@@ -268,98 +309,4 @@ fn draw_line(rows: &mut [Vec<Value>], end: usize, column: usize) {
             row[0] = Value::from(drawn);
         }
     }
-}
-
-/// A text as it stands in an attribute.
-fn escaped(written: &str) -> String {
-    let mut safe = String::with_capacity(written.len());
-    for character in written.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\t' | '\n' | '\r' => safe.push_str(&format!("&#{};", character as u32)),
-            // XML 1.0 has no place for these.
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push(' '),
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
-/// A plan in the elements from which SQL Server's tools draw one.
-fn document(written: &str, shown: &ShownStatement) -> String {
-    let (rows, cost) = shown
-        .root
-        .as_ref()
-        .map_or((0.0, 0.0), |root| (root.rows, root.subtree_cost()));
-    let plan = shown.root.as_ref().map_or_else(String::new, |root| {
-        format!(
-            "<QueryPlan CachedPlanSize=\"0\" CompileTime=\"0\" CompileCPU=\"0\" CompileMemory=\"0\">{}</QueryPlan>",
-            element(root, &mut 0)
-        )
-    });
-    format!(
-        "<ShowPlanXML xmlns=\"http://schemas.microsoft.com/sqlserver/2004/07/showplan\" Version=\"1.2\" Build=\"10.0.0.0\"><BatchSequence><Batch><Statements>\
-         <StmtSimple StatementText=\"{}\" StatementId=\"1\" StatementCompId=\"1\" StatementType=\"{}\" StatementSubTreeCost=\"{cost}\" StatementEstRows=\"{rows}\">{plan}</StmtSimple>\
-         </Statements></Batch></BatchSequence></ShowPlanXML>",
-        escaped(written),
-        shown.kind
-    )
-}
-
-/// The element inside of RelOp that says what an operator is.
-fn own_element(physical: &str) -> &'static str {
-    match physical {
-        "Nested Loops" => "NestedLoops",
-        "Hash Match" => "Hash",
-        "Sort" => "Sort",
-        "Compute Scalar" => "ComputeScalar",
-        "Stream Aggregate" => "StreamAggregate",
-        "Top" => "Top",
-        "Filter" => "Filter",
-        "Concatenation" => "Concat",
-        "Constant Scan" => "ConstantScan",
-        "Table-valued function" => "TableValuedFunction",
-        "Table Scan" => "TableScan",
-        physical if physical.ends_with("Seek") || physical.ends_with("Index Scan") => "IndexScan",
-        physical if physical.ends_with("Insert") || physical.ends_with("Update") || physical.ends_with("Delete") => {
-            "Update"
-        }
-        _ => "Generic",
-    }
-}
-
-fn element(shown: &ShownOperator, number: &mut i32) -> String {
-    let own = *number;
-    *number += 1;
-    let columns: Vec<String> = shown
-        .output
-        .iter()
-        .map(|column| format!("<ColumnReference Column=\"{}\"/>", escaped(column)))
-        .collect();
-    let inputs: Vec<String> = shown.inputs.iter().map(|input| element(input, number)).collect();
-    let name = own_element(&shown.physical);
-    let predicate = match shown.argument.is_empty() {
-        true => String::new(),
-        false => format!(
-            "<Predicate><ScalarOperator ScalarString=\"{}\"/></Predicate>",
-            escaped(&shown.argument)
-        ),
-    };
-    format!(
-        "<RelOp NodeId=\"{own}\" PhysicalOp=\"{}\" LogicalOp=\"{}\" EstimateRows=\"{}\" EstimateIO=\"{}\" EstimateCPU=\"{}\" AvgRowSize=\"{}\" \
-         EstimatedTotalSubtreeCost=\"{}\" Parallel=\"0\" EstimateRebinds=\"{}\" EstimateRewinds=\"0\"><OutputList>{}</OutputList><{name}>{}{predicate}</{name}></RelOp>",
-        escaped(&shown.physical),
-        escaped(&shown.logical),
-        shown.rows,
-        shown.io_cost,
-        shown.cpu_cost,
-        shown.row_bytes,
-        shown.subtree_cost(),
-        (shown.executions - 1.0).max(0.0),
-        columns.concat(),
-        inputs.concat()
-    )
 }

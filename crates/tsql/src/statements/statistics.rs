@@ -248,6 +248,35 @@ impl Executor<'_> {
         Ok(())
     }
 
+    /// Whether the statistics of an index, or of all of a table's, are from now on left as they are when they are out of date: what
+    /// STATISTICS_NORECOMPUTE of an index that was made says. Without it they are not (SQL Server docs, "CREATE INDEX").
+    pub(super) fn set_no_recompute(
+        &mut self,
+        database: &Arc<Database>,
+        table: u32,
+        index_name: Option<&str>,
+        options: &[OptionValue],
+    ) -> Result<()> {
+        let is_said = |option: &OptionValue| {
+            option.name == "STATISTICS_NORECOMPUTE" && option.word().is_some_and(|word| word == "ON")
+        };
+        let no_recompute = options.iter().any(is_said);
+        let Some(object) = database.catalog.by_id(table, self.session.id) else {
+            return Ok(());
+        };
+        let ObjectDefinition::Table(definition) = &object.definition else {
+            return Ok(());
+        };
+        let is_it = |name: &str| index_name.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name));
+        for known in all_statistics(database, definition, self.session.id) {
+            if known.of_index && is_it(&known.name) && known.no_recompute != no_recompute {
+                let changed = StatisticsDefinition { no_recompute, ..known };
+                self.session.engine.borrow_mut().keep_statistics(database, changed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Counts the statistics of an index that was just made, or of all of a table's.
     pub(super) fn count_index(&mut self, database: &Arc<Database>, table: u32, index_name: Option<&str>) -> Result<()> {
         let now = self.session.now_ticks();

@@ -233,7 +233,13 @@ impl Executor<'_> {
             },
         };
         check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
-        self.add_index(&database, &object, &definition, index)
+        self.add_index(&database, &object, &definition, index)?;
+        self.set_no_recompute(
+            &database,
+            definition.object_id,
+            Some(&create.name.text),
+            &create.options,
+        )
     }
 
     /// Adds an index to a table that may have rows.

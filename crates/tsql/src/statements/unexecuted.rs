@@ -132,22 +132,7 @@ impl Executor<'_> {
     /// Binds a query or a change. Names of objects are resolved when a statement is executed, so that what is not there yet is no
     /// error (SQL Server docs, "Deferred name resolution").
     fn bind_only(&mut self, kind: &StatementKind) -> Result<()> {
-        let bound = match kind {
-            StatementKind::Select(query) => self.plan(&**query, |binder, query| {
-                Ok(Bound::Query(binder.statement_query(query)?))
-            }),
-            StatementKind::Insert(insert) => {
-                self.plan(&**insert, |binder, insert| Ok(Bound::Insert(binder.insert(insert)?)))
-            }
-            StatementKind::Update(update) => {
-                self.plan(&**update, |binder, update| Ok(Bound::Update(binder.update(update)?)))
-            }
-            StatementKind::Delete(delete) => {
-                self.plan(&**delete, |binder, delete| Ok(Bound::Delete(binder.delete(delete)?)))
-            }
-            _ => return Ok(()),
-        };
-        match bound {
+        match self.planned(kind) {
             Err(error) if error.number != 208 => Err(error),
             _ => Ok(()),
         }

@@ -36,14 +36,14 @@ impl Executor<'_> {
         self.typed_value(&bound)
     }
 
-    fn typed_value(&self, bound: &std::rc::Rc<Bound>) -> Result<(Value, SqlType)> {
+    fn typed_value(&self, bound: &Bound) -> Result<(Value, SqlType)> {
         let sql_type = expressions_of(bound)
             .first()
             .map_or(SqlType::Int, |expression| expression.sql_type);
         Ok((self.first_value(bound)?, sql_type))
     }
 
-    pub(super) fn first_value(&self, bound: &std::rc::Rc<Bound>) -> Result<Value> {
+    pub(super) fn first_value(&self, bound: &Bound) -> Result<Value> {
         let context = Context::new(self.session, &self.variables);
         match expressions_of(bound).first() {
             Some(expression) => Ok(evaluate(expression, &[], &context)?.into_owned()),

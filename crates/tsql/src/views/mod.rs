@@ -18,6 +18,7 @@ mod listed;
 mod log;
 mod objects;
 mod parameters;
+mod plans;
 mod server;
 mod sessions;
 mod statistics;
@@ -144,13 +145,14 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 17] = [
+const TABLES: [&[SystemView]; 18] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
     objects::VIEWS,
     columns::VIEWS,
     parameters::VIEWS,
+    plans::VIEWS,
     indexes::VIEWS,
     statistics::VIEWS,
     types::VIEWS,

@@ -346,6 +346,7 @@ fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
 struct ModuleRow {
     object_id: i32,
     definition: ModuleDefinition,
+    is_recompiled: bool,
     null_on_null: bool,
 }
 
@@ -356,7 +357,7 @@ system_row!(ModuleRow {
     "uses_quoted_identifier" BIT => |row| row.definition.uses_quoted_identifier.into();
     "is_schema_bound" BIT => |row| has_word(&row.definition.text, "SCHEMABINDING").into();
     "uses_database_collation" BIT => |_| false.into();
-    "is_recompiled" BIT => |_| false.into();
+    "is_recompiled" BIT => |row| row.is_recompiled.into();
     "null_on_null_input" BIT => |row| row.null_on_null.into();
     "execute_as_principal_id" INT => |_| Value::Null;
     "uses_native_compilation" BIT => |_| false.into();
@@ -365,13 +366,15 @@ system_row!(ModuleRow {
 fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let objects = context.database.catalog.objects(context.session_id);
     all(objects.iter().filter_map(|object| match &object.definition {
-        ObjectDefinition::Module(definition) => Some(ModuleRow {
-            object_id: definition.object_id as i32,
-            definition: definition.clone(),
-            null_on_null: ModuleCache::of(context.instance)
-                .module(object)
-                .is_ok_and(|module| module.is_null_on_null()),
-        }),
+        ObjectDefinition::Module(definition) => {
+            let module = ModuleCache::of(context.instance).module(object);
+            Some(ModuleRow {
+                object_id: definition.object_id as i32,
+                definition: definition.clone(),
+                is_recompiled: module.as_ref().is_ok_and(|module| module.is_recompiled),
+                null_on_null: module.is_ok_and(|module| module.is_null_on_null()),
+            })
+        }
         _ => None,
     }))
 }

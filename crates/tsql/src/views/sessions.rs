@@ -7,12 +7,13 @@ use engine::activity::Work;
 use engine::instance::{DatabaseSlot, SessionInformation, USER_SESSION_FIRST};
 use engine::lock::{LockRow, Resource};
 use engine::seams::WorkKind;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Length, SqlType, Text, Value};
 
 use super::values::{big, datetime};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
 };
+use crate::plan_cache::PlanCache;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -204,9 +205,9 @@ system_row!(SessionRow {
     "endpoint_id" INT => |_| 4.into();
     "last_request_start_time" DATETIME => |row| datetime(row.0.session.request_started);
     "last_request_end_time" DATETIME => |row| datetime(row.0.session.request_ended);
-    "reads" BIGINT => |_| 0_i64.into();
-    "writes" BIGINT => |_| 0_i64.into();
-    "logical_reads" BIGINT => |_| 0_i64.into();
+    "reads" BIGINT => |row| big(row.0.session.pages.physical + row.0.session.pages.read_ahead);
+    "writes" BIGINT => |row| big(row.0.session.pages.dirtied);
+    "logical_reads" BIGINT => |row| big(row.0.session.pages.logical);
     "is_user_process" BIT => |_| true.into();
     "text_size" INT => |row| row.0.session.options.text_size_bytes.into();
     "language" NAME => |_| "us_english".into();
@@ -396,24 +397,44 @@ fn locks(context: &SystemContext<'_>) -> Rows {
     }))
 }
 
-struct TextRow(SessionInformation);
+/// A text that a handle leads to.
+struct TextRow {
+    database_id: u16,
+    object_id: Option<u32>,
+    text: Text,
+}
 
 system_row!(TextRow {
-    "dbid" SMALLINT => |row| id(row.0.database_id);
-    "objectid" INT => |_| Value::Null;
+    "dbid" SMALLINT => |row| id(row.database_id);
+    "objectid" INT => |row| row.object_id.map_or(Value::Null, |object| (object as i32).into());
     "number" SMALLINT => |_| Value::Null;
     "encrypted" BIT => |_| false.into();
-    "text" SqlType::NVarChar(Length::Max) => |row| Value::Text(row.0.text.clone());
+    "text" SqlType::NVarChar(Length::Max) => |row| Value::Text(row.text.clone());
 });
 
+/// The text of a session's request, or of a plan that is kept.
 fn sql_text(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let Some(Value::Binary(handle)) = arguments.first() else {
+        return all(Vec::<TextRow>::new());
+    };
+    let kept = PlanCache::of(context.instance).all();
+    let kept = kept.into_iter().find(|plan| plan.has_handle(handle));
+    if let Some(plan) = kept {
+        return all([TextRow {
+            database_id: plan.database_id(),
+            object_id: plan.object_id(),
+            text: Text::from(&**plan.text()),
+        }]);
+    }
     let wanted = arguments.first().and_then(session_of_handle);
-    all(context
-        .instance
-        .sessions()
-        .into_iter()
+    let sessions = context.instance.sessions().into_iter();
+    all(sessions
         .filter(|session| Some(session.id) == wanted)
-        .map(TextRow))
+        .map(|session| TextRow {
+            database_id: session.database_id,
+            object_id: None,
+            text: session.text,
+        }))
 }
 
 struct BufferRow(SessionInformation);

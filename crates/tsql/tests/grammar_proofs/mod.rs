@@ -14,6 +14,83 @@ use self::Proof::{Answers, Test};
 /// The effects of obeyed words: place, word, proof.
 pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
+        "CREATE INDEX WITH",
+        "STATISTICS_NORECOMPUTE",
+        Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are"),
+    ),
+    (
+        "REBUILD WITH",
+        "STATISTICS_NORECOMPUTE",
+        Test("statistics", "an_index_may_say_that_its_statistics_stay_as_they_are"),
+    ),
+    (
+        "ALTER DATABASE SET",
+        "AUTO_UPDATE_STATISTICS_ASYNC",
+        Test(
+            "statistics",
+            "a_plan_does_not_wait_for_statistics_that_are_updated_asynchronously",
+        ),
+    ),
+    (
+        "OPTION",
+        "FAST",
+        Test("plan_cache", "first_rows_come_from_an_index_where_fast_asks_for_them"),
+    ),
+    (
+        "OPTION",
+        "OPTIMIZE FOR",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "OPTION",
+        "OPTIMIZE FOR UNKNOWN",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "OPTION",
+        "RECOMPILE",
+        Test("plan_cache", "variables_are_not_looked_at_but_under_recompile"),
+    ),
+    (
+        "USE HINT",
+        "DISABLE_OPTIMIZER_ROWGOAL",
+        Test("plan_cache", "first_rows_come_from_an_index_where_fast_asks_for_them"),
+    ),
+    (
+        "USE HINT",
+        "DISABLE_PARAMETER_SNIFFING",
+        Test("plan_cache", "optimize_for_says_which_values_a_plan_is_made_for"),
+    ),
+    (
+        "ALTER DATABASE SCOPED CONFIGURATION",
+        "CLEAR PROCEDURE_CACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
+        "CREATE PROCEDURE WITH",
+        "RECOMPILE",
+        Test("plan_cache", "procedures_with_recompile_are_planned_at_each_call"),
+    ),
+    (
+        "DBCC",
+        "FREEPROCCACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
+        "DBCC",
+        "FREESYSTEMCACHE",
+        Test(
+            "plan_cache",
+            "a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so",
+        ),
+    ),
+    (
         "CREATE STATISTICS WITH",
         "FULLSCAN",
         Test("statistics", "with_says_what_is_counted_and_how"),
@@ -189,6 +266,29 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         "SET",
         "SHOWPLAN_XML",
         Test("set_options", "nothing_is_changed_while_statements_are_not_executed"),
+    ),
+    (
+        "SET STATISTICS",
+        "IO",
+        Test("figures", "statistics_io_tells_of_each_table_once"),
+    ),
+    (
+        "SET STATISTICS",
+        "PROFILE",
+        Test(
+            "figures",
+            "statistics_profile_has_rows_and_executes_before_the_columns_of_showplan_all",
+        ),
+    ),
+    (
+        "SET STATISTICS",
+        "TIME",
+        Test("figures", "statistics_time_tells_of_parsing_planning_and_running"),
+    ),
+    (
+        "SET STATISTICS",
+        "XML",
+        Test("figures", "statistics_xml_has_what_the_operators_came_to"),
     ),
     (
         "SET",

@@ -93,6 +93,29 @@ impl ResultSink for Transcript {
     }
 }
 
+/// Keeps the first value of each row, whole.
+#[derive(Default)]
+pub struct Whole(pub Vec<String>);
+
+impl ResultSink for Whole {
+    fn columns(&mut self, _: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SinkClosed> {
+        self.0.push(row[0].as_str().unwrap_or_default().to_owned());
+        Ok(())
+    }
+
+    fn done(&mut self, _: Option<u64>, _: DoneKind) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        panic!("{}", message.text);
+    }
+}
+
 fn cell(value: &Value, sql_type: SqlType) -> String {
     assert!(value.belongs_to(sql_type), "{value:?} in a {sql_type} column");
     let text = match value {

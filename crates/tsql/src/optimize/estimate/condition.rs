@@ -3,7 +3,7 @@
 //! ```text
 //! column = value, <, >, IN, LIKE 'x%'   by the histogram
 //! column > a AND column < b             as one range of the histogram
-//! column = variable                     1 / distinct values
+//! column = variable                     as its value if that was looked at; else 1 / distinct values
 //! column = column                       by both histograms
 //! all columns of a unique key = those of another table     1 / rows
 //! AND of conditions on one table        the most selective, times the root of the next, the fourth root, the eighth root of the two after it
@@ -191,9 +191,10 @@ impl Estimator<'_> {
     }
 
     fn like(&self, operand: &Expr, pattern: &Expr, sources: &Sources<'_>) -> f64 {
-        let (Some(place), ExprKind::Constant(Value::Text(text))) = (column_of(operand), &pattern.kind) else {
+        let (Some(place), Some(Value::Text(text))) = (column_of(operand), self.known(pattern)) else {
             return LIKE;
         };
+        let text = &text;
         let prefix: String = text.chars().take_while(|c| !"%_[".contains(*c)).collect();
         let part = self.with_column(place, sources, |column| {
             let compiled = Pattern::new(text, None, column.collation);
@@ -284,12 +285,12 @@ impl Estimator<'_> {
 
     /// The value of an expression, in the type of the column at a place, if it is known when the plan is made.
     fn value_of(&self, expression: &Expr, place: usize, sources: &Sources<'_>) -> Option<Value> {
-        let ExprKind::Constant(value) = &expression.kind else {
-            return None;
-        };
+        // Nothing equals NULL: a parameter that is NULL now says nothing of the others.
+        let is_constant = matches!(expression.kind, ExprKind::Constant(_));
+        let value = self.known(expression).filter(|value| is_constant || !value.is_null())?;
         let (scan, column) = sources.column(place)?;
         let column = &scan.table.table.definition().columns[column];
-        let value = convert(value, expression.sql_type, column.sql_type, None).ok()?;
+        let value = convert(&value, expression.sql_type, column.sql_type, None).ok()?;
         Some(value.collated(column.collation))
     }
 

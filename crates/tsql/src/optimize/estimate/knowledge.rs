@@ -5,6 +5,7 @@
 //!                   none, AUTO_CREATE_STATISTICS is ON                 counted and stored as _WA_Sys_<column>_<table>
 //!                   out of date, AUTO_UPDATE_STATISTICS is ON          counted and stored again, unless NORECOMPUTE
 //!                   of an index, never counted                         as if out of date
+//!                   out of date, AUTO_UPDATE_STATISTICS_ASYNC is ON    as they are; counted anew meanwhile (`Instance::leave`)
 //! ```
 //! They are out of date when more rows were modified since they were counted than ("Statistics", AUTO_UPDATE_STATISTICS)
 //! ```text
@@ -26,7 +27,7 @@ use engine::catalog::StatisticsDefinition;
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::MSDB;
-use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id};
+use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id, update_statistics_aside};
 use engine::statistics::{Content, Plan};
 
 use crate::state::SessionState;
@@ -136,10 +137,28 @@ impl<'s> Knowledge<'s> {
         }
         // Index statistics that were counted for the moment do not say so in the catalog.
         wanted.retain(|known| known.columns.len() > 1 || !table.modifications().is_brief(known.columns[0]));
-        if wanted.is_empty() {
-            return Ok(());
+        let (later, wanted): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|known| options.auto_update_async && known.content.is_some());
+        if !wanted.is_empty() {
+            passed_over(self.count(table, wanted))?;
         }
-        passed_over(self.count(table, wanted))
+        self.leave(table, later);
+        Ok(())
+    }
+
+    /// Has statistics counted anew for plans to come; this one goes by those that there are.
+    fn leave(&self, table: &Table, wanted: Vec<StatisticsDefinition>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let key = (table.database().id, table.definition().object_id);
+        let mut known = self.known.borrow_mut();
+        known.entry(key).or_insert_with(|| self.usable(table));
+        let (database, object) = (table.database().clone(), table.object().clone());
+        let now = self.session.now_ticks();
+        let work = move || update_statistics_aside(&database, &object, wanted, (now.days, now.ticks));
+        self.session.instance.leave(work);
     }
 
     fn count(&self, table: &Table, wanted: Vec<StatisticsDefinition>) -> Result<()> {

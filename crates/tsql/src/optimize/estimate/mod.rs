@@ -13,12 +13,17 @@
 //! ```
 
 mod condition;
+mod expected;
 mod knowledge;
 
+pub use expected::{ByNode, Expectations, Expected, queries_of, queries_of_condition};
+
 use engine::error::Result;
+use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
+use crate::scalar::convert::convert;
 use crate::state::{Rule, RulesOff, SessionState};
 use knowledge::Knowledge;
 
@@ -83,10 +88,17 @@ impl<'n> Sources<'n> {
     }
 }
 
+/// What a plan may know of the variables that it reads, by slot: the value that it is made for.
+#[derive(Debug, Default)]
+pub struct Peeked(pub Vec<Option<Value>>);
+
 /// Answers how many, and which rules the session allows. See the module.
 pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
     rules_off: RulesOff,
+    peeked: Peeked,
+    /// Whether it counts that the first rows alone are wanted.
+    pub(super) has_goals: bool,
 }
 
 impl<'s> Estimator<'s> {
@@ -95,6 +107,27 @@ impl<'s> Estimator<'s> {
         Estimator {
             knowledge: Knowledge::new(session),
             rules_off: session.options().rules_off,
+            peeked: Peeked::default(),
+            has_goals: true,
+        }
+    }
+
+    /// Lets it know values of variables.
+    pub(super) fn peek(&mut self, peeked: Peeked) {
+        self.peeked = peeked;
+    }
+
+    /// The value of an expression that is known when the plan is made: of a constant, of a variable that was looked at, of either in
+    /// another type.
+    pub(super) fn known(&self, expression: &Expr) -> Option<Value> {
+        match &expression.kind {
+            ExprKind::Constant(value) => Some(value.clone()),
+            ExprKind::Variable(slot) => self.peeked.0.get(*slot)?.clone(),
+            ExprKind::Convert {
+                operand, style: None, ..
+            } => convert(&self.known(operand)?, operand.sql_type, expression.sql_type, None).ok(),
+            ExprKind::Collate(operand) => self.known(operand),
+            _ => None,
         }
     }
 
@@ -169,12 +202,12 @@ impl<'s> Estimator<'s> {
 
     /// Rows of a scanned table for which conditions hold.
     pub fn rows(&self, scan: &ScanNode, conditions: &[Condition]) -> f64 {
-        let sources = Sources { scans: vec![scan] };
-        let rows = self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources);
-        match self.is_one_row(scan, conditions) {
-            true => rows.min(1.0),
-            false => rows,
+        // Nothing was counted for a search of one row.
+        if self.is_one_row(scan, conditions) {
+            return 1.0;
         }
+        let sources = Sources { scans: vec![scan] };
+        self.table_rows(&scan.table) * self.selectivity_of_all(conditions, &sources)
     }
 
     /// Whether the conditions give every column of a unique index one value.

@@ -2,38 +2,11 @@
 
 use engine::types::{SqlType, Value};
 
+use super::names::{Names, quoted};
 use crate::ast::{BinaryOperator, ComparisonOperator};
 use crate::plan::{Condition, Expr, ExprKind};
 use crate::scalar::convert::convert;
-
-/// What the places of a row are called.
-#[derive(Debug, Clone, Default)]
-pub struct Names(pub Vec<Option<String>>);
-
-impl Names {
-    /// What a place is called.
-    pub fn of(&self, place: usize) -> String {
-        let name = self.0.get(place).cloned().flatten();
-        name.unwrap_or_else(|| format!("[Expr{:04}]", 1_000 + place))
-    }
-
-    /// Gives a place a name.
-    pub fn set(&mut self, place: usize, name: String) {
-        if self.0.len() <= place {
-            self.0.resize(place + 1, None);
-        }
-        self.0[place] = Some(name);
-    }
-
-    /// Takes over the names of another side of a join.
-    pub fn extend(&mut self, other: Names) {
-        for (place, name) in other.0.into_iter().enumerate() {
-            if let Some(name) = name {
-                self.set(place, name);
-            }
-        }
-    }
-}
+use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
 
 fn list(all: &[Expr], names: &Names) -> String {
     let all: Vec<String> = all.iter().map(|one| scalar(one, names)).collect();
@@ -47,7 +20,7 @@ pub fn scalar(expression: &Expr, names: &Names) -> String {
     }
     match &expression.kind {
         ExprKind::Constant(value) => constant(value, expression.sql_type),
-        ExprKind::Column(place) => names.of(*place),
+        ExprKind::Column(place) => names.of(*place).to_string(),
         ExprKind::Parameter(place) => format!("[@Outer{place}]"),
         ExprKind::Variable(slot) => format!("[@{slot}]"),
         ExprKind::Arithmetic { operator, left, right } => {
@@ -74,10 +47,30 @@ pub fn scalar(expression: &Expr, names: &Names) -> String {
             format!("{text} ELSE {otherwise} END")
         }
         ExprKind::Coalesce(all) => format!("COALESCE({})", list(all, names)),
-        ExprKind::Function { arguments, .. } => format!("function({})", list(arguments, names)),
-        ExprKind::Module { arguments, .. } => format!("udf({})", list(arguments, names)),
+        ExprKind::Function { name, arguments, .. } => function(name, arguments, names),
+        ExprKind::Module { call, arguments } => {
+            format!("{}({})", quoted(call.module.name.split('.')), list(arguments, names))
+        }
         ExprKind::Subquery(_) => "(subquery)".to_owned(),
         ExprKind::Aggregate(place) | ExprKind::Window(place) => format!("[Expr{:04}]", 1_000 + place),
+    }
+}
+
+/// A built-in function by its name. The first argument of those of dates that take a part is the part's name.
+fn function(name: &str, arguments: &[Expr], names: &Names) -> String {
+    let part = match arguments.first().map(|first| &first.kind) {
+        Some(ExprKind::Constant(Value::Int(number))) if DATE_PART_FUNCTIONS.contains(&name) => {
+            DatePart::from_number(i64::from(*number))
+        }
+        _ => None,
+    };
+    match part {
+        Some(part) => {
+            let rest = list(arguments.get(1..).unwrap_or_default(), names);
+            let comma = if rest.is_empty() { "" } else { "," };
+            format!("{name}({}{comma}{rest})", part.name())
+        }
+        None => format!("{name}({})", list(arguments, names)),
     }
 }
 

@@ -11,10 +11,20 @@
 //! Costs are made of estimated rows and pages by the constants that are known of SQL Server's model: 1/320 s for a page read at random, 1/1350
 //! s for the next one, 0.0001581 s for an operator's first row and 0.0000011 s for each other (Craig Freedman and Joe Chang).
 
+mod actual;
+mod document;
+mod element;
 mod expression;
+mod names;
 mod operator;
+mod scan;
 
+pub use actual::Actual;
+pub use document::ShownStatement;
+pub use names::{Named, quoted};
 pub use operator::show;
+
+use crate::measure::NodeAddress;
 
 /// An operator of a plan, with those it reads.
 #[derive(Debug, Clone, Default)]
@@ -35,11 +45,71 @@ pub struct ShownOperator {
     /// AvgRowSize in bytes.
     pub row_bytes: u64,
     /// OutputList.
-    pub output: Vec<String>,
+    pub output: Vec<Named>,
     /// EstimateExecutions.
     pub executions: f64,
+    /// TableCardinality, where it reads a table.
+    pub table_rows: Option<f64>,
+    /// The element that says what it is.
+    pub own: Own,
+    /// The node whose rows it gives.
+    pub counted: Option<NodeAddress>,
+    /// The scan that reads its pages.
+    pub read_by: Option<NodeAddress>,
+    /// What it came to when it was run.
+    pub actual: Option<Actual>,
     /// What it reads.
     pub inputs: Vec<ShownOperator>,
+}
+
+/// The element inside of `RelOp` that says what an operator is, in pieces: those below it stand in its middle.
+#[derive(Debug, Clone, Default)]
+pub struct Own {
+    pub name: &'static str,
+    /// Each with a space before it.
+    pub attributes: String,
+    /// The values of `DefinedValues`.
+    pub defined: String,
+    /// What stands before the operators below.
+    pub before: String,
+    /// What stands behind them.
+    pub after: String,
+}
+
+impl Own {
+    /// The element of a physical operator, with the attributes that it must have.
+    pub fn of(physical: &str) -> Own {
+        let (name, attributes) = match physical {
+            "Nested Loops" => ("NestedLoops", " Optimized=\"0\""),
+            "Hash Match" => ("Hash", ""),
+            "Merge Join" => ("Merge", ""),
+            "Sort" => ("Sort", " Distinct=\"0\""),
+            "Compute Scalar" => ("ComputeScalar", ""),
+            "Stream Aggregate" => ("StreamAggregate", ""),
+            "Window Aggregate" => ("WindowAggregate", ""),
+            "Top" => ("Top", ""),
+            "Filter" => ("Filter", " StartupExpression=\"0\""),
+            "Concatenation" => ("Concat", ""),
+            "Constant Scan" => ("ConstantScan", ""),
+            "Table-valued function" => ("TableValuedFunction", ""),
+            "Table Spool" => ("Spool", ""),
+            "Table Scan" => ("TableScan", " Ordered=\"0\""),
+            physical if physical.ends_with("Seek") || physical.ends_with("Index Scan") => {
+                ("IndexScan", " Ordered=\"0\"")
+            }
+            physical
+                if physical.ends_with("Insert") || physical.ends_with("Update") || physical.ends_with("Delete") =>
+            {
+                ("Update", "")
+            }
+            _ => ("Generic", ""),
+        };
+        Own {
+            name,
+            attributes: attributes.to_owned(),
+            ..Own::default()
+        }
+    }
 }
 
 impl ShownOperator {

@@ -1,43 +1,101 @@
 //! Operators, one for each node that does something.
 
-use super::ShownOperator;
-use super::expression::{Names, condition, scalar};
-use crate::optimize::estimate::{Estimator, Sources, UNKNOWN_ROWS, column_of};
-use crate::plan::{
-    AggregateCall, Condition, Expr, ExprKind, Node, ScanNode, SeekEnd, SeekKey, SeekRange, SetKind, SortKey,
-};
+use super::element::{self, columns};
+use super::expression::{condition, scalar};
+use super::names::{Named, Names, quoted};
+use super::scan::scanned;
+use super::{Own, ShownOperator};
+use crate::measure::NodeAddress;
+use crate::optimize::estimate::{ByNode, Expectations, Expected, UNKNOWN_ROWS, queries_of, queries_of_condition};
+use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, QueryPlan, SetKind, SortKey};
+use crate::showplan::escaped;
 
-/// A page read at random, and one read behind the other, in seconds.
-const RANDOM_PAGE: f64 = 1.0 / 320.0;
-const NEXT_PAGE: f64 = 1.0 / 1_350.0;
 /// An operator's first row, and each other.
 const FIRST_ROW: f64 = 0.000_158_1;
 const ROW: f64 = 0.000_001_1;
 /// Comparing two rows of a sort.
 const COMPARE: f64 = 0.000_000_5;
-/// Rows left by TOP whose count is not known.
-const TOP_ROWS_GUESS: f64 = 100.0;
 
-type Shown = (ShownOperator, Names);
+pub(super) type Shown = (ShownOperator, Names);
 
-/// The operators of a plan.
-pub fn show(node: &Node, estimator: &Estimator<'_>) -> ShownOperator {
-    operator(node, estimator).0
+/// What is known around an operator: what was expected of the plan, and what the places of a row are called that a search on the right of a
+/// loop looks at.
+struct Around<'p> {
+    expected: &'p ByNode,
+    outer: Names,
 }
 
-fn operator(node: &Node, estimator: &Estimator<'_>) -> Shown {
-    if crate::stack::require().is_err() {
-        return (leaf("...", "...", 1.0), Names::default());
+impl Around<'_> {
+    fn of(&self, node: &Node) -> Expected {
+        self.expected.of(node)
     }
+
+    /// Around the right side of a loop, whose left one has these names.
+    fn right_of(&self, left: &Names) -> Around<'_> {
+        let mut outer = self.outer.clone();
+        outer.extend(left.clone());
+        Around {
+            expected: self.expected,
+            outer,
+        }
+    }
+
+    /// Around a query of its own: its row is another one.
+    fn apart(&self) -> Around<'_> {
+        Around {
+            expected: self.expected,
+            outer: Names::default(),
+        }
+    }
+}
+
+/// The operators of a plan, with what was expected of them.
+pub fn show(root: &Node, expectations: &Expectations) -> ShownOperator {
+    let around = Around {
+        expected: &expectations.by_node(root),
+        outer: Names::default(),
+    };
+    operator(root, &around).0
+}
+
+impl ShownOperator {
+    /// Rows of constants.
+    pub fn constant(rows: usize) -> ShownOperator {
+        leaf("Constant Scan", "Constant Scan", rows as f64)
+    }
+}
+
+fn operator(node: &Node, around: &Around<'_>) -> Shown {
+    if crate::stack::require().is_err() {
+        return (leaf("Constant Scan", "Constant Scan", 1.0), Names::default());
+    }
+    let (mut shown, names) = operator_of(node, around);
+    // What has no operator of its own is counted at the one that is shown in its place.
+    if !matches!(node, Node::Scan(_) | Node::Derived { .. }) {
+        shown.counted = shown.counted.or(Some(NodeAddress::of(node)));
+    }
+    (shown, names)
+}
+
+fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
     match node {
         Node::Filter { input, condition } => match &**input {
-            Node::Scan(scan) => scanned(scan, Some(condition), estimator),
-            _ => filtered(input, condition, estimator),
+            Node::Scan(scan) if !holds_queries(condition) => {
+                let (mut shown, names) = scanned(
+                    scan,
+                    Some(condition),
+                    (around.of(node), around.of(input)),
+                    &around.outer,
+                );
+                shown.counted = Some(NodeAddress::of(node));
+                (shown, names)
+            }
+            _ => filtered(node, input, condition, around),
         },
-        Node::Scan(scan) => scanned(scan, None, estimator),
-        Node::Loop { .. } | Node::Hash { .. } => joined(node, estimator),
+        Node::Scan(scan) => scanned(scan, None, (around.of(node), around.of(node)), &around.outer),
+        Node::Loop { .. } | Node::Hash { .. } => joined(node, around),
         Node::Derived { plan, offset, .. } => {
-            let (shown, inner) = operator(&plan.root, estimator);
+            let (shown, inner) = operator(&plan.root, &around.apart());
             let mut names = Names::default();
             for place in 0..plan.columns.len() {
                 names.set(offset + place, inner.of(place));
@@ -45,25 +103,31 @@ fn operator(node: &Node, estimator: &Estimator<'_>) -> Shown {
             (shown, names)
         }
         Node::Aggregate { .. } | Node::Distinct { .. } | Node::Window { .. } | Node::Project { .. } => {
-            made(node, estimator)
+            made(node, around)
         }
-        Node::Sort { .. } | Node::Top { .. } | Node::Slice { .. } => ordered(node, estimator),
-        Node::Append { inputs, .. } => several(inputs.iter().collect(), "Concatenation", "Concatenation", estimator),
+        Node::Sort { .. } | Node::Top { .. } | Node::Slice { .. } => ordered(node, around),
+        Node::Append { inputs, .. } => {
+            let concatenation = ("Concatenation", "Concatenation");
+            several(node, inputs.iter().collect(), concatenation, around)
+        }
         Node::SetOperation { kind, left, right, .. } => {
             let logical = match kind {
                 SetKind::Except => "Left Anti Semi Join",
                 SetKind::Intersect => "Left Semi Join",
             };
-            several(vec![left, right], "Hash Match", logical, estimator)
+            several(node, vec![left, right], ("Hash Match", logical), around)
         }
-        Node::Recursive { anchor, step, .. } => {
-            several(vec![&anchor.root, step], "Concatenation", "Concatenation", estimator)
-        }
+        Node::Recursive { anchor, step, .. } => several(
+            node,
+            vec![&anchor.root, step],
+            ("Concatenation", "Concatenation"),
+            around,
+        ),
         source => (source_of(source), Names::default()),
     }
 }
 
-fn leaf(physical: &str, logical: &str, rows: f64) -> ShownOperator {
+pub(super) fn leaf(physical: &str, logical: &str, rows: f64) -> ShownOperator {
     ShownOperator {
         physical: physical.to_owned(),
         logical: logical.to_owned(),
@@ -71,6 +135,7 @@ fn leaf(physical: &str, logical: &str, rows: f64) -> ShownOperator {
         cpu_cost: cpu(rows),
         row_bytes: 9,
         executions: 1.0,
+        own: Own::of(physical),
         ..ShownOperator::default()
     }
 }
@@ -81,7 +146,7 @@ fn cpu(rows: f64) -> f64 {
 
 /// An operator above others.
 fn above(physical: &str, logical: &str, rows: f64, inputs: Vec<ShownOperator>) -> ShownOperator {
-    let output: Vec<String> = inputs.iter().flat_map(|input| input.output.clone()).collect();
+    let output: Vec<Named> = inputs.iter().flat_map(|input| input.output.clone()).collect();
     ShownOperator {
         row_bytes: inputs.iter().map(|input| input.row_bytes).sum(),
         output,
@@ -90,202 +155,67 @@ fn above(physical: &str, logical: &str, rows: f64, inputs: Vec<ShownOperator>) -
     }
 }
 
+/// A view of the system, or a function that answers rows.
+fn function(name: String) -> ShownOperator {
+    let mut shown = leaf("Table-valued function", "Table-valued function", UNKNOWN_ROWS);
+    shown.own.before = format!("<Object Table=\"{}\"/>", escaped(&name));
+    shown.argument = format!("OBJECT:({name})");
+    shown
+}
+
 /// What has rows of its own.
 fn source_of(node: &Node) -> ShownOperator {
     match node {
         Node::Single => leaf("Constant Scan", "Constant Scan", 1.0),
         Node::Values { rows, .. } => leaf("Constant Scan", "Constant Scan", rows.len() as f64),
-        Node::View { view, .. } => ShownOperator {
-            argument: format!("OBJECT:([{}].[{}])", view.schema, view.name),
-            ..leaf("Table-valued function", "Table-valued function", UNKNOWN_ROWS)
-        },
-        Node::Module { .. } => leaf("Table-valued function", "Table-valued function", UNKNOWN_ROWS),
-        Node::Variable { slot, .. } => ShownOperator {
-            argument: format!("OBJECT:([@{slot}])"),
-            ..leaf("Table Scan", "Table Scan", UNKNOWN_ROWS)
-        },
+        Node::View { view, .. } => function(format!("[{}].[{}]", view.schema, view.name)),
+        Node::Module { call, .. } => function(quoted(call.module.name.split('.'))),
+        Node::Variable { slot, .. } => {
+            let mut shown = leaf("Table Scan", "Table Scan", UNKNOWN_ROWS);
+            shown.argument = format!("OBJECT:([@{slot}])");
+            shown.own.before = format!("<Object Table=\"[@{slot}]\"/>");
+            shown
+        }
         Node::Round { .. } => leaf("Table Spool", "Lazy Spool", UNKNOWN_ROWS),
         _ => leaf("Constant Scan", "Constant Scan", 0.0),
     }
 }
 
-fn quoted(parts: &[&str]) -> String {
-    let parts: Vec<String> = parts.iter().map(|part| format!("[{part}]")).collect();
-    parts.join(".")
+fn filtered(node: &Node, input: &Node, given: &Condition, around: &Around<'_>) -> Shown {
+    let (shown, names) = operator(input, around);
+    let mut queries = Vec::new();
+    queries_of_condition(given, &mut queries);
+    let below = with_queries(shown, &queries, around);
+    let mut filter = above("Filter", "Filter", around.of(node).rows, vec![below]);
+    filter.argument = format!("WHERE:({})", condition(given, &names));
+    filter.own.after = element::predicate("Predicate", given, &names);
+    (filter, names)
 }
 
-/// A scan or a search, with the condition directly above it.
-fn scanned(scan: &ScanNode, above: Option<&Condition>, estimator: &Estimator<'_>) -> Shown {
-    let table = &scan.table.table;
-    let definition = table.definition();
-    let database = table.database().name();
-    let full_name = [database.as_str(), definition.schema.as_str(), definition.name.as_str()];
-    let mut names = Names::default();
-    for (column, defined) in definition.columns.iter().enumerate() {
-        names.set(
-            scan.offset + column,
-            format!("{}.[{}]", quoted(&full_name), defined.name),
-        );
+/// Whether a condition asks a query: then it stands above a join with that.
+fn holds_queries(given: &Condition) -> bool {
+    let mut queries = Vec::new();
+    queries_of_condition(given, &mut queries);
+    !queries.is_empty()
+}
+
+/// The queries that are asked for each row of an operator, each joined to it.
+fn with_queries(below: ShownOperator, queries: &[&QueryPlan], around: &Around<'_>) -> ShownOperator {
+    let mut shown = below;
+    for query in queries {
+        let (mut inner, _) = operator(&query.root, &around.apart());
+        inner.executions = shown.rows.max(1.0);
+        let rows = shown.rows;
+        let counted = shown.counted;
+        shown = above("Nested Loops", "Left Outer Join", rows, vec![shown, inner]);
+        // It gives the rows of its left side.
+        shown.counted = counted;
     }
-    let (physical, mut argument) = way(scan, &full_name, &names);
-    let searched = seek_conditions(scan);
-    let mut all: Vec<Condition> = searched.clone();
-    if let Some(above) = above {
-        argument.push_str(&format!(", WHERE:({})", condition(above, &names)));
-        // A search leaves its conditions where they are, unless it decides them by itself.
-        all.push(above.clone());
-        if !searched.is_empty() {
-            all = vec![above.clone()];
-            all.extend(searched.into_iter().filter(|one| !mentions(above, one, &names)));
-        }
-    }
-    if let Some(seek) = &scan.seek {
-        argument.push_str(if seek.is_backward {
-            " ORDERED BACKWARD"
-        } else {
-            " ORDERED FORWARD"
-        });
-    }
-    let rows = estimator.rows(scan, &all);
-    let pages = estimator.table_pages(&scan.table);
-    let share = (rows / estimator.table_rows(&scan.table)).clamp(0.0, 1.0);
-    let read = if scan.seek.is_some() {
-        (pages * share).ceil()
-    } else {
-        pages
-    };
-    let columns = scan.columns.iter().filter_map(|column| definition.columns.get(*column));
-    let width: u64 = columns
-        .map(|column| u64::from(column.sql_type.max_length().clamp(1, 100).unsigned_abs()))
-        .sum();
-    let output: Vec<String> = scan
-        .columns
-        .iter()
-        .map(|column| names.of(scan.offset + column))
-        .collect();
-    let shown = ShownOperator {
-        argument,
-        io_cost: RANDOM_PAGE + NEXT_PAGE * (read - 1.0).max(0.0),
-        row_bytes: 9 + width,
-        output,
-        ..leaf(&physical, &physical, rows)
-    };
-    (shown, names)
+    shown
 }
 
-/// Whether a condition says what another one says, as plans write it.
-fn mentions(whole: &Condition, part: &Condition, names: &Names) -> bool {
-    condition(whole, names).contains(&condition(part, names))
-}
-
-/// The operator's name and the beginning of its argument.
-fn way(scan: &ScanNode, full_name: &[&str; 3], names: &Names) -> (String, String) {
-    let definition = scan.table.table.definition();
-    let object = |index: Option<&str>| {
-        let mut parts = full_name.to_vec();
-        parts.extend(index);
-        format!("OBJECT:({})", quoted(&parts))
-    };
-    let Some(seek) = &scan.seek else {
-        return match definition.clustered() {
-            Some(index) => ("Clustered Index Scan".to_owned(), object(Some(&index.name))),
-            None => ("Table Scan".to_owned(), object(None)),
-        };
-    };
-    let index = &definition.indexes[seek.index];
-    let kind = if index.index_id == 1 {
-        "Clustered Index"
-    } else {
-        "Index"
-    };
-    let conditions = seek_conditions(scan);
-    if conditions.is_empty() {
-        return (format!("{kind} Scan"), object(Some(&index.name)));
-    }
-    let parts: Vec<String> = conditions.iter().map(|one| condition(one, names)).collect();
-    let argument = format!("{}, SEEK:({})", object(Some(&index.name)), parts.join(" AND "));
-    (format!("{kind} Seek"), argument)
-}
-
-/// What a search looks for, as conditions on the table's columns.
-fn seek_conditions(scan: &ScanNode) -> Vec<Condition> {
-    let Some(seek) = &scan.seek else {
-        return Vec::new();
-    };
-    let definition = scan.table.table.definition();
-    let keys = &definition.indexes[seek.index].keys;
-    let column = |position: usize| {
-        let (column, _) = keys.get(position)?;
-        let defined = &definition.columns[*column];
-        Some(Expr::column(scan.offset + column, defined.sql_type, defined.nullable))
-    };
-    let of_range = |range: &SeekRange| {
-        let equal = range.equal.iter().enumerate().filter_map(|(position, key)| {
-            let column = column(position)?;
-            Some(match key {
-                SeekKey::Null => Condition::IsNull(column),
-                SeekKey::Value(value) => compared(crate::ast::ComparisonOperator::Equal, column, value),
-            })
-        });
-        let mut all: Vec<Condition> = equal.collect();
-        if let Some(column) = column(range.equal.len()) {
-            end_of(&range.end, &column, &mut all);
-        }
-        Condition::all(all)
-    };
-    let mut ranges: Vec<Condition> = seek.ranges.iter().map(of_range).collect();
-    ranges.retain(|one| !matches!(one, Condition::Constant(Some(true))));
-    match ranges.len() {
-        0 => Vec::new(),
-        1 => ranges.remove(0).into_conjuncts(),
-        _ => vec![Condition::Or(ranges)],
-    }
-}
-
-fn compared(operator: crate::ast::ComparisonOperator, left: Expr, right: &Expr) -> Condition {
-    Condition::Compare {
-        operator,
-        left,
-        right: right.clone(),
-    }
-}
-
-fn end_of(end: &SeekEnd, column: &Expr, all: &mut Vec<Condition>) {
-    use crate::ast::ComparisonOperator as Op;
-    match end {
-        SeekEnd::All => {}
-        SeekEnd::NotNull => all.push(Condition::Not(Box::new(Condition::IsNull(column.clone())))),
-        SeekEnd::Between { low, high } => {
-            if let Some((value, is_in)) = low {
-                let operator = if *is_in { Op::GreaterOrEqual } else { Op::Greater };
-                all.push(compared(operator, column.clone(), value));
-            }
-            if let Some((value, is_in)) = high {
-                let operator = if *is_in { Op::LessOrEqual } else { Op::Less };
-                all.push(compared(operator, column.clone(), value));
-            }
-        }
-        SeekEnd::Prefix { pattern, escape } => all.push(Condition::Like {
-            operand: column.clone(),
-            pattern: pattern.clone(),
-            escape: escape.clone(),
-        }),
-    }
-}
-
-fn filtered(input: &Node, given: &Condition, estimator: &Estimator<'_>) -> Shown {
-    let (shown, names) = operator(input, estimator);
-    let mut sources = Sources::default();
-    sources.add(input);
-    let rows = shown.rows * estimator.selectivity(given, &sources);
-    let argument = format!("WHERE:({})", condition(given, &names));
-    let filter = above("Filter", "Filter", rows, vec![shown]);
-    (ShownOperator { argument, ..filter }, names)
-}
-
-fn joined(node: &Node, estimator: &Estimator<'_>) -> Shown {
-    let mut sources = Sources::default();
-    sources.add(node);
+fn joined(node: &Node, around: &Around<'_>) -> Shown {
+    let rows = around.of(node).rows;
     match node {
         Node::Loop {
             left,
@@ -294,19 +224,17 @@ fn joined(node: &Node, estimator: &Estimator<'_>) -> Shown {
             condition: given,
             ..
         } => {
-            let (outer, mut names) = operator(left, estimator);
-            let (mut inner, inner_names) = operator(right, estimator);
+            let (outer, mut names) = operator(left, around);
+            let (mut inner, inner_names) = operator(right, &around.right_of(&names));
             names.extend(inner_names);
             inner.executions = outer.rows.max(1.0);
-            let selectivity = estimator.selectivity(given, &sources);
             let logical = join_name(&format!("{kind:?}"));
-            let rows = join_rows(logical, outer.rows, inner.rows, selectivity);
-            let mut argument = String::new();
+            let mut join = above("Nested Loops", logical, rows, vec![outer, inner]);
             if !matches!(given, Condition::Constant(Some(true))) {
-                argument = format!("WHERE:({})", condition(given, &names));
+                join.argument = format!("WHERE:({})", condition(given, &names));
+                join.own.before = element::predicate("Predicate", given, &names);
             }
-            let join = above("Nested Loops", logical, rows, vec![outer, inner]);
-            (ShownOperator { argument, ..join }, names)
+            (join, names)
         }
         Node::Hash {
             left,
@@ -316,28 +244,44 @@ fn joined(node: &Node, estimator: &Estimator<'_>) -> Shown {
             residual,
             ..
         } => {
-            let (probe, mut names) = operator(left, estimator);
-            let (build, build_names) = operator(right, estimator);
+            let (probe, mut names) = operator(left, around);
+            let (build, build_names) = operator(right, around);
             names.extend(build_names);
-            let each = keys
-                .iter()
-                .map(|(left, right)| estimator.equality(left, right, &sources));
-            let selectivity = each.product::<f64>() * estimator.selectivity(residual, &sources);
             let logical = join_name(&format!("{kind:?}"));
-            let rows = join_rows(logical, probe.rows, build.rows, selectivity);
             let side = |of: fn(&(Expr, Expr)) -> &Expr| {
                 let all: Vec<String> = keys.iter().map(|pair| scalar(of(pair), &names)).collect();
                 all.join(", ")
             };
-            let mut argument = format!("HASH:({})=({})", side(|pair| &pair.1), side(|pair| &pair.0));
-            if !matches!(residual, Condition::Constant(Some(true))) {
-                argument.push_str(&format!(", RESIDUAL:({})", condition(residual, &names)));
-            }
             let mut join = above("Hash Match", logical, rows, vec![build, probe]);
             join.cpu_cost += ROW * 10.0 * join.inputs.iter().map(|input| input.rows).sum::<f64>();
-            (ShownOperator { argument, ..join }, names)
+            join.argument = format!("HASH:({})=({})", side(|pair| &pair.1), side(|pair| &pair.0));
+            let keys_of = |of: fn(&(Expr, Expr)) -> &Expr| -> String {
+                let all: Vec<Named> = keys.iter().map(|pair| named(of(pair), &names)).collect();
+                columns(&all)
+            };
+            join.own.before = format!(
+                "<HashKeysBuild>{}</HashKeysBuild><HashKeysProbe>{}</HashKeysProbe>",
+                keys_of(|pair| &pair.1),
+                keys_of(|pair| &pair.0)
+            );
+            if !matches!(residual, Condition::Constant(Some(true))) {
+                join.argument
+                    .push_str(&format!(", RESIDUAL:({})", condition(residual, &names)));
+                join.own
+                    .before
+                    .push_str(&element::predicate("ProbeResidual", residual, &names));
+            }
+            (join, names)
         }
         _ => (source_of(node), Names::default()),
+    }
+}
+
+/// What a value is called: by its column, or as it is written.
+fn named(value: &Expr, names: &Names) -> Named {
+    match value.kind {
+        ExprKind::Column(place) => names.of(place),
+        _ => Named::Expression(scalar(value, names)),
     }
 }
 
@@ -355,137 +299,131 @@ fn join_name(kind: &str) -> &'static str {
     }
 }
 
-fn join_rows(logical: &str, left: f64, right: f64, selectivity: f64) -> f64 {
-    let pairs = left * right * selectivity;
-    match logical {
-        "Left Outer Join" => pairs.max(left),
-        "Right Outer Join" => pairs.max(right),
-        "Full Outer Join" => pairs.max(left + right),
-        "Left Semi Join" => pairs.min(left),
-        "Left Anti Semi Join" => (left - pairs).max(1.0),
-        "Right Semi Join" => pairs.min(right),
-        "Right Anti Semi Join" => (right - pairs).max(1.0),
-        _ => pairs,
-    }
-}
-
 /// What makes rows of its own: groups, computed columns.
-fn made(node: &Node, estimator: &Estimator<'_>) -> Shown {
+fn made(node: &Node, around: &Around<'_>) -> Shown {
     match node {
         Node::Aggregate {
             input,
             keys,
             aggregates,
             ..
-        } => grouped(input, keys, aggregates, estimator),
-        Node::Distinct { input, columns, .. } => {
-            let (shown, names) = operator(input, estimator);
-            let by: Vec<String> = (0..*columns).map(|place| names.of(place)).collect();
-            let rows = (shown.rows * 0.5).max(1.0);
-            let distinct = above("Hash Match", "Aggregate", rows, vec![shown]);
-            let argument = format!("HASH:({})", by.join(", "));
-            (ShownOperator { argument, ..distinct }, names)
+        } => grouped(node, (input, keys, aggregates), around),
+        Node::Distinct {
+            input, columns: count, ..
+        } => {
+            let (shown, names) = operator(input, around);
+            let by: Vec<Named> = (0..*count).map(|place| names.of(place)).collect();
+            let mut distinct = above("Hash Match", "Aggregate", around.of(node).rows, vec![shown]);
+            distinct.argument = format!("HASH:({})", joined_text(&by));
+            distinct.own.before = format!("<HashKeysBuild>{}</HashKeysBuild>", columns(&by));
+            (distinct, names)
         }
         Node::Window {
             input,
             input_width,
             calls,
         } => {
-            let (shown, mut names) = operator(input, estimator);
+            let (shown, mut names) = operator(input, around);
             let rows = shown.rows;
-            let defined: Vec<String> = (0..calls.len())
-                .map(|place| format!("[Expr{:04}]", 1_000 + input_width + place))
+            let defined: Vec<Named> = (0..calls.len())
+                .map(|place| Named::computed(input_width + place))
                 .collect();
             for (place, name) in defined.iter().enumerate() {
                 names.set(input_width + place, name.clone());
             }
-            let window = above("Window Aggregate", "Window Aggregate", rows, vec![shown]);
-            let argument = format!("DEFINE:({})", defined.join(", "));
-            (
-                ShownOperator {
-                    argument,
-                    defined,
-                    ..window
-                },
-                names,
-            )
+            let mut window = above("Window Aggregate", "Window Aggregate", rows, vec![shown]);
+            window.argument = format!("DEFINE:({})", joined_text(&defined));
+            window.own.defined = defined.iter().map(|name| defined_as(name, "")).collect();
+            window.defined = defined.iter().map(Named::to_string).collect();
+            (window, names)
         }
-        Node::Project { input, expressions, .. } => computed(input, expressions, estimator),
+        Node::Project { input, expressions, .. } => computed(input, expressions, around),
         _ => (source_of(node), Names::default()),
     }
 }
 
+/// Names, one behind the other.
+fn joined_text(all: &[Named]) -> String {
+    let all: Vec<String> = all.iter().map(Named::to_string).collect();
+    all.join(", ")
+}
+
+/// `DefinedValue`: what a name stands for.
+fn defined_as(name: &Named, value: &str) -> String {
+    format!("<DefinedValue>{}{value}</DefinedValue>", element::column(name))
+}
+
 /// Computed columns; columns that are passed on take no operator.
-fn computed(input: &Node, expressions: &[Expr], estimator: &Estimator<'_>) -> Shown {
-    let (shown, below) = operator(input, estimator);
-    let mut names = Names::default();
-    let mut defined = Vec::new();
+fn computed(input: &Node, expressions: &[Expr], around: &Around<'_>) -> Shown {
+    let (shown, below) = operator(input, around);
+    let (mut names, mut defined, mut elements) = (Names::default(), Vec::new(), String::new());
+    let mut queries = Vec::new();
     for (place, expression) in expressions.iter().enumerate() {
         if let ExprKind::Column(column) = expression.kind {
             names.set(place, below.of(column));
             continue;
         }
-        let name = format!("[Expr{:04}]", 1_000 + place);
+        queries_of(expression, &mut queries);
+        let name = Named::computed(place);
         defined.push(format!("{name}={}", scalar(expression, &below)));
+        elements.push_str(&defined_as(&name, &element::operator(expression, &below)));
         names.set(place, name);
     }
     if defined.is_empty() {
         return (shown, names);
     }
     let rows = shown.rows;
-    let compute = above("Compute Scalar", "Compute Scalar", rows, vec![shown]);
-    let argument = format!("DEFINE:({})", defined.join(", "));
-    (
-        ShownOperator {
-            argument,
-            defined,
-            ..compute
-        },
-        names,
-    )
+    let shown = with_queries(shown, &queries, around);
+    let mut compute = above("Compute Scalar", "Compute Scalar", rows, vec![shown]);
+    compute.argument = format!("DEFINE:({})", defined.join(", "));
+    compute.defined = defined;
+    compute.own.defined = elements;
+    (compute, names)
 }
 
-fn grouped(input: &Node, keys: &[Expr], aggregates: &[AggregateCall], estimator: &Estimator<'_>) -> Shown {
-    let (shown, below) = operator(input, estimator);
-    let mut sources = Sources::default();
-    sources.add(input);
-    let by: Vec<String> = keys.iter().map(|key| scalar(key, &below)).collect();
-    let places: Vec<usize> = keys.iter().filter_map(column_of).collect();
-    let rows = match keys.is_empty() {
-        true => 1.0,
-        false => estimator.groups(&places, shown.rows, &sources),
-    };
+fn grouped(node: &Node, (input, keys, aggregates): (&Node, &[Expr], &[AggregateCall]), around: &Around<'_>) -> Shown {
+    let (shown, below) = operator(input, around);
+    let rows = around.of(node).rows;
     let mut names = Names::default();
+    let by: Vec<Named> = keys.iter().map(|key| named(key, &below)).collect();
     for (place, key) in by.iter().enumerate() {
         names.set(place, key.clone());
     }
-    let mut defined = Vec::new();
+    let (mut defined, mut elements) = (Vec::new(), String::new());
     for (place, call) in aggregates.iter().enumerate() {
-        let name = format!("[Expr{:04}]", 1_000 + keys.len() + place);
-        let argument = call
-            .argument
-            .as_ref()
-            .map_or_else(|| "*".to_owned(), |argument| scalar(argument, &below));
-        defined.push(format!("{name}={}({argument})", function_name(call)));
+        let name = Named::computed(keys.len() + place);
+        let (function, distinct) = (function_name(call), if call.distinct { "DISTINCT " } else { "" });
+        let argument = call.argument.as_ref();
+        let text = argument.map_or_else(|| "*".to_owned(), |argument| scalar(argument, &below));
+        defined.push(format!("{name}={function}({distinct}{text})"));
+        let inside = argument.map_or_else(String::new, |argument| element::operator(argument, &below));
+        let aggregate = format!(
+            "<ScalarOperator ScalarString=\"{}\"><Aggregate AggType=\"{function}\" Distinct=\"{}\">{inside}</Aggregate></ScalarOperator>",
+            escaped(&format!("{function}({distinct}{text})")),
+            u8::from(call.distinct)
+        );
+        elements.push_str(&defined_as(&name, &aggregate));
         names.set(keys.len() + place, name);
     }
-    let (physical, mut argument) = match keys.is_empty() {
-        true => ("Stream Aggregate", String::new()),
-        false => ("Hash Match", format!("HASH:({})", by.join(", "))),
+    let physical = if keys.is_empty() {
+        "Stream Aggregate"
+    } else {
+        "Hash Match"
     };
-    if !defined.is_empty() {
-        let comma = if argument.is_empty() { "" } else { " " };
-        argument.push_str(&format!("{comma}DEFINE:({})", defined.join(", ")));
+    let mut aggregate = above(physical, "Aggregate", rows, vec![shown]);
+    if !keys.is_empty() {
+        aggregate.argument = format!("HASH:({})", joined_text(&by));
+        aggregate.own.before = format!("<HashKeysBuild>{}</HashKeysBuild>", columns(&by));
     }
-    let aggregate = above(physical, "Aggregate", rows, vec![shown]);
-    (
-        ShownOperator {
-            argument,
-            defined,
-            ..aggregate
-        },
-        names,
-    )
+    if !defined.is_empty() {
+        let comma = if aggregate.argument.is_empty() { "" } else { " " };
+        aggregate
+            .argument
+            .push_str(&format!("{comma}DEFINE:({})", defined.join(", ")));
+    }
+    aggregate.own.defined = elements;
+    aggregate.defined = defined;
+    (aggregate, names)
 }
 
 fn function_name(call: &AggregateCall) -> &'static str {
@@ -511,55 +449,62 @@ fn sort_text(keys: &[SortKey], names: &Names) -> String {
 }
 
 /// Sorts, and what takes the first rows.
-fn ordered(node: &Node, estimator: &Estimator<'_>) -> Shown {
+fn ordered(node: &Node, around: &Around<'_>) -> Shown {
     match node {
         Node::Sort { input, keys, .. } => {
-            let (shown, names) = operator(input, estimator);
+            let (shown, names) = operator(input, around);
             let rows = shown.rows;
-            let argument = format!("ORDER BY:({})", sort_text(keys, &names));
             let mut sort = above("Sort", "Sort", rows, vec![shown]);
             sort.cpu_cost += COMPARE * rows * rows.max(2.0).log2();
-            (ShownOperator { argument, ..sort }, names)
+            sort.argument = format!("ORDER BY:({})", sort_text(keys, &names));
+            let by = keys.iter().map(|key| {
+                let column = element::column(&names.of(key.column));
+                format!(
+                    "<OrderByColumn Ascending=\"{}\">{column}</OrderByColumn>",
+                    u8::from(!key.descending)
+                )
+            });
+            sort.own.before = format!("<OrderBy>{}</OrderBy>", by.collect::<String>());
+            (sort, names)
         }
         Node::Top { input, top, .. } => {
-            let (shown, names) = operator(input, estimator);
+            let (shown, names) = operator(input, around);
             let count = scalar(&top.count, &names);
-            let known = count.trim_matches(['(', ')']).parse::<f64>().ok();
-            let rows = match top.percent {
-                true => shown.rows * known.unwrap_or(TOP_ROWS_GUESS) / 100.0,
-                false => known.unwrap_or(TOP_ROWS_GUESS).min(shown.rows),
-            };
+            let rows = around.of(node).rows;
             let percent = if top.percent { " PERCENT" } else { "" };
-            let argument = format!("TOP EXPRESSION:({count}{percent})");
-            let top = above("Top", "Top", rows, vec![shown]);
-            (ShownOperator { argument, ..top }, names)
+            let mut shown = above("Top", "Top", rows, vec![shown]);
+            shown.argument = format!("TOP EXPRESSION:({count}{percent})");
+            shown.own.attributes = format!(
+                " RowCount=\"0\" IsPercent=\"{}\" WithTies=\"{}\"",
+                u8::from(top.percent),
+                u8::from(top.ties.is_some())
+            );
+            shown.own.before = element::value("TopExpression", &top.count, &names);
+            (shown, names)
         }
         Node::Slice { input, offset, fetch } => {
-            let (shown, names) = operator(input, estimator);
+            let (shown, names) = operator(input, around);
             let fetched = fetch.as_ref().map(|fetch| scalar(fetch, &names));
-            let known = fetched
-                .as_ref()
-                .and_then(|text| text.trim_matches(['(', ')']).parse::<f64>().ok());
-            let rows = known.unwrap_or(shown.rows).min(shown.rows);
-            let mut argument = format!("OFFSET EXPRESSION:({})", scalar(offset, &names));
+            let rows = around.of(node).rows;
+            let mut top = above("Top", "Top", rows, vec![shown]);
+            top.argument = format!("OFFSET EXPRESSION:({})", scalar(offset, &names));
             if let Some(fetched) = fetched {
-                argument.push_str(&format!(",TOP EXPRESSION:({fetched})"));
+                top.argument.push_str(&format!(",TOP EXPRESSION:({fetched})"));
             }
-            let top = above("Top", "Top", rows, vec![shown]);
-            (ShownOperator { argument, ..top }, names)
+            top.own.before = element::value("OffsetExpression", offset, &names);
+            if let Some(fetch) = fetch {
+                top.own.before.push_str(&element::value("TopExpression", fetch, &names));
+            }
+            (top, names)
         }
         _ => (source_of(node), Names::default()),
     }
 }
 
 /// Several inputs of the same columns.
-fn several(inputs: Vec<&Node>, physical: &str, logical: &str, estimator: &Estimator<'_>) -> Shown {
-    let shown: Vec<Shown> = inputs.into_iter().map(|input| operator(input, estimator)).collect();
-    let rows = match physical {
-        "Concatenation" => shown.iter().map(|(shown, _)| shown.rows).sum(),
-        _ => shown.first().map_or(0.0, |(first, _)| first.rows),
-    };
+fn several(node: &Node, inputs: Vec<&Node>, (physical, logical): (&str, &str), around: &Around<'_>) -> Shown {
+    let shown: Vec<Shown> = inputs.into_iter().map(|input| operator(input, around)).collect();
     let names = shown.first().map(|(_, names)| names.clone()).unwrap_or_default();
     let inputs = shown.into_iter().map(|(shown, _)| shown).collect();
-    (above(physical, logical, rows, inputs), names)
+    (above(physical, logical, around.of(node).rows, inputs), names)
 }

@@ -14,6 +14,7 @@ use super::create::collation_of;
 use super::file::{bytes, file_of, growth, maximum};
 use super::{options, refuse_in_transaction};
 use crate::ast::{AlterDatabase, AlterDatabaseAction, FileSpecification, Identifier};
+use crate::plan_cache::PlanCache;
 
 const MB: u64 = 1 << 20;
 
@@ -57,7 +58,13 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
                 format!("The file '{}' has been removed.", file.text),
             ))
         }
-        AlterDatabaseAction::ScopedConfiguration(_) => Ok(()),
+        AlterDatabaseAction::ScopedConfiguration(option) => {
+            if option.name == "CLEAR PROCEDURE_CACHE" {
+                let database_id = context.database.id;
+                PlanCache::of(context.instance).remove(|plan| plan.database_id() == database_id);
+            }
+            Ok(())
+        }
         AlterDatabaseAction::AddFilegroup(_)
         | AlterDatabaseAction::RemoveFilegroup(_)
         | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),

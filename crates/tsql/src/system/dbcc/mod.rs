@@ -3,6 +3,7 @@
 mod check;
 mod identity;
 mod log;
+mod plan_cache;
 mod rules;
 mod session;
 mod shrink;
@@ -65,6 +66,8 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "SHOWONRULES" => rules::show(host, true)?,
         "SHOWOFFRULES" => rules::show(host, false)?,
         "SHOW_STATISTICS" => statistics::show(&command, host)?,
+        "FREEPROCCACHE" => plan_cache::free_plans(&command)?,
+        "FREESYSTEMCACHE" => plan_cache::free_cache(&command)?,
         "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
         // The rest changes no answer, is refused, or does not exist.
         other => admitted(DBCC_COMMANDS.admit(1, other, None))?,
@@ -91,7 +94,7 @@ const ARGUMENTS: [(&str, usize, &[&str]); 18] = [
     ("DROPCLEANBUFFERS", 0, &[]),
     ("FREEPROCCACHE", 1, &[]),
     ("FREESESSIONCACHE", 0, &[]),
-    ("FREESYSTEMCACHE", 2, &[]),
+    ("FREESYSTEMCACHE", 2, &["default", "internal"]),
     ("INPUTBUFFER", 2, &[]),
     ("LOGINFO", 1, &[]),
     ("OPENTRAN", 1, &[]),

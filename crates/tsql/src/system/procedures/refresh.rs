@@ -1,10 +1,12 @@
-//! `sp_refreshview` and `sp_refreshsqlmodule`: what the catalog shows of a module's columns, found anew.
+//! `sp_refreshview` and `sp_refreshsqlmodule`: what the catalog shows of a module's columns, found anew. `sp_recompile`: plans made anew.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::super::{Host, SystemContext};
+use super::help::find;
 use super::{NAME, SystemProcedure, text};
+use crate::plan_cache::PlanCache;
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure {
@@ -17,6 +19,11 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         parameters: &[("@name", NAME, true)],
         run: refresh,
     },
+    SystemProcedure {
+        name: "sp_recompile",
+        parameters: &[("@objname", NAME, true)],
+        run: recompile,
+    },
 ];
 
 fn refresh(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
@@ -24,4 +31,14 @@ fn refresh(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value
         Some(name) => host.refresh_module(name).map(|()| 0),
         None => Ok(1),
     }
+}
+
+/// Lets go of the plans of a module, or of those that a table or view has a part in (sql-docs, "sp_recompile").
+fn recompile(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let Some(name) = text(arguments, 0) else { return Ok(1) };
+    let object = find(context, name)?;
+    let (database_id, object_id) = (context.database.id, object.definition.object_id());
+    PlanCache::of(context.instance).remove(|plan| plan.concerns(database_id, object_id));
+    let text = format!("Object '{name}' was successfully marked for recompilation.");
+    host.message(&Error::new(15070, 10, 1, text)).map(|()| 0)
 }

@@ -1,0 +1,197 @@
+//! The plans that an instance keeps: one entry for a text, a set of parameters or a module, whoever runs it.
+//!
+//! ```text
+//! PlanKey: text, parameters, QUOTED_IDENTIFIER, database      -> CachedPlan: tree, plans of its statements, uses, what they have cost
+//!          definition of a module
+//! session (prepared): the same, found without a lock; it adopts plans from the entry and offers it those it has made
+//! ```
+//! Entries age by bytes ([`crate::modules`] has the cache that forgets). One that is forgotten, by age or because an administrator says so
+//! (DBCC FREEPROCCACHE, sp_recompile), is marked: a session that has it in hand enters its text again, and makes plans anew.
+//!
+//! A plan that is shared was made outside of a transaction, from committed definitions, and of no temporary table: it is what any session
+//! would make (`prepared::batch`). Whether it may be used is asked at each use.
+//!
+//! Invariant: this room knows entries and no plans: what a statement is bound to comes from below as it is, and goes back there.
+
+mod entry;
+mod handle;
+mod statistics;
+
+pub(crate) use entry::{CachedPlan, PlanKind, SharedPlan};
+pub(crate) use statistics::{Execution, QueryStatistics, Totals};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::instance::Instance;
+use parking_lot::Mutex;
+
+use crate::modules::{AgingCache, Footprint, Module};
+
+/// Most that the plans of an instance take together, with their trees and texts.
+const BYTES_MAX: u64 = 64 << 20;
+/// The part of `max server memory` that they take at most.
+const MEMORY_SHARE: u64 = 8;
+
+/// What an entry is found by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum PlanKey {
+    /// A batch, or a text with parameters.
+    Text {
+        /// The database in which it is run.
+        database: u16,
+        quoted_identifier: bool,
+        /// As the client has written them; empty for a batch.
+        declarations: Arc<str>,
+        text: Arc<str>,
+    },
+    /// A module, by the address of what was made of its definition. The entry keeps that.
+    Module(usize),
+}
+
+impl PlanKey {
+    /// The key of a module.
+    pub(crate) fn module(module: &Arc<Module>) -> PlanKey {
+        PlanKey::Module(Arc::as_ptr(module) as usize)
+    }
+
+    /// What it takes itself, in bytes.
+    fn bytes(&self) -> u64 {
+        match self {
+            PlanKey::Text { declarations, text, .. } => (declarations.len() + text.len()) as u64,
+            PlanKey::Module(_) => 0,
+        }
+    }
+}
+
+/// An entry in the cache: when the cache lets go of it, whoever still has it in hand can see that.
+struct InCache(Arc<CachedPlan>);
+
+impl Drop for InCache {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+impl Footprint for InCache {
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn was_used(&self) -> bool {
+        self.0.was_used()
+    }
+}
+
+/// See the module.
+pub(crate) struct PlanCache {
+    kept: Mutex<AgingCache<PlanKey, InCache>>,
+    /// The number of the entry made last.
+    numbers: AtomicU64,
+}
+
+impl PlanCache {
+    /// The cache of an instance, the same one for all of its sessions.
+    pub(crate) fn of(instance: &Instance) -> Arc<PlanCache> {
+        let share = instance.options.max_server_memory_bytes / MEMORY_SHARE;
+        instance.kept_above(|| PlanCache::new(share.min(BYTES_MAX)))
+    }
+
+    fn new(bytes_max: u64) -> PlanCache {
+        PlanCache {
+            kept: Mutex::new(AgingCache::new(bytes_max)),
+            numbers: AtomicU64::new(0),
+        }
+    }
+
+    /// The entry of a key.
+    pub(crate) fn find(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+        self.kept.lock().find(key).map(|kept| kept.0.clone())
+    }
+
+    /// The entry of a key: as it is kept, or made and kept if there is room for it.
+    pub(crate) fn enter(&self, key: &PlanKey, make: impl FnOnce(u64) -> CachedPlan) -> Arc<CachedPlan> {
+        let mut kept = self.kept.lock();
+        if let Some(found) = kept.find(key) {
+            return found.0.clone();
+        }
+        let made = Arc::new(make(self.numbers.fetch_add(1, Ordering::Relaxed) + 1));
+        kept.keep(key.clone(), InCache(made.clone()), key.bytes());
+        made
+    }
+
+    /// Puts an entry back that the cache has let go of, without its plans; answers the one that is there now.
+    pub(crate) fn renew(&self, left: &CachedPlan) -> Arc<CachedPlan> {
+        self.enter(left.key(), |number| left.renewed(number))
+    }
+
+    /// An entry has grown: others may have to go.
+    pub(crate) fn grew(&self, plan: &CachedPlan) {
+        self.kept.lock().measure(plan.key());
+    }
+
+    /// All entries, the oldest first.
+    pub(crate) fn all(&self) -> Vec<Arc<CachedPlan>> {
+        self.kept.lock().values().map(|kept| kept.0.clone()).collect()
+    }
+
+    /// Lets go of entries; answers of how many.
+    pub(crate) fn remove(&self, is_meant: impl Fn(&CachedPlan) -> bool) -> usize {
+        self.kept.lock().retain(|kept| !is_meant(&kept.0))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> PlanKey {
+        PlanKey::Text {
+            database: 5,
+            quoted_identifier: true,
+            declarations: "".into(),
+            text: text.into(),
+        }
+    }
+
+    fn entered(cache: &PlanCache, text: &str) -> Arc<CachedPlan> {
+        cache.enter(&key(text), |number| CachedPlan::for_test(number, key(text), 1_000))
+    }
+
+    #[test]
+    fn who_enters_a_text_second_finds_the_entry_of_the_first() {
+        let cache = PlanCache::new(1 << 20);
+        let first = entered(&cache, "select 1");
+        assert!(Arc::ptr_eq(&first, &entered(&cache, "select 1")));
+        assert!(!Arc::ptr_eq(&first, &entered(&cache, "select 2")));
+        assert_eq!(cache.all().len(), 2);
+    }
+
+    #[test]
+    fn an_entry_that_is_let_go_of_says_so_and_is_entered_again_under_another_number() {
+        let cache = PlanCache::new(1 << 20);
+        let first = entered(&cache, "select 1");
+        entered(&cache, "select 2");
+        assert_eq!(cache.remove(|plan| Arc::ptr_eq(plan.text(), first.text())), 1);
+        assert!(first.has_left());
+        let again = cache.renew(&first);
+        assert!(!again.has_left());
+        assert_ne!(again.plan_handle(), first.plan_handle());
+        assert_eq!(again.sql_handle(), first.sql_handle());
+        assert_eq!(cache.remove(|_| true), 2);
+    }
+
+    #[test]
+    fn what_is_used_outlives_what_is_not_and_all_of_it_stays_within_the_bound() {
+        let cache = PlanCache::new(10_000);
+        let used = entered(&cache, "select 0");
+        for n in 1..100 {
+            used.use_once();
+            entered(&cache, &format!("select {n}"));
+            assert!(cache.all().iter().map(|plan| plan.bytes()).sum::<u64>() <= 10_000);
+        }
+        assert!(!used.has_left());
+        assert!(cache.find(&key("select 1")).is_none());
+    }
+}

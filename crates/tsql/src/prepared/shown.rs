@@ -1,0 +1,110 @@
+//! Plans of statements as they are shown: the operators of the query, under the one that changes the target.
+
+use super::Bound;
+use crate::bind::InsertRows;
+use crate::optimize::estimate::Expectations;
+use crate::optimize::shown::{Own, ShownOperator, quoted, show};
+use crate::plan::{Node, Target};
+use crate::showplan::escaped;
+
+impl Bound {
+    /// The operators of its query, if it has one.
+    pub(super) fn root(&self) -> Option<&Node> {
+        match self {
+            Bound::Query(query) => Some(&query.plan.root),
+            Bound::Insert(insert) => match &insert.rows {
+                InsertRows::Query(plan) => Some(&plan.root),
+                InsertRows::Values(_) | InsertRows::Execute => None,
+            },
+            Bound::Update(update) => Some(&update.node),
+            Bound::Delete(delete) => Some(&delete.node),
+            Bound::Condition(_) | Bound::Expressions(_) => None,
+        }
+    }
+
+    /// StatementType.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Bound::Insert(_) => "INSERT",
+            Bound::Update(_) => "UPDATE",
+            Bound::Delete(_) => "DELETE",
+            _ => "SELECT",
+        }
+    }
+
+    /// Its operators, with what was expected of them; none of a condition or value.
+    pub(super) fn shown(&self, expectations: &Expectations) -> Option<ShownOperator> {
+        let rows = match (self.root(), self) {
+            (Some(root), _) => show(root, expectations),
+            (None, Bound::Insert(insert)) => {
+                let rows = match &insert.rows {
+                    InsertRows::Values(rows) => rows.len(),
+                    _ => 1,
+                };
+                ShownOperator::constant(rows)
+            }
+            _ => return None,
+        };
+        Some(match self {
+            Bound::Insert(insert) => change("Insert", &insert.target, rows),
+            Bound::Update(update) => change("Update", &update.target, rows),
+            Bound::Delete(delete) => change("Delete", &delete.target, rows),
+            _ => rows,
+        })
+    }
+}
+
+/// The operator that changes the rows of a target.
+fn change(action: &str, target: &Target, rows: ShownOperator) -> ShownOperator {
+    let (place, argument, object) = match target {
+        Target::Table(table) => {
+            let definition = table.table.definition();
+            let (place, index) = match definition.clustered() {
+                Some(index) => ("Clustered Index", Some(quoted([&index.name]))),
+                None => ("Table", None),
+            };
+            let database = table.table.database().name();
+            let parts = [&database, &definition.schema, &definition.name].map(|part| quoted([part]));
+            let mut object = format!(
+                "<Object Database=\"{}\" Schema=\"{}\" Table=\"{}\"",
+                escaped(&parts[0]),
+                escaped(&parts[1]),
+                escaped(&parts[2])
+            );
+            match &index {
+                Some(index) => object.push_str(&format!(" Index=\"{}\" IndexKind=\"Clustered\"", escaped(index))),
+                None => object.push_str(" IndexKind=\"Heap\""),
+            }
+            let all: Vec<String> = parts.into_iter().chain(index).collect();
+            (
+                place,
+                format!("OBJECT:({})", all.join(".")),
+                object + " Storage=\"RowStore\"/>",
+            )
+        }
+        Target::Variable(slot, _) => {
+            let name = format!("[@{slot}]");
+            (
+                "Table",
+                format!("OBJECT:({name})"),
+                format!("<Object Table=\"{name}\"/>"),
+            )
+        }
+    };
+    let physical = format!("{place} {action}");
+    let mut own = Own::of(&physical);
+    own.before = object;
+    ShownOperator {
+        physical,
+        logical: action.to_owned(),
+        argument,
+        rows: rows.rows,
+        io_cost: 0.01,
+        cpu_cost: 0.000_001 * rows.rows,
+        row_bytes: 9,
+        executions: 1.0,
+        own,
+        inputs: vec![rows],
+        ..ShownOperator::default()
+    }
+}

@@ -1,0 +1,130 @@
+//! Plans that the instance keeps, what they are and what they have cost (sql-docs, `sys.dm_exec_cached_plans`, `sys.dm_exec_query_stats`,
+//! `sys.dm_exec_query_plan`).
+
+use std::sync::Arc;
+
+use engine::seams::DateTimeTicks;
+use engine::types::{Length, SqlType, Value};
+
+use super::values::{big, datetime};
+use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, function, nvarchar, system_row, view};
+use crate::plan_cache::{CachedPlan, PlanCache, Totals};
+use crate::showplan::document;
+use crate::views::SystemContext;
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<PlanRow>("sys", "dm_exec_cached_plans", |context, _| plans(context)),
+    view::<StatisticsRow>("sys", "dm_exec_query_stats", |context, _| statistics(context)),
+    function::<ShownRow>("dm_exec_query_plan", &[HANDLE], 1, shown),
+    function::<ShownRow>("dm_exec_text_query_plan", &[HANDLE, INT, INT], 1, shown),
+];
+
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+
+struct PlanRow(Arc<CachedPlan>);
+
+system_row!(PlanRow {
+    "bucketid" INT => |_| 0.into();
+    "refcounts" INT => |row| i32::try_from(Arc::strong_count(&row.0)).unwrap_or(i32::MAX).into();
+    "usecounts" INT => |row| i32::try_from(row.0.uses()).unwrap_or(i32::MAX).into();
+    "size_in_bytes" INT => |row| i32::try_from(row.0.bytes()).unwrap_or(i32::MAX).into();
+    "memory_object_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "cacheobjtype" nvarchar(34) => |_| "Compiled Plan".into();
+    "objtype" nvarchar(16) => |row| row.0.kind().name().into();
+    "plan_handle" HANDLE => |row| Value::binary(&row.0.plan_handle().0[..]);
+    "pool_id" INT => |_| 2.into();
+    "parent_plan_handle" HANDLE => |_| Value::Null;
+});
+
+fn plans(context: &SystemContext<'_>) -> Rows {
+    all(PlanCache::of(context.instance).all().into_iter().map(PlanRow))
+}
+
+struct StatisticsRow {
+    plan: Arc<CachedPlan>,
+    totals: Totals,
+}
+
+system_row!(StatisticsRow {
+    "sql_handle" HANDLE => |row| Value::binary(&row.plan.sql_handle().0[..]);
+    "statement_start_offset" INT => |row| row.plan.offsets(row.totals.line).0.into();
+    "statement_end_offset" INT => |row| row.plan.offsets(row.totals.line).1.into();
+    "plan_generation_num" BIGINT => |row| big(row.totals.plans);
+    "plan_handle" HANDLE => |row| Value::binary(&row.plan.plan_handle().0[..]);
+    "creation_time" DATETIME => |row| datetime(DateTimeTicks::from_unix_micros(row.totals.planned_unix_micros));
+    "last_execution_time" DATETIME => |row| datetime(DateTimeTicks::from_unix_micros(row.totals.last_unix_micros));
+    "execution_count" BIGINT => |row| big(row.totals.executions);
+    "total_worker_time" BIGINT => |row| big(row.totals.worker_micros.total);
+    "last_worker_time" BIGINT => |row| big(row.totals.worker_micros.last);
+    "min_worker_time" BIGINT => |row| big(row.totals.worker_micros.min);
+    "max_worker_time" BIGINT => |row| big(row.totals.worker_micros.max);
+    "total_physical_reads" BIGINT => |row| big(row.totals.physical_reads.total);
+    "last_physical_reads" BIGINT => |row| big(row.totals.physical_reads.last);
+    "min_physical_reads" BIGINT => |row| big(row.totals.physical_reads.min);
+    "max_physical_reads" BIGINT => |row| big(row.totals.physical_reads.max);
+    "total_logical_writes" BIGINT => |row| big(row.totals.logical_writes.total);
+    "last_logical_writes" BIGINT => |row| big(row.totals.logical_writes.last);
+    "min_logical_writes" BIGINT => |row| big(row.totals.logical_writes.min);
+    "max_logical_writes" BIGINT => |row| big(row.totals.logical_writes.max);
+    "total_logical_reads" BIGINT => |row| big(row.totals.logical_reads.total);
+    "last_logical_reads" BIGINT => |row| big(row.totals.logical_reads.last);
+    "min_logical_reads" BIGINT => |row| big(row.totals.logical_reads.min);
+    "max_logical_reads" BIGINT => |row| big(row.totals.logical_reads.max);
+    // Nothing runs in a common language runtime.
+    "total_clr_time" BIGINT => |_| 0_i64.into();
+    "last_clr_time" BIGINT => |_| 0_i64.into();
+    "min_clr_time" BIGINT => |_| 0_i64.into();
+    "max_clr_time" BIGINT => |_| 0_i64.into();
+    "total_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.total);
+    "last_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.last);
+    "min_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.min);
+    "max_elapsed_time" BIGINT => |row| big(row.totals.elapsed_micros.max);
+    "total_rows" BIGINT => |row| big(row.totals.rows.total);
+    "last_rows" BIGINT => |row| big(row.totals.rows.last);
+    "min_rows" BIGINT => |row| big(row.totals.rows.min);
+    "max_rows" BIGINT => |row| big(row.totals.rows.max);
+});
+
+/// A row for each statement that was executed at least once.
+fn statistics(context: &SystemContext<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for plan in PlanCache::of(context.instance).all() {
+        for totals in plan.statistics().iter().map(|one| one.totals()) {
+            if totals.executions > 0 {
+                let plan = plan.clone();
+                rows.push(StatisticsRow { plan, totals });
+            }
+        }
+    }
+    all(rows)
+}
+
+/// A plan as a document in XML.
+struct ShownRow {
+    plan: Arc<CachedPlan>,
+    document: Option<String>,
+}
+
+system_row!(ShownRow {
+    "dbid" SMALLINT => |row| Value::SmallInt(i16::try_from(row.plan.database_id()).unwrap_or(i16::MAX));
+    "objectid" INT => |row| row.plan.object_id().map_or(Value::Null, |object| (object as i32).into());
+    "number" SMALLINT => |row| row.plan.object_id().map_or(Value::Null, |_| Value::SmallInt(1));
+    "encrypted" BIT => |_| false.into();
+    // There is no type xml here.
+    "query_plan" SqlType::NVarChar(Length::Max) => |row| row.document.as_deref().into();
+});
+
+/// The plan of a handle: all its statements, or the one that begins at an offset (sql-docs, `sys.dm_exec_query_plan`,
+/// `sys.dm_exec_text_query_plan`). A handle of a plan that is not kept has no row; one whose statements are not planned has no document.
+fn shown(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
+    let Some(Value::Binary(handle)) = arguments.first() else {
+        return all(Vec::<ShownRow>::new());
+    };
+    let begin = arguments.get(1).and_then(Value::as_i64).filter(|offset| *offset > 0);
+    let kept = PlanCache::of(context.instance).all().into_iter();
+    all(kept.filter(|plan| plan.plan_handle().0[..] == handle[..]).map(|plan| {
+        let elements = plan.elements(|offset| begin.is_none_or(|begin| begin == i64::from(offset)));
+        let document = (!elements.is_empty()).then(|| document(context.instance.options.version, &elements));
+        ShownRow { plan, document }
+    }))
+}

@@ -1,0 +1,248 @@
+//! The plan cache: one entry for a text in a database, plans that sessions share, what makes plans be made anew, and what hints say about it.
+//!
+//! Which plan was made is seen by the order of rows: those of `t` come by falling `b` from the table, by rising `b` from the index on it.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod transcript;
+
+use engine::instance::Instance;
+use engine::types::{SqlType, Value};
+use std::sync::Arc;
+use transcript::{Transcript, instance, session};
+use tsql::session::{Parameter, Session};
+
+fn run(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
+/// The rows of an answer, in one line.
+fn rows_in(answer: &str) -> String {
+    let lines = answer.lines().skip(1);
+    let lines = lines.filter(|line| line.starts_with("  ") && !line.starts_with("  ("));
+    lines.map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+fn rows(session: &mut Session, query: &str) -> String {
+    rows_in(&run(session, query))
+}
+
+/// Executes a text with `@p int`.
+fn with_p(session: &mut Session, sql: &str, value: i32) -> String {
+    let parameter = Parameter {
+        name: "@p".to_owned(),
+        sql_type: SqlType::Int,
+        value: Value::Int(value),
+        output: false,
+    };
+    let mut transcript = Transcript::default();
+    session.execute_with_parameters(sql, "@p int", &[parameter], &mut transcript);
+    rows_in(&transcript.text)
+}
+
+fn started() -> (Arc<Instance>, Session) {
+    let instance = instance();
+    let mut one = session(&instance);
+    let setup = "set nocount on create table t (a int not null primary key, b int not null, c varchar(20) not null) \
+        declare @i int = 0 while @i < 1000 begin insert t values (@i, 1000 - @i, 'x') set @i += 1 end create index ib on t (b) \
+        dbcc freeproccache with no_infomsgs";
+    assert_eq!(run(&mut one, setup), "");
+    (instance, one)
+}
+
+/// What is counted of the plans whose text begins so: kind, uses, plans made, executions.
+fn counted(session: &mut Session, text: &str) -> String {
+    let query = format!(
+        "select p.objtype, p.usecounts, q.plan_generation_num, q.execution_count from sys.dm_exec_cached_plans p \
+         join sys.dm_exec_query_stats q on q.plan_handle = p.plan_handle cross apply sys.dm_exec_sql_text(p.plan_handle) x \
+         where x.text like '{}%'",
+        text.replace('\'', "''")
+    );
+    rows(session, &query)
+}
+
+const FEW: &str = "select a from t where b >= @p and c <> 'y'";
+
+#[test]
+fn sessions_that_send_one_text_share_its_plan_and_are_counted_together() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    for session in [&mut one, &mut other] {
+        assert_eq!(rows(session, "select c from t where a = 3"), "x");
+    }
+    assert_eq!(rows(&mut one, "select c from t where a = 3"), "x");
+    assert_eq!(counted(&mut other, "select c from t where a = 3"), "Adhoc | 3 | 1 | 3");
+    with_p(&mut one, FEW, 996);
+    assert_eq!(
+        counted(&mut one, "select a from t where b >= @p"),
+        "Prepared | 1 | 1 | 1"
+    );
+    run(&mut one, "create procedure dbo.q as select max(a) from t");
+    assert_eq!(rows(&mut one, "exec dbo.q"), "999");
+    assert_eq!(rows(&mut other, "exec dbo.q"), "999");
+    assert_eq!(counted(&mut one, "create procedure dbo.q"), "Proc | 2 | 1 | 2");
+}
+
+#[test]
+fn a_plan_is_made_anew_when_a_definition_changes_and_when_an_administrator_says_so() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    let text = "select * from t where a = 3";
+    assert_eq!(rows(&mut one, text), "3 | 997 | x");
+    run(&mut other, "alter table t add d int null");
+    assert_eq!(rows(&mut one, text), "3 | 997 | x | NULL");
+    assert_eq!(counted(&mut one, text), "Adhoc | 2 | 2 | 2");
+    let handle = "select plan_handle from sys.dm_exec_cached_plans p cross apply sys.dm_exec_sql_text(p.plan_handle) x where x.text like 'select * from t where a%'";
+    let first = rows(&mut one, handle);
+    assert!(run(&mut other, "dbcc freeproccache").contains("DBCC execution completed."));
+    assert_eq!(counted(&mut one, text), "");
+    assert_eq!(rows(&mut one, text), "3 | 997 | x | NULL");
+    assert_eq!(counted(&mut one, text), "Adhoc | 1 | 1 | 1");
+    let second = rows(&mut one, handle);
+    assert!(first != second && second.starts_with("0x06"), "{first} {second}");
+    run(&mut other, &format!("dbcc freeproccache ({second})"));
+    assert_eq!(rows(&mut one, handle), "");
+    assert!(run(&mut one, "dbcc freeproccache ('no pool')").contains("Msg 2560"));
+    rows(&mut one, text);
+    run(&mut one, "dbcc freesystemcache ('Object Plans')");
+    assert_ne!(rows(&mut one, handle), "");
+    run(&mut one, "dbcc freesystemcache ('SQL Plans') with no_infomsgs");
+    assert_eq!(rows(&mut one, handle), "");
+    rows(&mut one, text);
+    run(&mut one, "alter database scoped configuration clear procedure_cache");
+    assert_eq!(rows(&mut one, handle), "");
+}
+
+#[test]
+fn what_is_a_sessions_own_is_planned_for_it_alone() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    run(&mut one, "create table #t (x int) insert #t values (1)");
+    run(
+        &mut other,
+        "create table #t (x varchar(9), y int) insert #t values ('two', 3)",
+    );
+    assert_eq!(rows(&mut one, "select * from #t"), "1");
+    assert_eq!(rows(&mut other, "select * from #t"), "two | 3");
+    assert_eq!(rows(&mut one, "select * from #t"), "1");
+    // A view that is changed and not committed is seen by whoever changed it.
+    run(&mut one, "create view v as select 1 as x");
+    assert_eq!(rows(&mut one, "select * from v"), "1");
+    run(&mut one, "begin tran");
+    run(&mut one, "alter view v as select 2 as x");
+    assert_eq!(rows(&mut one, "select * from v"), "2");
+    run(&mut one, "rollback");
+    assert_eq!(rows(&mut other, "select * from v"), "1");
+    assert_eq!(rows(&mut one, "select * from v"), "1");
+}
+
+#[test]
+fn sp_recompile_lets_go_of_plans_of_a_procedure_and_of_all_that_read_a_table() {
+    let (_instance, mut one) = started();
+    run(&mut one, "create procedure dbo.q as select max(a) from t");
+    rows(&mut one, "exec dbo.q");
+    assert_eq!(counted(&mut one, "create procedure"), "Proc | 1 | 1 | 1");
+    let answer = run(&mut one, "exec sp_recompile 'dbo.q'");
+    assert!(
+        answer.contains("Object 'dbo.q' was successfully marked for recompilation."),
+        "{answer}"
+    );
+    assert_eq!(counted(&mut one, "create procedure"), "");
+    rows(&mut one, "exec dbo.q");
+    rows(&mut one, "select 5 as five");
+    run(&mut one, "exec sp_recompile 't'");
+    assert_eq!(counted(&mut one, "create procedure"), "");
+    assert_eq!(counted(&mut one, "select 5"), "Adhoc | 1 | 1 | 1");
+}
+
+#[test]
+fn a_plan_is_made_for_the_parameters_it_is_first_executed_with() {
+    let (instance, mut one) = started();
+    assert_eq!(with_p(&mut one, FEW, 996), "4; 3; 2; 1; 0");
+    let all = with_p(&mut one, FEW, 1);
+    assert!(all.starts_with("999; 998; "), "made for few: {all}");
+    run(&mut one, "dbcc freeproccache with no_infomsgs");
+    let mut other = session(&instance);
+    let all = with_p(&mut other, FEW, 1);
+    assert!(all.starts_with("0; 1; 2; "), "made for all: {all}");
+    assert_eq!(with_p(&mut one, FEW, 996), "0; 1; 2; 3; 4");
+}
+
+#[test]
+fn variables_are_not_looked_at_but_under_recompile() {
+    let (_instance, mut one) = started();
+    let text = "declare @v int = 996 select a from t where b >= @v and c <> 'y'";
+    assert_eq!(rows(&mut one, text), "0; 1; 2; 3; 4");
+    let recompiled = format!("{text} option (recompile)");
+    assert_eq!(rows(&mut one, &recompiled), "4; 3; 2; 1; 0");
+    let hinted = format!("{FEW} option (recompile)");
+    assert_eq!(with_p(&mut one, &hinted, 996), "4; 3; 2; 1; 0");
+    assert!(with_p(&mut one, &hinted, 1).starts_with("0; 1; 2; "));
+    assert_eq!(counted(&mut one, &hinted), "Prepared | 2 | 2 | 2");
+}
+
+#[test]
+fn procedures_with_recompile_are_planned_at_each_call() {
+    let (_instance, mut one) = started();
+    run(&mut one, &format!("create procedure dbo.few @p int as {FEW}"));
+    run(
+        &mut one,
+        &format!("create procedure dbo.anew @p int with recompile as {FEW}"),
+    );
+    assert_eq!(rows(&mut one, "exec dbo.few 996"), "4; 3; 2; 1; 0");
+    assert!(rows(&mut one, "exec dbo.few 1").starts_with("999; "));
+    assert!(rows(&mut one, "exec dbo.few 1 with recompile").starts_with("0; 1; "));
+    assert!(
+        rows(&mut one, "exec dbo.few 1").starts_with("999; "),
+        "the kept plan is as it was"
+    );
+    assert_eq!(rows(&mut one, "exec dbo.anew 996"), "4; 3; 2; 1; 0");
+    assert!(rows(&mut one, "exec dbo.anew 1").starts_with("0; 1; "));
+    let recompiled = "select o.name, m.is_recompiled from sys.sql_modules m join sys.objects o on o.object_id = m.object_id order by o.name";
+    assert_eq!(rows(&mut one, recompiled), "anew | 1; few | 0");
+}
+
+#[test]
+fn optimize_for_says_which_values_a_plan_is_made_for() {
+    let (_instance, mut one) = started();
+    let of = |hint: &str| format!("{FEW} option ({hint})");
+    let all = with_p(&mut one, &of("optimize for (@p = 996)"), 1);
+    assert!(all.starts_with("999; 998; "), "{all}");
+    for hint in [
+        "optimize for (@p unknown)",
+        "OPTIMIZE FOR UNKNOWN",
+        "use hint ('DISABLE_PARAMETER_SNIFFING')",
+    ] {
+        assert_eq!(with_p(&mut one, &of(hint), 996), "0; 1; 2; 3; 4", "{hint}");
+    }
+    let local = "declare @v int = 996, @w int = 0 select a from t where b >= @v and c <> 'y' and @w = 0 option (optimize for (@w unknown, @v = 990))";
+    assert_eq!(rows(&mut one, local), "4; 3; 2; 1; 0");
+    let refused = [
+        ("optimize for (@q = 1)", "Msg 137,"),
+        ("optimize for (@v = a)", "Msg 102,"),
+        ("optimize for (@v = 'x')", "Msg 245,"),
+        ("optimize for (@v)", "Msg 102,"),
+    ];
+    for (hint, number) in refused {
+        let answer = run(
+            &mut one,
+            &format!("declare @v int = 1 select a from t where b = @v option ({hint})"),
+        );
+        assert!(answer.contains(number), "{hint}: {answer}");
+    }
+}
+
+#[test]
+fn first_rows_come_from_an_index_where_fast_asks_for_them() {
+    let (_instance, mut one) = started();
+    run(&mut one, "set showplan_text on");
+    let mut plan = |text: &str| run(&mut one, text);
+    assert!(plan("select a, c from t order by b").contains("--Sort("));
+    let fast = plan("select a, c from t order by b option (fast 5)");
+    assert!(!fast.contains("--Sort(") && fast.contains("[ib]"), "{fast}");
+    assert!(plan("select a, c from t order by b option (fast 1000)").contains("--Sort("));
+    assert!(!plan("select top 5 a, c from t order by b").contains("Sort("));
+    let without = plan("select top 5 a, c from t order by b option (use hint ('DISABLE_OPTIMIZER_ROWGOAL'))");
+    assert!(without.contains("Sort("), "{without}");
+}
