@@ -77,6 +77,22 @@ const JOINED: &[(&str, &str)] = &[
     ),
     ("exists (select * from i where i.k = o.k)", "Semi Join"),
     (
+        "o.kind = 1 and exists (select * from i where i.k = o.k)",
+        "Right Semi Join",
+    ),
+    (
+        "o.kind = 1 and exists (select * from i where i.k = o.k and i.amount > o.id)",
+        "Right Semi Join",
+    ),
+    (
+        "o.kind = 1 and not exists (select * from i where i.k = o.k)",
+        "Right Anti Semi Join",
+    ),
+    (
+        "o.kind = 1 and not exists (select * from i where i.k = o.k and i.amount > o.id)",
+        "Right Anti Semi Join",
+    ),
+    (
         "exists (select * from i where i.o_id = o.id and exists (select * from u where u.id = i.id))",
         "Semi Join",
     ),
