@@ -54,6 +54,7 @@ mod policy;
 mod read;
 mod read_ahead;
 mod record;
+mod runs;
 mod scan;
 mod state;
 mod stored;

@@ -11,6 +11,7 @@
 //! ```
 //! Little-endian throughout. A record never spans log blocks, so [`PAYLOAD_BYTES_MAX`] bounds its payload.
 
+use super::runs::Runs;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -232,6 +233,8 @@ pub struct TransactionChain {
     pub end: ChainEnd,
     /// Allocation units, by number, in which it changed or deleted rows. Not known of a transaction found in the log.
     pub rows_changed_in: BTreeSet<u32>,
+    /// Its records about one unit alone. Not known of a transaction found in the log.
+    pub runs: Runs,
 }
 
 /// Where a transaction stands, shared with whoever lists the transactions under way. Changed under the log's mutex, so that a
@@ -305,6 +308,7 @@ impl TransactionChain {
             logged_bytes: 0,
             end: ChainEnd::at(first, last),
             rows_changed_in: BTreeSet::new(),
+            runs: Runs::default(),
         }
     }
 

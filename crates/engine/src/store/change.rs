@@ -177,11 +177,15 @@ fn append(
 ) -> Result<Lsn> {
     match author {
         Author::Transaction(chain) => {
-            if subject.undo.changes_rows() {
-                chain.rows_changed_in.insert(subject.object.0);
+            let (undo_reserve, before) = (undo_bytes(subject, entries), chain.last);
+            let lsn = storage
+                .log
+                .append(chain, RecordKind::Change, &[payload], undo_reserve)?;
+            match subject.undo.changes_rows() {
+                true => drop(chain.rows_changed_in.insert(subject.object.0)),
+                false => chain.runs.note(subject.object.0, before, lsn),
             }
-            let undo_reserve = undo_bytes(subject, entries);
-            storage.log.append(chain, RecordKind::Change, &[payload], undo_reserve)
+            Ok(lsn)
         }
         Author::Rollback(chain, undo_next) => storage.log.append_compensation(chain, undo_next, &[payload]),
         Author::System => storage.log.append_system(RecordKind::Change, &[payload]),

@@ -69,6 +69,10 @@ pub(super) fn roll_back_while(
     let mut watched = Watched::new(session, next, target.max(chain.first));
     let mut reads = ReadDownward::default();
     while next > target && next != Lsn::ZERO {
+        if let Some(before) = run_left(chain, next, doomed) {
+            next = before;
+            continue;
+        }
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {
             RecordKind::Change => {
@@ -94,6 +98,16 @@ pub(super) fn roll_back_while(
     }
     undone.is_complete = true;
     Ok(undone)
+}
+
+/// The record before a run that ends here and is about rows that are left where they are.
+fn run_left(chain: &TransactionChain, last: Lsn, doomed: &HashSet<ObjectId>) -> Option<Lsn> {
+    if doomed.is_empty() {
+        return None;
+    }
+    let run = chain.runs.ending_at(last)?;
+    let is_left = doomed.contains(&ObjectId(run.unit)) && !chain.rows_changed_in.contains(&run.unit);
+    is_left.then_some(run.before)
 }
 
 /// Whether a record is about rows that are left where they are.
