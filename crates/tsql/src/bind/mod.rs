@@ -31,6 +31,7 @@ mod unused;
 mod updatable;
 mod window;
 
+pub(crate) use fold::settled;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
-//! optimize   alternatives  what all branches of an OR ask for
+//! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
+//!            alternatives  what all branches of an OR ask for
 //!            join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
 //!            order     which sorts are not needed
@@ -26,6 +27,7 @@ pub mod estimate;
 mod join;
 mod order;
 mod restriction;
+mod rewrite;
 pub mod shown;
 mod statement;
 
@@ -66,6 +68,7 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        rewrite::query(plan)?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;

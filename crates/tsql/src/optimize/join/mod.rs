@@ -3,11 +3,13 @@
 //! ```text
 //! relations   FROM taken apart: relations, conditions between them
 //! places      which relation a place of the wide row belongs to
+//! classes     columns that equal each other through a third
 //! order       the cheapest tree of joins
 //! build       its operators: conditions as low as they can stand, equal pairs as keys
 //! ```
 
 mod build;
+mod classes;
 mod order;
 mod places;
 mod relations;
@@ -20,7 +22,8 @@ use crate::plan::{Condition, Expr, FromNode, FromUnit, JoinKind, JoinMethods, No
 use build::Builder;
 use order::Order;
 use places::Places;
-use relations::{RELATIONS_MAX, Relations, Set};
+pub(super) use relations::RELATIONS_MAX;
+use relations::{Relations, Set};
 
 /// Rows for which conditions hold.
 fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
