@@ -4,6 +4,7 @@
     benches/measure.py                              every row, about 40 minutes on a quiet machine, 43 GB of disk
     benches/measure.py vlfs growth                  some rows
     benches/measure.py update-8-clients wide-insert some of the comparisons with other engines
+    benches/measure.py beside --other-build FILE    this build beside another one, by turns
     benches/measure.py --quick                      small sizes, one run: shows that everything works, measures nothing
     benches/measure.py --draw results.json          draws docs/performance-scaling.svg from the results of `scaling`
 
@@ -30,7 +31,7 @@ if "--quick" in sys.argv:
 
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
-from measuring import backup, binary, draw, growth, log_rows, peers_rows, queries, restart, scaling, vlfs
+from measuring import backup, beside, binary, draw, growth, log_rows, peers_rows, queries, restart, scaling, vlfs
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
 ROWS = {
@@ -47,6 +48,7 @@ ROWS = {
         queries.TPCH_ROW,
         scaling.ROW,
         binary.ROW,
+        beside.ROW,
     )
 }
 SVG = ROOT / "docs" / "performance-scaling.svg"
@@ -65,6 +67,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="where databases go (default %(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "measured.json", help="JSON file (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="small sizes, one run; no measurement")
+    parser.add_argument("--other-build", type=Path, metavar="BINARY", help="another build of vlflab, for the row beside")
     parser.add_argument("--clean-build", action="store_true", help="also time a clean release build")
     parser.add_argument("--draw", type=Path, metavar="JSON", help=f"only draw {SVG.relative_to(ROOT)} from these results")
     chosen = parser.parse_args()
@@ -73,6 +76,8 @@ def arguments():
         parser.error(f"there is no row {', '.join(sorted(unknown))}")
     if chosen.runs < 1 or chosen.vlfs < 64:
         parser.error("--runs is at least 1 and --vlfs at least 64")
+    if "beside" in chosen.rows and not (chosen.other_build and chosen.other_build.is_file()):
+        parser.error("the row beside needs --other-build BINARY")
     return chosen
 
 
@@ -85,9 +90,10 @@ def build():
 
 
 def wanted_rows(names):
-    """The rows to measure, in the order of ROWS, and the workloads of the row of peers."""
+    """The rows to measure, in the order of ROWS, and the workloads of the row of peers. `beside` is measured when it is named."""
     workloads = [name for name in peers_rows.WORKLOADS if name in names]
-    wanted = [row for name, row in ROWS.items() if not names or name in names or (name == "peers" and workloads)]
+    all_rows = [name for name in ROWS if name != beside.ROW.name]
+    wanted = [row for name, row in ROWS.items() if name in (names or all_rows) or (name == "peers" and workloads)]
     return wanted, list(peers_rows.WORKLOADS) if not workloads or "peers" in names else workloads
 
 
@@ -159,7 +165,7 @@ def main():
     folder.chmod(0o755)
     rows, workloads = wanted_rows(chosen.rows)
     runs = 1 if chosen.quick else chosen.runs
-    bench = Bench(folder, runs, chosen.quick, chosen.vlfs, workloads, chosen.clean_build)
+    bench = Bench(folder, runs, chosen.quick, chosen.vlfs, workloads, chosen.clean_build, chosen.other_build)
     interrupted = False
     try:
         for index, row in enumerate(rows):

@@ -4,7 +4,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import measure
-from measuring import backup, draw, growth, log_rows, orders, peers_rows, queries, restart, vlfs
+from measuring import backup, beside, draw, growth, log_rows, orders, peers_rows, queries, restart, vlfs
 from measuring.bench import Found, judge_memory
 
 
@@ -26,6 +26,14 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdicts(vlfs.ROW, {"INSERT 16": [1.0]}, vlfs=64), [])
         for row in measure.ROWS.values():
             self.assertEqual(row.judge(Found()), [], row.name)
+
+    def test_beside_another_build_more_than_one_is_better_for_times_rates_and_memory(self):
+        figures = {"INSERT": (2.0, 1.0), "logins/s, one client": (10.0, 20.0), beside.MEMORY: (50.0, 25.0)}
+        series = {}
+        for name, (other, this) in figures.items():
+            series |= {f"{name} {beside.OTHER}": [other], f"{name} {beside.THIS}": [this]}
+        lines = beside.ROW.judge(Found(series, {"vlfs": 64}))
+        self.assertEqual([line.ratio.split()[0] for line in lines], ["2.000"] * 3)
 
     def test_latency_may_double_while_the_log_grows(self):
         series = {"p50_us growing": [1], "p50_us grown before": [1], "growths": [9], "p999_us grown before": [100.0]}

@@ -106,6 +106,8 @@ class Bench:
     vlfs: int = 126_399
     workloads: list = field(default_factory=list)
     clean_build: bool = False
+    # Another build of this engine, for the row `beside`.
+    other_build: object = None
     # Figures by row, kept from the start of the row on.
     found: dict = field(default_factory=dict)
     # The most memory a server had resident, MB, by row.

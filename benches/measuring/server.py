@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from comparison import number_in
-from peers import Vlflab
+from peers import Vlflab, status_mb
 from workloads import wide_rows
 
 WATCH_SECONDS = 0.02
@@ -77,6 +77,10 @@ class Server(Vlflab):
         finally:
             over.set()
             watcher.join()
+
+    def resident_mb(self):
+        """What is resident at the moment, MB."""
+        return status_mb(self.process.pid, "VmRSS")
 
     def log_written(self, database):
         """Writes to the log file of a database and their bytes, since the server started."""

@@ -38,8 +38,13 @@ def output_of(command, **options):
 
 def resident_mb_max(process_id):
     """The most memory a process ever had resident, MB."""
+    return status_mb(process_id, "VmHWM")
+
+
+def status_mb(process_id, name):
+    """A memory figure of a process out of /proc, MB."""
     status = Path(f"/proc/{process_id}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
+    return int(re.search(rf"{name}:\s+(\d+) kB", status).group(1)) / 1024
 
 
 class Vlflab:

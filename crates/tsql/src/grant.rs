@@ -147,12 +147,17 @@ impl KeptRows {
 
 /// About what a row takes in memory.
 pub(crate) fn row_bytes(row: &[Value]) -> u64 {
+    stored_bytes(row) + ENTRY_BYTES
+}
+
+/// About what a row takes in memory that many rows share.
+pub(crate) fn stored_bytes(row: &[Value]) -> u64 {
     let beside = |value: &Value| match value {
         Value::Text(text) => text.len() as u64 + ENTRY_BYTES,
         Value::Binary(bytes) => bytes.len() as u64 + ENTRY_BYTES,
         _ => 0,
     };
-    size_of_val(row) as u64 + ENTRY_BYTES + row.iter().map(beside).sum::<u64>()
+    size_of_val(row) as u64 + row.iter().map(beside).sum::<u64>()
 }
 
 /// About what a row takes in memory beside its long strings, which carry their own charges: for rows that nothing spills.

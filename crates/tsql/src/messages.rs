@@ -437,6 +437,18 @@ messages! {
     string_agg_too_long() = 9829, 16, 1, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
     /// 8631: the stack of the thread is used up.
     stack_limit() = 8631, 17, 1, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.";
+    /// 10703: more grouping sets than there may be.
+    too_many_grouping_sets() = 10703, 15, 1, "Too many grouping sets. The maximum number is 4096.";
+    /// 10706: more grouping expressions beside grouping sets than there may be.
+    too_many_grouping_expressions() = 10706, 15, 1, "Too many expressions are specified in the GROUP BY clause. The maximum number is 32 when grouping sets are supplied.";
+    /// 180: more parameters than a module may have.
+    too_many_module_parameters(statement: &str) = 180, 15, 1, "There are too many parameters in this {statement} statement. The maximum number is 2100.";
+    /// 1904: more key columns than an index may have.
+    too_many_key_columns(index: &str, table: &str, columns: usize, columns_max: usize) = 1904, 16, 1, "The index '{index}' on table '{table}' has {columns} columns in the key list. The maximum limit for index key column list is {columns_max}.";
+    /// 1910: more nonclustered indexes than a table may have.
+    too_many_indexes(index: &str, indexes_max: usize) = 1910, 16, 1, "Could not create nonclustered index '{index}' because it exceeds the maximum of {indexes_max} allowed per table or view.";
+    /// 8632: more identifiers and constants in one expression than there may be.
+    expression_limit() = 8632, 17, 2, "Internal error: An expression services limit has been reached. Please look for potentially complex expressions in your query, and try to simplify them.";
     /// 8623: a plan beyond what can be made.
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.

@@ -147,7 +147,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 10] = [
+const SOURCES: [(&str, &str); 11] = [
+    ("rules", include_str!("rules.rs")),
     ("statistics", include_str!("statistics.rs")),
     ("user_functions", include_str!("user_functions.rs")),
     ("bulk", include_str!("bulk.rs")),

@@ -304,7 +304,7 @@ fn what_is_asked_of_the_workspace_is_what_is_kept() {
     for (query, expected_mib) in [
         (
             "select count(*) from (select id, count(*) c, sum(amount) s from t group by id) x",
-            18.0,
+            16.0,
         ),
         ("select count(*), sum(id) from f(10000)", 4.0),
         (

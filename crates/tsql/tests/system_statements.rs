@@ -409,6 +409,12 @@ struct Watcher<'m> {
 }
 
 impl Host for Watcher<'_> {
+    fn rules_off(&self) -> tsql::state::RulesOff {
+        tsql::state::RulesOff::default()
+    }
+
+    fn switch_rules(&mut self, _: &[tsql::state::Rule], _: bool) {}
+
     fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         self.answers.evaluate(expression)
     }

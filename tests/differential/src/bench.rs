@@ -109,6 +109,16 @@ impl Bench {
         Ok(verdicts.collect())
     }
 
+    /// Switches optimizer rules of vlflab.
+    ///
+    /// # Errors
+    /// It does not answer any more.
+    pub fn switch_rules(&mut self, off: u64) -> Result<(), String> {
+        self.parties[0]
+            .switch_rules(off)
+            .map_err(|error| format!("vlflab: {error}"))
+    }
+
     fn dialects(&self) -> Vec<Dialect> {
         self.parties.iter().map(|party| party.dialect()).collect()
     }

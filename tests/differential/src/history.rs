@@ -2,7 +2,8 @@
 //!
 //! Statements go in segments, so that all parties work at once: some queries, then a change, then all tables are read. Between
 //! segments the tables are filled anew where they have grown, have values larger than generators count on, or by draw. A change
-//! is made once in a transaction that is rolled back first, now and then, so that undo is judged, too.
+//! is made once in a transaction that is rolled back first, now and then, so that undo is judged, too. Half of the segments are asked with some
+//! rules of the optimizer switched off.
 
 use crate::ast::Statement;
 use crate::bench::{Bench, Question, Verdict};
@@ -35,6 +36,9 @@ pub struct Counts {
     pub changes_of_rows: u64,
     /// Those refused by all for a rule of a table.
     pub refused: u64,
+    /// Those asked with optimizer rules switched off.
+    #[serde(default)]
+    pub with_rules_off: u64,
     /// Tables read and compared.
     pub tables: u64,
     /// Statements by judge.
@@ -52,6 +56,7 @@ impl Counted for Counts {
         self.changes_with_from += other.changes_with_from;
         self.changes_of_rows += other.changes_of_rows;
         self.refused += other.refused;
+        self.with_rules_off += other.with_rules_off;
         self.tables += other.tables;
         for (name, count) in &other.by_judge {
             *self.by_judge.entry(name.clone()).or_default() += count;
@@ -73,8 +78,8 @@ impl Counted for Counts {
             .map(|(name, count)| format!(", {count} intended differences ({name})"))
             .collect();
         format!(
-            "{} statements ({}): {} queries ({} with rows), {} changes ({} with FROM, {} of rows, {} refused by all), {} \
-             tables compared{}",
+            "{} statements ({}): {} queries ({} with rows), {} changes ({} with FROM, {} of rows, {} refused by all), {} with \
+             rules off, {} tables compared{}",
             self.statements,
             judges.join(", "),
             self.queries,
@@ -83,6 +88,7 @@ impl Counted for Counts {
             self.changes_with_from,
             self.changes_of_rows,
             self.refused,
+            self.with_rules_off,
             self.tables,
             known.concat()
         )
@@ -96,6 +102,8 @@ pub struct Case {
     pub schema: Schema,
     /// Their rows.
     pub rows: Vec<Vec<Row>>,
+    /// The optimizer rules that are off, by their places.
+    pub rules_off: u64,
     /// Which sort of statement the tape makes.
     pub wanted: Wanted,
     /// The tape.
@@ -128,6 +136,10 @@ struct History<'a> {
     schema: Schema,
     rows: Vec<Vec<Row>>,
     random: Random,
+    /// Draws rules, so that a seed's statements do not depend on them.
+    random_rules: Random,
+    /// The optimizer rules that are off.
+    rules_off: u64,
     counts: Counts,
     /// Whether an intended difference may have left different rows.
     is_apart: bool,
@@ -152,6 +164,8 @@ pub fn run(
         rows: vec![Vec::new(); schema.tables.len()],
         schema,
         random,
+        random_rules: Random::new(!seed),
+        rules_off: 0,
         counts: Counts::default(),
         is_apart: false,
     };
@@ -209,7 +223,18 @@ impl History<'_> {
         }
     }
 
+    /// All rules in half of the draws, else without a half or a quarter of them.
+    fn draw_rules(&mut self) -> Result<(), String> {
+        self.rules_off = match self.random_rules.below(4) {
+            0 => self.random_rules.draw(),
+            1 => self.random_rules.draw() & self.random_rules.draw(),
+            _ => 0,
+        };
+        self.bench.switch_rules(self.rules_off)
+    }
+
     fn segment(&mut self) -> Result<Option<Difference>, String> {
+        self.draw_rules()?;
         let queries = self.random.below(QUERIES_MAX + 1);
         let mut asked: Vec<Asked> = (0..queries).map(|_| self.draw_statement(Wanted::Query)).collect();
         asked.push(self.draw_statement(Wanted::Change));
@@ -265,6 +290,7 @@ impl History<'_> {
             return;
         }
         counts.statements += 1;
+        counts.with_rules_off += u64::from(self.rules_off != 0);
         for name in &verdict.known {
             *counts.known.entry((*name).to_owned()).or_default() += 1;
         }
@@ -292,6 +318,7 @@ impl History<'_> {
             case: Case {
                 schema: self.schema.clone(),
                 rows: self.rows.clone(),
+                rules_off: self.rules_off,
                 wanted: one.wanted,
                 draws: one.draws.clone(),
                 spans: one.spans.clone(),
@@ -335,6 +362,7 @@ pub struct Trial {
 pub fn try_case(bench: &mut Bench, case: &Case) -> Result<Tried, String> {
     let (made, tape) = statement(&case.schema, case.wanted, Tape::replay(case.draws.clone()));
     let (draws, spans) = tape.into_parts();
+    bench.switch_rules(case.rules_off)?;
     bench.fill(&case.schema, &case.rows)?;
     let mut questions = vec![bench.question(&case.schema, &made)];
     for table in 0..case.schema.tables.len() {

@@ -37,6 +37,7 @@ pub fn smallest(bench: &mut Bench, case: &Case) -> Result<Option<String>, String
         trial,
         trials: 0,
     };
+    shrinker.rules()?;
     loop {
         let before = (shrinker.case.draws.clone(), shrinker.case.rows.clone());
         shrinker.rows()?;
@@ -67,6 +68,18 @@ impl Shrinker<'_> {
         (case.draws, case.spans) = (draws, spans);
         (self.case, self.trial) = (case, trial);
         Ok(true)
+    }
+
+    /// Switches rules on, one by one.
+    fn rules(&mut self) -> Result<(), String> {
+        for place in 0..u64::BITS {
+            let mut case = self.case.clone();
+            case.rules_off &= !(1 << place);
+            if case.rules_off != self.case.rules_off {
+                self.take(case)?;
+            }
+        }
+        Ok(())
     }
 
     fn rows(&mut self) -> Result<(), String> {
@@ -142,7 +155,8 @@ impl Shrinker<'_> {
         let case = &self.case;
         let (made, _) = statement(&case.schema, case.wanted, Tape::replay(case.draws.clone()));
         let needed = format!("{:?}", script(&case.schema, Dialect::TransactSql, &made));
-        let mut text = String::new();
+        let mut text = self.bench.parties[0].rules_off_in_words(case.rules_off);
+        text += if text.is_empty() { "" } else { ";\n" };
         for (table, rows) in case.schema.tables.iter().zip(&case.rows) {
             if !rows.is_empty() || needed.contains(&table.name) {
                 let one = crate::schema::Schema {

@@ -22,9 +22,10 @@ pub use definition::{
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
+use crate::page::ObjectId;
 use crate::store::{Heap, Placement, ReadMode, Rid, RowBatch, StoreContext};
 use parking_lot::RwLock;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -291,6 +292,33 @@ impl Catalog {
         self.state.read().pending.get(&session).map_or(0, Vec::len)
     }
 
+    /// The allocation units that [`Catalog::take_back`] would return: made by the session's transaction after `mark`.
+    pub fn units_made_since(&self, session: u16, mark: usize) -> HashSet<ObjectId> {
+        let state = self.state.read();
+        let changes = state.pending.get(&session).and_then(|pending| pending.get(mark..));
+        let made: HashSet<*const CatalogObject> = changes
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|change| match change {
+                Pending::Created(object) => Some(Arc::as_ptr(object)),
+                Pending::Dropped(_) => None,
+            })
+            .collect();
+        if made.is_empty() {
+            return HashSet::new();
+        }
+        let entries = state.by_id.values().flatten().map(|entry| &entry.object);
+        let (gone, kept): (Vec<_>, Vec<_>) = entries.partition(|object| made.contains(&Arc::as_ptr(object)));
+        let units = |objects: Vec<&Arc<CatalogObject>>| -> HashSet<u32> {
+            let roots = objects.into_iter().flat_map(|object| roots_of(&object.definition));
+            roots.map(|root| root.unit).collect()
+        };
+        units(gone)
+            .difference(&units(kept))
+            .map(|&unit| ObjectId(unit))
+            .collect()
+    }
+
     /// Takes back, in memory, what the session did after `mark`: its rows have been rolled back. Returns storage to free.
     pub fn take_back(&self, session: u16, mark: usize) -> Vec<StorageRoot> {
         let mut state = self.state.write();
@@ -439,7 +467,7 @@ fn name_key(definition: &ObjectDefinition) -> Option<(String, String)> {
 
 /// Of storage that lost an owner, that which has no other: a new version of a table keeps the old one's.
 fn still_unused(state: &State, orphans: Vec<StorageRoot>) -> Vec<StorageRoot> {
-    let used: std::collections::HashSet<u32> = state
+    let used: HashSet<u32> = state
         .by_id
         .values()
         .flatten()

@@ -79,13 +79,15 @@ struct Place {
 
 impl Part {
     /// Errors: 9001 after a failure of the log, 6005 when the instance stops and leaves the rest to its next start.
-    fn undo(&mut self) -> Result<()> {
+    fn undo(&mut self, session: u16) -> Result<()> {
         let database = &self.database;
         // The pages and the log on disk may be another opening's by now.
         database.storage.log.check_intact()?;
-        let undone = database
-            .transactions
-            .roll_back(&database.storage, &database.space, &mut self.chain)?;
+        let doomed = database.catalog.units_made_since(session, 0);
+        let undone =
+            database
+                .transactions
+                .roll_back_with(&database.storage, &database.space, &mut self.chain, &doomed)?;
         if undone.is_complete {
             Ok(())
         } else {
@@ -246,10 +248,14 @@ impl Session {
             if part.chain.last > place.last {
                 let database = part.database.clone();
                 let target = (place.last, self.id);
-                let undone =
-                    database
-                        .transactions
-                        .roll_back_to(&database.storage, &database.space, &mut part.chain, target)?;
+                let doomed = database.catalog.units_made_since(self.id, place.catalog);
+                let undone = database.transactions.roll_back_to(
+                    &database.storage,
+                    &database.space,
+                    &mut part.chain,
+                    target,
+                    &doomed,
+                )?;
                 if !undone.is_complete {
                     self.is_left_to_recovery = true;
                     return Err(Error::shutdown_in_progress());
@@ -285,7 +291,7 @@ impl Session {
                     .transactions
                     .commit(&part.database.storage, &mut part.chain)
                     .map(|_| true),
-                Err(_) => part.undo().map(|_| false),
+                Err(_) => part.undo(self.id).map(|_| false),
             };
             outcome = outcome.and(self.end_part(&mut part, committed));
         }
@@ -304,7 +310,7 @@ impl Session {
     fn take_back_all(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for mut part in std::mem::take(&mut self.parts) {
-            let undone = part.undo().map(|_| false);
+            let undone = part.undo(self.id).map(|_| false);
             outcome = outcome.and(self.end_part(&mut part, undone));
         }
         self.end();

@@ -12,7 +12,7 @@ use super::tree;
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::log::{OwnedRecord, TransactionChain};
-use crate::page::{Change, Damage, PageId, PageKind, PageOperation, UndoKind};
+use crate::page::{Change, Damage, ObjectId, PageId, PageKind, PageOperation, UndoKind};
 
 /// Pages read ahead of a rollback that walks down through them.
 const PAGES_AHEAD: u32 = 64;
@@ -107,6 +107,12 @@ pub fn undo(
         }
     }
     Ok(Some(page))
+}
+
+/// The unit of which a record filled a page.
+pub fn filled_unit(record: &OwnedRecord) -> Option<ObjectId> {
+    let change = Change::decode(&record.payload).ok()?;
+    (change.undo == UndoKind::Fill).then_some(change.object)
 }
 
 fn record_damage(storage: &DatabaseStorage, found: Damage) -> Error {

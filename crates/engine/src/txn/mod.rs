@@ -29,16 +29,19 @@ mod rollback;
 #[cfg(test)]
 mod tests;
 
-pub use rollback::{Undone, roll_back_while};
+pub use rollback::Undone;
+use rollback::{Wanted, roll_back_while};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::lock::{LockOwner, WriteLock};
 use crate::log::{ChainEnd, RecordKind, TransactionChain, TransactionId};
+use crate::page::ObjectId;
 use crate::seams::DateTimeTicks;
 use crate::store::SpaceMap;
 use parking_lot::Mutex;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use vlf::Lsn;
@@ -234,16 +237,22 @@ impl TransactionTable {
         !self.leaves_undone.load(Ordering::Relaxed)
     }
 
-    /// Takes back every change of the chain that is newer than the LSN given; `place` names the session as well, which is
-    /// shown how far it is.
+    /// Takes back every change of the chain that is newer than the LSN given; the transaction goes on. `place` names the session as
+    /// well, which is shown how far it is. The units `doomed` are given back as soon as it is over.
     pub fn roll_back_to(
         &self,
         storage: &DatabaseStorage,
         space: &SpaceMap,
         chain: &mut TransactionChain,
-        place: (Lsn, u16),
+        (target, session): (Lsn, u16),
+        doomed: &HashSet<ObjectId>,
     ) -> Result<Undone> {
-        roll_back_while(storage, space, chain, place, &mut |_| self.goes_on())
+        let wanted = Wanted {
+            target,
+            session,
+            doomed,
+        };
+        roll_back_while(storage, space, chain, wanted, &mut |_| self.goes_on())
     }
 
     /// Rolls the whole transaction back and logs its end. Incomplete once the instance leaves rollbacks to its next start.
@@ -253,7 +262,18 @@ impl TransactionTable {
         space: &SpaceMap,
         chain: &mut TransactionChain,
     ) -> Result<Undone> {
-        self.roll_back_while(storage, space, chain, &mut |_| self.goes_on())
+        self.roll_back_with(storage, space, chain, &HashSet::new())
+    }
+
+    /// As [`TransactionTable::roll_back`], when these units are given back as soon as it is over.
+    pub fn roll_back_with(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        chain: &mut TransactionChain,
+        doomed: &HashSet<ObjectId>,
+    ) -> Result<Undone> {
+        self.take_back_all(storage, space, chain, doomed, &mut |_| self.goes_on())
     }
 
     /// As [`TransactionTable::roll_back`], for as long as `goes_on` says so after a change taken back; stopped, the transaction
@@ -265,8 +285,23 @@ impl TransactionTable {
         chain: &mut TransactionChain,
         goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
     ) -> Result<Undone> {
-        let session = self.session_of(chain.id);
-        let undone = roll_back_while(storage, space, chain, (Lsn::ZERO, session), goes_on)?;
+        self.take_back_all(storage, space, chain, &HashSet::new(), goes_on)
+    }
+
+    fn take_back_all(
+        &self,
+        storage: &DatabaseStorage,
+        space: &SpaceMap,
+        chain: &mut TransactionChain,
+        doomed: &HashSet<ObjectId>,
+        goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
+    ) -> Result<Undone> {
+        let wanted = Wanted {
+            target: Lsn::ZERO,
+            session: self.session_of(chain.id),
+            doomed,
+        };
+        let undone = roll_back_while(storage, space, chain, wanted, goes_on)?;
         if undone.is_complete {
             storage.log.append(chain, RecordKind::Abort, &[], 0)?;
             self.leave(storage, chain.id);

@@ -5,13 +5,24 @@
 //!                                  <- CLR(C), next B <- CLR(B), next A        undo never undoes a CLR: it jumps to `undo_next`
 //! ```
 //! The same walk serves ROLLBACK, ROLLBACK TO a savepoint, a failed statement, and the undo phase of recovery.
+//!
+//! A page that was filled in a unit which the rollback gives back (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds) is left as it is: it
+//! would be emptied, perhaps read from the disk for that, and then be freed. Nobody sees it meanwhile, for the definition is locked.
+//! Nothing is logged for it, which is safe because
+//!
+//! - the row of the catalog that names the unit is older than every fill of it, and is taken back behind them: its record says that the
+//!   next to take back lies before all of them, so no later rollback comes by a page that was freed;
+//! - after a crash in between, recovery takes back what is older. A fill has only rows of its own, on pages that nothing older is about
+//!   and with keys above all older ones, so nothing older is in its way. The unit is without an owner then, and is freed.
 
 use crate::buffer::DatabaseStorage;
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::log::{RecordKind, TransactionChain};
+use crate::page::ObjectId;
 use crate::seams::{WorkKind, WorkUnderWay};
 use crate::store::{self, ReadDownward, SpaceMap};
+use std::collections::HashSet;
 use vlf::Lsn;
 
 /// What a rollback did.
@@ -23,21 +34,34 @@ pub struct Undone {
     pub is_complete: bool,
 }
 
-/// Takes back every change of the chain that is newer than the target LSN (zero: all of them), for as long as `goes_on` says so
-/// after a change taken back.
-///
-/// The session is who sees how far it is; 0 = the engine's own.
+/// What is taken back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Changes newer than this one; zero: all of them.
+    pub target: Lsn,
+    /// Who sees how far it is; 0 = the engine's own.
+    pub session: u16,
+    /// Units that are given back as soon as the rollback is over.
+    pub doomed: &'a HashSet<ObjectId>,
+}
+
+/// Takes back the changes of the chain that are wanted, for as long as `goes_on` says so after a change taken back.
 ///
 /// Errors: 9004 when a record of the chain cannot be read, and whatever a page says of itself (823, 824).
-pub fn roll_back_while(
+pub(super) fn roll_back_while(
     storage: &DatabaseStorage,
     space: &SpaceMap,
     chain: &mut TransactionChain,
-    (target, session): (Lsn, u16),
+    wanted: Wanted<'_>,
     goes_on: &mut dyn FnMut(&TransactionChain) -> bool,
 ) -> Result<Undone> {
     // Whoever is stopped has his work taken back; that is not stopped in turn.
     let _nobody = cancel::serve(None);
+    let Wanted {
+        target,
+        session,
+        doomed,
+    } = wanted;
     let mut undone = Undone::default();
     let mut next = chain.last;
     let mut watched = Watched::new(session, next, target.max(chain.first));
@@ -46,7 +70,8 @@ pub fn roll_back_while(
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {
             RecordKind::Change => {
-                if let Some(page) = store::undo(storage, space, chain, &record)? {
+                let is_left = store::filled_unit(&record).is_some_and(|unit| doomed.contains(&unit));
+                if !is_left && let Some(page) = store::undo(storage, space, chain, &record)? {
                     reads.met(storage, page);
                 }
                 undone.changes += 1;

@@ -25,7 +25,7 @@ mod variant;
 pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
 pub use key::{KeyDirection, decode_key_part, encode_key_part, encode_stored_key_part, is_read_back};
-pub use row::{ROW_BYTES_MAX, RowLayout};
+pub use row::{ROW_BYTES_MAX, RowColumns, RowLayout};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use spelled::{float_text, key_text};
 pub use sql_type::{Length, SqlType};

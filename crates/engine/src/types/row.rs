@@ -170,41 +170,27 @@ impl RowLayout {
         Error::row_too_long(self.row_bytes_min() + STATUS_BYTES + variable, ROW_BYTES_MAX)
     }
 
+    /// A row whose columns are read one after the other.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    #[inline]
+    pub fn columns<'layout, 'row>(&'layout self, row: &'row [u8]) -> Result<RowColumns<'layout, 'row>> {
+        let fixed_end = get_u16(row, 0)?;
+        Ok(RowColumns {
+            layout: self,
+            row,
+            count: get_u16(row, fixed_end)?,
+            bitmap: fixed_end + 2,
+        })
+    }
+
     /// The stored bytes of a column, without decoding them; `None` when it is NULL.
     ///
     /// # Errors
     /// 824 when the row contradicts itself.
     pub fn bytes<'row>(&self, row: &'row [u8], column: usize) -> Result<Option<&'row [u8]>> {
-        let Some(&(_, place)) = self.columns.get(column) else {
-            return Err(Error::assertion("a column number beyond the table's"));
-        };
-        let fixed_end = get_u16(row, 0)?;
-        let row_columns = get_u16(row, fixed_end)?;
-        let bitmap = fixed_end + 2;
-        if column >= row_columns {
-            return Ok(None);
-        }
-        let nulls = row.get(bitmap + column / 8).ok_or_else(damaged)?;
-        if nulls >> (column % 8) & 1 == 1 {
-            return Ok(None);
-        }
-        let (start, end) = match place {
-            Place::Fixed { offset, bytes } => (offset, offset + bytes),
-            Place::Variable { index } => {
-                let offsets = bitmap + row_columns.div_ceil(8) + 2;
-                let count = get_u16(row, offsets - 2)?;
-                if index >= count {
-                    return Err(damaged());
-                }
-                let start = if index == 0 {
-                    offsets + 2 * count
-                } else {
-                    get_u16(row, offsets + 2 * (index - 1))?
-                };
-                (start, get_u16(row, offsets + 2 * index)?)
-            }
-        };
-        row.get(start..end).map(Some).ok_or_else(damaged)
+        self.columns(row)?.bytes(column)
     }
 
     /// The value of a column.
@@ -212,13 +198,19 @@ impl RowLayout {
     /// # Errors
     /// 824 when the row contradicts itself.
     pub fn column(&self, row: &[u8], column: usize) -> Result<Value> {
-        match self.bytes(row, column)? {
-            None => Ok(Value::Null),
-            Some(bytes) => self.decode(bytes, column),
-        }
+        self.columns(row)?.value(column)
     }
 
+    #[inline]
     fn decode(&self, bytes: &[u8], column: usize) -> Result<Value> {
+        // By far the most columns are numbers: these are not worth a call.
+        match (self.columns[column].0, bytes) {
+            (SqlType::Int, &[a, b, c, d]) => return Ok(Value::Int(i32::from_le_bytes([a, b, c, d]))),
+            (SqlType::BigInt, &[a, b, c, d, e, f, g, h]) => {
+                return Ok(Value::BigInt(i64::from_le_bytes([a, b, c, d, e, f, g, h])));
+            }
+            _ => {}
+        }
         decode(bytes, self.columns[column].0, self.column_collation(column))
     }
 
@@ -293,13 +285,77 @@ impl RowLayout {
     /// 824 when the row contradicts itself.
     pub fn decode_into(&self, row: &[u8], values: &mut Vec<Value>) -> Result<()> {
         values.clear();
+        let columns = self.columns(row)?;
         for column in 0..self.columns.len() {
-            values.push(self.column(row, column)?);
+            values.push(columns.value(column)?);
         }
         Ok(())
     }
 }
 
+/// A row whose columns are read one after the other: what all of them need is looked up once.
+#[derive(Clone, Copy, Debug)]
+pub struct RowColumns<'layout, 'row> {
+    layout: &'layout RowLayout,
+    row: &'row [u8],
+    /// Columns that the row has.
+    count: usize,
+    /// Where the null bitmap begins.
+    bitmap: usize,
+}
+
+impl<'row> RowColumns<'_, 'row> {
+    /// The stored bytes of a column, without decoding them; `None` when it is NULL.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    #[inline]
+    pub fn bytes(&self, column: usize) -> Result<Option<&'row [u8]>> {
+        let Some(&(_, place)) = self.layout.columns.get(column) else {
+            return Err(Error::assertion("a column number beyond the table's"));
+        };
+        if column >= self.count {
+            return Ok(None);
+        }
+        let nulls = self.row.get(self.bitmap + column / 8).ok_or_else(damaged)?;
+        if nulls >> (column % 8) & 1 == 1 {
+            return Ok(None);
+        }
+        let (start, end) = match place {
+            Place::Fixed { offset, bytes } => (offset, offset + bytes),
+            Place::Variable { index } => self.variable_place(index)?,
+        };
+        self.row.get(start..end).map(Some).ok_or_else(damaged)
+    }
+
+    /// Where the bytes of a variable column begin and end.
+    fn variable_place(&self, index: usize) -> Result<(usize, usize)> {
+        let offsets = self.bitmap + self.count.div_ceil(8) + 2;
+        let count = get_u16(self.row, offsets - 2)?;
+        if index >= count {
+            return Err(damaged());
+        }
+        let start = match index.checked_sub(1) {
+            None => offsets + 2 * count,
+            Some(before) => get_u16(self.row, offsets + 2 * before)?,
+        };
+        Ok((start, get_u16(self.row, offsets + 2 * index)?))
+    }
+
+    /// The value of a column.
+    ///
+    /// # Errors
+    /// 824 when the row contradicts itself.
+    #[inline]
+    pub fn value(&self, column: usize) -> Result<Value> {
+        match self.bytes(column)? {
+            None => Ok(Value::Null),
+            Some(bytes) => self.layout.decode(bytes, column),
+        }
+    }
+}
+
+#[cold]
 fn damaged() -> Error {
     Error::damaged_row("the offsets or the null bitmap reach beyond the row")
 }

@@ -562,7 +562,12 @@ pub const DBCC_COMMANDS: Place = Place {
         "OUTPUTBUFFER" => Refused,
         "PAGE" => Refused,
         "PROCCACHE" => Refused,
+        // Undocumented, and the names of rules are our own.
+        "RULEOFF" => Obeyed,
+        "RULEON" => Obeyed,
         "SHOWCONTIG" => Refused,
+        "SHOWOFFRULES" => Obeyed,
+        "SHOWONRULES" => Obeyed,
         "SHOW_STATISTICS" => Obeyed,
         "SHRINKDATABASE" => Obeyed,
         "SHRINKFILE" => Obeyed,

@@ -63,7 +63,7 @@ impl Binder<'_> {
             columns: visible,
             ..SelectLevel::default()
         });
-        Ok(binder.within(level, |binder| binder.condition(&parsed))?.0)
+        Ok(binder.within(level, |binder| binder.search_condition(&parsed))?.0)
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a> Binder<'a> {
 
     fn in_list(&mut self, operand: &'a Expression, list: &'a [Expression]) -> Result<Condition> {
         let operand = self.expression(operand)?;
-        let list = self.expressions(list)?;
+        let list = self.listed(list)?;
         if !self.session.options().ansi_nulls && list.iter().any(may_be_the_null) {
             let equal = |item| self.comparison(ComparisonOperator::Equal, operand.clone(), item);
             return Ok(Condition::Or(list.into_iter().map(equal).collect::<Result<_>>()?));

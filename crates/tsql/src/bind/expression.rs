@@ -29,6 +29,9 @@ impl<'a> Binder<'a> {
     fn expression_of_itself(&mut self, expression: &'a Expression) -> Result<Expr> {
         self.line = expression.line;
         self.deeper(size_of::<Expr>())?;
+        if is_term(&expression.kind) {
+            self.count_terms(1)?;
+        }
         match &expression.kind {
             ExpressionKind::Literal(literal) => Ok(constant(literal)),
             ExpressionKind::Variable(name) => self.variable(name),
@@ -181,6 +184,18 @@ impl<'a> Binder<'a> {
     pub(super) fn expressions(&mut self, list: &'a [ast::Expression]) -> Result<Vec<Expr>> {
         list.iter().map(|expression| self.expression(expression)).collect()
     }
+}
+
+/// Whether it is one identifier or constant.
+fn is_term(kind: &ExpressionKind) -> bool {
+    matches!(
+        kind,
+        ExpressionKind::Literal(_)
+            | ExpressionKind::Variable(_)
+            | ExpressionKind::GlobalVariable(_)
+            | ExpressionKind::Column(_)
+            | ExpressionKind::PseudoColumn(_)
+    )
 }
 
 /// `left operator right`, both sides converted to what the operator works on.

@@ -304,7 +304,7 @@ impl<'a> Binder<'a> {
             columns: visible,
             ..SelectLevel::default()
         });
-        let (condition, _) = self.within(level, |binder| binder.condition(on))?;
+        let (condition, _) = self.within(level, |binder| binder.search_condition(on))?;
         Ok(super::fold::filter(condition))
     }
 

@@ -21,6 +21,19 @@ pub(super) struct GroupBy {
 /// Stands for the column of the set's number until the number of aggregates is known.
 const SET_NUMBER: usize = usize::MAX;
 
+/// Grouping sets of one GROUP BY (sql-docs, "SELECT - GROUP BY": "the maximum number of grouping sets is 4,096").
+const SETS_MAX: usize = 4_096;
+/// Different keys of a GROUP BY with grouping sets (sql-docs, "SELECT - GROUP BY": "the maximum number of expressions is 32").
+const KEYS_MAX: usize = 32;
+
+/// 10703 for more grouping sets than there may be; asked before they are made.
+fn check_sets(count: usize) -> Result<()> {
+    match count > SETS_MAX {
+        true => Err(messages::too_many_grouping_sets()),
+        false => Ok(()),
+    }
+}
+
 /// GROUPING() of a key: its bit in the set's number.
 pub(super) fn set_bit(key_count: usize, position: usize) -> Result<Expr> {
     let number = Expr {
@@ -49,6 +62,7 @@ impl<'a> Binder<'a> {
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for item in items {
             let item_sets = self.in_place(Place::Group, |binder| binder.item_sets(item, &mut keys))?;
+            check_sets(sets.len() * item_sets.len())?;
             let crossed = sets.iter().flat_map(|set| {
                 item_sets
                     .iter()
@@ -58,6 +72,9 @@ impl<'a> Binder<'a> {
         }
         if is_plain {
             return Ok(GroupBy { keys, sets: Vec::new() });
+        }
+        if keys.len() > KEYS_MAX {
+            return Err(messages::too_many_grouping_expressions());
         }
         let flags = sets
             .iter()
@@ -88,11 +105,13 @@ impl<'a> Binder<'a> {
             }
             GroupItem::Rollup(items) => {
                 let parts = self.part_sets(items, keys)?;
+                check_sets(parts.len() + 1)?;
                 (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
             }
             GroupItem::Cube(items) => {
                 let parts = self.part_sets(items, keys)?;
-                let count = 1usize << parts.len().min(12);
+                let count = 1usize.checked_shl(parts.len() as u32).unwrap_or(usize::MAX);
+                check_sets(count)?;
                 let chosen = |mask: usize| {
                     let kept = parts
                         .iter()
@@ -106,6 +125,7 @@ impl<'a> Binder<'a> {
                 let mut sets = Vec::new();
                 for item in items {
                     sets.extend(self.item_sets(item, keys)?);
+                    check_sets(sets.len())?;
                 }
                 sets
             }

@@ -165,11 +165,13 @@ impl<'a> Binder<'a> {
                 let mut bound = Vec::with_capacity(rows.len());
                 for row in rows {
                     check_count(row.len(), listed.len(), insert.columns.is_empty())?;
-                    let values = row
-                        .iter()
-                        .zip(listed)
-                        .map(|(value, &column)| self.insert_value(value, columns, column));
-                    bound.push(values.collect::<Result<Vec<_>>>()?);
+                    let values = self.one_expression(|binder| {
+                        let pairs = row.iter().zip(listed);
+                        pairs
+                            .map(|(value, &column)| binder.insert_value(value, columns, column))
+                            .collect::<Result<Vec<_>>>()
+                    })?;
+                    bound.push(values);
                 }
                 Ok(InsertRows::Values(bound))
             }
@@ -236,10 +238,10 @@ impl<'a> Binder<'a> {
         });
         let ((filter, assignments, variables), _) = self.within(level, |binder| {
             let filter = match &update.selection {
-                Some(selection) => Some(binder.condition(selection)?),
+                Some(selection) => Some(binder.search_condition(selection)?),
                 None => None,
             };
-            let (assignments, variables) = binder.assignments(update, &found)?;
+            let (assignments, variables) = binder.one_expression(|binder| binder.assignments(update, &found))?;
             Ok((filter, assignments, variables))
         })?;
         let has_subquery = assignments
@@ -395,7 +397,7 @@ impl<'a> Binder<'a> {
             ..SelectLevel::default()
         });
         let (filter, _) = self.within(level, |binder| match &delete.selection {
-            Some(selection) => Ok(Some(binder.condition(selection)?)),
+            Some(selection) => Ok(Some(binder.search_condition(selection)?)),
             None => Ok(None),
         })?;
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Delete, &[])?;

@@ -27,6 +27,7 @@ mod scope;
 mod select;
 mod source;
 mod target;
+mod terms;
 mod unused;
 mod updatable;
 mod window;
@@ -110,6 +111,8 @@ pub struct Binder<'a> {
     /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
     /// of the stack led here.
     links: usize,
+    /// Identifiers and constants of the clause being bound.
+    terms: usize,
     /// Whether a table or view was bound.
     reads_tables: bool,
     /// Tables bound as sources, each as often as it is one, in subqueries too.
@@ -158,6 +161,7 @@ impl<'a> Binder<'a> {
             degree_max: None,
             size: PlanSize::default(),
             links: 0,
+            terms: 0,
             reads_tables: false,
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
@@ -233,7 +237,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding.
     pub fn scalar(&mut self, expression: &'a ast::Expression) -> Result<Expr> {
-        self.expression(expression)
+        self.one_expression(|binder| binder.expression(expression))
     }
 
     /// Binds a scalar expression and converts it to a type.
@@ -241,7 +245,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding, and of conversions that are not allowed.
     pub fn scalar_as(&mut self, expression: &'a ast::Expression, sql_type: SqlType) -> Result<Expr> {
-        let bound = self.expression(expression)?;
+        let bound = self.scalar(expression)?;
         implicit(bound, sql_type)
     }
 
@@ -257,7 +261,7 @@ impl<'a> Binder<'a> {
     ) -> Result<Expr> {
         let target = self.variable(variable)?;
         let sql_type = target.sql_type;
-        let value = self.expression(value)?;
+        let value = self.scalar(value)?;
         let value = match operator {
             Some(operator) => self.binary(operator, target, value)?,
             None => value,
@@ -270,7 +274,7 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// Those of binding.
     pub fn truth(&mut self, condition: &'a ast::Expression) -> Result<Condition> {
-        self.condition(condition)
+        self.search_condition(condition)
     }
 }
 

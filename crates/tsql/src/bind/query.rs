@@ -125,9 +125,9 @@ impl<'a> Binder<'a> {
             }
         };
         if let Some(offset) = &query.offset {
-            let offset = implicit(self.expression(offset)?, SqlType::BigInt)?;
+            let offset = self.scalar_as(offset, SqlType::BigInt)?;
             let fetch = match &query.fetch {
-                Some(fetch) => Some(implicit(self.expression(fetch)?, SqlType::BigInt)?),
+                Some(fetch) => Some(self.scalar_as(fetch, SqlType::BigInt)?),
                 None => None,
             };
             rows.node = Node::Slice {

@@ -76,7 +76,7 @@ impl<'a> Binder<'a> {
         });
         let ((filter, mut parts), _) = self.within(level, |binder| {
             let filter = match &select.selection {
-                Some(selection) => Some(binder.condition(selection)?),
+                Some(selection) => Some(binder.search_condition(selection)?),
                 None => None,
             };
             Ok((filter, binder.select_parts(select, order_by)?))
@@ -103,27 +103,22 @@ impl<'a> Binder<'a> {
     }
 
     fn select_parts(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<Parts> {
-        let group = self.group_by(&select.group_by)?;
+        let group = self.one_expression(|binder| binder.group_by(&select.group_by))?;
         if let Some(level) = self.select_level() {
             level.aggregates = Some(Vec::new());
             level.windows = Some(Vec::new());
             level.group_keys.clone_from(&group.keys);
         }
-        let mut items = Vec::with_capacity(select.items.len());
-        for item in &select.items {
-            self.select_item(item, select.from.is_empty(), &mut items)?;
-            if items.len() > SELECT_COLUMNS_MAX {
-                return Err(messages::too_many_select_columns());
-            }
-        }
+        let items = self.one_expression(|binder| binder.select_list(select))?;
         let having = match &select.having {
-            Some(having) => Some(self.allowing(true, false, |binder| binder.condition(having))?),
+            Some(having) => Some(self.allowing(true, false, |binder| binder.search_condition(having))?),
             None => None,
         };
-        let mut order = Vec::with_capacity(order_by.len());
-        for item in order_by {
-            order.push((self.order_key(item, &items)?, item.descending));
-        }
+        let order = self.one_expression(|binder| {
+            let keys = order_by.iter();
+            keys.map(|item| Ok((binder.order_key(item, &items)?, item.descending)))
+                .collect::<Result<Vec<_>>>()
+        })?;
         let level = self.select_level();
         let (aggregates, windows) = level.map_or((None, None), |level| (level.aggregates.take(), level.windows.take()));
         let aggregates = aggregates.unwrap_or_default();
@@ -137,6 +132,17 @@ impl<'a> Binder<'a> {
             windows: windows.unwrap_or_default(),
             is_grouped,
         })
+    }
+
+    fn select_list(&mut self, select: &'a Select) -> Result<Vec<(Expr, ResultColumn)>> {
+        let mut items = Vec::with_capacity(select.items.len());
+        for item in &select.items {
+            self.select_item(item, select.from.is_empty(), &mut items)?;
+            if items.len() > SELECT_COLUMNS_MAX {
+                return Err(messages::too_many_select_columns());
+            }
+        }
+        Ok(items)
     }
 
     fn select_item(
@@ -222,6 +228,7 @@ impl<'a> Binder<'a> {
                 format!("The column prefix '{name}' does not match with a table name or alias name used in the query.");
             return Err(engine::error::Error::new(107, 15, 1, text));
         }
+        self.count_terms(columns.len())?;
         for column in columns {
             let expression = column.expression();
             let result = ResultColumn {
@@ -258,7 +265,7 @@ impl<'a> Binder<'a> {
     /// Binds TOP.
     pub(super) fn top(&mut self, top: &'a Top) -> Result<TopCount> {
         let target = if top.percent { SqlType::Float } else { SqlType::BigInt };
-        let count = self.expression(&top.count)?;
+        let count = self.scalar(&top.count)?;
         let is_number = count.sql_type.is_integer() || top.percent && count.sql_type.is_numeric();
         if !is_number && !count.is_null_constant() {
             return Err(messages::row_count_not_integer());
@@ -489,9 +496,10 @@ impl<'a> Binder<'a> {
     /// Binds the items of OUTPUT.
     pub(super) fn output_items(&mut self, items: &'a [SelectItem]) -> Result<Vec<(Expr, ResultColumn)>> {
         let mut bound = Vec::with_capacity(items.len());
-        for item in items {
-            self.select_item(item, false, &mut bound)?;
-        }
+        self.one_expression(|binder| {
+            let mut items = items.iter();
+            items.try_for_each(|item| binder.select_item(item, false, &mut bound))
+        })?;
         Ok(bound)
     }
 }

@@ -342,7 +342,7 @@ impl<'a> Binder<'a> {
     ) -> Result<BoundSource> {
         let mut bound = Vec::with_capacity(rows.len());
         for row in rows {
-            bound.push(self.expressions(row)?);
+            bound.push(self.one_expression(|binder| binder.expressions(row))?);
         }
         let width = columns.len();
         if let Some(row) = bound.iter().find(|row| row.len() != width) {

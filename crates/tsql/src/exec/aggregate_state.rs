@@ -1,7 +1,6 @@
 //! The running state of one aggregate over one group or frame.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 
 use engine::error::Result;
 use engine::types::{Decimal, SqlType, Text, Value, string_room};
@@ -11,7 +10,7 @@ use crate::context::Context;
 use crate::grant::{Grant, row_bytes};
 use crate::messages;
 use crate::plan::{AggregateCall, AggregateFunction};
-use crate::scalar::compare::{GroupKey, order};
+use crate::scalar::compare::order;
 use crate::scalar::convert::{as_float, integer, text_length};
 use crate::scalar::data_type::byte_length;
 
@@ -23,8 +22,10 @@ const TEXT_BYTES: u64 = 96;
 pub(super) struct AggregateState {
     count: u64,
     accumulator: Accumulator,
-    distinct: Option<HashSet<GroupKey>>,
 }
+
+/// Keys of its order, the separator before it, the text.
+type AggregatedText = (Vec<Value>, String, String);
 
 #[derive(Clone, Debug)]
 enum Accumulator {
@@ -40,7 +41,7 @@ enum Accumulator {
         squares: f64,
     },
     /// Values with their order keys, for STRING_AGG.
-    Texts(Vec<(Vec<Value>, String, String)>),
+    Texts(Vec<AggregatedText>),
     Checksum(i32),
 }
 
@@ -59,45 +60,30 @@ impl AggregateState {
             AggregateFunction::Checksum => Accumulator::Checksum(0),
             AggregateFunction::CountRows | AggregateFunction::Count => Accumulator::None,
         };
-        AggregateState {
-            count: 0,
-            accumulator,
-            distinct: call.distinct.then(HashSet::new),
-        }
+        AggregateState { count: 0, accumulator }
     }
 
-    /// Takes in one row; texts and values of DISTINCT are charged to a grant each. A value of DISTINCT that may be new and does not fit into memory comes back: it must be given to
-    /// [`AggregateState::take_distinct`] once, after the last row.
+    /// Takes in one row; texts are charged to the grant.
     ///
     /// # Errors
-    /// Those of the expressions; 701 when texts do not fit into memory.
+    /// Those of the expressions and of [`AggregateState::take`]; 701 when texts do not fit into memory.
     pub(super) fn add(
         &mut self,
         call: &AggregateCall,
         row: &[Value],
-        (grant, distinct_grant): (&mut Grant, &mut Grant),
+        grant: &mut Grant,
         context: &Context<'_>,
-    ) -> Result<Option<Value>> {
+    ) -> Result<()> {
         let Some(argument) = &call.argument else {
             self.count += 1;
-            return Ok(None);
+            return Ok(());
         };
         let value = evaluate(argument, row, context)?;
         if value.is_null() {
-            return Ok(None);
+            return Ok(());
         }
-        if let Some(seen) = &mut self.distinct {
-            let key = GroupKey(vec![value.clone().into_owned()]);
-            if seen.contains(&key) {
-                return Ok(None);
-            }
-            if !distinct_grant.has_room(row_bytes(&key.0)) {
-                return Ok(key.0.into_iter().next());
-            }
-            seen.insert(key);
-        }
-        self.count += 1;
         if let Accumulator::Texts(texts) = &mut self.accumulator {
+            self.count += 1;
             let keys = call
                 .order
                 .iter()
@@ -112,29 +98,17 @@ impl AggregateState {
             );
             grant.require(row_bytes(&keys) + (separator.len() + 2 * text.len()) as u64 + TEXT_BYTES)?;
             texts.push((keys, separator, text));
-            return Ok(None);
+            return Ok(());
         }
-        self.accumulate(call, &value)?;
-        Ok(None)
+        self.take(call, &value)
     }
 
-    /// Forgets which values of DISTINCT were seen.
-    pub(super) fn forget_distinct(&mut self) {
-        if let Some(seen) = &mut self.distinct {
-            *seen = HashSet::new();
-        }
-    }
-
-    /// Takes in a value of DISTINCT that is not among those seen.
+    /// Takes in a value that is not NULL.
     ///
     /// # Errors
     /// Overflow of a sum.
-    pub(super) fn take_distinct(&mut self, call: &AggregateCall, value: &Value) -> Result<()> {
+    pub(super) fn take(&mut self, call: &AggregateCall, value: &Value) -> Result<()> {
         self.count += 1;
-        self.accumulate(call, value)
-    }
-
-    fn accumulate(&mut self, call: &AggregateCall, value: &Value) -> Result<()> {
         let overflow = || messages::overflow_converting("expression", messages::type_name(call.sql_type));
         match &mut self.accumulator {
             Accumulator::Exact(sum) => {
@@ -164,7 +138,10 @@ impl AggregateState {
     }
 
     /// The result.
-    pub(super) fn finish(self, call: &AggregateCall) -> Result<Value> {
+    ///
+    /// # Errors
+    /// Overflow; 9829 for texts that are too long together.
+    pub(super) fn finish(&self, call: &AggregateCall) -> Result<Value> {
         let overflow = || messages::overflow_converting("expression", messages::type_name(call.sql_type));
         if matches!(call.function, AggregateFunction::CountRows | AggregateFunction::Count) {
             return integer(i128::from(self.count), call.sql_type).ok_or_else(overflow);
@@ -172,19 +149,19 @@ impl AggregateState {
         if self.count == 0 {
             return Ok(Value::Null);
         }
-        Ok(match self.accumulator {
+        Ok(match &self.accumulator {
             Accumulator::Exact(sum) if call.function == AggregateFunction::Average => {
-                average(sum, self.count, call).ok_or_else(overflow)?
+                average(*sum, self.count, call).ok_or_else(overflow)?
             }
-            Accumulator::Exact(sum) => exact_value(sum, call.sql_type).ok_or_else(overflow)?,
+            Accumulator::Exact(sum) => exact_value(*sum, call.sql_type).ok_or_else(overflow)?,
             Accumulator::Float(sum) if call.function == AggregateFunction::Average => {
                 Value::Float(sum / self.count as f64)
             }
-            Accumulator::Float(sum) => Value::Float(sum),
-            Accumulator::Extreme(value) => value,
-            Accumulator::Moments { squares, .. } => deviation(squares, self.count, call.function),
+            Accumulator::Float(sum) => Value::Float(*sum),
+            Accumulator::Extreme(value) => value.clone(),
+            Accumulator::Moments { squares, .. } => deviation(*squares, self.count, call.function),
             Accumulator::Texts(texts) => concatenate(texts, call)?,
-            Accumulator::Checksum(sum) => Value::Int(sum),
+            Accumulator::Checksum(sum) => Value::Int(*sum),
             Accumulator::None => Value::Null,
         })
     }
@@ -245,7 +222,8 @@ fn deviation(squares: f64, count: u64, function: AggregateFunction) -> Value {
 }
 
 /// Texts and separators in order, joined. What STRING_AGG of `varchar(8000)` or `nvarchar(4000)` cannot hold is 9829.
-fn concatenate(mut texts: Vec<(Vec<Value>, String, String)>, call: &AggregateCall) -> Result<Value> {
+fn concatenate(texts: &[AggregatedText], call: &AggregateCall) -> Result<Value> {
+    let mut texts: Vec<&AggregatedText> = texts.iter().collect();
     texts.sort_by(|left, right| {
         let pairs = left.0.iter().zip(&right.0).zip(&call.order);
         pairs

@@ -190,6 +190,13 @@ impl Operator for Derived<'_> {
         let Some((operator, values)) = &mut self.running else {
             return Ok(false);
         };
+        // A row that has nothing beside its columns is made where it is wanted.
+        let columns = self.offset..self.offset + self.plan.columns.len();
+        if self.plan.width == self.plan.columns.len()
+            && let Some(own) = row.get_mut(columns)
+        {
+            return Self::within(self.captures, values, context, || operator.next(context, own));
+        }
         let buffer = &mut self.buffer;
         if !Self::within(self.captures, values, context, || operator.next(context, buffer))? {
             return Ok(false);

@@ -236,6 +236,16 @@ fn evaluate_conversion<S: Surroundings>(
     }
 }
 
+/// A value that is there already: a constant's or a column's.
+#[inline]
+fn value_at_hand<'v>(expression: &'v Expr, row: &'v [Value]) -> Option<&'v Value> {
+    match &expression.kind {
+        ExprKind::Constant(value) => Some(value),
+        ExprKind::Column(index) => row.get(*index),
+        _ => None,
+    }
+}
+
 /// Whether a condition holds; unknown counts as no.
 ///
 /// # Errors
@@ -278,6 +288,9 @@ pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) 
         }
         Condition::Not(inner) => test(inner, row, context)?.map(|truth| !truth),
         Condition::Compare { operator, left, right } => {
+            if let (Some(left), Some(right)) = (value_at_hand(left, row), value_at_hand(right, row)) {
+                return Ok(compare(left, right).map(|order| satisfies(*operator, order)));
+            }
             let left = evaluate(left, row, context)?;
             let right = evaluate(right, row, context)?;
             compare(&left, &right).map(|order| satisfies(*operator, order))

@@ -7,45 +7,80 @@
 //!                      a right partition that does not fit is parted again, and the left one with it
 //! ```
 
-use std::collections::HashMap;
-
 use engine::cancel;
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::join::clear;
+use super::key_table::{KeyTable, key_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
+use super::row_store::RowStore;
 use super::{Operator, evaluate, holds, open};
 use crate::context::Context;
-use crate::grant::{Grant, row_bytes};
+use crate::grant::{Grant, stored_bytes};
 use crate::plan::{Condition, Expr, JoinKind, Node};
-use crate::scalar::compare::GroupKey;
+use crate::scalar::compare::push_group_key;
 
-/// A table's own bytes for a row: the list of rows of a key, the row's number in it.
-const PLACE_BYTES: u64 = 48;
+/// A table's own bytes for a row: its link, the ends of its key's chain.
+const PLACE_BYTES: u64 = 32;
+/// No row.
+const NONE: u32 = u32::MAX;
 
-/// Right rows of one key that are listed in the time of a step.
-const CANDIDATES_PER_STEP: usize = 64;
+/// The hash table of right rows: those of one key are a chain in the order in which they came.
+struct Table {
+    rows: RowStore,
+    links: Vec<Link>,
+    keys: KeyTable,
+    /// By the key's number: the first and the last row of its chain.
+    chains: Vec<(u32, u32)>,
+}
 
-/// A row of the hash table.
-struct BuiltRow {
-    values: Vec<Value>,
+/// What is known of a row beside its values.
+struct Link {
+    /// The next row of the same key.
+    next: u32,
     matched: bool,
 }
 
-/// The hash table of right rows.
-#[derive(Default)]
-struct Table {
-    rows: Vec<BuiltRow>,
-    places: HashMap<GroupKey, Vec<usize>>,
-}
-
 impl Table {
-    fn add(&mut self, key: Option<GroupKey>, values: Vec<Value>) {
-        if let Some(key) = key {
-            self.places.entry(key).or_default().push(self.rows.len());
+    fn new(width: usize) -> Table {
+        Table {
+            rows: RowStore::new(width),
+            links: Vec::new(),
+            keys: KeyTable::default(),
+            chains: Vec::new(),
         }
-        self.rows.push(BuiltRow { values, matched: false });
+    }
+
+    fn add(&mut self, key: Option<&[u8]>, values: impl IntoIterator<Item = Value>) -> Result<()> {
+        let number = u32::try_from(self.links.len()).ok().filter(|&number| number != NONE);
+        let number = number.ok_or_else(Error::insufficient_memory)?;
+        if let Some(key) = key {
+            match self.keys.find(key).and_then(|key| self.chains.get_mut(key)) {
+                Some((_, last)) => {
+                    if let Some(link) = self.links.get_mut(*last as usize) {
+                        link.next = number;
+                    }
+                    *last = number;
+                }
+                None => {
+                    self.keys.add(key)?;
+                    self.chains.push((number, number));
+                }
+            }
+        }
+        self.rows.push(values);
+        self.links.push(Link {
+            next: NONE,
+            matched: false,
+        });
+        Ok(())
+    }
+
+    /// The first row of a key, [`NONE`] where there is none.
+    fn first(&self, key: &[u8]) -> u32 {
+        let chain = self.keys.find(key).and_then(|key| self.chains.get(key));
+        chain.map_or(NONE, |&(first, _)| first)
     }
 }
 
@@ -77,8 +112,10 @@ pub(super) struct Hash<'p> {
     /// Right rows put aside before the first left row is read.
     aside: Option<Partitions>,
     pending: Vec<Pair>,
-    /// Right rows still to be paired with the current left row.
-    candidates: Vec<usize>,
+    /// The key of the row at hand.
+    key: Vec<u8>,
+    /// The next right row to be paired with the current left row, or [`NONE`].
+    candidate: u32,
     has_left: bool,
     matched: bool,
     /// After the last left row: the next right row to look at.
@@ -110,10 +147,11 @@ impl<'p> Hash<'p> {
             keys,
             residual,
             grant: context.grant(),
-            table: Table::default(),
+            table: Table::new(width_of(right_ranges)),
             aside: None,
             pending: Vec::new(),
-            candidates: Vec::new(),
+            key: Vec::new(),
+            candidate: NONE,
             has_left: false,
             matched: false,
             leftover: None,
@@ -128,51 +166,60 @@ impl<'p> Hash<'p> {
 
     /// Takes in a right row, which lies in its place of a wide row.
     fn build(&mut self, row: &[Value], level: u32, context: &Context<'_>) -> Result<()> {
-        let key = self.right_key(row, context)?;
+        let mut key = std::mem::take(&mut self.key);
+        let built = self.build_with_key(&mut key, row, level, context);
+        self.key = key;
+        built
+    }
+
+    fn build_with_key(&mut self, key: &mut Vec<u8>, row: &[Value], level: u32, context: &Context<'_>) -> Result<()> {
+        let key = self.right_key(row, key, context)?;
         if key.is_none() && !self.kind.keeps_right() {
             return Ok(());
         }
-        let values = kept(row, self.right_ranges);
         if self.aside.is_none() {
-            let key_bytes = key.as_ref().map_or(0, |key| row_bytes(&key.0));
-            let bytes = row_bytes(&values) + key_bytes + PLACE_BYTES;
+            let values: u64 = kept(row, self.right_ranges).map(stored_bytes).sum();
+            let bytes = values + key.map_or(0, key_bytes) + PLACE_BYTES;
             if level >= LEVELS_MAX {
                 self.grant.require(bytes)?;
             } else if !self.grant.has_room(bytes) {
                 self.put_table_aside(level, context)?;
             }
         }
+        let values = kept(row, self.right_ranges).flatten().cloned();
         match &mut self.aside {
-            Some(aside) => aside.push(hash_of_key(key.as_ref()), &values),
-            None => {
-                self.table.add(key, values);
-                Ok(())
-            }
+            Some(aside) => aside.push(hash_of_key(key), &values.collect::<Vec<_>>()),
+            None => self.table.add(key, values),
         }
+    }
+
+    fn take_table(&mut self) -> Table {
+        std::mem::replace(&mut self.table, Table::new(width_of(self.right_ranges)))
     }
 
     /// All right rows so far go to partitions.
     fn put_table_aside(&mut self, level: u32, context: &Context<'_>) -> Result<()> {
         let mut aside = Partitions::new(&self.grant, level)?;
-        let table = std::mem::take(&mut self.table);
-        let mut row = vec![Value::Null; self.right_width];
-        for built in table.rows {
+        let table = self.take_table();
+        let (mut row, mut key) = (vec![Value::Null; self.right_width], Vec::new());
+        for number in 0..table.rows.len() {
             cancel::spend(1)?;
-            put_back(&mut row, self.right_ranges, &built.values);
-            let key = self.right_key(&row, context)?;
-            aside.push(hash_of_key(key.as_ref()), &built.values)?;
+            let values = table.rows.row(number);
+            put_back(&mut row, self.right_ranges, values);
+            let key = self.right_key(&row, &mut key, context)?;
+            aside.push(hash_of_key(key), values)?;
         }
         self.grant.clear();
         self.aside = Some(aside);
         Ok(())
     }
 
-    fn right_key(&self, row: &[Value], context: &Context<'_>) -> Result<Option<GroupKey>> {
-        key_of(self.keys.iter().map(|(_, right)| right), row, context)
+    fn right_key<'k>(&self, row: &[Value], key: &'k mut Vec<u8>, context: &Context<'_>) -> Result<Option<&'k [u8]>> {
+        key_of(self.keys.iter().map(|(_, right)| right), row, key, context)
     }
 
-    fn left_key(&self, row: &[Value], context: &Context<'_>) -> Result<Option<GroupKey>> {
-        key_of(self.keys.iter().map(|(left, _)| left), row, context)
+    fn left_key<'k>(&self, row: &[Value], key: &'k mut Vec<u8>, context: &Context<'_>) -> Result<Option<&'k [u8]>> {
+        key_of(self.keys.iter().map(|(left, _)| left), row, key, context)
     }
 
     fn next_left(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
@@ -186,11 +233,12 @@ impl<'p> Hash<'p> {
     /// Right rows were put aside: so are all left rows, and the pairs wait for their turn.
     fn put_left_aside(&mut self, aside: Partitions, context: &Context<'_>, row: &mut [Value]) -> Result<()> {
         let mut left = Partitions::new(&self.grant, aside.level())?;
+        let mut key = Vec::new();
         while self.next_left(context, row)? {
-            let key = self.left_key(row, context)?;
+            let key = self.left_key(row, &mut key, context)?;
             // The right side's columns hold what a row before left there.
             clear(row, self.right_ranges);
-            left.push(hash_of_key(key.as_ref()), row)?;
+            left.push(hash_of_key(key), row)?;
         }
         self.left = Left::None;
         let pairs = aside.finish()?.into_iter().zip(left.finish()?);
@@ -201,10 +249,11 @@ impl<'p> Hash<'p> {
     /// Turns to the next pair of partitions; false when there is none.
     fn next_pair_of_partitions(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         while let Some(Pair { mut right, left }) = self.pending.pop() {
-            (self.table, self.left) = (Table::default(), Left::Partition(left));
+            self.take_table();
+            self.left = Left::Partition(left);
             self.grant.clear();
             let mut wide = vec![Value::Null; self.right_width];
-            let mut values = vec![Value::Null; self.right_ranges.iter().map(|(_, width)| width).sum()];
+            let mut values = vec![Value::Null; width_of(self.right_ranges)];
             while right.next(&mut values)? {
                 put_back(&mut wide, self.right_ranges, &values);
                 self.build(&wide, right.level, context)?;
@@ -219,26 +268,24 @@ impl<'p> Hash<'p> {
 
     /// The next pairing of the current left row.
     fn next_match(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        while let Some(index) = self.candidates.pop() {
+        while let Some(link) = self.table.links.get_mut(self.candidate as usize) {
             cancel::spend(1)?;
-            let Some(built) = self.table.rows.get_mut(index) else {
-                continue;
-            };
+            let number = std::mem::replace(&mut self.candidate, link.next) as usize;
             // Of a right row it is enough to know that it has a partner.
-            if built.matched && matches!(self.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
+            if link.matched && matches!(self.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
                 continue;
             }
-            put_back(row, self.right_ranges, &built.values);
+            put_back(row, self.right_ranges, self.table.rows.row(number));
             if !holds(self.residual, row, context)? {
                 continue;
             }
-            built.matched = true;
+            link.matched = true;
             self.matched = true;
             match self.kind {
                 JoinKind::RightAnti => {}
                 // And so it is of a left row.
                 JoinKind::Semi | JoinKind::Anti => {
-                    self.candidates.clear();
+                    self.candidate = NONE;
                     return Ok(self.kind == JoinKind::Semi);
                 }
                 _ => return Ok(true),
@@ -252,36 +299,42 @@ impl<'p> Hash<'p> {
         let Some(next) = &mut self.leftover else {
             return Ok(false);
         };
-        while let Some(built) = self.table.rows.get(*next) {
+        while let Some(link) = self.table.links.get(*next) {
             cancel::spend(1)?;
+            let number = *next;
             *next += 1;
-            if !built.matched {
+            if !link.matched {
                 clear(row, self.left_ranges);
-                put_back(row, self.right_ranges, &built.values);
+                put_back(row, self.right_ranges, self.table.rows.row(number));
                 return Ok(true);
             }
         }
         self.leftover = None;
-        self.table = Table::default();
+        self.take_table();
         Ok(false)
     }
 
     /// The left rows are at their end: begins with what is left of the right ones. False when nothing is.
     fn after_left(&mut self, row: &mut [Value]) -> Result<bool> {
         self.left = Left::None;
-        if self.kind.keeps_right() && !self.table.rows.is_empty() {
+        if self.kind.keeps_right() && !self.table.links.is_empty() {
             self.leftover = Some(0);
             return self.next_leftover(row);
         }
-        self.table = Table::default();
+        self.take_table();
         Ok(false)
     }
 }
 
 /// What the table keeps of a wide row.
-fn kept(row: &[Value], ranges: &[(usize, usize)]) -> Vec<Value> {
+fn kept<'r>(row: &'r [Value], ranges: &[(usize, usize)]) -> impl Iterator<Item = &'r [Value]> {
     let places = |&(start, width): &(usize, usize)| row.get(start..start + width).unwrap_or_default();
-    ranges.iter().flat_map(places).cloned().collect()
+    ranges.iter().map(places)
+}
+
+/// How many values that is.
+fn width_of(ranges: &[(usize, usize)]) -> usize {
+    ranges.iter().map(|(_, width)| width).sum()
 }
 
 /// Puts what was kept of a row in its places again.
@@ -297,25 +350,26 @@ fn put_back(row: &mut [Value], ranges: &[(usize, usize)], values: &[Value]) {
 }
 
 /// Rows without a key meet none: they may lie in any partition.
-fn hash_of_key(key: Option<&GroupKey>) -> u64 {
+fn hash_of_key(key: Option<&[u8]>) -> u64 {
     key.map_or(0, hash_of)
 }
 
-/// The key of a row; `None` when a part is NULL, which equals nothing.
-fn key_of<'e>(
+/// The key of a row, written to `key`; `None` when a part is NULL, which equals nothing.
+fn key_of<'e, 'k>(
     expressions: impl Iterator<Item = &'e Expr>,
     row: &[Value],
+    key: &'k mut Vec<u8>,
     context: &Context<'_>,
-) -> Result<Option<GroupKey>> {
-    let mut values = Vec::new();
+) -> Result<Option<&'k [u8]>> {
+    key.clear();
     for expression in expressions {
-        let value = evaluate(expression, row, context)?.into_owned();
+        let value = evaluate(expression, row, context)?;
         if value.is_null() {
             return Ok(None);
         }
-        values.push(value);
+        push_group_key(std::slice::from_ref(&*value), key);
     }
-    Ok(Some(GroupKey(values)))
+    Ok(Some(key))
 }
 
 impl Operator for Hash<'_> {
@@ -348,11 +402,11 @@ impl Operator for Hash<'_> {
             }
             self.has_left = true;
             self.matched = false;
-            let key = self.left_key(row, context)?;
-            let found = key.and_then(|key| self.table.places.get(&key));
-            self.candidates.clear();
-            self.candidates.extend(found.into_iter().flatten().rev());
-            cancel::spend(self.candidates.len() / CANDIDATES_PER_STEP)?;
+            let mut key = std::mem::take(&mut self.key);
+            let found = self.left_key(row, &mut key, context);
+            let found = found.map(|key| key.map_or(NONE, |key| self.table.first(key)));
+            self.key = key;
+            self.candidate = found?;
         }
     }
 }

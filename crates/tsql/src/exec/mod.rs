@@ -6,12 +6,14 @@
 mod aggregate;
 mod aggregate_state;
 mod derived;
+mod distinct_values;
 mod evaluate;
 mod exchange;
 pub(crate) mod gather;
 mod hash_join;
 mod join;
 mod key_range;
+mod key_table;
 mod merge_sort;
 mod module_rows;
 mod numbering;
@@ -19,6 +21,7 @@ mod partitions;
 mod rank_stream;
 mod recursive;
 mod row_bytes;
+mod row_store;
 mod scan;
 mod search;
 mod set_operation;
@@ -31,6 +34,7 @@ mod top;
 mod top_sort;
 mod window;
 mod window_frame;
+mod window_order;
 
 pub use evaluate::{Surroundings, evaluate, holds, test};
 pub(crate) use key_range::after_prefix;
@@ -76,10 +80,15 @@ pub fn open<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> 
     crate::stack::require_for_operator()?;
     let input = |input: &'p Node| open(input, locks, context);
     Ok(match node {
-        Node::Filter { input: rows, condition } => Box::new(derived::Filter {
-            input: input(rows)?,
-            condition,
-        }),
+        Node::Filter { input: rows, condition } => match &**rows {
+            Node::Scan(scan) if scan::can_test(scan, condition, context) => {
+                scan::open(scan, Some(condition), locks, context)?
+            }
+            _ => Box::new(derived::Filter {
+                input: input(rows)?,
+                condition,
+            }),
+        },
         Node::Project {
             input: rows,
             input_width,
@@ -179,7 +188,7 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
     Ok(match node {
         Node::Append { inputs, .. } => Box::new(set_operation::Append::new(inputs, locks)),
         Node::Single => Box::new(derived::Single::default()),
-        Node::Scan(scan) => scan::open(scan, locks, context)?,
+        Node::Scan(scan) => scan::open(scan, None, locks, context)?,
         Node::View {
             view,
             database_id,

@@ -5,7 +5,7 @@
 //! record   length u32, row         a partition is a list of stretches of one file
 //! ```
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 
 use engine::cancel;
@@ -15,7 +15,6 @@ use engine::workspace::{Extent, SpillFile};
 
 use super::row_bytes::{push_row, read_row};
 use crate::grant::Grant;
-use crate::scalar::compare::GroupKey;
 
 const BITS: u32 = 4;
 /// Partitions at a time: their buffers must fit beside what is in memory.
@@ -24,10 +23,10 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// Rows parted this often differ in nothing that parts them: a hash has no more to tell.
 pub(super) const LEVELS_MAX: u32 = 12;
 
-/// The hash that parts rows.
-pub(super) fn hash_of(key: &GroupKey) -> u64 {
+/// The hash of a row's key, which parts rows.
+pub(super) fn hash_of(key: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
+    hasher.write(key);
     hasher.finish()
 }
 

@@ -8,6 +8,7 @@
 use engine::error::{Error, Result};
 use engine::types::{KeyDirection, Value, encode_key_part};
 
+use super::row_store::RowStore;
 use super::sort::direction;
 use super::sorter::{Sorted, Sorter};
 use super::{Operator, evaluate};
@@ -35,7 +36,7 @@ impl<'p> RankStream<'p> {
     /// # Errors
     /// Those of the input, of the keys and of sorting.
     pub(super) fn open(
-        read: Vec<Vec<Value>>,
+        read: RowStore,
         mut input: Box<dyn Operator + '_>,
         mut row: Vec<Value>,
         calls: &'p [WindowCall],
@@ -44,9 +45,11 @@ impl<'p> RankStream<'p> {
         let no_call = || Error::assertion("window functions without a call");
         let (mut call, rest) = calls.split_first().ok_or_else(no_call)?;
         let mut sorter = Sorter::new(context);
-        for row in read {
-            push(&mut sorter, &row, call, context)?;
+        for number in 0..read.len() {
+            let read = read.row(number).get(..row.len()).unwrap_or_default();
+            push(&mut sorter, read, call, context)?;
         }
+        drop(read);
         while input.next(context, &mut row)? {
             push(&mut sorter, &row, call, context)?;
         }

@@ -12,10 +12,10 @@ use engine::store::{ReadMode, Rid, RowLocator};
 use engine::types::Value;
 
 use super::search::{Search, Union};
-use super::{Operator, evaluate};
+use super::{Operator, evaluate, holds};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Access, Expr, ScanNode};
+use crate::plan::{Access, Condition, Expr, ScanNode};
 use crate::state::StatementLock;
 use crate::views::SystemView;
 
@@ -69,9 +69,15 @@ pub(super) fn within_timeout<T>(scan: &ScanNode, context: &Context<'_>, work: im
     context.session.within_no_wait(scan.locking.no_wait, work)
 }
 
-/// Opens a scan or a search.
+/// Whether a scan can test its rows by a condition before it reads all columns that are asked for.
+pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context<'_>) -> bool {
+    scan.seek.is_none() && !matches!(read_mode(scan, context), ReadMode::LockedPast(_)) && !condition.contains_query()
+}
+
+/// Opens a scan or a search. A condition is for scans that can test it ([`can_test`]).
 pub(super) fn open<'p>(
     scan: &'p ScanNode,
+    condition: Option<&'p Condition>,
     locks: &'p LockOwner,
     context: &Context<'_>,
 ) -> Result<Box<dyn Operator + 'p>> {
@@ -87,11 +93,7 @@ pub(super) fn open<'p>(
         if scan.columns.is_empty() {
             rows.leave_out_bytes();
         }
-        return Ok(Box::new(Scan {
-            node: scan,
-            rows,
-            next: 0,
-        }));
+        return Ok(Box::new(Scan::new(scan, condition, rows)));
     };
     Ok(match seek.union.is_empty() {
         true => Box::new(Search::new(scan, seek, locks, mode)?),
@@ -104,10 +106,19 @@ pub(super) const STEPS_PER_FETCH: usize = 4;
 
 /// Decodes the columns that the plan reads.
 pub(super) fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
-    let layout = node.table.table.layout();
-    for &column in &node.columns {
+    decode_columns(node, &node.columns, bytes, row)
+}
+
+/// Decodes some columns of a table. Rows that nobody asks a column of may come without their bytes.
+#[inline]
+fn decode_columns(node: &ScanNode, columns: &[usize], bytes: &[u8], row: &mut [Value]) -> Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let values = node.table.table.layout().columns(bytes)?;
+    for &column in columns {
         if let Some(target) = row.get_mut(node.offset + column) {
-            *target = layout.column(bytes, column)?;
+            *target = values.value(column)?;
         }
     }
     Ok(())
@@ -153,31 +164,64 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
     }
 }
 
-/// Rows of a heap or a range of a tree.
+/// Rows of a heap or a range of a tree; of those that a condition leaves out, no more is decoded than it reads.
 struct Scan<'p> {
     node: &'p ScanNode,
+    condition: Option<&'p Condition>,
+    /// Columns that the condition reads.
+    tested: Vec<usize>,
+    /// The other columns that the plan reads.
+    others: Vec<usize>,
     rows: TableScan<'p>,
     next: usize,
 }
 
+impl<'p> Scan<'p> {
+    fn new(node: &'p ScanNode, condition: Option<&'p Condition>, rows: TableScan<'p>) -> Scan<'p> {
+        let mut used = vec![false; node.offset + node.table.table.layout().column_count()];
+        if let Some(condition) = condition {
+            condition.mark_columns(&mut used);
+        }
+        let is_tested = |column: &usize| used.get(node.offset + column).copied().unwrap_or_default();
+        let (tested, others) = node.columns.iter().partition(|column| is_tested(column));
+        Scan {
+            node,
+            condition,
+            tested,
+            others,
+            rows,
+            next: 0,
+        }
+    }
+}
+
 impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        while self.next >= self.rows.len() {
-            if !within_timeout(self.node, context, || self.rows.next_batch())? {
-                return Ok(false);
+        loop {
+            while self.next >= self.rows.len() {
+                if !within_timeout(self.node, context, || self.rows.next_batch())? {
+                    return Ok(false);
+                }
+                self.next = 0;
             }
-            self.next = 0;
+            cancel::spend(1)?;
+            let position = self.next;
+            self.next += 1;
+            let bytes = self.rows.row(position).unwrap_or_default();
+            decode_columns(self.node, &self.tested, bytes, row)?;
+            if let Some(condition) = self.condition
+                && !holds(condition, row, context)?
+            {
+                continue;
+            }
+            decode_columns(self.node, &self.others, bytes, row)?;
+            if self.node.locator.is_some()
+                && let Some(locator) = self.rows.locator(position)
+            {
+                place_locator(self.node, &locator, row);
+            }
+            return Ok(true);
         }
-        cancel::spend(1)?;
-        let position = self.next;
-        self.next += 1;
-        decode(self.node, self.rows.row(position).unwrap_or_default(), row)?;
-        if self.node.locator.is_some()
-            && let Some(locator) = self.rows.locator(position)
-        {
-            place_locator(self.node, &locator, row);
-        }
-        Ok(true)
     }
 }
 

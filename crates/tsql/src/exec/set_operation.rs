@@ -1,18 +1,17 @@
 //! DISTINCT, UNION, EXCEPT, INTERSECT: rows compared with NULL equal to NULL.
 
-use std::collections::HashSet;
-
 use engine::cancel;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::key_table::{KeyTable, key_bytes};
 use super::spill_set::SpillSet;
 use super::{Operator, open};
 use crate::context::Context;
-use crate::grant::{Grant, kept_bytes};
+use crate::grant::Grant;
 use crate::plan::{Node, SetKind};
-use crate::scalar::compare::GroupKey;
+use crate::scalar::compare::push_group_key;
 
 /// The first of rows that are the same in their first columns.
 pub(super) struct Distinct<'p> {
@@ -81,9 +80,11 @@ pub(super) struct SetOperation<'p> {
     right: Box<dyn Operator + 'p>,
     width: usize,
     /// The right side's rows.
-    other: Option<HashSet<GroupKey>>,
+    other: Option<KeyTable>,
     /// The left side's rows that came out.
-    taken: HashSet<GroupKey>,
+    taken: KeyTable,
+    /// The key of the row at hand.
+    key: Vec<u8>,
     grant: Option<Grant>,
 }
 
@@ -100,23 +101,18 @@ impl<'p> SetOperation<'p> {
             right,
             width,
             other: None,
-            taken: HashSet::new(),
+            taken: KeyTable::default(),
+            key: Vec::new(),
             grant: None,
         }
     }
 
-    fn key(&self, row: &[Value]) -> GroupKey {
-        GroupKey(row.get(..self.width).unwrap_or_default().to_vec())
-    }
-
     fn collect_right(&mut self, context: &Context<'_>) -> Result<()> {
-        let mut found = HashSet::new();
+        let mut found = KeyTable::default();
         let mut buffer = vec![Value::Null; self.width];
         let mut grant = context.grant();
         while self.right.next(context, &mut buffer)? {
-            if found.insert(GroupKey(buffer.clone())) {
-                grant.require(kept_bytes(&buffer))?;
-            }
+            add_row(&mut found, &buffer, &mut self.key, &mut grant)?;
         }
         self.grant = Some(grant);
         self.other = Some(found);
@@ -124,18 +120,32 @@ impl<'p> SetOperation<'p> {
     }
 }
 
+/// Adds a row's key to a set; false when it is there.
+fn add_row(set: &mut KeyTable, row: &[Value], key: &mut Vec<u8>, grant: &mut Grant) -> Result<bool> {
+    key.clear();
+    push_group_key(row, key);
+    if set.find(key).is_some() {
+        return Ok(false);
+    }
+    grant.require(key_bytes(key))?;
+    set.add(key)?;
+    Ok(true)
+}
+
 impl Operator for SetOperation<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         if self.other.is_none() {
             self.collect_right(context)?;
         }
+        let (Some(other), Some(grant)) = (&self.other, &mut self.grant) else {
+            return Ok(false);
+        };
         while self.left.next(context, row)? {
-            let key = self.key(row);
-            let inside = self.other.as_ref().is_some_and(|other| other.contains(&key));
-            if inside == (self.kind == SetKind::Intersect) && self.taken.insert(key) {
-                if let Some(grant) = &mut self.grant {
-                    grant.require(kept_bytes(row))?;
-                }
+            let values = row.get(..self.width).unwrap_or_default();
+            self.key.clear();
+            push_group_key(values, &mut self.key);
+            let inside = other.find(&self.key).is_some();
+            if inside == (self.kind == SetKind::Intersect) && add_row(&mut self.taken, values, &mut self.key, grant)? {
                 return Ok(true);
             }
         }

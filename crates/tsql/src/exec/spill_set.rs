@@ -1,21 +1,22 @@
 //! A set of rows already seen that outgrows its memory: what is in memory answers at once; a row that may be new and does not
 //! fit is put aside, and is answered for when the input is at its end.
 
-use std::collections::HashSet;
-
 use engine::error::Result;
 use engine::types::Value;
 
+use super::key_table::{KeyTable, key_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
 use crate::context::Context;
-use crate::grant::{Grant, row_bytes};
-use crate::scalar::compare::GroupKey;
+use crate::grant::Grant;
+use crate::scalar::compare::push_group_key;
 
 /// Rows seen, told apart by their first columns.
 pub(super) struct SpillSet {
     columns: usize,
     grant: Option<Grant>,
-    seen: HashSet<GroupKey>,
+    seen: KeyTable,
+    /// The key of the row at hand.
+    key: Vec<u8>,
     level: u32,
     aside: Option<Partitions>,
     pending: Vec<PartitionRows>,
@@ -26,7 +27,8 @@ impl SpillSet {
         SpillSet {
             columns,
             grant: None,
-            seen: HashSet::new(),
+            seen: KeyTable::default(),
+            key: Vec::new(),
             level: 0,
             aside: None,
             pending: Vec::new(),
@@ -38,25 +40,28 @@ impl SpillSet {
     /// # Errors
     /// Those of spilling; 701 when rows cannot be told apart by parting them any more.
     pub(super) fn insert(&mut self, row: &[Value], context: &Context<'_>) -> Result<bool> {
-        let key = GroupKey(row.get(..self.columns).unwrap_or_default().to_vec());
-        if self.seen.contains(&key) {
+        let key = &mut self.key;
+        key.clear();
+        push_group_key(row.get(..self.columns).unwrap_or_default(), key);
+        if self.seen.find(key).is_some() {
             return Ok(false);
         }
         let grant = self.grant.get_or_insert_with(|| context.grant());
         // Once something was put aside, a row not in memory may lie there: it goes the same way.
-        if self.aside.is_none() && grant.has_room(row_bytes(&key.0)) {
-            self.seen.insert(key);
+        if self.aside.is_none() && grant.has_room(key_bytes(key)) {
+            self.seen.add(key)?;
             return Ok(true);
         }
         if self.level >= LEVELS_MAX {
-            grant.require(row_bytes(&key.0))?;
-            return Ok(self.seen.insert(key));
+            grant.require(key_bytes(key))?;
+            self.seen.add(key)?;
+            return Ok(true);
         }
         let aside = match &mut self.aside {
             Some(aside) => aside,
             None => self.aside.insert(Partitions::new(grant, self.level)?),
         };
-        aside.push(hash_of(&key), row)?;
+        aside.push(hash_of(key), row)?;
         Ok(false)
     }
 
@@ -80,7 +85,7 @@ impl SpillSet {
                 self.pending
                     .extend(aside.finish()?.into_iter().filter(|rows| !rows.is_empty()));
             }
-            self.seen = HashSet::new();
+            self.seen = KeyTable::default();
             if let Some(grant) = &mut self.grant {
                 grant.clear();
             }

@@ -160,13 +160,18 @@ impl First {
     }
 
     fn take(&mut self, keys: &[SortKey], row: &[Value], context: &Context<'_>) -> Result<()> {
-        self.key.clear();
-        push_key(keys, row, &mut self.key);
         let is_full = self.heap.len() >= self.wanted;
-        let order = match self.heap.peek() {
-            Some(last) if is_full => self.key.cmp(&last.key),
-            _ => Ordering::Less,
-        };
+        let last = self.heap.peek().filter(|_| is_full);
+        self.key.clear();
+        // Nearly all rows of a large input come after the last row of the heap, and the first of their keys shows it.
+        for key in keys.chunks(1) {
+            push_key(key, row, &mut self.key);
+            let is_behind = |last: &Kept| *self.key > *last.key.get(..self.key.len()).unwrap_or(&last.key);
+            if last.is_some_and(is_behind) {
+                return Ok(());
+            }
+        }
+        let order = last.map_or(Ordering::Less, |last| self.key.cmp(&last.key));
         let key = &self.key;
         if order.is_le()
             && let Some(sorter) = &mut self.sorter

@@ -1,46 +1,52 @@
-//! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked.
+//! Window functions: all rows in memory; per call, rows are sorted by partition and order, and every partition is walked. Calls of one
+//! PARTITION BY and ORDER BY that follow each other share the sort. Rows come out in the order in which they came.
+//!
 //! ROW_NUMBER, RANK and DENSE_RANK go on as streams when the memory is used up ([`RankStream`]); others fail with 701.
-
-use std::cmp::Ordering;
 
 use engine::cancel;
 use engine::error::Result;
 use engine::types::Value;
 
-use super::merge_sort;
 use super::rank_stream::RankStream;
-use super::window_frame::frame_values;
+use super::row_store::RowStore;
+use super::window_frame::push_frame_values;
+use super::window_order::{Member, WindowOrder};
 use super::{Operator, evaluate, open};
 use crate::context::Context;
-use crate::grant::{Grant, row_bytes};
+use crate::grant::{Grant, row_bytes, stored_bytes};
 use crate::messages;
 use crate::plan::{Node, WindowCall, WindowFunction};
-use crate::scalar::compare::order;
 
-/// What sorting takes of a row: its keys and its place.
+/// What sorting takes of a row beside its strings: its keys and its place, once more where vectors have doubled.
 const KEYS_BYTES: u64 = 160;
-/// What a call's value takes until it is in its row.
-const RESULT_BYTES: u64 = 64;
 
 /// Rows with one more column per call.
 pub(super) struct Window<'p>(Source<'p>);
 
 enum Source<'p> {
-    Memory {
-        rows: std::vec::IntoIter<Vec<Value>>,
-        _grant: Grant,
-    },
+    Memory { rows: RowStore, next: usize, _grant: Grant },
     Stream(Box<RankStream<'p>>),
 }
 
 /// One partition of the rows, in order: what a call computes over.
 pub(super) struct Partition<'r> {
     /// All rows.
-    pub(super) rows: &'r [Vec<Value>],
+    rows: &'r RowStore,
     /// The partition's rows in order.
-    pub(super) members: &'r [usize],
-    /// For each member, the number of its peer group: members equal in ORDER BY.
+    members: &'r [Member],
+    /// For each member, the number of its peer group: members equal in ORDER BY. Empty where nobody asks.
     pub(super) peers: Vec<usize>,
+}
+
+impl<'r> Partition<'r> {
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The row at a place of the order.
+    pub(super) fn row(&self, position: usize) -> Option<&'r [Value]> {
+        self.members.get(position).map(|member| self.rows.row(member.row()))
+    }
 }
 
 impl<'p> Window<'p> {
@@ -53,12 +59,14 @@ impl<'p> Window<'p> {
         let mut grant = context.grant();
         let mut input = open(input, context.locks(), context)?;
         let is_ranking = calls.iter().all(RankStream::computes);
-        let mut rows = Vec::new();
+        let mut rows = RowStore::new(input_width + calls.len());
         let mut row = vec![Value::Null; input_width];
+        let results = (size_of::<Value>() * calls.len()) as u64;
         while input.next(context, &mut row)? {
-            let bytes = row_bytes(&row) + KEYS_BYTES + RESULT_BYTES * calls.len() as u64;
+            let strings = stored_bytes(&row) - size_of_val(row.as_slice()) as u64;
+            let bytes = row_bytes(&row) + strings + KEYS_BYTES + results;
             if is_ranking && !grant.has_room(bytes) {
-                rows.push(row.clone());
+                rows.push(row.iter().cloned());
                 drop(grant);
                 let stream = RankStream::open(rows, input, row, calls, context)?;
                 return Ok(Window(Source::Stream(Box::new(stream))));
@@ -66,25 +74,19 @@ impl<'p> Window<'p> {
             if !is_ranking {
                 grant.require(bytes)?;
             }
-            rows.push(row.clone());
+            rows.push(row.iter().cloned());
         }
-        let mut results: Vec<Vec<Value>> = Vec::with_capacity(calls.len());
-        for call in calls {
-            results.push(compute(call, &rows, context)?);
-        }
-        for (row_number, row) in rows.iter_mut().enumerate() {
-            cancel::spend(1)?;
-            row.truncate(input_width);
-            for result in &mut results {
-                row.push(
-                    result
-                        .get_mut(row_number)
-                        .map_or(Value::Null, |value| std::mem::replace(value, Value::Null)),
-                );
+        let (mut order, mut sorted_for) = (WindowOrder::default(), None);
+        for (number, call) in calls.iter().enumerate() {
+            if !sorted_for.is_some_and(|other| has_same_order(call, other)) {
+                order = order.sort(call, &rows, context)?;
+                sorted_for = Some(call);
             }
+            compute(call, &order, &mut rows, input_width + number, context)?;
         }
         Ok(Window(Source::Memory {
-            rows: rows.into_iter(),
+            rows,
+            next: 0,
             _grant: grant,
         }))
     }
@@ -93,10 +95,15 @@ impl<'p> Window<'p> {
 impl Operator for Window<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         match &mut self.0 {
-            Source::Memory { rows, .. } => {
-                let Some(next) = rows.next() else { return Ok(false) };
+            Source::Memory { rows, next, .. } => {
+                if *next >= rows.len() {
+                    return Ok(false);
+                }
                 cancel::spend(1)?;
-                super::derived::place(row, 0, next);
+                row.iter_mut()
+                    .zip(rows.row_mut(*next))
+                    .for_each(|(target, value)| std::mem::swap(target, value));
+                *next += 1;
                 Ok(true)
             }
             Source::Stream(stream) => stream.next(context, row),
@@ -104,85 +111,62 @@ impl Operator for Window<'_> {
     }
 }
 
-/// The keys of a row: partition and order.
-struct Keys {
-    partition: Vec<Value>,
-    order: Vec<Value>,
+/// Whether the rows sorted for one call are sorted for the other.
+fn has_same_order(one: &WindowCall, other: &WindowCall) -> bool {
+    let partition = || one.partition.iter().zip(&other.partition);
+    let order = || one.order.iter().zip(&other.order);
+    one.partition.len() == other.partition.len()
+        && one.order.len() == other.order.len()
+        && partition().all(|(one, other)| one.same_as(other))
+        && order().all(|(one, other)| one.1 == other.1 && one.0.same_as(&other.0))
 }
 
-fn compare_lists(left: &[Value], right: &[Value]) -> Ordering {
-    left.iter()
-        .zip(right)
-        .map(|(left, right)| order(left, right))
-        .find(|found| found.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
-
-fn compare_order(call: &WindowCall, left: &[Value], right: &[Value]) -> Ordering {
-    for ((left, right), (_, descending)) in left.iter().zip(right).zip(&call.order) {
-        let found = order(left, right);
-        if found != Ordering::Equal {
-            return if *descending { found.reverse() } else { found };
+/// Writes the call's value into a column of every row.
+fn compute(
+    call: &WindowCall,
+    order: &WindowOrder,
+    rows: &mut RowStore,
+    column: usize,
+    context: &Context<'_>,
+) -> Result<()> {
+    let (mut values, mut start) = (Vec::new(), 0);
+    loop {
+        let members = order.partition_at(start)?;
+        if members.is_empty() {
+            return Ok(());
         }
-    }
-    Ordering::Equal
-}
-
-/// The call's value for every row.
-fn compute(call: &WindowCall, rows: &[Vec<Value>], context: &Context<'_>) -> Result<Vec<Value>> {
-    let mut keys = Vec::with_capacity(rows.len());
-    for row in rows {
-        cancel::spend(1)?;
-        let values = |expressions: &mut dyn Iterator<Item = &crate::plan::Expr>| -> Result<Vec<Value>> {
-            expressions
-                .map(|expression| Ok(evaluate(expression, row, context)?.into_owned()))
-                .collect()
+        let peers = if needs_peers(call) {
+            order.peer_groups(members)
+        } else {
+            Vec::new()
         };
-        let partition = values(&mut call.partition.iter())?;
-        let order = values(&mut call.order.iter().map(|(expression, _)| expression))?;
-        keys.push(Keys { partition, order });
-    }
-    let mut sorted: Vec<usize> = (0..rows.len()).collect();
-    merge_sort::sort(&mut sorted, |&left, &right| {
-        let (left, right) = (&keys[left], &keys[right]);
-        compare_lists(&left.partition, &right.partition).then_with(|| compare_order(call, &left.order, &right.order))
-    })?;
-    let mut results = vec![Value::Null; rows.len()];
-    let mut start = 0;
-    while start < sorted.len() {
-        let first = &keys[sorted[start]].partition;
-        let length = sorted[start..]
-            .iter()
-            .take_while(|&&row| compare_lists(first, &keys[row].partition).is_eq())
-            .count();
-        cancel::spend(length)?;
-        let members = &sorted[start..start + length];
-        let peers = peer_groups(call, members, &keys);
-        let partition = Partition { rows, members, peers };
-        for (&row, value) in members.iter().zip(partition_values(call, &partition, context)?) {
-            results[row] = value;
+        push_values(call, &Partition { rows, members, peers }, &mut values, context)?;
+        for (member, value) in members.iter().zip(values.drain(..)) {
+            if let Some(target) = rows.row_mut(member.row()).get_mut(column) {
+                *target = value;
+            }
         }
-        start += length;
+        start += members.len();
     }
-    Ok(results)
 }
 
-fn peer_groups(call: &WindowCall, members: &[usize], keys: &[Keys]) -> Vec<usize> {
-    let mut groups = Vec::with_capacity(members.len());
-    let mut group = 0;
-    for (position, &row) in members.iter().enumerate() {
-        if position > 0 {
-            let previous = &keys[members[position - 1]].order;
-            group += usize::from(compare_order(call, previous, &keys[row].order).is_ne());
-        }
-        groups.push(group);
+fn needs_peers(call: &WindowCall) -> bool {
+    use WindowFunction as F;
+    match call.function {
+        F::RowNumber | F::Tile(_) | F::Neighbour { .. } => false,
+        F::Rank | F::DenseRank | F::PercentRank | F::CumulativeDistribution => true,
+        F::First(_) | F::Last(_) | F::Aggregate(_) => !call.frame.rows,
     }
-    groups
 }
 
-/// The call's values for one partition, in its order.
-fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Context<'_>) -> Result<Vec<Value>> {
-    let count = partition.members.len();
+/// Appends the call's values for one partition, in its order.
+fn push_values(
+    call: &WindowCall,
+    partition: &Partition<'_>,
+    values: &mut Vec<Value>,
+    context: &Context<'_>,
+) -> Result<()> {
+    let count = partition.len();
     let number = |value: usize| Value::BigInt(value as i64);
     let ranks = || {
         let mut rank = 0;
@@ -193,32 +177,27 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
             rank
         })
     };
-    Ok(match &call.function {
-        WindowFunction::RowNumber => (1..=count).map(number).collect(),
-        WindowFunction::Rank => ranks().map(|rank| number(rank + 1)).collect(),
-        WindowFunction::DenseRank => partition.peers.iter().map(|&group| number(group + 1)).collect(),
+    match &call.function {
+        WindowFunction::RowNumber => values.extend((1..=count).map(number)),
+        WindowFunction::Rank => values.extend(ranks().map(|rank| number(rank + 1))),
+        WindowFunction::DenseRank => values.extend(partition.peers.iter().map(|&group| number(group + 1))),
         WindowFunction::PercentRank => {
             let divisor = (count.max(2) - 1) as f64;
-            ranks().map(|rank| Value::Float(rank as f64 / divisor)).collect()
+            values.extend(ranks().map(|rank| Value::Float(rank as f64 / divisor)));
         }
         WindowFunction::CumulativeDistribution => {
             let up_to = |group: usize| partition.peers.partition_point(|&other| other <= group);
-            partition
-                .peers
-                .iter()
-                .map(|&group| Value::Float(up_to(group) as f64 / count as f64))
-                .collect()
+            let shares = partition.peers.iter().map(|&group| up_to(group) as f64 / count as f64);
+            values.extend(shares.map(Value::Float));
         }
         WindowFunction::Tile(tiles) => {
-            let first = partition.members.first().map_or(&[][..], |&row| &partition.rows[row]);
+            let first = partition.row(0).unwrap_or_default();
             let tiles = evaluate(tiles, first, context)?
                 .as_i64()
                 .and_then(|tiles| usize::try_from(tiles).ok())
                 .filter(|&tiles| tiles > 0)
                 .ok_or_else(messages::tiles_not_positive)?;
-            (0..count)
-                .map(|position| number(tile_of(position, count, tiles)))
-                .collect()
+            values.extend((0..count).map(|position| number(tile_of(position, count, tiles))));
         }
         WindowFunction::Neighbour {
             value,
@@ -226,10 +205,9 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
             backward,
             default,
         } => {
-            let mut values = Vec::with_capacity(count);
             for position in 0..count {
                 cancel::spend(1)?;
-                let row = &partition.rows[partition.members[position]];
+                let row = partition.row(position).unwrap_or_default();
                 let away = evaluate(offset, row, context)?.as_i64().unwrap_or(0);
                 let away = usize::try_from(away).map_err(|_| messages::negative_offset())?;
                 let target = if *backward {
@@ -237,19 +215,19 @@ fn partition_values(call: &WindowCall, partition: &Partition<'_>, context: &Cont
                 } else {
                     position.checked_add(away)
                 };
-                let neighbour = target.and_then(|target| partition.members.get(target));
+                let neighbour = target.and_then(|target| partition.row(target));
                 values.push(match (neighbour, default) {
-                    (Some(&neighbour), _) => evaluate(value, &partition.rows[neighbour], context)?.into_owned(),
+                    (Some(neighbour), _) => evaluate(value, neighbour, context)?.into_owned(),
                     (None, Some(default)) => evaluate(default, row, context)?.into_owned(),
                     (None, None) => Value::Null,
                 });
             }
-            values
         }
         WindowFunction::First(_) | WindowFunction::Last(_) | WindowFunction::Aggregate(_) => {
-            frame_values(call, partition, context)?
+            push_frame_values(call, partition, values, context)?;
         }
-    })
+    }
+    Ok(())
 }
 
 /// NTILE: the first groups are larger by one when the rows do not divide evenly.

@@ -4,83 +4,76 @@
 //! frame is summed up anew.
 
 use engine::cancel;
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::types::Value;
 
 use super::aggregate_state::AggregateState;
 use super::evaluate;
 use super::window::Partition;
 use crate::context::Context;
-use crate::plan::{WindowBound, WindowCall, WindowFunction};
+use crate::plan::{Expr, WindowBound, WindowCall, WindowFunction};
 
-/// The call's values for one partition, in its order.
-pub(super) fn frame_values(call: &WindowCall, partition: &Partition<'_>, context: &Context<'_>) -> Result<Vec<Value>> {
-    let mut frames = Vec::with_capacity(partition.members.len());
-    for position in 0..partition.members.len() {
-        cancel::spend(1)?;
-        frames.push(frame_of(call, partition, position));
-    }
+/// Appends the call's values for one partition, in its order.
+pub(super) fn push_frame_values(
+    call: &WindowCall,
+    partition: &Partition<'_>,
+    values: &mut Vec<Value>,
+    context: &Context<'_>,
+) -> Result<()> {
+    let frames = (0..partition.len()).map(|position| frame_of(call, partition, position));
     match &call.function {
-        WindowFunction::First(value) => edge_values(value, partition, &frames, |start, _| start, context),
-        WindowFunction::Last(value) => edge_values(value, partition, &frames, |_, end| end - 1, context),
+        WindowFunction::First(value) => {
+            let edges = frames.map(|(start, end)| (start < end).then_some(start));
+            push_edge_values(value, partition, edges, values, context)
+        }
+        WindowFunction::Last(value) => {
+            let edges = frames.map(|(start, end)| (start < end).then(|| end - 1));
+            push_edge_values(value, partition, edges, values, context)
+        }
         WindowFunction::Aggregate(aggregate) => {
-            let mut values = Vec::with_capacity(frames.len());
-            let mut state = AggregateState::new(aggregate);
-            let (mut texts, mut values_seen) = (context.grant(), context.grant());
+            let (mut state, mut grant) = (AggregateState::new(aggregate), context.grant());
             let (mut start, mut end) = (0, 0);
-            for &(frame_start, frame_end) in &frames {
+            for (frame_start, frame_end) in frames {
+                cancel::spend(1)?;
                 if frame_start != start || frame_end < end {
                     state = AggregateState::new(aggregate);
                     (start, end) = (frame_start, frame_start);
                 }
-                for &member in partition.members.get(end..frame_end).unwrap_or_default() {
+                for row in (end..frame_end).filter_map(|position| partition.row(position)) {
                     cancel::spend(1)?;
-                    let put_aside = state.add(
-                        aggregate,
-                        &partition.rows[member],
-                        (&mut texts, &mut values_seen),
-                        context,
-                    )?;
-                    if put_aside.is_some() {
-                        return Err(Error::insufficient_memory());
-                    }
+                    state.add(aggregate, row, &mut grant, context)?;
                 }
                 end = end.max(frame_end);
-                values.push(state.clone().finish(aggregate)?);
+                values.push(state.finish(aggregate)?);
             }
-            Ok(values)
+            Ok(())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(()),
     }
 }
 
-fn edge_values(
-    value: &crate::plan::Expr,
+/// Appends a value of the row at each edge; NULL where the frame is empty.
+fn push_edge_values(
+    value: &Expr,
     partition: &Partition<'_>,
-    frames: &[(usize, usize)],
-    edge: impl Fn(usize, usize) -> usize,
+    edges: impl Iterator<Item = Option<usize>>,
+    values: &mut Vec<Value>,
     context: &Context<'_>,
-) -> Result<Vec<Value>> {
-    let mut values = Vec::with_capacity(frames.len());
-    for &(start, end) in frames {
+) -> Result<()> {
+    for edge in edges {
         cancel::spend(1)?;
-        let member = if start < end {
-            partition.members.get(edge(start, end))
-        } else {
-            None
-        };
-        values.push(match member {
-            Some(&member) => evaluate(value, &partition.rows[member], context)?.into_owned(),
+        values.push(match edge.and_then(|edge| partition.row(edge)) {
+            Some(row) => evaluate(value, row, context)?.into_owned(),
             None => Value::Null,
         });
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Start (inclusive) and end (exclusive) of the frame of the row at a position.
 fn frame_of(call: &WindowCall, partition: &Partition<'_>, position: usize) -> (usize, usize) {
-    let count = partition.members.len();
-    let group = partition.peers[position];
+    let count = partition.len();
+    let group = partition.peers.get(position).copied().unwrap_or_default();
     let start = match &call.frame.start {
         WindowBound::Unbounded => 0,
         WindowBound::Preceding(away) => position.saturating_sub(*away),

@@ -19,6 +19,7 @@ use engine::session::EntryColumns;
 use super::estimate::Estimator;
 use super::restriction::{Alternative, Reader, Restriction, narrow};
 use crate::plan::{Access, Condition, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
+use crate::state::Rule;
 
 /// Ranges of one search, at most. Beyond, a list is left to the condition.
 const RANGES_MAX: usize = 1_000;
@@ -96,7 +97,7 @@ impl Choosing<'_, '_> {
             }
         };
         self.searches(scan, conditions, &mut offer);
-        if matches!(scan.access, Access::Any | Access::Seek) {
+        if self.may(scan, Rule::IndexUnion) && matches!(scan.access, Access::Any | Access::Seek) {
             self.unions(scan, conditions).into_iter().for_each(&mut offer);
         }
         if scan.access == Access::Any {
@@ -104,6 +105,11 @@ impl Choosing<'_, '_> {
             best = best.filter(|candidate| candidate.cost < whole);
         }
         best.map(|candidate| candidate.seek)
+    }
+
+    /// Whether a rule may be used for a scan. What hints ask for is done anyway.
+    fn may(&self, scan: &ScanNode, rule: Rule) -> bool {
+        scan.access != Access::Any || self.estimator.allows(rule)
     }
 
     /// Offers the searches in single indexes that hints allow.
@@ -125,6 +131,10 @@ impl Choosing<'_, '_> {
             let ranges = Ranges::of(index, &restrictions);
             // Without a range it is the whole index that is read: worth it where the index is forced, or holds all that is asked for.
             let is_whole = ranges.conditions.is_empty();
+            let rule = if is_whole { Rule::IndexCover } else { Rule::IndexRange };
+            if !self.may(scan, rule) {
+                continue;
+            }
             let covers = self.covers(scan, index);
             if is_whole && (index.index_id == 1 || scan.access == Access::Seek || !(is_forced || covers)) {
                 continue;

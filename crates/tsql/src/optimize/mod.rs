@@ -39,7 +39,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, Part, QueryPlan, Subquery};
-use crate::state::SessionState;
+use crate::state::{Rule, SessionState};
 use estimate::Estimator;
 
 /// Makes the plan of one statement physical.
@@ -68,7 +68,7 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
-        rewrite::query(plan)?;
+        rewrite::query(plan, self.estimator.rules_off())?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;
@@ -99,7 +99,9 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
-            alternatives::take_out(&mut from.conjuncts)?;
+            if self.estimator.allows(Rule::FactorAlternatives) {
+                alternatives::take_out(&mut from.conjuncts)?;
+            }
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());

@@ -21,6 +21,7 @@ use crate::plan::{
     Access, AggregateFunction, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange,
     SortKey, TopCount,
 };
+use crate::state::Rule;
 
 /// How many rows are wanted where that is not known before the statement runs.
 const GOAL_UNKNOWN: f64 = 100.0;
@@ -70,6 +71,9 @@ fn wanted(count: &Expr) -> f64 {
 
 fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
     let Node::Sort { input, keys, .. } = node else { return };
+    if !estimator.allows(Rule::SortFromIndex) {
+        return;
+    }
     let Some(columns) = columns_below(input, keys) else {
         return;
     };
@@ -117,7 +121,8 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
     else {
         return;
     };
-    if !keys.is_empty() || !sets.is_empty() || aggregates.is_empty() || !is_chain(input) {
+    let is_whole = keys.is_empty() && sets.is_empty() && !aggregates.is_empty();
+    if !is_whole || !is_chain(input) || !estimator.allows(Rule::ExtremeFromIndex) {
         return;
     }
     let mut ends: Vec<Node> = Vec::with_capacity(aggregates.len());

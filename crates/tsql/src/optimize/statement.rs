@@ -85,7 +85,7 @@ impl Logical for BoundUpdate {
         }
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
-        rewrite::keeping_places(&mut self.node)?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
@@ -98,7 +98,7 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
-        rewrite::keeping_places(&mut self.node)?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));

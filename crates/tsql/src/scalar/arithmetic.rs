@@ -313,6 +313,9 @@ fn decimal(operator: BinaryOperator, left: Decimal, right: Decimal, result: SqlT
     if operator == BinaryOperator::Divide {
         return divide(left, right, precision, scale);
     }
+    if let Some(number) = short_decimal(operator, left, right, (precision, scale)) {
+        return Ok(Value::Decimal(number));
+    }
     let (left_coefficient, right_coefficient) = (left.coefficient(), right.coefficient());
     let scale_max = left.scale.max(right.scale);
     let in_scale = |number: Decimal| number.rescaled(38, scale_max).map(Decimal::coefficient);
@@ -339,6 +342,30 @@ fn decimal(operator: BinaryOperator, left: Decimal, right: Decimal, result: SqlT
     coefficient
         .map(|coefficient| Value::Decimal(Decimal::new(coefficient, precision, scale)))
         .ok_or_else(overflow)
+}
+
+/// The common case on its own: numbers of 64 bits whose result is exact at its scale; `None` for all others.
+fn short_decimal(
+    operator: BinaryOperator,
+    left: Decimal,
+    right: Decimal,
+    (precision, scale): (u8, u8),
+) -> Option<Decimal> {
+    let short = |number: Decimal| i64::try_from(number.coefficient()).ok().map(i128::from);
+    let (left_short, right_short) = (short(left)?, short(right)?);
+    // 63 bits times 10^18, which has 60, stay within 127; and so does the sum of two such.
+    let at_scale = |number: i128, own: u8| match scale.checked_sub(own)? {
+        0 => Some(number),
+        digits @ 1..=18 => Some(number * POWERS_OF_TEN.get(usize::from(digits))?),
+        _ => None,
+    };
+    let exact = match operator {
+        BinaryOperator::Multiply if left.scale + right.scale == scale => left_short * right_short,
+        BinaryOperator::Add => at_scale(left_short, left.scale)? + at_scale(right_short, right.scale)?,
+        BinaryOperator::Subtract => at_scale(left_short, left.scale)? - at_scale(right_short, right.scale)?,
+        _ => return None,
+    };
+    Decimal::fits(exact, precision).then(|| Decimal::new(exact, precision, scale))
 }
 
 /// The result's coefficient at a scale, rounded once from all digits of the exact result; `None` beyond 128 bits.
@@ -524,6 +551,33 @@ mod tests {
             Value::Decimal(Decimal::new(coefficient, precision, scale)),
             SqlType::Decimal { precision, scale },
         )
+    }
+
+    #[test]
+    fn short_decimals_are_what_the_long_way_makes_of_them() {
+        let numbers = [
+            0,
+            1,
+            -1,
+            99,
+            -12_345,
+            i128::from(i64::MAX),
+            i128::from(i64::MIN),
+            1 << 63,
+        ];
+        for (operator, scale) in [(B::Add, 4), (B::Subtract, 4), (B::Multiply, 6)] {
+            for (left, right) in numbers.iter().flat_map(|left| numbers.map(|right| (*left, right))) {
+                let (left, right) = (Decimal::new(left, 38, 2), Decimal::new(right, 38, 4));
+                let long = wide_decimal(operator, left, right, scale).filter(|&number| Decimal::fits(number, 38));
+                if let Some(short) = short_decimal(operator, left, right, (38, scale)) {
+                    assert_eq!(Some(short.coefficient()), long, "{left:?} {operator:?} {right:?}");
+                }
+            }
+        }
+        let one = Decimal::new(1, 15, 2);
+        let sum = short_decimal(B::Add, one, Decimal::new(9, 1, 0), (16, 2));
+        assert_eq!(sum, Some(Decimal::new(901, 16, 2)));
+        assert_eq!(short_decimal(B::Add, one, Decimal::new(99, 4, 2), (2, 2)), None);
     }
 
     #[test]

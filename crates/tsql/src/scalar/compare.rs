@@ -84,6 +84,25 @@ fn trim_zeros(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
+/// Appends the key of values as one in DISTINCT, GROUP BY and equality: the bytes are equal for values that are the same, and none
+/// are the beginning of others. Two lists of one length and of the same types are meant.
+pub fn push_group_key(values: &[Value], key: &mut Vec<u8>) {
+    for value in values {
+        push_order_key(value, KeyDirection::Ascending, key);
+    }
+}
+
+/// Appends the key of a value, as [`order`] orders values.
+pub fn push_order_key(value: &Value, direction: KeyDirection, key: &mut Vec<u8>) {
+    match value {
+        // Zeros at the end do not count, but the key of an index has them.
+        Value::Binary(bytes) if bytes.last() == Some(&0) => {
+            encode_key_part(&Value::binary(trim_zeros(bytes)), direction, key);
+        }
+        _ => encode_key_part(value, direction, key),
+    }
+}
+
 /// A list of values that hashes and compares as GROUP BY wants it.
 #[derive(Clone, Debug)]
 pub struct GroupKey(pub Vec<Value>);
@@ -120,5 +139,15 @@ mod tests {
             GroupKey(vec!["a".into(), Value::Null]),
             GroupKey(vec!["A ".into(), Value::Null])
         );
+        let key = |values: &[Value]| {
+            let mut key = Vec::new();
+            push_group_key(values, &mut key);
+            key
+        };
+        assert_eq!(
+            key(&["a".into(), Value::binary(&[1, 0][..]), Value::Null]),
+            key(&["A ".into(), Value::binary(&[1][..]), Value::Null])
+        );
+        assert_ne!(key(&[Value::binary(&[0, 1][..])]), key(&[Value::binary(&[1][..])]));
     }
 }

@@ -6,7 +6,7 @@
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
-//! temporary     what #name means at each level of nesting
+//! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
@@ -17,6 +17,7 @@ mod definitions;
 mod lookup;
 mod options;
 mod random;
+mod rules;
 mod temporary;
 mod transaction;
 
@@ -27,6 +28,7 @@ pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub use lookup::Lookup;
 pub use options::{Execution, PlanOptions, SetOptions, TEXT_SIZE_BYTES_DEFAULT, TEXT_SIZE_BYTES_MAX};
+pub use rules::{Rule, RulesOff};
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
 

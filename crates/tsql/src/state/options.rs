@@ -2,6 +2,8 @@
 
 use engine::session::Isolation;
 
+use super::RulesOff;
+
 /// SET options with the defaults that SQL Server's client drivers set.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own in T-SQL")]
@@ -42,6 +44,8 @@ pub struct SetOptions {
     pub force_plan: bool,
     /// TEXTSIZE in bytes: what a result shows of a value of a `max` type.
     pub text_size_bytes: i32,
+    /// Rules of the optimizer that DBCC RULEOFF has switched off.
+    pub rules_off: RulesOff,
 }
 
 /// TEXTSIZE of clients that log in through ODBC, OLE DB and their kin, and the most there is.
@@ -70,6 +74,7 @@ pub struct PlanOptions {
     ansi_nulls: bool,
     concat_null_yields_null: bool,
     force_plan: bool,
+    rules_off: RulesOff,
 }
 
 impl Default for SetOptions {
@@ -101,6 +106,7 @@ impl Default for SetOptions {
             deadlock_priority: 0,
             force_plan: false,
             text_size_bytes: TEXT_SIZE_BYTES_MAX,
+            rules_off: RulesOff::default(),
         }
     }
 }
@@ -181,6 +187,7 @@ impl SetOptions {
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
             force_plan: self.force_plan,
+            rules_off: self.rules_off,
         }
     }
 

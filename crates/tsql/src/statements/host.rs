@@ -7,7 +7,7 @@ use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Expression, Statement, StatementKind};
 use crate::optimize::Optimizer;
 use crate::sink::{DoneKind, Message, ResultColumn};
-use crate::state::SessionState;
+use crate::state::{Rule, RulesOff, SessionState};
 use crate::system::{Completion, Host, SystemContext};
 
 impl SessionState {
@@ -112,6 +112,16 @@ impl Host for BatchHost<'_, '_> {
             .execute_text(batch)
             .map(|_| ())
             .map_err(|failure| failure.error())
+    }
+
+    fn rules_off(&self) -> RulesOff {
+        self.executor.session.options().rules_off
+    }
+
+    fn switch_rules(&mut self, rules: &[Rule], on: bool) {
+        self.executor
+            .session
+            .change_options(|options| rules.iter().for_each(|&rule| options.rules_off.switch(rule, on)));
     }
 
     fn user_options(&self) -> Vec<(String, String)> {

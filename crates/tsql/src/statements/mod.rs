@@ -26,6 +26,7 @@ mod flow;
 mod foreign_key;
 mod function;
 mod host;
+mod index_limits;
 mod insert;
 mod module;
 mod option;

@@ -19,6 +19,9 @@ use crate::messages;
 use crate::modules::{ModuleBody, VariableScope, check_function, declared, dependent_on_object, one_part_source};
 use crate::sink::{DoneKind, ResultColumn};
 
+/// Parameters of a procedure or function (sql-docs, "Maximum capacity specifications").
+const MODULE_PARAMETERS_MAX: usize = 2_100;
+
 /// A module that is about to be created or altered.
 struct NewModule<'m> {
     name: &'m Name,
@@ -36,6 +39,14 @@ struct ModuleQuery<'m> {
     columns: &'m [Identifier],
     options: &'m [String],
     query: &'m Query,
+}
+
+/// 180 for more parameters than a module may have.
+fn check_parameters(statement: &str, count: usize) -> Result<()> {
+    match count > MODULE_PARAMETERS_MAX {
+        true => Err(messages::too_many_module_parameters(statement)),
+        false => Ok(()),
+    }
 }
 
 impl Executor<'_> {
@@ -90,6 +101,7 @@ impl Executor<'_> {
     /// The columns of a function. An inline one is bound: the tables it names must be there, and its columns must have names. The
     /// statements of others are looked at for names alone, and only WITH SCHEMABINDING.
     fn columns_of_function(&self, function: &CreateFunction, line: &Cell<u32>) -> Result<Vec<ColumnDefinition>> {
+        check_parameters("CREATE FUNCTION", function.parameters.len())?;
         let (mut scope, _) = declared(function.parameters.clone())?;
         if let FunctionBody::InlineTable(query) = &function.body {
             return self.columns_of_query(&ModuleQuery::of_function(function, query), &scope, line);
@@ -158,6 +170,7 @@ impl Executor<'_> {
             how: procedure.definition,
             text: &procedure.text,
         };
+        check_parameters("CREATE PROCEDURE", procedure.parameters.len())?;
         self.redefining(|executor| executor.store_module(&module, |_| Ok(Vec::new())))
     }
 

@@ -9,6 +9,7 @@ use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
+use super::index_limits::check_indexes;
 use super::table_definition::index_columns;
 use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
@@ -231,6 +232,7 @@ impl Executor<'_> {
                 first_iam: (0, 0),
             },
         };
+        check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
         self.add_index(&database, &object, &definition, index)
     }
 

@@ -8,6 +8,7 @@ use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
 use super::alias_type::DeclaredType;
 use super::executor::Executor;
+use super::index_limits::check_indexes;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
@@ -72,7 +73,9 @@ impl Executor<'_> {
                 TableElement::Constraint(_) | TableElement::Index(_) => {}
             }
         }
-        draft.finish()
+        let table = draft.finish()?;
+        check_indexes(self.session.instance.options.version, &table, None)?;
+        Ok(table)
     }
 
     /// A table's definition with one more constraint; `own` is the column that it was written at, if it was.
@@ -88,6 +91,7 @@ impl Executor<'_> {
             said_nullable: Vec::new(),
         };
         self.add_constraint(&mut draft, constraint, own)?;
+        check_indexes(self.session.instance.options.version, &draft.table, None)?;
         Ok(draft.table)
     }
 

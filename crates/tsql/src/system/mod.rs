@@ -19,6 +19,7 @@ use engine::types::Value;
 
 use crate::ast::{Expression, StatementKind};
 use crate::sink::ResultColumn;
+use crate::state::{Rule, RulesOff};
 pub use crate::views::SystemContext;
 
 /// The batch in which a system statement or procedure runs.
@@ -50,6 +51,10 @@ pub trait Host {
     fn execute(&mut self, batch: &str) -> Result<()>;
     /// The session's SET options as DBCC USEROPTIONS lists them.
     fn user_options(&self) -> Vec<(String, String)>;
+    /// The optimizer's rules that the session has switched off.
+    fn rules_off(&self) -> RulesOff;
+    /// Switches rules of the optimizer on or off for the session.
+    fn switch_rules(&mut self, rules: &[Rule], on: bool);
     /// `@@TRANCOUNT`
     fn transaction_count(&self) -> u32;
     /// Finds anew which columns a view or inline function has, for the catalog to show.

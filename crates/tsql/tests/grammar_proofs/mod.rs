@@ -640,6 +640,22 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         "DROPCLEANBUFFERS",
         Test("system_statements", "dbcc_commands_answer_as_they_do"),
     ),
+    (
+        "DBCC",
+        "RULEOFF",
+        Test("rules", "each_rule_makes_its_plan_and_no_answer"),
+    ),
+    (
+        "DBCC",
+        "RULEON",
+        Test("rules", "each_rule_makes_its_plan_and_no_answer"),
+    ),
+    (
+        "DBCC",
+        "SHOWOFFRULES",
+        Answers("dbcc ruleoff ('indexJOIN') dbcc showoffrules", "IndexJoin"),
+    ),
+    ("DBCC", "SHOWONRULES", Answers("dbcc showonrules", "IndexJoin")),
     ("DBCC", "INPUTBUFFER", Answers("dbcc inputbuffer (9999)", "Msg 7955")),
     ("DBCC", "LOGINFO", Answers("dbcc loginfo", "RecoveryUnitId")),
     (

@@ -36,6 +36,12 @@ pub struct Answers {
 }
 
 impl Host for Answers {
+    fn rules_off(&self) -> tsql::state::RulesOff {
+        tsql::state::RulesOff::default()
+    }
+
+    fn switch_rules(&mut self, _: &[tsql::state::Rule], _: bool) {}
+
     fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         Ok(match &expression.kind {
             ExpressionKind::Literal(Literal::Integer(number)) => Value::Int(*number),

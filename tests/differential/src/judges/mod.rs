@@ -36,6 +36,19 @@ pub trait Judge: Send {
     /// What to call it.
     fn name(&self) -> &str;
 
+    /// Switches optimizer rules off: those whose places among its rules are set in `off`; all others are on.
+    ///
+    /// # Errors
+    /// It does not answer any more.
+    fn switch_rules(&mut self, _off: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The statement that switches these off, for people.
+    fn rules_off_in_words(&self, _off: u64) -> String {
+        String::new()
+    }
+
     /// Runs scripts in order, each whole or not at all; the answer to each is that of its first statement.
     ///
     /// # Errors

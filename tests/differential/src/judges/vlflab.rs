@@ -17,6 +17,8 @@ const CONSTRAINTS: [i32; 4] = [515, 547, 2601, 2627];
 /// A running server and a connection to it.
 pub struct Vlflab {
     connection: Connection,
+    /// The names of its optimizer's rules; none of a build that has none.
+    rules: Vec<String>,
     /// Killed when it goes.
     _server: Server,
 }
@@ -42,10 +44,22 @@ impl Vlflab {
             Wait::TimedOut => return Err(format!("not ready within {READY_PATIENCE:?}")),
         }
         let connection = server.connect().map_err(|error| error.to_string())?;
-        Ok(Vlflab {
+        let mut judge = Vlflab {
             connection,
+            rules: Vec::new(),
             _server: server,
-        })
+        };
+        let rules = judge.statement("dbcc showonrules")?;
+        judge.rules = rules.rows.into_iter().flatten().flatten().collect();
+        Ok(judge)
+    }
+
+    /// The statement that switches the rules at these places.
+    fn switching(&self, verb: &str, places: u64) -> Option<String> {
+        let rules = self.rules.iter().enumerate();
+        let names = rules.filter(|(place, _)| places >> (place % 64) & 1 == 1);
+        let names: Vec<String> = names.map(|(_, name)| format!("'{name}'")).collect();
+        (!names.is_empty()).then(|| format!("dbcc rule{verb} ({}) with no_infomsgs", names.join(", ")))
     }
 
     fn statement(&mut self, text: &str) -> Result<Answer, String> {
@@ -85,6 +99,22 @@ impl Judge for Vlflab {
 
     fn name(&self) -> &str {
         "vlflab"
+    }
+
+    fn switch_rules(&mut self, off: u64) -> Result<(), String> {
+        for text in [self.switching("on", !off), self.switching("off", off)]
+            .into_iter()
+            .flatten()
+        {
+            if let Some(failure) = self.statement(&text)?.failure {
+                return Err(format!("{}, at: {text}", failure.text));
+            }
+        }
+        Ok(())
+    }
+
+    fn rules_off_in_words(&self, off: u64) -> String {
+        self.switching("off", off).unwrap_or_default()
     }
 
     fn ask(&mut self, scripts: &[Script]) -> Result<Vec<Answer>, String> {

@@ -235,7 +235,8 @@ fn answers() -> Vec<Kind> {
     ]
 }
 
-fn changes() -> Vec<Kind> {
+/// Those that change rows or definitions.
+pub fn changes() -> Vec<Kind> {
     vec![
         plain(
             "INSERT of a query",

@@ -13,14 +13,14 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long it is left running before it is stopped.
-const RUNNING: Duration = Duration::from_millis(150);
+pub(super) const RUNNING: Duration = Duration::from_millis(150);
 /// Longer than any machine is busy for, and far shorter than any of the statements.
 const STOPPED_MAX: Duration = Duration::from_secs(5);
 /// A statement that does not begin in this time never will.
 const BEGUN_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+pub(super) enum Way {
     Attention,
     Kill,
     ClientEnd,
@@ -129,7 +129,7 @@ fn wait_until(what: &str, max: Duration, mut is_so: impl FnMut() -> bool) -> Dur
 }
 
 /// What all statements leave as it was.
-fn state_of(observer: &mut Connection) -> Vec<String> {
+pub(super) fn state_of(observer: &mut Connection) -> Vec<String> {
     let queries = [
         "select count(*) from target",
         "select sum(id * 10 + v) from target",
@@ -145,8 +145,19 @@ fn state_of(observer: &mut Connection) -> Vec<String> {
     queries.into_iter().map(|query| value(observer, query)).collect()
 }
 
-/// Runs a statement, stops it and looks at what is left; how long it took to stop.
-fn stop(served: &Served, observer: &mut Connection, kind: &Kind, way: Way) -> Duration {
+/// How long a statement worked until it was stopped, and how long it took to stop after that.
+pub(super) struct Stopped {
+    pub(super) worked: Duration,
+    pub(super) took: Duration,
+}
+
+/// Runs a statement for a while, stops it and waits until nothing is left of it.
+pub(super) fn stop(
+    served: &Served,
+    observer: &mut Connection,
+    kind: &Kind,
+    (way, running): (Way, Duration),
+) -> Stopped {
     let what = format!("{} by {way:?}", kind.name);
     let mut connection = served.connect();
     run(&mut connection, "use stopped");
@@ -161,11 +172,13 @@ fn stop(served: &Served, observer: &mut Connection, kind: &Kind, way: Way) -> Du
         let _over = Over(&attention, &asked);
         let runner = threads.spawn(|| runner.run(kind));
         wait_until(&what, BEGUN_MAX, || is_running(observer, &session));
-        std::thread::sleep(RUNNING);
+        let begun = Instant::now();
+        std::thread::sleep(running);
         assert!(
             is_running(observer, &session),
             "{what}: it had ended before it was stopped"
         );
+        let worked = begun.elapsed();
         let begin = Instant::now();
         act(observer, way, &attention, &session);
         asked.set(way == Way::Attention);
@@ -173,7 +186,7 @@ fn stop(served: &Served, observer: &mut Connection, kind: &Kind, way: Way) -> Du
             Way::Attention => wait_until(&what, STOPPED_MAX, || !is_running(observer, &session)),
             Way::Kill | Way::ClientEnd => wait_until(&what, STOPPED_MAX, || !is_there(observer, &session)),
         };
-        let latency = begin.elapsed();
+        let took = begin.elapsed();
         match (way, runner.join().unwrap()) {
             (Way::Attention, End::Acknowledged) => {}
             (Way::Kill, End::Answered(answer)) => {
@@ -183,7 +196,7 @@ fn stop(served: &Served, observer: &mut Connection, kind: &Kind, way: Way) -> Du
             (Way::ClientEnd, End::Answered(_)) => {}
             _ => panic!("{what}: neither stopped nor acknowledged"),
         }
-        latency
+        Stopped { worked, took }
     })
 }
 
@@ -195,7 +208,7 @@ fn act(observer: &mut Connection, way: Way, attention: &Attention, session: &str
     }
 }
 
-fn set_up(served: &Served) -> Connection {
+pub(super) fn set_up(served: &Served) -> Connection {
     let mut observer = served.connect();
     run(&mut observer, "create database crowded");
     run(
@@ -279,8 +292,8 @@ fn every_statement_is_stopped_by_attention_by_kill_or_by_the_clients_end() {
         };
         for &way in ways {
             // One that cannot be stopped does not keep the others from being tried.
-            let stopped = catch_unwind(AssertUnwindSafe(|| stop(&served, &mut observer, kind, way)));
-            let Ok(latency) = stopped else {
+            let stopped = catch_unwind(AssertUnwindSafe(|| stop(&served, &mut observer, kind, (way, RUNNING))));
+            let Ok(latency) = stopped.map(|stopped| stopped.took) else {
                 failed.push((kind.name, way));
                 continue;
             };

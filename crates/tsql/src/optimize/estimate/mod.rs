@@ -19,7 +19,7 @@ use engine::error::Result;
 
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
-use crate::state::SessionState;
+use crate::state::{Rule, RulesOff, SessionState};
 use knowledge::Knowledge;
 
 /// Rows of a source that nothing is known about: table variables, functions, system views.
@@ -83,9 +83,10 @@ impl<'n> Sources<'n> {
     }
 }
 
-/// Answers how many. See the module.
+/// Answers how many, and which rules the session allows. See the module.
 pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
+    rules_off: RulesOff,
 }
 
 impl<'s> Estimator<'s> {
@@ -93,7 +94,18 @@ impl<'s> Estimator<'s> {
     pub fn new(session: &'s SessionState) -> Estimator<'s> {
         Estimator {
             knowledge: Knowledge::new(session),
+            rules_off: session.options().rules_off,
         }
+    }
+
+    /// Whether the session lets the optimizer use a rule.
+    pub fn allows(&self, rule: Rule) -> bool {
+        self.rules_off.allow(rule)
+    }
+
+    /// The rules that the session has switched off.
+    pub fn rules_off(&self) -> RulesOff {
+        self.rules_off
     }
 
     /// Looks after the statistics of the columns that FROM compares, before anything is estimated of it. Nothing is needed for one row by a

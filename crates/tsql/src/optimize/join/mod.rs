@@ -19,6 +19,7 @@ use engine::error::Result;
 use super::estimate::Estimator;
 use crate::messages;
 use crate::plan::{Condition, Expr, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin};
+use crate::state::Rule;
 use build::Builder;
 use order::Order;
 use places::Places;
@@ -44,7 +45,10 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
     while from.units.len() > RELATIONS_MAX {
         first_part(&mut from, estimator)?;
     }
-    let is_forced = from.is_forced;
+    if !estimator.allows(Rule::HashJoin) {
+        from.methods = JoinMethods::LOOPS_IF_POSSIBLE.at_join(from.methods);
+    }
+    let is_forced = from.is_forced || !estimator.allows(Rule::OrderJoins);
     let mut all = Relations::of(from, estimator);
     let once = std::mem::take(&mut all.once);
     let order = Order::of(&all, is_forced)?;

@@ -16,6 +16,7 @@ use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
 use crate::optimize::rewrite;
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
+use crate::state::Rule;
 
 /// Relations that are ordered together. More are joined in parts.
 pub(in crate::optimize) const RELATIONS_MAX: usize = 128;
@@ -265,7 +266,9 @@ impl Relations {
         });
         let mut predicates: Vec<Predicate> = predicates.collect();
         let relation_of = |place: usize| self.places.relation(place);
-        classes::close(&mut predicates, &self.relations, &relation_of, &selectivity);
+        if estimator.allows(Rule::InferEqualities) {
+            classes::close(&mut predicates, &self.relations, &relation_of, &selectivity);
+        }
         let known = |position: usize| {
             let relation = &self.relations[position];
             let (rows, cost) = rows_and_cost(relation, estimator);
@@ -440,6 +443,9 @@ fn searches(
     let Node::Scan(scan) = &relation.node else {
         return Vec::new();
     };
+    if !estimator.allows(Rule::IndexJoin) {
+        return Vec::new();
+    }
     let given = given(position, all, predicates, estimator, sources);
     let own: Vec<usize> = relation
         .own

@@ -28,6 +28,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::plan::{FromNode, Node, Part, QueryPlan};
+use crate::state::{Rule, RulesOff};
 use change::{Change, Uses};
 pub(super) use infer::{equal_columns, is_alike};
 
@@ -35,36 +36,36 @@ pub(super) use infer::{equal_columns, is_alike};
 ///
 /// # Errors
 /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
-pub(super) fn query(plan: &mut QueryPlan) -> Result<()> {
-    node(&mut plan.root, None).map(|_| ())
+pub(super) fn query(plan: &mut QueryPlan, rules: RulesOff) -> Result<()> {
+    node(&mut plan.root, None, rules).map(|_| ())
 }
 
 /// Rewrites what rows to change are found in, whose places are all kept.
 ///
 /// # Errors
 /// As for [`query`].
-pub(super) fn keeping_places(node: &mut Node) -> Result<()> {
+pub(super) fn keeping_places(node: &mut Node, rules: RulesOff) -> Result<()> {
     match node {
-        Node::From(from) if !from.is_forced => within_places(from),
+        Node::From(from) if !from.is_forced => within_places(from, rules),
         _ => Ok(()),
     }
 }
 
 /// Rewrites an operator and those below it. `above` counts who reads its rows, where all of them can be told of a change.
-fn node(node: &mut Node, above: Option<Uses>) -> Result<Option<Change>> {
+fn node(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<Change>> {
     crate::stack::require()?;
     cancel::spend(1)?;
     let uses = match node {
-        Node::From(_) => return from(node, above),
+        Node::From(_) => return from(node, above, rules),
         Node::Project { .. } | Node::Aggregate { .. } => Some(Uses::default()),
         Node::Window { .. } | Node::Filter { .. } => above,
         _ => None,
     };
     match uses {
-        Some(uses) => reader(node, uses),
+        Some(uses) => reader(node, uses, rules),
         None => {
             node.change_parts(&mut |part| match part {
-                Part::Node(below) => self::node(below, None).map(|_| ()),
+                Part::Node(below) => self::node(below, None, rules).map(|_| ()),
                 _ => Ok(()),
             })?;
             Ok(None)
@@ -73,7 +74,7 @@ fn node(node: &mut Node, above: Option<Uses>) -> Result<Option<Change>> {
 }
 
 /// Rewrites an operator that can be told of changes of the rows it reads.
-fn reader(node: &mut Node, mut uses: Uses) -> Result<Option<Change>> {
+fn reader(node: &mut Node, mut uses: Uses, rules: RulesOff) -> Result<Option<Change>> {
     if let Node::Window { input_width, .. } = node {
         uses.truncate(*input_width);
     }
@@ -89,7 +90,7 @@ fn reader(node: &mut Node, mut uses: Uses) -> Result<Option<Change>> {
     let mut change = None;
     node.change_parts(&mut |part| {
         if let Part::Node(input) = part {
-            change = self::node(input, uses.take())?;
+            change = self::node(input, uses.take(), rules)?;
         }
         Ok::<_, engine::error::Error>(())
     })?;
@@ -113,30 +114,34 @@ fn reader(node: &mut Node, mut uses: Uses) -> Result<Option<Change>> {
 }
 
 /// Rewrites FROM.
-fn from(node: &mut Node, above: Option<Uses>) -> Result<Option<Change>> {
+fn from(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<Change>> {
     let Node::From(from) = node else { return Ok(None) };
     if from.is_forced {
         return Ok(None);
     }
     let Some(mut above) = above else {
-        return within_places(from).map(|()| None);
+        return within_places(from, rules).map(|()| None);
     };
     let width = from.width;
     let mut total = Change::of_width(width);
     loop {
-        contradiction::settle(from)?;
-        outer::to_inner(from)?;
-        let mut change = merge::queries(from, &above)?;
-        if change.is_none() {
+        simplify(from, rules)?;
+        let mut change = None;
+        if rules.allow(Rule::MergeQueries) {
+            change = merge::queries(from, &above)?;
+        }
+        if change.is_none() && rules.allow(Rule::DropOuterJoins) {
             change = outer::without_partner(from)?;
         }
         let Some(change) = change else { break };
         above.follow(&change);
         total.then(change)?;
     }
-    within_places(from)?;
-    outer::drop_unread(from, &above)?;
-    if contradiction::is_contradictory(from) {
+    within_places(from, rules)?;
+    if rules.allow(Rule::DropOuterJoins) {
+        outer::drop_unread(from, &above)?;
+    }
+    if rules.allow(Rule::SettleConditions) && contradiction::is_contradictory(from) {
         *node = Node::Empty;
     }
     // Sources may have come of which nothing is read.
@@ -144,10 +149,24 @@ fn from(node: &mut Node, above: Option<Uses>) -> Result<Option<Change>> {
 }
 
 /// The rules that leave every column where it is.
-fn within_places(from: &mut FromNode) -> Result<()> {
-    contradiction::settle(from)?;
-    outer::to_inner(from)?;
-    infer::equalities(from)?;
-    contradiction::settle(from)?;
-    push::into_queries(from)
+fn within_places(from: &mut FromNode, rules: RulesOff) -> Result<()> {
+    simplify(from, rules)?;
+    if rules.allow(Rule::InferEqualities) {
+        infer::equalities(from)?;
+        simplify(from, rules)?;
+    }
+    match rules.allow(Rule::PushConditions) {
+        true => push::into_queries(from),
+        false => Ok(()),
+    }
+}
+
+fn simplify(from: &mut FromNode, rules: RulesOff) -> Result<()> {
+    if rules.allow(Rule::SettleConditions) {
+        contradiction::settle(from)?;
+    }
+    match rules.allow(Rule::InnerFromOuter) {
+        true => outer::to_inner(from),
+        false => Ok(()),
+    }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod identity;
 mod log;
+mod rules;
 mod session;
 mod shrink;
 mod statistics;
@@ -59,6 +60,10 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         "TRACESTATUS" => trace_flags::trace_status(&command, host)?,
         "INPUTBUFFER" => session::input_buffer(&command, host)?,
         "USEROPTIONS" => session::user_options(host)?,
+        "RULEON" => rules::switch(&command, host, true)?,
+        "RULEOFF" => rules::switch(&command, host, false)?,
+        "SHOWONRULES" => rules::show(host, true)?,
+        "SHOWOFFRULES" => rules::show(host, false)?,
         "SHOW_STATISTICS" => statistics::show(&command, host)?,
         "DROPCLEANBUFFERS" => session::drop_clean_buffers(&command)?,
         // The rest changes no answer, is refused, or does not exist.
@@ -75,9 +80,9 @@ pub(super) fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statemen
     ))
 }
 
-/// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON and its
-/// kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
+/// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
+/// and their kin take any number.
+const ARGUMENTS: [(&str, usize, &[&str]); 18] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
@@ -90,6 +95,8 @@ const ARGUMENTS: [(&str, usize, &[&str]); 16] = [
     ("INPUTBUFFER", 2, &[]),
     ("LOGINFO", 1, &[]),
     ("OPENTRAN", 1, &[]),
+    ("SHOWOFFRULES", 0, &[]),
+    ("SHOWONRULES", 0, &[]),
     ("SHRINKDATABASE", 3, &["NOTRUNCATE", "TRUNCATEONLY"]),
     ("SHRINKFILE", 3, &["EMPTYFILE", "NOTRUNCATE", "TRUNCATEONLY"]),
     ("SQLPERF", 2, &["CLEAR"]),
@@ -111,12 +118,15 @@ fn check_arguments(statement: &Dbcc, arguments: &[Value]) -> Result<()> {
         argument.as_str().is_some() && !words.iter().any(|known| known.eq_ignore_ascii_case(word))
     });
     match unknown {
-        Some((place, _)) => {
-            let text = format!("Parameter {} is incorrect for this DBCC statement.", place + 1);
-            Err(Error::new(2560, 16, 9, text))
-        }
+        Some((place, _)) => Err(incorrect_parameter(place)),
         None => Ok(()),
     }
+}
+
+/// 2560: the argument at this place, counted from 0.
+fn incorrect_parameter(place: usize) -> Error {
+    let text = format!("Parameter {} is incorrect for this DBCC statement.", place + 1);
+    Error::new(2560, 16, 9, text)
 }
 
 /// A word's fate as an error of execution.
