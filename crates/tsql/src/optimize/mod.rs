@@ -3,6 +3,7 @@
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
 //! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
+//! optimize   unnest        subqueries as joins
 //!            alternatives  what all branches of an OR ask for
 //!            join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
@@ -30,6 +31,7 @@ mod restriction;
 mod rewrite;
 pub mod shown;
 mod statement;
+mod unnest;
 
 pub use statement::Logical;
 
@@ -38,7 +40,7 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, Part, QueryPlan, Subquery};
+use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, OuterJoin, Part, QueryPlan, Subquery};
 use crate::state::{Rule, SessionState};
 use estimate::Estimator;
 
@@ -69,6 +71,7 @@ impl<'s> Optimizer<'s> {
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
         rewrite::query(plan, self.estimator.rules_off())?;
+        unnest::query(plan, &self.estimator)?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;
@@ -99,9 +102,6 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
-            if self.estimator.allows(Rule::FactorAlternatives) {
-                alternatives::take_out(&mut from.conjuncts)?;
-            }
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());
@@ -137,6 +137,9 @@ impl<'s> Optimizer<'s> {
         from.conjuncts
             .iter_mut()
             .try_for_each(|condition| self.condition(condition))?;
+        if self.estimator.allows(Rule::FactorAlternatives) {
+            alternatives::take_out(&mut from.conjuncts)?;
+        }
         from.units.iter_mut().try_for_each(|unit| match &unit.node {
             // In parentheses, where the order is kept.
             Node::From(inner) if inner.is_forced => self.node(&mut unit.node),
@@ -148,12 +151,17 @@ impl<'s> Optimizer<'s> {
         crate::stack::require()?;
         match node {
             Node::From(from) => self.units(from),
-            Node::Outer(outer) if outer.kind == JoinKind::Left => {
+            Node::Outer(outer) if outer.kind.extends_left() => {
                 let OuterJoin {
-                    left, right, conjuncts, ..
+                    left,
+                    right,
+                    conjuncts,
+                    written,
+                    ..
                 } = &mut **outer;
                 conjuncts
                     .iter_mut()
+                    .chain(written)
                     .try_for_each(|condition| self.condition(condition))?;
                 self.unit(left)?;
                 match right {

@@ -2,7 +2,7 @@
 
 use engine::error::Result;
 
-use super::{Optimizer, columns, rewrite};
+use super::{Optimizer, columns, rewrite, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
 
@@ -86,6 +86,8 @@ impl Logical for BoundUpdate {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
@@ -99,6 +101,8 @@ impl Logical for BoundDelete {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
