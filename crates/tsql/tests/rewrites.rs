@@ -446,15 +446,3 @@ fn long_and_deep_statements_stay_bounded() {
         "1"
     );
 }
-
-#[test]
-fn zz_debug() {
-    let instance = instance();
-    let mut one = session(&instance);
-    run(&mut one, FEW);
-    let q = "select t.k, q.x from t outer apply (select d.x + t.d as x from (select k, a + 1 as x, s from t where a > 2) d where d.k = t.k and t.d > 1) q";
-    println!("{}", plan(&mut one, q));
-    let q = "select t.k, d.x + t.d from t left join (select k, a + 1 as x, s from t where a > 2) d on d.k = t.k and t.d > 1";
-    println!("{}", plan(&mut one, q));
-    println!("{}", rows(&mut one, q));
-}

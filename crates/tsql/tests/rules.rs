@@ -109,8 +109,8 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
     ),
     (
         Rule::InferEqualities,
-        "select s.b, b.d from small s join big b on b.a = s.a where s.a = 3",
-        "[big].[a]=(3)",
+        "select s.b, b.d from small s join big b on b.a = s.a where b.a = 3",
+        "[small].[a]=(3)",
         "",
     ),
     (

@@ -9,7 +9,7 @@
 //!
 //! Invariant: a class has a condition for every two of its relations, and one column of each; all its relations are joined by inner joins.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::relations::{Predicate, Relation, Set};
 use crate::optimize::estimate::column_of;
@@ -38,7 +38,7 @@ impl Met {
 /// A column of a class: its relation, and the column.
 type Member = (usize, Expr);
 
-/// Adds the conditions that follow from others through a third column; answers which pairs of columns they are of, and marks all of a class.
+/// Adds the conditions that follow from others through a third column, and marks all of a class. `relation_of` knows places of the wide row.
 pub(super) fn close(
     predicates: &mut Vec<Predicate>,
     relations: &[Relation],
@@ -68,13 +68,13 @@ pub(super) fn close(
     classes.truncate(CLASSES_MAX);
     for (number, class) in classes.iter().enumerate() {
         let number = u8::try_from(number).ok();
-        let mut given = BTreeMap::new();
+        let mut given = BTreeSet::new();
         for predicate in predicates.iter_mut() {
             let places = pair(predicate).and_then(|(left, right)| Some((place(&left)?, place(&right)?)));
             let Some((left, right)) = places else { continue };
             if class.iter().any(|member| place(member) == Some(left)) {
                 predicate.class = number;
-                given.insert((left.min(right), left.max(right)), ());
+                given.insert((left.min(right), left.max(right)));
             }
         }
         for (at, left) in class.iter().enumerate() {
@@ -82,7 +82,7 @@ pub(super) fn close(
                 let (Some(one), Some(other)) = (place(left), place(right)) else {
                     continue;
                 };
-                if !given.contains_key(&(one.min(other), one.max(other))) {
+                if !given.contains(&(one.min(other), one.max(other))) {
                     predicates.push(implied(left, right, number, selectivity));
                 }
             }

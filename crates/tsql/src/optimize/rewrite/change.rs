@@ -187,8 +187,7 @@ impl Change {
         if let Some(other) = self.replaced.get(&place) {
             return Some(other.clone());
         }
-        let (from, by) = self.moved.filter(|(from, _)| place >= *from)?;
-        debug_assert!(place >= from);
+        let (_, by) = self.moved.filter(|(from, _)| place >= *from)?;
         Some(Expr {
             kind: ExprKind::Column(place + by),
             ..expression.clone()

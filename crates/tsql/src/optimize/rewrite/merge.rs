@@ -181,21 +181,24 @@ impl Merging {
             Node::Outer(outer) => {
                 let Some(left) = of_left(outer.kind) else { return Ok(()) };
                 self.below(&mut outer.left, left)?;
-                self.applied(outer)?;
-                self.below(&mut outer.right, Side::Optional)
+                // What was inside of it is looked at in the next round, when its columns are counted.
+                match self.applied(outer)? {
+                    true => Ok(()),
+                    false => self.below(&mut outer.right, Side::Optional),
+                }
             }
             _ => Ok(()),
         }
     }
 
     /// The right side of OUTER APPLY: conditions that read the row around it become ON.
-    fn applied(&mut self, outer: &mut OuterJoin) -> Result<()> {
+    fn applied(&mut self, outer: &mut OuterJoin) -> Result<bool> {
         if outer.kind != JoinKind::Left || !matches!(outer.right, Node::Derived { .. }) {
-            return Ok(());
+            return Ok(false);
         }
         let begin = self.width;
         let Some(mut inner) = self.opened(&mut outer.right, Side::Applied)? else {
-            return Ok(());
+            return Ok(false);
         };
         let (on, own) = std::mem::take(&mut inner.conjuncts).into_iter().partition(|condition| {
             let mut reads = false;
@@ -206,7 +209,7 @@ impl Merging {
         inner.conjuncts = own;
         outer.right = Node::From(Box::new(inner));
         outer.lateral = false;
-        Ok(())
+        Ok(true)
     }
 
     /// Takes a query's FROM out of it, its places behind all others; none if it has to stay a query.
