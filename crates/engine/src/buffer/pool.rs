@@ -236,23 +236,11 @@ impl BufferPool {
     /// # Errors
     /// 823 when the operating system fails, 824 when the page is damaged, 701 when every frame is in use.
     pub fn read(&self, database: DatabaseId, id: PageId) -> Result<PageRead<'_>> {
-        let key = page_key(database, id);
         loop {
-            if let Some(index) = self.pin(key) {
-                let frame = self.frame(index);
-                if !frame.latch.try_shared() {
-                    self.wait_shared(frame);
-                }
-                if frame.key.load(Ordering::Acquire) == key {
-                    BufferPool::touch(frame);
-                    // SAFETY: pinned and latched just now.
-                    return Ok(unsafe { PageRead::adopt(self, index) });
-                }
-                // Whoever read the page in failed: try for ourselves.
-                // SAFETY: latched above.
-                unsafe { frame.latch.release_shared() };
-                self.unpin(index);
-            } else if let Some(index) = self.load(database, id, WaitType::PageIoLatchShared)? {
+            if let Some(page) = self.read_cached(database, id) {
+                return Ok(page);
+            }
+            if let Some(index) = self.load(database, id, WaitType::PageIoLatchShared)? {
                 // SAFETY: `load` returns its frame pinned and exclusively latched.
                 unsafe {
                     self.frame(index).latch.downgrade();
@@ -260,6 +248,27 @@ impl BufferPool {
                 }
             }
         }
+    }
+
+    /// Fixes a page with the shared latch if it is in memory.
+    #[inline]
+    pub fn read_cached(&self, database: DatabaseId, id: PageId) -> Option<PageRead<'_>> {
+        let key = page_key(database, id);
+        let index = self.pin(key)?;
+        let frame = self.frame(index);
+        if !frame.latch.try_shared() {
+            self.wait_shared(frame);
+        }
+        if frame.key.load(Ordering::Acquire) == key {
+            BufferPool::touch(frame);
+            // SAFETY: pinned and latched just now.
+            return Some(unsafe { PageRead::adopt(self, index) });
+        }
+        // Whoever read the page in failed.
+        // SAFETY: latched above.
+        unsafe { frame.latch.release_shared() };
+        self.unpin(index);
+        None
     }
 
     /// Fixes a page with the exclusive latch, reading it in if needed. Errors as [`BufferPool::read`].

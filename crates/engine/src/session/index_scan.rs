@@ -111,7 +111,7 @@ impl Table {
         Ok(payload)
     }
 
-    fn decode_locator(&self, bytes: &[u8]) -> Result<RowLocator> {
+    pub(super) fn decode_locator(&self, bytes: &[u8]) -> Result<RowLocator> {
         match self.rows() {
             Rows::Tree(_) => Ok(RowLocator::Key(bytes.into())),
             Rows::Heap(_) => Rid::from_bytes(bytes).map(RowLocator::Rid).ok_or_else(no_locator),
@@ -210,7 +210,11 @@ impl<'s> IndexScan<'s> {
     /// 9001, 823, 824; those of waiting for a lock.
     pub fn read_row(&self, place: usize, reader: &mut RowReader<'_>, row: &mut Vec<u8>) -> Result<Option<Ordering>> {
         let entry = self.entry(place)?;
-        match reader.read(&self.table.decode_locator(entry.locator)?, row)? {
+        row.clear();
+        let found = reader
+            .table
+            .fetch_by_entry(reader.locks, reader.mode, entry.locator, row)?;
+        match found {
             true => reader.compare_key(self.index, row, entry.key).map(Some),
             false => Ok(None),
         }

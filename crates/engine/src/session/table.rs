@@ -346,6 +346,22 @@ impl Table {
         storage.log.check_intact().map(|()| found)
     }
 
+    /// As [`Table::fetch_declared`], by the bytes that an entry of an index has of the locator: a key needs no memory of its own.
+    pub(super) fn fetch_by_entry(
+        &self,
+        locks: &LockOwner,
+        mode: ReadMode,
+        locator: &[u8],
+        row: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Rows::Tree(tree) = &self.rows else {
+            return self.fetch_declared(locks, mode, &self.decode_locator(locator)?, row);
+        };
+        let storage = &self.database.storage;
+        let found = tree.fetch(storage, locks, mode, locator, row)?;
+        storage.log.check_intact().map(|()| found)
+    }
+
     /// Scans all rows there are now; rows inserted later behind the end are not met.
     pub fn scan<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<TableScan<'s>> {
         self.declare_reader(locks, mode)?;

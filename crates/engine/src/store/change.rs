@@ -264,6 +264,11 @@ pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     Ok(page)
 }
 
+/// Fixes a page with the shared latch if it is in memory. It need not be what the caller takes it for.
+pub fn read_cached(storage: &DatabaseStorage, id: PageId) -> Option<PageRead<'_>> {
+    storage.pool.read_cached(storage.id, id)
+}
+
 /// Fixes a page with the exclusive latch if it is in memory. It need not be what the caller takes it for.
 pub fn write_cached(storage: &DatabaseStorage, id: PageId) -> Option<PageWrite<'_>> {
     storage.pool.write_cached(storage.id, id)

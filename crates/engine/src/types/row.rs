@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::key::push_stored_int;
-use super::{Collation, Decimal, KeyDirection, SqlType, Value, Variant, cp1252, encode_key_part};
+use super::{Collation, Decimal, KeyDirection, SqlType, Text, Value, Variant, cp1252, encode_key_part};
 use crate::error::{Error, Result};
 
 /// Bytes a row may take on a page with its status bytes (SQL Server docs, "Maximum capacity specifications").
@@ -575,8 +575,8 @@ pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> R
     })
 }
 
-/// One allocation and one copy for ASCII, which nearly all single-byte text is.
-fn decode_single_byte(bytes: &[u8]) -> Arc<str> {
+/// One copy for ASCII, which nearly all single-byte text is.
+fn decode_single_byte(bytes: &[u8]) -> Text {
     match std::str::from_utf8(bytes) {
         Ok(text) if bytes.is_ascii() => text.into(),
         _ => cp1252::decode(bytes).into(),
@@ -585,6 +585,12 @@ fn decode_single_byte(bytes: &[u8]) -> Arc<str> {
 
 fn decode_decimal(bytes: &[u8], precision: u8, scale: u8) -> Result<Value> {
     let (&sign, magnitude) = bytes.split_first().ok_or_else(damaged)?;
+    // Up to 19 digits, which most have: 8 bytes.
+    if let &[a, b, c, d, e, f, g, h] = magnitude {
+        let magnitude = i128::from(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let coefficient = if sign == 0 { -magnitude } else { magnitude };
+        return Ok(Value::Decimal(Decimal::new(coefficient, precision, scale)));
+    }
     let mut wide = [0u8; 16];
     for (target, &byte) in wide.iter_mut().zip(magnitude) {
         *target = byte;

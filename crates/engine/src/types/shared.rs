@@ -1,9 +1,11 @@
 //! Strings in memory, shared by all copies of a value.
 //!
 //! ```text
-//! Shared  up to LARGE_BYTES_MIN | Arc<content>
+//! Shared  up to SHORT_BYTES_MAX | the content itself
+//!         up to LARGE_BYTES_MIN | Arc<content>
 //!         beyond                | Arc<content, charge>
 //! ```
+//! Most strings of tables are short: a scan that reads one allocates nothing, and a copy touches no count that threads share.
 //! A row holds at most 8,060 bytes, so what comes from tables is small. What is larger was computed or sent by a client, can be
 //! gigabytes, and is charged to the instance's memory ([`crate::memory`]) until its last copy is dropped.
 //!
@@ -35,6 +37,32 @@ pub fn string_room(bytes: usize) -> Result<Charge> {
     }
 }
 
+/// Strings up to so many bytes lie in the value itself: as much as it has room for.
+const SHORT_BYTES_MAX: usize = 21;
+
+/// The content of a short string.
+#[derive(Clone, Copy)]
+struct Short {
+    length: u8,
+    bytes: [u8; SHORT_BYTES_MAX],
+}
+
+impl Short {
+    fn new(content: &[u8]) -> Option<Short> {
+        let mut bytes = [0; SHORT_BYTES_MAX];
+        bytes.get_mut(..content.len())?.copy_from_slice(content);
+        Some(Short {
+            length: content.len() as u8,
+            bytes,
+        })
+    }
+
+    #[inline]
+    fn content(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
 /// Content that carries its charge.
 struct Large<T: ?Sized> {
     content: Box<T>,
@@ -42,6 +70,7 @@ struct Large<T: ?Sized> {
 }
 
 enum Kept<T: ?Sized + Content> {
+    Short(Short, T::Label),
     Small(Arc<T>, T::Label),
     Large(Arc<Large<T>>, T::Label),
 }
@@ -50,14 +79,27 @@ enum Kept<T: ?Sized + Content> {
 pub trait Content {
     /// Characters have a collation, bytes have none.
     type Label: Copy + Default;
+
+    /// The content that these bytes are; they were made of such.
+    fn of_bytes(bytes: &[u8]) -> &Self;
 }
 
 impl Content for str {
     type Label = Collation;
+
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> &str {
+        std::str::from_utf8(bytes).expect("the bytes of a whole string")
+    }
 }
 
 impl Content for [u8] {
     type Label = ();
+
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> &[u8] {
+        bytes
+    }
 }
 
 /// Characters or bytes, shared.
@@ -69,6 +111,10 @@ pub type Text = Shared<str>;
 pub type Bytes = Shared<[u8]>;
 
 impl<T: ?Sized + Content> Shared<T> {
+    fn short(content: &[u8]) -> Option<Shared<T>> {
+        Short::new(content).map(|short| Shared(Kept::Short(short, T::Label::default())))
+    }
+
     fn small(content: Arc<T>) -> Shared<T> {
         Shared(Kept::Small(content, T::Label::default()))
     }
@@ -86,7 +132,7 @@ impl Text {
     /// A string whose memory was granted before it was made.
     pub fn charged(text: String, charge: Charge) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared::small(text.into());
+            return Shared::short(text.as_bytes()).unwrap_or_else(|| Shared::small(text.into()));
         }
         Shared::large(text.into_boxed_str(), charge)
     }
@@ -99,7 +145,7 @@ impl Text {
     /// The collation it compares by: the default one, unless it was given another.
     pub fn collation(&self) -> Collation {
         match self.0 {
-            Kept::Small(_, collation) | Kept::Large(_, collation) => collation,
+            Kept::Short(_, collation) | Kept::Small(_, collation) | Kept::Large(_, collation) => collation,
         }
     }
 
@@ -107,7 +153,7 @@ impl Text {
     #[must_use]
     pub fn collated(mut self, wanted: Collation) -> Text {
         match &mut self.0 {
-            Kept::Small(_, collation) | Kept::Large(_, collation) => *collation = wanted,
+            Kept::Short(_, collation) | Kept::Small(_, collation) | Kept::Large(_, collation) => *collation = wanted,
         }
         self
     }
@@ -117,7 +163,7 @@ impl Bytes {
     /// Bytes whose memory was granted before they were made.
     pub fn charged(bytes: Vec<u8>, charge: Charge) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared::small(bytes.into());
+            return Shared::short(&bytes).unwrap_or_else(|| Shared::small(bytes.into()));
         }
         Shared::large(bytes.into_boxed_slice(), charge)
     }
@@ -130,6 +176,7 @@ impl Bytes {
     /// The bytes for who keeps them otherwise.
     pub fn to_arc(&self) -> Arc<[u8]> {
         match &self.0 {
+            Kept::Short(short, ()) => Arc::from(short.content()),
             Kept::Small(bytes, ()) => bytes.clone(),
             Kept::Large(large, ()) => Arc::from(&*large.content),
         }
@@ -148,8 +195,10 @@ impl From<Arc<[u8]>> for Bytes {
 impl<T: ?Sized + Content> Deref for Shared<T> {
     type Target = T;
 
+    #[inline]
     fn deref(&self) -> &T {
         match &self.0 {
+            Kept::Short(short, _) => T::of_bytes(short.content()),
             Kept::Small(content, _) => content,
             Kept::Large(large, _) => &large.content,
         }
@@ -165,6 +214,7 @@ impl<T: ?Sized + Content> AsRef<T> for Shared<T> {
 impl<T: ?Sized + Content> Clone for Shared<T> {
     fn clone(&self) -> Self {
         Shared(match &self.0 {
+            Kept::Short(short, label) => Kept::Short(*short, *label),
             Kept::Small(content, label) => Kept::Small(content.clone(), *label),
             Kept::Large(large, label) => Kept::Large(large.clone(), *label),
         })
@@ -198,7 +248,7 @@ impl fmt::Display for Text {
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared::small(text.into());
+            return Shared::short(text.as_bytes()).unwrap_or_else(|| Shared::small(text.into()));
         }
         let charge = Charge::of_made(text.len());
         Shared::large(text.into(), charge)
@@ -217,7 +267,7 @@ impl From<Arc<str>> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Text {
         if text.len() < LARGE_BYTES_MIN {
-            return Shared::small(text.into());
+            return Shared::short(text.as_bytes()).unwrap_or_else(|| Shared::small(text.into()));
         }
         let charge = Charge::of_made(text.len());
         Shared::large(text.into_boxed_str(), charge)
@@ -227,7 +277,7 @@ impl From<String> for Text {
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared::small(bytes.into());
+            return Shared::short(bytes).unwrap_or_else(|| Shared::small(bytes.into()));
         }
         let charge = Charge::of_made(bytes.len());
         Shared::large(bytes.into(), charge)
@@ -237,7 +287,7 @@ impl From<&[u8]> for Bytes {
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Bytes {
         if bytes.len() < LARGE_BYTES_MIN {
-            return Shared::small(bytes.into());
+            return Shared::short(&bytes).unwrap_or_else(|| Shared::small(bytes.into()));
         }
         let charge = Charge::of_made(bytes.len());
         Shared::large(bytes.into_boxed_slice(), charge)
@@ -256,7 +306,8 @@ mod tests {
 
     #[test]
     fn small_and_large_strings_are_the_same_to_their_readers() {
-        for length in [0, 1, LARGE_BYTES_MIN - 1, LARGE_BYTES_MIN, 3 * LARGE_BYTES_MIN] {
+        let (short, large) = (SHORT_BYTES_MAX, LARGE_BYTES_MIN);
+        for length in [0, 1, short, short + 1, large - 1, large, 3 * large] {
             let text = Text::from("x".repeat(length));
             assert_eq!((text.len(), text.is_charged()), (length, length >= LARGE_BYTES_MIN));
             assert_eq!(text, Text::from("x".repeat(length).as_str()));
@@ -264,13 +315,16 @@ mod tests {
             let bytes = Bytes::from(vec![7; length]);
             assert_eq!(bytes, Bytes::from(vec![7; length].as_slice()));
             assert_eq!(bytes.is_charged(), length >= LARGE_BYTES_MIN);
+            assert_eq!(&*bytes.to_arc(), &*bytes.clone());
         }
         assert!(size_of::<Text>() <= 24 && size_of::<Bytes>() <= 24);
+        // Characters are bytes of their own, whatever they are.
+        assert_eq!(&*Text::from("Größe 漢字"), "Größe 漢字");
     }
 
     #[test]
     fn copies_keep_the_collation_and_contents_are_equal_whatever_it_is() {
-        for length in [1, LARGE_BYTES_MIN] {
+        for length in [1, SHORT_BYTES_MAX + 1, LARGE_BYTES_MIN] {
             let plain = Text::from("x".repeat(length));
             let collated = plain.clone().collated(Collation::Bin2);
             let copies = (plain.collation(), collated.clone().collation());

@@ -139,20 +139,35 @@ fn cut_to_type(value: Value, result: SqlType) -> Result<Value> {
     }
 }
 
+/// A value that is there already: a constant's or a column's.
+#[inline]
+fn value_at_hand<'v>(expression: &'v Expr, row: &'v [Value]) -> Option<&'v Value> {
+    match &expression.kind {
+        ExprKind::Constant(value) => Some(value),
+        ExprKind::Column(index) => row.get(*index),
+        _ => None,
+    }
+}
+
 /// The value of an expression.
 ///
 /// # Errors
 /// Those of the operators and functions in it; 8631 when it is nested deeper than there is stack.
+#[inline]
 pub fn evaluate<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context: &S) -> Result<Cow<'v, Value>> {
-    match &expression.kind {
-        ExprKind::Constant(value) => return Ok(Cow::Borrowed(value)),
-        ExprKind::Column(index) => {
-            return Ok(row.get(*index).map_or(Cow::Owned(Value::Null), Cow::Borrowed));
-        }
-        _ => crate::stack::require()?,
+    match value_at_hand(expression, row) {
+        Some(value) => Ok(Cow::Borrowed(value)),
+        None => compute(expression, row, context),
     }
+}
+
+/// The value of an expression that is not at hand.
+fn compute<'v, S: Surroundings>(expression: &'v Expr, row: &'v [Value], context: &S) -> Result<Cow<'v, Value>> {
+    crate::stack::require()?;
     Ok(match &expression.kind {
-        ExprKind::Constant(_) | ExprKind::Column(_) => Cow::Owned(Value::Null),
+        ExprKind::Constant(value) => Cow::Borrowed(value),
+        // Of a row that is shorter.
+        ExprKind::Column(_) => Cow::Owned(Value::Null),
         ExprKind::Variable(slot) => Cow::Owned(context.variable(*slot)),
         ExprKind::Parameter(index) => Cow::Owned(context.parameter(*index)),
         ExprKind::Arithmetic { operator, left, right } => {
@@ -233,16 +248,6 @@ fn evaluate_conversion<S: Surroundings>(
     match convert(&value, operand.sql_type, expression.sql_type, style) {
         Err(_) if or_null => Ok(Value::Null),
         result => result,
-    }
-}
-
-/// A value that is there already: a constant's or a column's.
-#[inline]
-fn value_at_hand<'v>(expression: &'v Expr, row: &'v [Value]) -> Option<&'v Value> {
-    match &expression.kind {
-        ExprKind::Constant(value) => Some(value),
-        ExprKind::Column(index) => row.get(*index),
-        _ => None,
     }
 }
 

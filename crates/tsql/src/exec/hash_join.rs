@@ -21,66 +21,98 @@ use crate::grant::{Grant, stored_bytes};
 use crate::plan::{Condition, Expr, JoinKind, Node};
 use crate::scalar::compare::push_group_key;
 
-/// A table's own bytes for a row: its link, the ends of its key's chain.
+/// A table's own bytes for a row: its mark, its link, the ends of its key's chain.
 const PLACE_BYTES: u64 = 32;
 /// No row.
 const NONE: u32 = u32::MAX;
+/// Rows that are linked in the time of a step.
+const LINKS_PER_STEP: usize = 64;
 
-/// The hash table of right rows: those of one key are a chain in the order in which they came.
+/// The hash table of right rows. As long as each has a key of its own, a row has the number of its key. From the first that has not,
+/// the rows of one key are a chain in the order in which they came.
 struct Table {
     rows: RowStore,
-    links: Vec<Link>,
     keys: KeyTable,
-    /// By the key's number: the first and the last row of its chain.
+    /// By the key's number: the first and the last row of its chain. Empty as long as there is none.
     chains: Vec<(u32, u32)>,
-}
-
-/// What is known of a row beside its values.
-struct Link {
-    /// The next row of the same key.
-    next: u32,
-    matched: bool,
+    /// By row: the next one of its key. Empty as long as there are no chains.
+    next: Vec<u32>,
+    /// By row: whether a left row wanted it. Empty where nobody asks.
+    matched: Vec<bool>,
+    has_chains: bool,
+    marks: bool,
 }
 
 impl Table {
-    fn new(width: usize) -> Table {
+    fn new(width: usize, kind: JoinKind) -> Table {
         Table {
             rows: RowStore::new(width),
-            links: Vec::new(),
             keys: KeyTable::default(),
             chains: Vec::new(),
+            next: Vec::new(),
+            matched: Vec::new(),
+            has_chains: false,
+            marks: kind.keeps_right() || kind == JoinKind::RightSemi,
         }
     }
 
     fn add(&mut self, key: Option<&[u8]>, values: impl IntoIterator<Item = Value>) -> Result<()> {
-        let number = u32::try_from(self.links.len()).ok().filter(|&number| number != NONE);
+        let number = u32::try_from(self.rows.len()).ok().filter(|&number| number != NONE);
         let number = number.ok_or_else(Error::insufficient_memory)?;
-        if let Some(key) = key {
-            match self.keys.find(key).and_then(|key| self.chains.get_mut(key)) {
-                Some((_, last)) => {
-                    if let Some(link) = self.links.get_mut(*last as usize) {
-                        link.next = number;
-                    }
-                    *last = number;
-                }
-                None => {
-                    self.keys.add(key)?;
+        let known = key.and_then(|key| self.keys.find(key));
+        if !self.has_chains && (key.is_none() || known.is_some()) {
+            cancel::spend(self.rows.len() / LINKS_PER_STEP)?;
+            self.chains = (0..number).map(|row| (row, row)).collect();
+            self.next = vec![NONE; self.rows.len()];
+            self.has_chains = true;
+        }
+        match (key, known) {
+            (_, Some(known)) => self.append(known, number),
+            (Some(key), None) => {
+                self.keys.add(key)?;
+                if self.has_chains {
                     self.chains.push((number, number));
                 }
             }
+            (None, None) => {}
+        }
+        if self.has_chains {
+            self.next.push(NONE);
+        }
+        if self.marks {
+            self.matched.push(false);
         }
         self.rows.push(values);
-        self.links.push(Link {
-            next: NONE,
-            matched: false,
-        });
         Ok(())
+    }
+
+    /// Puts a row at the end of a key's chain.
+    fn append(&mut self, key: usize, number: u32) {
+        let Some((_, last)) = self.chains.get_mut(key) else {
+            return;
+        };
+        if let Some(next) = self.next.get_mut(*last as usize) {
+            *next = number;
+        }
+        *last = number;
     }
 
     /// The first row of a key, [`NONE`] where there is none.
     fn first(&self, key: &[u8]) -> u32 {
-        let chain = self.keys.find(key).and_then(|key| self.chains.get(key));
-        chain.map_or(NONE, |&(first, _)| first)
+        match self.keys.find(key) {
+            None => NONE,
+            Some(key) if !self.has_chains => key as u32,
+            Some(key) => self.chains.get(key).map_or(NONE, |&(first, _)| first),
+        }
+    }
+
+    /// The row after another of the same key.
+    fn after(&self, number: usize) -> u32 {
+        self.next.get(number).copied().unwrap_or(NONE)
+    }
+
+    fn is_matched(&self, number: usize) -> bool {
+        self.matched.get(number).copied().unwrap_or_default()
     }
 }
 
@@ -147,7 +179,7 @@ impl<'p> Hash<'p> {
             keys,
             residual,
             grant: context.grant(),
-            table: Table::new(width_of(right_ranges)),
+            table: Table::new(width_of(right_ranges), kind),
             aside: None,
             pending: Vec::new(),
             key: Vec::new(),
@@ -194,7 +226,7 @@ impl<'p> Hash<'p> {
     }
 
     fn take_table(&mut self) -> Table {
-        std::mem::replace(&mut self.table, Table::new(width_of(self.right_ranges)))
+        std::mem::replace(&mut self.table, Table::new(width_of(self.right_ranges), self.kind))
     }
 
     /// All right rows so far go to partitions.
@@ -268,18 +300,21 @@ impl<'p> Hash<'p> {
 
     /// The next pairing of the current left row.
     fn next_match(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        while let Some(link) = self.table.links.get_mut(self.candidate as usize) {
+        while self.candidate != NONE {
             cancel::spend(1)?;
-            let number = std::mem::replace(&mut self.candidate, link.next) as usize;
+            let number = self.candidate as usize;
+            self.candidate = self.table.after(number);
             // Of a right row it is enough to know that it has a partner.
-            if link.matched && matches!(self.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
+            if self.table.is_matched(number) && matches!(self.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
                 continue;
             }
             put_back(row, self.right_ranges, self.table.rows.row(number));
             if !holds(self.residual, row, context)? {
                 continue;
             }
-            link.matched = true;
+            if let Some(matched) = self.table.matched.get_mut(number) {
+                *matched = true;
+            }
             self.matched = true;
             match self.kind {
                 JoinKind::RightAnti => {}
@@ -299,11 +334,11 @@ impl<'p> Hash<'p> {
         let Some(next) = &mut self.leftover else {
             return Ok(false);
         };
-        while let Some(link) = self.table.links.get(*next) {
+        while *next < self.table.rows.len() {
             cancel::spend(1)?;
             let number = *next;
             *next += 1;
-            if !link.matched {
+            if !self.table.is_matched(number) {
                 clear(row, self.left_ranges);
                 put_back(row, self.right_ranges, self.table.rows.row(number));
                 return Ok(true);
@@ -317,7 +352,7 @@ impl<'p> Hash<'p> {
     /// The left rows are at their end: begins with what is left of the right ones. False when nothing is.
     fn after_left(&mut self, row: &mut [Value]) -> Result<bool> {
         self.left = Left::None;
-        if self.kind.keeps_right() && !self.table.links.is_empty() {
+        if self.kind.keeps_right() && self.table.rows.len() > 0 {
             self.leftover = Some(0);
             return self.next_leftover(row);
         }

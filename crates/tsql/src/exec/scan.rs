@@ -9,10 +9,10 @@ use engine::lock::{LockOwner, Mode, Resource};
 use engine::page::PageId;
 use engine::session::{Isolation, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
-use engine::types::Value;
+use engine::types::{RowColumns, Value};
 
 use super::search::{Search, Union};
-use super::{Operator, evaluate, holds};
+use super::{Operator, evaluate, test};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Condition, Expr, ScanNode};
@@ -106,16 +106,23 @@ pub(super) const STEPS_PER_FETCH: usize = 4;
 
 /// Decodes the columns that the plan reads.
 pub(super) fn decode(node: &ScanNode, bytes: &[u8], row: &mut [Value]) -> Result<()> {
-    decode_columns(node, &node.columns, bytes, row)
+    match open_row(node, bytes)? {
+        Some(values) => decode_columns(node, &node.columns, &values, row),
+        None => Ok(()),
+    }
 }
 
-/// Decodes some columns of a table. Rows that nobody asks a column of may come without their bytes.
+/// A row to be decoded. Rows that nobody asks a column of may come without their bytes.
 #[inline]
-fn decode_columns(node: &ScanNode, columns: &[usize], bytes: &[u8], row: &mut [Value]) -> Result<()> {
-    if columns.is_empty() {
-        return Ok(());
+fn open_row<'r>(node: &'r ScanNode, bytes: &'r [u8]) -> Result<Option<RowColumns<'r, 'r>>> {
+    match node.columns.is_empty() {
+        true => Ok(None),
+        false => node.table.table.layout().columns(bytes).map(Some),
     }
-    let values = node.table.table.layout().columns(bytes)?;
+}
+
+#[inline]
+fn decode_columns(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_>, row: &mut [Value]) -> Result<()> {
     for &column in columns {
         if let Some(target) = row.get_mut(node.offset + column) {
             *target = values.value(column)?;
@@ -164,34 +171,69 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
     }
 }
 
-/// Rows of a heap or a range of a tree; of those that a condition leaves out, no more is decoded than it reads.
+/// Rows of a heap or a range of a tree; of those that a condition leaves out, no more is decoded than shows it.
 struct Scan<'p> {
     node: &'p ScanNode,
-    condition: Option<&'p Condition>,
-    /// Columns that the condition reads.
-    tested: Vec<usize>,
-    /// The other columns that the plan reads.
+    tests: Vec<Test<'p>>,
+    /// Columns that the plan reads and no test does.
     others: Vec<usize>,
     rows: TableScan<'p>,
     next: usize,
 }
 
+/// One of the conditions that have to hold all.
+struct Test<'p> {
+    condition: &'p Condition,
+    /// Columns that it reads and the tests before it do not.
+    columns: Vec<usize>,
+}
+
 impl<'p> Scan<'p> {
     fn new(node: &'p ScanNode, condition: Option<&'p Condition>, rows: TableScan<'p>) -> Scan<'p> {
-        let mut used = vec![false; node.offset + node.table.table.layout().column_count()];
-        if let Some(condition) = condition {
+        let conditions = match condition {
+            Some(Condition::And(parts)) => parts.as_slice(),
+            Some(condition) => std::slice::from_ref(condition),
+            None => &[],
+        };
+        let mut others = node.columns.clone();
+        let mut test_of = |condition: &'p Condition| {
+            let mut used = vec![false; node.offset + node.table.table.layout().column_count()];
             condition.mark_columns(&mut used);
-        }
-        let is_tested = |column: &usize| used.get(node.offset + column).copied().unwrap_or_default();
-        let (tested, others) = node.columns.iter().partition(|column| is_tested(column));
+            let is_used = |column: &usize| used.get(node.offset + column).copied().unwrap_or_default();
+            let (columns, rest) = others.iter().partition(|column| is_used(column));
+            others = rest;
+            Test { condition, columns }
+        };
         Scan {
             node,
-            condition,
-            tested,
+            tests: conditions.iter().map(&mut test_of).collect(),
             others,
             rows,
             next: 0,
         }
+    }
+
+    /// Decodes a row of the batch; false when its tests leave it out. They are tested as one condition of AND is.
+    fn take(&self, position: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let values = open_row(self.node, self.rows.row(position).unwrap_or_default())?;
+        let mut is_unknown = false;
+        for one in &self.tests {
+            if let Some(values) = &values {
+                decode_columns(self.node, &one.columns, values, row)?;
+            }
+            match test(one.condition, row, context)? {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => is_unknown = true,
+            }
+        }
+        if is_unknown {
+            return Ok(false);
+        }
+        if let Some(values) = &values {
+            decode_columns(self.node, &self.others, values, row)?;
+        }
+        Ok(true)
     }
 }
 
@@ -207,14 +249,9 @@ impl Operator for Scan<'_> {
             cancel::spend(1)?;
             let position = self.next;
             self.next += 1;
-            let bytes = self.rows.row(position).unwrap_or_default();
-            decode_columns(self.node, &self.tested, bytes, row)?;
-            if let Some(condition) = self.condition
-                && !holds(condition, row, context)?
-            {
+            if !self.take(position, context, row)? {
                 continue;
             }
-            decode_columns(self.node, &self.others, bytes, row)?;
             if self.node.locator.is_some()
                 && let Some(locator) = self.rows.locator(position)
             {

@@ -18,8 +18,35 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Decimal(left), Value::Decimal(right)) => left.compare(*right),
         (Value::Float(left), Value::Float(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
         (Value::Binary(left), Value::Binary(right)) => compare_binary(left, right),
-        _ => key(left).cmp(&key(right)),
+        _ => match (moment(left), moment(right)) {
+            (Some(left), Some(right)) => left.cmp(&right),
+            _ => compare_others(left, right),
+        },
     })
+}
+
+/// A date or a time as numbers that order as it does: the day, and what stands behind it. Two offsets of one moment are equal.
+#[inline]
+fn moment(value: &Value) -> Option<(i32, u64)> {
+    Some(match *value {
+        Value::Date(days) => (days, 0),
+        Value::Time(ticks) => (0, ticks),
+        Value::DateTime { days, ticks } => (days, u64::from(ticks)),
+        Value::SmallDateTime { days, minutes } => (i32::from(days), u64::from(minutes)),
+        Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => (days, ticks),
+        _ => return None,
+    })
+}
+
+/// Compares small whole numbers as such, and what is left by its keys.
+fn compare_others(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Bit(left), Value::Bit(right)) => left.cmp(right),
+        (Value::TinyInt(left), Value::TinyInt(right)) => left.cmp(right),
+        (Value::SmallInt(left), Value::SmallInt(right)) => left.cmp(right),
+        (Value::SmallMoney(left), Value::SmallMoney(right)) => left.cmp(right),
+        _ => key(left).cmp(&key(right)),
+    }
 }
 
 /// Whether an order satisfies a comparison.
@@ -127,6 +154,41 @@ impl Hash for GroupKey {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn moments_and_small_numbers_compare_as_their_keys_do() {
+        let moment = |days, ticks| Value::DateTime2 { days, ticks };
+        let offset = |ticks, offset_minutes| Value::DateTimeOffset {
+            days: 3,
+            ticks,
+            offset_minutes,
+        };
+        let old = |days, ticks| Value::DateTime { days, ticks };
+        let small = |days, minutes| Value::SmallDateTime { days, minutes };
+        for values in [
+            vec![Value::Date(-4), Value::Date(0), Value::Date(730_000)],
+            vec![Value::Time(0), Value::Time(863_999_999_999)],
+            vec![moment(-1, 7), moment(2, 0), moment(2, 9), moment(3, 1)],
+            vec![offset(1, 60), offset(1, -60), offset(2, -840)],
+            vec![old(-9, 299), old(5, 1), old(5, 2)],
+            vec![small(1, 1_439), small(2, 0)],
+            vec![Value::Bit(false), Value::Bit(true)],
+            vec![Value::TinyInt(1), Value::TinyInt(200)],
+            vec![Value::SmallInt(-300), Value::SmallInt(1)],
+            vec![Value::SmallMoney(-1), Value::SmallMoney(1)],
+        ] {
+            for (left, right) in values
+                .iter()
+                .flat_map(|left| values.iter().map(move |right| (left, right)))
+            {
+                assert_eq!(
+                    compare(left, right),
+                    Some(key(left).cmp(&key(right))),
+                    "{left:?} {right:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn null_is_unknown_in_comparison_and_first_in_order() {

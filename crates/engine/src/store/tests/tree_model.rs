@@ -147,6 +147,43 @@ fn random_work_logged_in_whole_rows_equals_the_model_and_its_redo() {
     }
 }
 
+/// Such a scan looks first at the leaf that it began with before, which may have split or emptied since.
+#[test]
+fn a_scan_begun_anew_finds_what_is_there_by_then() {
+    let bench = Bench::new(200, LogPolicy::native());
+    let tree = bench.tree(1);
+    let (mut committed, mut random) = (Rows::new(), Random(5));
+    let (locks, mut batch) = (bench.owner(), TreeBatch::new());
+    let everything = (Bound::Unbounded, Bound::Unbounded);
+    let mut scan = tree.scan(&bench.storage, &locks, ReadMode::Committed, everything, false);
+    for _ in 0..60 {
+        random_transaction(&bench, &tree, &mut committed, &mut random, 600);
+        let mut number = 0_u64;
+        while number < 600 {
+            let low = (number as u32).to_be_bytes().to_vec();
+            let high = (number as u32 + 2).to_be_bytes().to_vec();
+            let low = if random.below(2) == 0 {
+                Bound::Included(low)
+            } else {
+                Bound::Excluded(low)
+            };
+            let range = (low, Bound::Excluded(high));
+            scan.restart(range.clone());
+            let mut found = Vec::new();
+            while scan.next_page(&mut batch).unwrap() {
+                found.extend(batch.iter().map(|(key, row)| (key.to_vec(), row.to_vec())));
+            }
+            let expected = committed.range(range).map(|(key, row)| (key.clone(), row.clone()));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{number}");
+            // Mostly neighbours, and now and then a step back.
+            number = match random.below(9) {
+                0 => number.saturating_sub(20),
+                step => number + step,
+            };
+        }
+    }
+}
+
 #[test]
 fn keys_that_only_grow_leave_full_pages_behind() {
     let bench = Bench::new(64, LogPolicy::native());

@@ -5,15 +5,15 @@
 //! copied with it. Going left, the leaf that was the left neighbour may have split since, so its links are followed right
 //! again to the leaf just before the one copied last.
 
-use super::super::change::{as_reader_is_told, damaged, if_shared, is_settled, read, while_shared};
+use super::super::change::{as_reader_is_told, damaged, if_shared, is_settled, read, read_cached, while_shared};
 use super::super::row::is_ghost;
 use super::super::scan::ReadMode;
 use super::{Tree, check_level, key_at, parse};
-use crate::buffer::{DatabaseId, DatabaseStorage};
+use crate::buffer::{DatabaseId, DatabaseStorage, PageRead};
 use crate::cancel::{self, STEPS_PER_PAGE};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef};
+use crate::page::{PAGE_BYTES, PageBytes, PageId, PageKind, PageRef};
 use std::cell::Cell;
 use std::ops::{Bound, Deref, DerefMut, Range};
 
@@ -23,6 +23,21 @@ const ROWS_APART_MAX: usize = 8;
 /// The most memory of a batch that a thread keeps: that of a search for a few rows.
 const SPARE_BATCH_BYTES_MAX: usize = 16 * 1024;
 const SPARE_BATCH_ROWS_MAX: usize = 64;
+
+impl KnownLeaf {
+    /// Notes a leaf that is latched; one that is known already has hardly changed.
+    fn note(&mut self, storage: &DatabaseStorage, leaf: PageRef<'_>, id: PageId) -> Result<()> {
+        let Some(last) = leaf.slot_count().checked_sub(1).filter(|_| self.id != id) else {
+            return Ok(());
+        };
+        self.id = id;
+        for (key, slot) in [(&mut self.first, 0), (&mut self.last, last)] {
+            key.clear();
+            key.extend_from_slice(key_at(storage, leaf, id, slot)?);
+        }
+        Ok(())
+    }
+}
 
 /// The rows of one leaf that lie in the range, copied.
 pub struct TreeBatch {
@@ -113,6 +128,15 @@ pub struct TreeScan<'s> {
     /// Leaves that somebody may be changing are noted here and not read, each with the leaf it had to its right.
     put_aside: Option<Vec<(PageId, PageId)>>,
     copy: LeafCopy,
+    /// Of a scan that was begun anew: the leaf that it began with last.
+    begun_with: Option<KnownLeaf>,
+}
+
+/// A leaf and the first and last of its keys when it was read. It may have become anything since.
+struct KnownLeaf {
+    id: PageId,
+    first: Vec<u8>,
+    last: Vec<u8>,
 }
 
 thread_local! {
@@ -243,6 +267,7 @@ impl Tree {
             stop_before: PageId::NONE,
             put_aside: None,
             copy: LeafCopy::new(),
+            begun_with: None,
         }
     }
 }
@@ -262,6 +287,11 @@ impl<'s> TreeScan<'s> {
     /// Begins anew with another range, in the same direction. Answers the former bounds, whose memory may serve again.
     pub fn restart(&mut self, (lower, upper): (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         (self.step, self.stop_before) = (Step::Begin, PageId::NONE);
+        self.begun_with.get_or_insert_with(|| KnownLeaf {
+            id: PageId::NONE,
+            first: Vec::new(),
+            last: Vec::new(),
+        });
         (
             std::mem::replace(&mut self.lower, lower),
             std::mem::replace(&mut self.upper, upper),
@@ -362,7 +392,10 @@ impl<'s> TreeScan<'s> {
             }
             (Step::Begin, false) => match &self.lower {
                 Bound::Unbounded => self.tree.descend_first(storage)?,
-                Bound::Included(key) | Bound::Excluded(key) => self.tree.descend_read(storage, key)?,
+                Bound::Included(key) | Bound::Excluded(key) => match self.leaf_begun_with(key)? {
+                    Some(leaf) => leaf,
+                    None => self.tree.descend_read(storage, key)?,
+                },
             },
             (Step::Begin, true) => match &self.upper {
                 Bound::Unbounded => self.tree.descend_last(storage)?,
@@ -375,6 +408,11 @@ impl<'s> TreeScan<'s> {
             LAST_LEAF.set(Some((storage.id, page.id())));
         }
         let view = page.view();
+        if matches!(self.step, Step::Begin)
+            && let Some(known) = &mut self.begun_with
+        {
+            known.note(storage, view, page.id())?;
+        }
         let (slots, is_past_end) = self.slots_within(view, page.id())?;
         if slots.len() <= ROWS_APART_MAX {
             if !view.copy_rows_to(slots.clone(), &mut self.copy) {
@@ -392,6 +430,24 @@ impl<'s> TreeScan<'s> {
             slots,
             is_past_end,
         }))
+    }
+
+    /// The leaf that the scan began with last, without a descent, if a key lies between two that are there: searches one after the
+    /// other often look for neighbours.
+    fn leaf_begun_with(&self, key: &[u8]) -> Result<Option<PageRead<'s>>> {
+        let storage = self.storage;
+        let known = self.begun_with.as_ref();
+        let known = known.filter(|known| *known.first <= *key && *key <= *known.last);
+        let Some(leaf) = known.and_then(|known| read_cached(storage, known.id)) else {
+            return Ok(None);
+        };
+        let (view, id) = (leaf.view(), leaf.id());
+        let is_ours = view.kind() == Some(PageKind::TreeLeaf) && view.object() == self.tree.root.object;
+        let Some(last) = view.slot_count().checked_sub(1).filter(|_| is_ours) else {
+            return Ok(None);
+        };
+        let is_between = key_at(storage, view, id, 0)? <= key && key <= key_at(storage, view, id, last)?;
+        Ok(is_between.then_some(leaf))
     }
 
     fn told(&self, error: Error) -> Error {

@@ -131,8 +131,22 @@ pub(super) fn compare(left: &str, right: &str) -> Ordering {
     if left == right {
         return Ordering::Equal;
     }
+    // As far as both are ASCII, which nearly all are to their ends, a byte is a character.
+    let weights = &*WEIGHTS;
+    let mut at = 0;
+    for (left, right) in left.bytes().zip(right.bytes()) {
+        if !(left | right).is_ascii() {
+            break;
+        }
+        let order = weights[usize::from(left)].cmp(&weights[usize::from(right)]);
+        if order != Ordering::Equal {
+            return order;
+        }
+        at += 1;
+    }
     let end = u32::from(TERMINATOR);
-    let (mut left, mut right) = (left.chars(), right.chars());
+    let mut left = left.get(at..).unwrap_or_default().chars();
+    let mut right = right.get(at..).unwrap_or_default().chars();
     loop {
         let pair = (left.next(), right.next());
         if pair == (None, None) {
@@ -163,6 +177,11 @@ pub(super) fn push_key(text: &str, output: &mut Vec<u8>) {
 
 /// Appends the weights that the key of a string begins with whose first characters are these.
 pub(super) fn push_prefix(text: &str, output: &mut Vec<u8>) {
+    if text.is_ascii() {
+        let weights = &*WEIGHTS;
+        output.extend(text.bytes().map(|byte| weights[usize::from(byte)]));
+        return;
+    }
     text.chars().for_each(|character| push_weight(character, output));
 }
 
