@@ -43,11 +43,8 @@ pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
                     *expression = Expr::constant(Value::Null, expression.sql_type);
                 }
             }
-            let mut needed = vec![false; *input_width];
-            expressions
-                .iter()
-                .for_each(|expression| expression.mark_columns(&mut needed));
-            input.mark_columns(&mut needed);
+            let mut needed = with_inside(&vec![false; *input_width], input);
+            expressions.iter().for_each(|one| one.mark_columns(&mut needed));
             leave_out(input, &needed);
         }
         Node::Sort { input, keys, .. } => leave_out(input, &with_keys(used, keys)),
@@ -67,23 +64,19 @@ pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
             aggregates,
             ..
         } => {
-            for (index, call) in aggregates.iter_mut().enumerate() {
-                if !is_used(keys.len() + index) {
-                    *call = counted();
-                }
-            }
-            let mut needed = vec![false; *input_width];
+            let calls = aggregates.iter_mut().enumerate();
+            let unread = calls.filter(|(index, _)| !is_used(keys.len() + index));
+            unread.for_each(|(_, call)| *call = counted());
+            let mut needed = with_inside(&vec![false; *input_width], input);
             keys.iter().for_each(|key| key.mark_columns(&mut needed));
             aggregates.iter().for_each(|call| mark_call(call, &mut needed));
-            input.mark_columns(&mut needed);
             leave_out(input, &needed);
         }
         Node::Window { input, input_width, .. }
             if used.len() > *input_width && !(*input_width..used.len()).any(is_used) =>
         {
             *node = std::mem::replace(&mut **input, Node::Empty);
-            let mut needed = used.to_vec();
-            node.mark_columns(&mut needed);
+            let needed = with_inside(used, node);
             leave_out(node, &needed);
         }
         Node::Append { inputs, .. } => inputs.iter_mut().for_each(|input| leave_out(input, used)),
@@ -112,6 +105,13 @@ fn mark_call(call: &AggregateCall, needed: &mut [bool]) {
     let order = call.order.iter().map(|(key, _)| key);
     let read = call.argument.iter().chain(&call.separator).chain(order);
     read.for_each(|expression| expression.mark_columns(needed));
+}
+
+/// What a tree of FROM reads itself, too.
+fn with_inside(used: &[bool], node: &Node) -> Vec<bool> {
+    let mut used = used.to_vec();
+    node.mark_columns(&mut used);
+    used
 }
 
 fn with_keys(used: &[bool], keys: &[SortKey]) -> Vec<bool> {
