@@ -83,6 +83,42 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "Sort(",
     ),
     (Rule::ExtremeFromIndex, "select max(b) from big", "Top(", ""),
+    (
+        Rule::MergeQueries,
+        "select x.d from small s join (select a, d from big) x on x.a = s.a",
+        "Clustered Index Seek(",
+        "Clustered Index Scan(",
+    ),
+    (
+        Rule::InnerFromOuter,
+        "select s.a from small s left join big b on b.a = s.a where b.b = 1",
+        "Inner Join",
+        "Outer Join",
+    ),
+    (
+        Rule::DropOuterJoins,
+        "select s.b from small s left join big b on b.a = s.a",
+        "",
+        "Outer Join",
+    ),
+    (
+        Rule::SettleConditions,
+        "select a from big where b > 5 and b < 3",
+        "Constant Scan",
+        "[big]",
+    ),
+    (
+        Rule::InferEqualities,
+        "select s.b, b.d from small s join big b on b.a = s.a where b.a = 3",
+        "[small].[a]=(3)",
+        "",
+    ),
+    (
+        Rule::PushConditions,
+        "select b, n from (select b, count(*) as n from big group by b) g where b = 7",
+        "Index Seek(",
+        "Filter(",
+    ),
 ];
 
 fn answer(session: &mut Session, batch: &str) -> String {

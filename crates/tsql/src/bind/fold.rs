@@ -51,7 +51,7 @@ pub(super) fn is_written_null(expression: &Expr) -> bool {
 }
 
 /// A condition with what is settled in it in place of what settles it.
-pub(super) fn settled(condition: Condition) -> Condition {
+pub(crate) fn settled(condition: Condition) -> Condition {
     let truth = match &condition {
         Condition::Compare { left, right, .. } if is_written_null(left) || is_written_null(right) => None,
         Condition::Compare { operator, left, right } => match (value_of(left), value_of(right)) {

@@ -34,6 +34,7 @@ mod updatable;
 mod window;
 
 pub use advice::PlanAdvice;
+pub(crate) use fold::settled;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
+//! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
 //! optimize   unnest        subqueries as joins
 //!            alternatives  what all branches of an OR ask for
 //!            join      which units are joined in which order, and how
@@ -27,6 +28,7 @@ pub mod estimate;
 mod join;
 mod order;
 mod restriction;
+mod rewrite;
 pub mod shown;
 mod statement;
 mod unnest;
@@ -89,6 +91,7 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        rewrite::query(plan, self.estimator.rules_off())?;
         unnest::query(plan, &self.estimator)?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);

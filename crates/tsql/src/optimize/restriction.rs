@@ -210,7 +210,8 @@ pub(super) fn narrow(range: &mut SeekEnd, other: &SeekEnd) {
     }
 }
 
-fn mirrored(operator: Op) -> Op {
+/// The operator for the sides exchanged.
+pub(super) fn mirrored(operator: Op) -> Op {
     match operator {
         Op::Less => Op::Greater,
         Op::LessOrEqual => Op::GreaterOrEqual,

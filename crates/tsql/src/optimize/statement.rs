@@ -3,7 +3,7 @@
 use engine::error::Result;
 
 use super::estimate::{Estimator, Expectations};
-use super::{Optimizer, columns, unnest};
+use super::{Optimizer, columns, rewrite, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
 
@@ -91,6 +91,7 @@ impl Logical for BoundUpdate {
         }
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
@@ -105,6 +106,7 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());

@@ -50,6 +50,18 @@ rules! {
     SortFromIndex,
     /// MIN and MAX read the ends of an index.
     ExtremeFromIndex,
+    /// A query in FROM that only joins, filters and computes is part of the FROM around it.
+    MergeQueries,
+    /// An outer join whose rows without partner are left out is an inner one.
+    InnerFromOuter,
+    /// An outer join of which nothing is read, or that finds no partner, is not done.
+    DropOuterJoins,
+    /// Conditions that come out the same for every row are not tested, and what cannot be is not read.
+    SettleConditions,
+    /// What is said of a column is said of those that equal it.
+    InferEqualities,
+    /// What must hold of the rows of a query in FROM is asked inside of it.
+    PushConditions,
 }
 
 impl Rule {

@@ -136,6 +136,11 @@ impl<'s> Estimator<'s> {
         self.rules_off.allow(rule)
     }
 
+    /// The rules that the session has switched off.
+    pub fn rules_off(&self) -> RulesOff {
+        self.rules_off
+    }
+
     /// Looks after the statistics of the columns that FROM compares, before anything is estimated of it. Nothing is needed for one row by a
     /// unique index.
     ///

@@ -1,5 +1,6 @@
 //! The operators of a tree of joins.
 
+use super::classes::Met;
 use super::order::{Method, Step};
 use super::relations::{Relation, Relations, Set};
 use super::{filtered, split_keys};
@@ -72,7 +73,9 @@ impl<'e, 's> Builder<'e, 's> {
             false => predicate.joins(left, right),
         });
         self.all.predicates = others;
-        tested.into_iter().map(|predicate| predicate.condition).collect()
+        let mut met = Met::default();
+        let first = tested.into_iter().filter(|predicate| met.is_first(predicate));
+        first.map(|predicate| predicate.condition).collect()
     }
 
     fn join(&mut self, made: &mut Vec<Made>, left: Set, right: Set, method: Method) -> Made {

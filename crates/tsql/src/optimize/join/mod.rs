@@ -3,6 +3,7 @@
 //! ```text
 //! relations   FROM taken apart: relations, conditions between them
 //! places      which relation a place of the wide row belongs to
+//! classes     columns that equal each other through a third
 //! partners    how many rows have a partner in a semi join
 //! cost        what a subquery costs that is asked row by row
 //! order       the cheapest tree of joins
@@ -10,6 +11,7 @@
 //! ```
 
 mod build;
+mod classes;
 mod cost;
 mod order;
 mod partners;
@@ -25,7 +27,8 @@ use crate::state::Rule;
 use build::Builder;
 use order::Order;
 use places::Places;
-use relations::{RELATIONS_MAX, Relations, Set};
+pub(super) use relations::RELATIONS_MAX;
+use relations::{Relations, Set};
 
 /// Rows for which conditions hold.
 fn filtered(node: Node, conditions: Vec<Condition>) -> Node {

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use engine::cancel;
 use engine::error::Result;
 
+use super::classes::Met;
 use super::relations::{Predicate, Relations, Set};
 use crate::messages;
 use crate::plan::{JoinKind, JoinMethods};
@@ -202,11 +203,13 @@ impl<'r> Order<'r> {
         if !self.may_join(left.set, right.set) {
             return None;
         }
-        let (mut has_key, mut selectivity) = (false, 1.0);
+        let (mut has_key, mut selectivity, mut met) = (false, 1.0, Met::default());
         let mut tested = self.all.predicates.iter();
         while let Some(predicate) = tested.find(|one| self.is_tested(one, left.set, right.set)) {
             has_key |= predicate.is_key(left.set, right.set);
-            selectivity *= predicate.selectivity;
+            if met.is_first(predicate) {
+                selectivity *= predicate.selectivity;
+            }
         }
         let extension = self.extension(right.set);
         let rows = match extension.map(|one| one.kind) {

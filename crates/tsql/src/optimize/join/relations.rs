@@ -9,16 +9,18 @@
 //! there. The relation on its right is joined by itself, and only after those that ON reads. A condition that reads it is tested above that
 //! join. Semi and anti joins, which subqueries were made to, are no other. Both sides of FULL stay one relation.
 
+use super::classes;
 use super::places::Places;
 use super::{cost, partners};
 use crate::ast::ComparisonOperator;
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
+use crate::optimize::rewrite;
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
 use crate::state::Rule;
 
 /// Relations that are ordered together. More are joined in parts.
-pub(super) const RELATIONS_MAX: usize = 128;
+pub(in crate::optimize) const RELATIONS_MAX: usize = 128;
 
 /// A set of relations, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,6 +131,8 @@ pub(super) struct Predicate {
     pub(super) selectivity: f64,
     /// Of an equality: whose columns each side reads.
     pub(super) sides: Option<(Set, Set)>,
+    /// Of an equality of columns that several equalities are of: which.
+    pub(super) class: Option<u8>,
 }
 
 impl Predicate {
@@ -298,15 +302,23 @@ impl Relations {
     fn estimate(&mut self, between: Vec<(Condition, Set)>, estimator: &Estimator<'_>) {
         let mut sources = Sources::default();
         self.relations.iter().for_each(|relation| sources.add(&relation.node));
-        let selectivity = |condition: &Condition| estimator.selectivity(condition, &sources).clamp(1e-9, 1.0);
+        let selectivity = |condition: &Condition| {
+            let part = |one: &Condition| estimator.selectivity(one, &sources).clamp(1e-9, 1.0);
+            (part(condition) / self.said_of_both(condition, &part)).clamp(1e-9, 1.0)
+        };
         let predicates = between.into_iter().map(|(condition, of)| Predicate {
             // What may fail is tested when all that is written before it is joined, as it is written.
             of: if condition.can_fail() { Set::up_to(of) } else { of },
             selectivity: selectivity(&condition),
             sides: sides(&condition, &self.places),
             condition,
+            class: None,
         });
-        let predicates: Vec<Predicate> = predicates.collect();
+        let mut predicates: Vec<Predicate> = predicates.collect();
+        let relation_of = |place: usize| self.places.relation(place);
+        if estimator.allows(Rule::InferEqualities) {
+            classes::close(&mut predicates, &self.relations, &relation_of, &selectivity);
+        }
         let known = |position: usize| {
             let relation = &self.relations[position];
             let (rows, cost) = rows_and_cost(relation, estimator);
@@ -346,6 +358,24 @@ impl Relations {
             }
         }
         self.predicates = predicates;
+    }
+}
+
+impl Relations {
+    /// What conditions leave that say of both sides of an equality the same: of the rows they leave on one side, they leave all partners.
+    fn said_of_both(&self, condition: &Condition, part: &dyn Fn(&Condition) -> f64) -> f64 {
+        let Some((left, right)) = rewrite::equal_columns(condition) else {
+            return 1.0;
+        };
+        let (Some(left), Some(right)) = (column_of(left), column_of(right)) else {
+            return 1.0;
+        };
+        let own = |place: usize| {
+            let relation = self.places.relation(place);
+            relation.map_or(&[][..], |relation| self.relations[relation].own.as_slice())
+        };
+        let is_of_both = |one: &&Condition| own(left).iter().any(|other| rewrite::is_alike(other, left, one, right));
+        own(right).iter().filter(is_of_both).map(part).product()
     }
 }
 

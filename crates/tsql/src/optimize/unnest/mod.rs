@@ -27,6 +27,7 @@ use engine::cancel;
 use engine::error::Result;
 
 use super::estimate::Estimator;
+use super::rewrite;
 use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
 use crate::state::Rule;
 use form::Around;
@@ -89,6 +90,7 @@ fn conjuncts(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
     let all = Around::of(from, &written);
     for mut condition in written {
         if let Some(plan) = question(&mut condition) {
+            rewrite::query(plan, estimator.rules_off())?;
             query(plan, estimator)?;
             if let Some(join) = form::of(&condition, &all, from.width)? {
                 let added = count(&join.right);

@@ -1,0 +1,73 @@
+//! What a query captures, handed down to queries in its own FROM when it is merged: these saw it because they ran inside of it.
+
+use engine::error::Result;
+
+use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, Part};
+
+/// Whether what the sources of a FROM read of what is captured around it can be given to them: they are units of it themselves, which may
+/// use what is before them. Both sides of an outer join are put together by themselves.
+pub(super) fn can_be_handed_down(from: &mut FromNode) -> Result<bool> {
+    for unit in &mut from.units {
+        let may_use_others = matches!(
+            unit.node,
+            Node::Derived { .. } | Node::View { .. } | Node::Module { .. }
+        );
+        if !may_use_others && reads(&mut unit.node)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a source of a FROM reads what is captured around it.
+pub(super) fn is_read_by_sources(from: &mut FromNode) -> Result<bool> {
+    for unit in &mut from.units {
+        if reads(&mut unit.node)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Gives a query in FROM that reads what was captured around it captures of its own. True if it has them now.
+pub(super) fn hand_down(node: &mut Node, captures: &[Expr]) -> Result<bool> {
+    let is_inside = matches!(node, Node::Derived { captures, .. } if captures.is_empty());
+    if captures.is_empty() || !is_inside || !reads(node)? {
+        return Ok(false);
+    }
+    if let Node::Derived { captures: own, .. } = node {
+        *own = captures.to_vec();
+    }
+    Ok(true)
+}
+
+/// Whether anything in an operator or below reads what is captured around it.
+fn reads(node: &mut Node) -> Result<bool> {
+    crate::stack::require()?;
+    let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
+    let mut found = false;
+    node.change_parts(&mut |part| {
+        found = found
+            || match part {
+                Part::Expression(expression) => of_expression(expression),
+                Part::Condition(condition) => reads_captured(condition),
+                Part::Node(below) => reads(below)?,
+                Part::Plan(plan) => !has_own && reads(&mut std::sync::Arc::make_mut(plan).root)?,
+            };
+        Ok::<_, engine::error::Error>(())
+    })?;
+    Ok(found)
+}
+
+fn of_expression(expression: &Expr) -> bool {
+    let mut found = matches!(expression.kind, ExprKind::Parameter(_));
+    expression.for_each_child(&mut |child| found = found || of_expression(child));
+    found
+}
+
+/// Whether a condition reads what is captured around it.
+pub(super) fn reads_captured(condition: &Condition) -> bool {
+    let mut found = false;
+    condition.for_each_expression(&mut |expression| found = found || of_expression(expression));
+    found
+}
