@@ -1,4 +1,4 @@
-//! Storage that a rollback gives back: pages filled in it are left as they are, and everything else is taken back all the same, whatever
+//! Storage that a rollback gives back: rows added to it are left as they are, and everything else is taken back all the same, whatever
 //! the transaction did to both by turns, and wherever the power goes while it is rolled back.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -21,7 +21,18 @@ const SET_UP: [&str; 4] = [
 const CHANGE: &str = "update kept set v += 1, f = replicate(char(65 + (v + id) % 26), 200)";
 
 /// What transactions do. CHANGE stands for the work between.
-const WORKS: [(&str, &str); 8] = [
+const WORKS: [(&str, &str); 10] = [
+    (
+        "rows one by one",
+        "create table made (id int not null primary key, f char(300) not null) insert made select id, f from source CHANGE
+         insert made select id + 100, f from source CHANGE",
+    ),
+    (
+        "rows one by one, one deleted and inserted again",
+        "create table made (id int not null primary key, f char(300) not null) CHANGE
+         insert made values (5, 'first') CHANGE delete made where id = 5 CHANGE insert made values (5, 'again') CHANGE
+         update made set f = 'changed' CHANGE delete made CHANGE insert made values (5, 'third'), (6, 'fourth') CHANGE",
+    ),
     (
         "TRUNCATE, filled, again",
         "truncate table t CHANGE insert t with (tablock) select id, f from source CHANGE

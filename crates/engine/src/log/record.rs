@@ -12,6 +12,7 @@
 //! Little-endian throughout. A record never spans log blocks, so [`PAYLOAD_BYTES_MAX`] bounds its payload.
 
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use vlf::Lsn;
 use vlf::block::{RECORD_BYTES_MAX, SLOT_BYTES};
@@ -229,6 +230,8 @@ pub struct TransactionChain {
     pub logged_bytes: u64,
     /// Where others can see its ends: a checkpoint writes them down while the transaction goes on.
     pub end: ChainEnd,
+    /// Allocation units, by number, in which it changed or deleted rows. Not known of a transaction found in the log.
+    pub rows_changed_in: BTreeSet<u32>,
 }
 
 /// Where a transaction stands, shared with whoever lists the transactions under way. Changed under the log's mutex, so that a
@@ -301,6 +304,7 @@ impl TransactionChain {
             reserved_bytes: 0,
             logged_bytes: 0,
             end: ChainEnd::at(first, last),
+            rows_changed_in: BTreeSet::new(),
         }
     }
 

@@ -32,6 +32,12 @@ pub enum UndoKind {
 }
 
 impl UndoKind {
+    /// Whether a row was changed or deleted: something that was there is not, or is another.
+    pub fn changes_rows(self) -> bool {
+        use UndoKind::{HeapDelete, HeapUpdate, TreeDelete, TreeUpdate};
+        matches!(self, HeapDelete | HeapUpdate | TreeDelete | TreeUpdate)
+    }
+
     /// The kind of an encoded byte.
     pub fn from_byte(byte: u8) -> Option<UndoKind> {
         Some(match byte {

@@ -177,6 +177,9 @@ fn append(
 ) -> Result<Lsn> {
     match author {
         Author::Transaction(chain) => {
+            if subject.undo.changes_rows() {
+                chain.rows_changed_in.insert(subject.object.0);
+            }
             let undo_reserve = undo_bytes(subject, entries);
             storage.log.append(chain, RecordKind::Change, &[payload], undo_reserve)
         }

@@ -55,7 +55,7 @@ pub use scan::{HeapScan, ReadMode, RowBatch};
 pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
 pub use touched::{Touched, touched, undo_reserve_bytes};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};
-pub use undo::{ReadDownward, filled_unit, undo};
+pub use undo::{ReadDownward, undo, unit_added_to};
 pub use verify::{Finding, ObjectKind, Verdict, verify_allocation, verify_object};
 
 use crate::buffer::DatabaseStorage;

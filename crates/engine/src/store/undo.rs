@@ -109,10 +109,14 @@ pub fn undo(
     Ok(Some(page))
 }
 
-/// The unit of which a record filled a page.
-pub fn filled_unit(record: &OwnedRecord) -> Option<ObjectId> {
+/// The unit to which a record added rows: `None` when it is about anything else, or cannot be read.
+pub fn unit_added_to(record: &OwnedRecord) -> Option<(ObjectId, UndoKind)> {
     let change = Change::decode(&record.payload).ok()?;
-    (change.undo == UndoKind::Fill).then_some(change.object)
+    let adds = matches!(
+        change.undo,
+        UndoKind::HeapInsert | UndoKind::TreeInsert | UndoKind::Fill
+    );
+    adds.then_some((change.object, change.undo))
 }
 
 fn record_damage(storage: &DatabaseStorage, found: Damage) -> Error {

@@ -6,20 +6,22 @@
 //! ```
 //! The same walk serves ROLLBACK, ROLLBACK TO a savepoint, a failed statement, and the undo phase of recovery.
 //!
-//! A page that was filled in a unit which the rollback gives back (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds) is left as it is: it
-//! would be emptied, perhaps read from the disk for that, and then be freed. Nobody sees it meanwhile, for the definition is locked.
-//! Nothing is logged for it, which is safe because
+//! Rows added to a unit which the rollback gives back (CREATE TABLE, TRUNCATE, CREATE INDEX, rebuilds) are left as they are: they would be
+//! removed, their pages perhaps read from the disk for that, and then be freed. Nobody sees them, for the definition is locked. Nothing is
+//! logged for them, which is safe because
 //!
-//! - the row of the catalog that names the unit is older than every fill of it, and is taken back behind them: its record says that the
+//! - the row of the catalog that names the unit is older than all rows of it, and is taken back behind them: its record says that the
 //!   next to take back lies before all of them, so no later rollback comes by a page that was freed;
-//! - after a crash in between, recovery takes back what is older. A fill has only rows of its own, on pages that nothing older is about
-//!   and with keys above all older ones, so nothing older is in its way. The unit is without an owner then, and is freed.
+//! - after a crash in between, recovery takes back what is older, and nothing that was left is in its way: a page filled has rows of its
+//!   own, with keys above all older ones; rows added one by one are left only where the transaction neither changed nor deleted any, so
+//!   that what is older in the unit is rows added as well, in other places and with other keys. The unit is without an owner then, and
+//!   is freed.
 
 use crate::buffer::DatabaseStorage;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::log::{RecordKind, TransactionChain};
-use crate::page::ObjectId;
+use crate::log::{OwnedRecord, RecordKind, TransactionChain};
+use crate::page::{ObjectId, UndoKind};
 use crate::seams::{WorkKind, WorkUnderWay};
 use crate::store::{self, ReadDownward, SpaceMap};
 use std::collections::HashSet;
@@ -70,8 +72,9 @@ pub(super) fn roll_back_while(
         let record = storage.log.read_record(next)?;
         next = match record.header.kind {
             RecordKind::Change => {
-                let is_left = store::filled_unit(&record).is_some_and(|unit| doomed.contains(&unit));
-                if !is_left && let Some(page) = store::undo(storage, space, chain, &record)? {
+                if !is_left(&record, chain, doomed)
+                    && let Some(page) = store::undo(storage, space, chain, &record)?
+                {
                     reads.met(storage, page);
                 }
                 undone.changes += 1;
@@ -91,6 +94,14 @@ pub(super) fn roll_back_while(
     }
     undone.is_complete = true;
     Ok(undone)
+}
+
+/// Whether a record is about rows that are left where they are.
+fn is_left(record: &OwnedRecord, chain: &TransactionChain, doomed: &HashSet<ObjectId>) -> bool {
+    !doomed.is_empty()
+        && store::unit_added_to(record).is_some_and(|(unit, how)| {
+            doomed.contains(&unit) && (how == UndoKind::Fill || !chain.rows_changed_in.contains(&unit.0))
+        })
 }
 
 /// Changes taken back between two looks at how far a rollback is; one that needs fewer is over before anybody looks.

@@ -67,7 +67,8 @@ impl Session {
         if was_cancelled && self.state.options().xact_abort && self.state.transaction_count() > 0 {
             self.transaction_request(sink, transaction::roll_back);
         }
-        if self.state.is_doomed() {
+        let is_killed = self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_));
+        if self.state.is_doomed() && !is_killed {
             let failure = Failure::new(crate::messages::doomed_transaction_rolled_back(), 1, "");
             self.transaction_request(sink, transaction::roll_back);
             tell(&self.state, sink, &failure);
@@ -78,7 +79,6 @@ impl Session {
             };
         }
         self.drop_left_over_tables();
-        let is_killed = self.ended.load(Ordering::Relaxed) && !matches!(result, BatchOutcome::Shutdown(_));
         if is_killed {
             self.roll_back_ended();
         }

@@ -280,7 +280,12 @@ impl Executor<'_> {
             let result = work(self);
             self.session.end_statement_locks();
             if let (Err(_), Some(mark)) = (&result, mark) {
-                self.return_to(&mark)?;
+                if self.session.instance.has_ended(self.session.id) {
+                    // KILL: all of the transaction is taken back at once, and until then it can only be that.
+                    self.session.doom();
+                } else {
+                    self.return_to(&mark)?;
+                }
             }
             return result;
         }
