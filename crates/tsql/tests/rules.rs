@@ -29,6 +29,18 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "Index Scan(",
     ),
     (
+        Rule::SemiJoin,
+        "select count(*) from big x where exists (select * from big y where y.b = x.c and y.c > 7)",
+        "Semi Join",
+        "EXISTS(subquery)",
+    ),
+    (
+        Rule::AntiJoin,
+        "select count(*) from big where c not in (select b from small)",
+        "Anti Semi Join",
+        "",
+    ),
+    (
         Rule::OrderJoins,
         "select count(*) from big x, big y, small s where x.a = s.a and y.a = s.b",
         "Clustered Index Seek(",

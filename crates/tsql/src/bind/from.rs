@@ -351,6 +351,7 @@ impl<'a> Binder<'a> {
             conjuncts: condition.into_conjuncts(),
             lateral: false,
             methods: self.join_methods.at_join(super::hints::methods(join)?),
+            written: None,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
         clause.units.push(FromUnit {
@@ -384,6 +385,7 @@ impl<'a> Binder<'a> {
             conjuncts: Vec::new(),
             lateral: true,
             methods: self.join_methods,
+            written: None,
         }));
         clause.columns.extend(left_columns.into_iter().chain(right_columns));
         clause.units.push(FromUnit {

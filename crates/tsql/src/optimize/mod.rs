@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
-//! optimize   alternatives  what all branches of an OR ask for
+//! optimize   unnest        subqueries as joins
+//!            alternatives  what all branches of an OR ask for
 //!            join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
 //!            order     which sorts are not needed
@@ -28,6 +29,7 @@ mod order;
 mod restriction;
 pub mod shown;
 mod statement;
+mod unnest;
 
 pub use statement::Logical;
 
@@ -36,7 +38,7 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::Result;
 
-use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node, OuterJoin, Part, QueryPlan, Subquery};
+use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, OuterJoin, Part, QueryPlan, Subquery};
 use crate::state::{Rule, SessionState};
 use estimate::Estimator;
 
@@ -66,6 +68,7 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        unnest::query(plan, &self.estimator)?;
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
         self.node(&mut plan.root)?;
@@ -96,9 +99,6 @@ impl<'s> Optimizer<'s> {
         cancel::spend(1)?;
         if let Node::From(from) = node {
             self.units(from)?;
-            if self.estimator.allows(Rule::FactorAlternatives) {
-                alternatives::take_out(&mut from.conjuncts)?;
-            }
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
             return Ok(());
@@ -134,6 +134,9 @@ impl<'s> Optimizer<'s> {
         from.conjuncts
             .iter_mut()
             .try_for_each(|condition| self.condition(condition))?;
+        if self.estimator.allows(Rule::FactorAlternatives) {
+            alternatives::take_out(&mut from.conjuncts)?;
+        }
         from.units.iter_mut().try_for_each(|unit| match &unit.node {
             // In parentheses, where the order is kept.
             Node::From(inner) if inner.is_forced => self.node(&mut unit.node),
@@ -145,12 +148,17 @@ impl<'s> Optimizer<'s> {
         crate::stack::require()?;
         match node {
             Node::From(from) => self.units(from),
-            Node::Outer(outer) if outer.kind == JoinKind::Left => {
+            Node::Outer(outer) if outer.kind.extends_left() => {
                 let OuterJoin {
-                    left, right, conjuncts, ..
+                    left,
+                    right,
+                    conjuncts,
+                    written,
+                    ..
                 } = &mut **outer;
                 conjuncts
                     .iter_mut()
+                    .chain(written)
                     .try_for_each(|condition| self.condition(condition))?;
                 self.unit(left)?;
                 match right {

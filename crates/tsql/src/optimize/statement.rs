@@ -2,7 +2,7 @@
 
 use engine::error::Result;
 
-use super::{Optimizer, columns};
+use super::{Optimizer, columns, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
 
@@ -85,6 +85,8 @@ impl Logical for BoundUpdate {
         }
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
@@ -97,6 +99,8 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
         optimizer.node(&mut self.node)?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));

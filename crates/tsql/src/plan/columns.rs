@@ -19,6 +19,7 @@ impl Node {
                 join.left.mark_columns(used);
                 join.right.mark_columns(used);
                 mark_conditions(&join.conjuncts, used);
+                join.written.iter().for_each(|written| written.mark_columns(used));
             }
             Node::Loop {
                 left, right, condition, ..

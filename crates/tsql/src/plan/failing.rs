@@ -25,15 +25,33 @@ fn is_widening(from: SqlType, to: SqlType) -> bool {
 impl Expr {
     /// Whether evaluating this may fail for some value of its columns. A sum that is too large for its type is not thought of.
     pub fn can_fail(&self) -> bool {
-        let mut can_fail = match &self.kind {
+        let mut can_fail = self.fails_itself();
+        self.for_each_child(&mut |child| can_fail = can_fail || child.can_fail());
+        can_fail
+    }
+
+    /// Whether this may fail with all values below it at hand.
+    fn fails_itself(&self) -> bool {
+        match &self.kind {
             ExprKind::Arithmetic { operator, .. } => {
                 matches!(operator, BinaryOperator::Divide | BinaryOperator::Modulo)
             }
             ExprKind::Convert { operand, or_null, .. } => !or_null && !is_widening(operand.sql_type, self.sql_type),
             ExprKind::Function { .. } | ExprKind::Module { .. } | ExprKind::Subquery(_) => true,
             _ => false,
+        }
+    }
+
+    /// Whether evaluating this may fail for one row and not for another: functions of what no row has a part in do not, `getdate()` for one,
+    /// and are evaluated before the first row where they are searched for.
+    pub fn can_fail_by_row(&self) -> bool {
+        let mut reads = false;
+        self.for_each_column(&mut |_| reads = true);
+        let mut can_fail = match &self.kind {
+            ExprKind::Function { .. } | ExprKind::Convert { .. } => reads && self.fails_itself(),
+            _ => self.fails_itself(),
         };
-        self.for_each_child(&mut |child| can_fail = can_fail || child.can_fail());
+        self.for_each_child(&mut |child| can_fail = can_fail || child.can_fail_by_row());
         can_fail
     }
 }
@@ -43,6 +61,13 @@ impl Condition {
     pub fn can_fail(&self) -> bool {
         let mut can_fail = self.contains_query();
         self.for_each_expression(&mut |expression| can_fail = can_fail || expression.can_fail());
+        can_fail
+    }
+
+    /// Whether testing this may fail for one row and not for another, as [`Expr::can_fail_by_row`] says.
+    pub fn can_fail_by_row(&self) -> bool {
+        let mut can_fail = self.contains_query();
+        self.for_each_expression(&mut |expression| can_fail = can_fail || expression.can_fail_by_row());
         can_fail
     }
 }

@@ -104,14 +104,14 @@ impl FromNode {
     }
 }
 
-/// An outer join as it is bound.
+/// An outer join as it is bound, or a semi or anti join that the optimizer made of a subquery.
 #[derive(Clone, Debug)]
 pub struct OuterJoin {
-    /// The left side, whose rows are all kept.
+    /// The left side, whose rows are all kept; of a semi or anti join, those that are asked about.
     pub left: Node,
     /// The right side.
     pub right: Node,
-    /// Left or full.
+    /// Left, full, semi or anti.
     pub kind: JoinKind,
     /// ON. All of it belongs to the join; none may filter a side whose rows are kept.
     pub conjuncts: Vec<Condition>,
@@ -119,6 +119,8 @@ pub struct OuterJoin {
     pub lateral: bool,
     /// How the sides may be joined.
     pub methods: JoinMethods,
+    /// Of a semi or anti join: the condition that it stands for, which may be asked row by row instead.
+    pub written: Option<Condition>,
 }
 
 /// The methods of joining that hints leave.
@@ -208,6 +210,12 @@ impl JoinKind {
     /// Whether right rows without partner are answered.
     pub fn keeps_right(self) -> bool {
         matches!(self, JoinKind::Right | JoinKind::Full | JoinKind::RightAnti)
+    }
+
+    /// Whether left rows are answered alone or with their partners, and the right side may be one source among several: whatever is
+    /// joined to the left one may be joined before or after.
+    pub fn extends_left(self) -> bool {
+        matches!(self, JoinKind::Left | JoinKind::Semi | JoinKind::Anti)
     }
 
     /// The same join with its sides exchanged.

@@ -103,7 +103,7 @@ impl Node {
                 units.try_for_each(|unit| change(Part::Node(&mut unit.node)))
             }
             Node::Outer(join) => {
-                conditions(&mut join.conjuncts, change)?;
+                conditions(join.conjuncts.iter_mut().chain(&mut join.written), change)?;
                 change(Part::Node(&mut join.left))?;
                 change(Part::Node(&mut join.right))
             }

@@ -30,6 +30,10 @@ macro_rules! rules {
 rules! {
     /// Comparisons that stand in every branch of an OR are tested beside it.
     FactorAlternatives,
+    /// EXISTS, IN and ANY are joins with the subquery's FROM.
+    SemiJoin,
+    /// NOT EXISTS, NOT IN and ALL are joins with the subquery's FROM.
+    AntiJoin,
     /// Joins go in the order of least cost, not in the order of the text.
     OrderJoins,
     /// Equal values are joined by a hash table. Without it inner and left joins compare every pair.

@@ -102,6 +102,7 @@ impl<'e, 's> Builder<'e, 's> {
         let node = match method {
             Method::Search => self.search(left, right, left_node, on, kind),
             Method::Loop => looped(left_node, take(right), kind, on),
+            Method::Ask => self.asked(left_node, right),
             Method::BuildRight => self.hashed((left, left_node), (right, take(right)), kind, on),
             Method::BuildLeft => self.hashed((right, take(right)), (left, left_node), kind.exchanged(), on),
         };
@@ -109,6 +110,16 @@ impl<'e, 's> Builder<'e, 's> {
             set: left.with(right),
             node: filtered(node, above),
         }
+    }
+
+    /// The subquery that a semi or anti join was made of, for each left row.
+    fn asked(&mut self, left_node: Node, right: Set) -> Node {
+        let relation = right.single().and_then(|at| self.taken.get_mut(at)?.as_mut());
+        let written = relation.and_then(|one| one.written.take());
+        filtered(
+            left_node,
+            written.into_iter().map(|written| written.condition).collect(),
+        )
     }
 
     fn hashed(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {

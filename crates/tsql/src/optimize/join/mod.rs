@@ -3,12 +3,16 @@
 //! ```text
 //! relations   FROM taken apart: relations, conditions between them
 //! places      which relation a place of the wide row belongs to
+//! partners    how many rows have a partner in a semi join
+//! cost        what a subquery costs that is asked row by row
 //! order       the cheapest tree of joins
 //! build       its operators: conditions as low as they can stand, equal pairs as keys
 //! ```
 
 mod build;
+mod cost;
 mod order;
+mod partners;
 mod places;
 mod relations;
 

@@ -19,9 +19,9 @@ use crate::plan::{JoinKind, JoinMethods};
 /// Relations of which all trees are looked at: 3 to this power is what it comes to at most.
 const EXHAUSTIVE_MAX: usize = 10;
 /// What a row costs that is put into a hash table, that is looked for in one, and that comes out of a join.
-const BUILD_COST: f64 = 2.0;
-const PROBE_COST: f64 = 1.0;
-const OUTPUT_COST: f64 = 0.2;
+pub(super) const BUILD_COST: f64 = 2.0;
+pub(super) const PROBE_COST: f64 = 1.0;
+pub(super) const OUTPUT_COST: f64 = 0.2;
 /// What a pair of rows costs that is compared.
 const PAIR_COST: f64 = 0.5;
 
@@ -36,6 +36,8 @@ pub(super) enum Method {
     Search,
     /// For each left row the right rows anew.
     Loop,
+    /// For each left row the subquery that the right relation was made of.
+    Ask,
 }
 
 /// Whether sets are joined that no condition connects: a condition of three relations may leave nothing else.
@@ -135,7 +137,7 @@ impl<'r> Order<'r> {
                 Some((left, right, method)) => {
                     steps.push(Step::Join { left, right, method });
                     open.push(left);
-                    if method != Method::Search {
+                    if !matches!(method, Method::Search | Method::Ask) {
                         open.push(right);
                     }
                 }
@@ -232,6 +234,8 @@ impl<'r> Order<'r> {
     fn method(&self, left: &Tree, right: &Tree, has_key: bool) -> Option<(Method, f64)> {
         let extension = self.extension(right.set);
         let methods = self.methods(left.set, right.set);
+        let written = extension.and_then(|one| one.written.as_ref());
+        let asked = written.map(|written| (Method::Ask, left.cost + left.rows * written.row_cost));
         let looped = (Method::Loop, left.cost + left.rows * (right.cost + 1.0));
         if extension.is_some_and(|one| one.lateral) {
             return methods.loops.then_some(looped);
@@ -260,7 +264,7 @@ impl<'r> Order<'r> {
                 ..
             } => return None,
             JoinMethods { hashes: false, .. } => looped,
-            JoinMethods { loops: false, .. } if !has_key => return None,
+            JoinMethods { loops: false, .. } if !has_key => return asked,
             _ => (Method::BuildRight, build_right),
         };
         if methods.hashes && build_left < best.1 && !self.is_forced {
@@ -277,7 +281,9 @@ impl<'r> Order<'r> {
                 }
             }
         }
-        Some(best)
+        // Where an index is searched, asking comes to the same, with more ado.
+        let is_better = |asked: &(Method, f64)| methods.loops && best.0 != Method::Search && asked.1 < best.1;
+        Some(asked.filter(is_better).unwrap_or(best))
     }
 
     fn keep_if_better(&mut self, tree: Tree) {

@@ -7,9 +7,10 @@
 //! ```
 //! The left side of an outer join is part of the FROM around it: inner joins may come before or after it, as long as what its ON reads is
 //! there. The relation on its right is joined by itself, and only after those that ON reads. A condition that reads it is tested above that
-//! join. Both sides of FULL stay one relation.
+//! join. Semi and anti joins, which subqueries were made to, are no other. Both sides of FULL stay one relation.
 
 use super::places::Places;
+use super::{cost, partners};
 use crate::ast::ComparisonOperator;
 use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
@@ -92,6 +93,15 @@ pub(super) struct Relation {
     pub(super) searches: Vec<Search>,
     /// Rows of what it extends, times this, are what the extension makes of them.
     pub(super) factor: f64,
+    /// Of a semi or anti join: the subquery that it was made of.
+    pub(super) written: Option<Written>,
+}
+
+/// A condition with a subquery, which may be asked row by row.
+pub(super) struct Written {
+    pub(super) condition: Condition,
+    /// What asking it for a row costs.
+    pub(super) row_cost: f64,
 }
 
 /// A search in an index by columns of other relations.
@@ -101,6 +111,13 @@ pub(super) struct Search {
     pub(super) needs: Set,
     /// What one search costs.
     pub(super) cost: f64,
+}
+
+impl Search {
+    /// Of so many rows that fit the first one is enough.
+    fn stop_at_one_of(&mut self, rows: f64) {
+        self.cost = SEARCH_COST + (self.cost - SEARCH_COST) / rows.max(1.0);
+    }
 }
 
 /// A condition of several relations.
@@ -147,10 +164,20 @@ struct Piece {
     on: Vec<Condition>,
     lateral: bool,
     methods: JoinMethods,
+    written: Option<Condition>,
+    /// Whether it was a subquery: a condition that is written behind it and may fail is tested for the rows that it leaves.
+    is_test: bool,
+}
+
+/// A condition of WHERE, or of ON of inner joins.
+struct Pooled {
+    condition: Condition,
+    /// The subqueries before it.
+    behind: Set,
 }
 
 /// Takes FROM apart; the left sides of outer joins too.
-fn pieces(from: FromNode, pieces_so_far: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
+fn pieces(from: FromNode, pieces_so_far: &mut Vec<Piece>, pool: &mut Vec<Pooled>) {
     for unit in from.units {
         let first = pieces_so_far.len();
         piece(unit.node, unit.lateral, pieces_so_far, pool);
@@ -160,10 +187,13 @@ fn pieces(from: FromNode, pieces_so_far: &mut Vec<Piece>, pool: &mut Vec<Conditi
             piece.methods = unit.methods;
         }
     }
-    pool.extend(from.conjuncts);
+    let tests = pieces_so_far.iter().enumerate().filter(|(_, piece)| piece.is_test);
+    let behind = tests.fold(Set::default(), |set, (position, _)| set.with(Set::of(position)));
+    let conjuncts = from.conjuncts.into_iter();
+    pool.extend(conjuncts.map(|condition| Pooled { condition, behind }));
 }
 
-fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condition>) {
+fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Pooled>) {
     let own = |node, conjuncts, kind, on, lateral, methods| Piece {
         node,
         kind,
@@ -171,17 +201,20 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condi
         on,
         lateral,
         methods,
+        written: None,
+        is_test: false,
     };
     match node {
         Node::From(from) => pieces(*from, found, pool),
-        Node::Outer(outer) if outer.kind == JoinKind::Left => {
+        Node::Outer(outer) if outer.kind.extends_left() => {
             let OuterJoin {
                 left,
                 right,
+                kind,
                 conjuncts,
                 lateral,
                 methods,
-                ..
+                written,
             } = *outer;
             piece(left, false, found, pool);
             let (right, conditions) = match right {
@@ -191,7 +224,22 @@ fn piece(node: Node, lateral: bool, found: &mut Vec<Piece>, pool: &mut Vec<Condi
                 }
                 other => (other, Vec::new()),
             };
-            found.push(own(right, conditions, JoinKind::Left, conjuncts, lateral, methods));
+            let is_test = kind != JoinKind::Left;
+            // Where no left row has two partners, the join may come at any place among the others.
+            if kind == JoinKind::Semi && partners::are_unique(&right, &conjuncts) {
+                let behind = Set::default();
+                pool.extend(conjuncts.into_iter().map(|condition| Pooled { condition, behind }));
+                found.push(Piece {
+                    is_test,
+                    ..own(right, conditions, JoinKind::Inner, Vec::new(), lateral, methods)
+                });
+                return;
+            }
+            found.push(Piece {
+                is_test,
+                written,
+                ..own(right, conditions, kind, conjuncts, lateral, methods)
+            });
         }
         other => found.push(own(
             other,
@@ -210,24 +258,30 @@ impl Relations {
         let (mut found, mut pool, methods) = (Vec::new(), Vec::new(), from.methods);
         pieces(from, &mut found, &mut pool);
         let places = Places::of(found.iter().map(|piece| &piece.node));
-        let (once, pool): (Vec<_>, Vec<_>) = pool.into_iter().partition(|condition| {
+        let (once, pool): (Vec<_>, Vec<_>) = pool.into_iter().partition(|pooled| {
             let mut reads = false;
-            condition.for_each_column(&mut |_| reads = true);
+            pooled.condition.for_each_column(&mut |_| reads = true);
             !reads
         });
+        let once = once.into_iter().map(|pooled| pooled.condition).collect();
         let mut relations: Vec<Relation> = Vec::with_capacity(found.len());
         for (position, piece) in found.into_iter().enumerate() {
             relations.push(relation(position, piece, &places, methods));
         }
         let mut between = Vec::new();
-        for condition in pool {
-            match places.of_condition(&condition).single() {
+        for Pooled { condition, behind } in pool {
+            let of = places.of_condition(&condition);
+            let of = match condition.can_fail_by_row() {
+                true => of.with(behind),
+                false => of,
+            };
+            match of.single() {
                 Some(alone) if relations.get(alone).is_some_and(|one| one.kind == JoinKind::Inner) => {
                     if let Some(relation) = relations.get_mut(alone) {
                         relation.own.push(condition);
                     }
                 }
-                _ => between.push(condition),
+                _ => between.push((condition, of)),
             }
         }
         let mut all = Relations {
@@ -241,17 +295,13 @@ impl Relations {
         all
     }
 
-    fn estimate(&mut self, between: Vec<Condition>, estimator: &Estimator<'_>) {
+    fn estimate(&mut self, between: Vec<(Condition, Set)>, estimator: &Estimator<'_>) {
         let mut sources = Sources::default();
         self.relations.iter().for_each(|relation| sources.add(&relation.node));
         let selectivity = |condition: &Condition| estimator.selectivity(condition, &sources).clamp(1e-9, 1.0);
-        let of = |condition: &Condition| {
-            let of = self.places.of_condition(condition);
+        let predicates = between.into_iter().map(|(condition, of)| Predicate {
             // What may fail is tested when all that is written before it is joined, as it is written.
-            if condition.can_fail() { Set::up_to(of) } else { of }
-        };
-        let predicates = between.into_iter().map(|condition| Predicate {
-            of: of(&condition),
+            of: if condition.can_fail() { Set::up_to(of) } else { of },
             selectivity: selectivity(&condition),
             sides: sides(&condition, &self.places),
             condition,
@@ -260,16 +310,40 @@ impl Relations {
         let known = |position: usize| {
             let relation = &self.relations[position];
             let (rows, cost) = rows_and_cost(relation, estimator);
+            let row_cost = relation
+                .written
+                .as_ref()
+                .map(|written| cost::of_asking(&written.condition, estimator));
+            let mut searches = searches(position, self, &predicates, estimator, &sources);
             let factor = match relation.kind {
                 JoinKind::Left => (rows * relation.on.iter().map(selectivity).product::<f64>()).max(1.0),
+                JoinKind::Semi | JoinKind::Anti => {
+                    let partners = partners::of(relation, rows, &sources, estimator);
+                    searches
+                        .iter_mut()
+                        .for_each(|search| search.stop_at_one_of(partners.each));
+                    match relation.kind {
+                        JoinKind::Semi => partners.part,
+                        _ => 1.0 - partners.part,
+                    }
+                }
                 _ => 1.0,
             };
-            let searches = searches(position, self, &predicates, estimator, &sources);
-            (rows, cost, factor, searches)
+            (rows, cost, factor, searches, row_cost)
         };
         let known: Vec<_> = (0..self.relations.len()).map(known).collect();
         for (relation, known) in self.relations.iter_mut().zip(known) {
-            (relation.rows, relation.cost, relation.factor, relation.searches) = known;
+            let row_cost;
+            (
+                relation.rows,
+                relation.cost,
+                relation.factor,
+                relation.searches,
+                row_cost,
+            ) = known;
+            if let (Some(written), Some(row_cost)) = (&mut relation.written, row_cost) {
+                written.row_cost = row_cost;
+            }
         }
         self.predicates = predicates;
     }
@@ -283,13 +357,20 @@ fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMetho
         on,
         lateral,
         methods,
+        written,
+        ..
     } = piece;
     let itself = Set::of(position);
+    let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
     let mut needs = Set::default();
     let mut between = Vec::new();
     for condition in on {
         let of = places.of_condition(&condition);
-        if of == itself {
+        if is_test && condition.can_fail() {
+            // As it is written, it is tested for rows alone that nothing before it leaves out.
+            needs = Set::before(position);
+            between.push(condition);
+        } else if of == itself {
             own.push(condition);
         } else {
             needs = needs.with(of.without(itself));
@@ -313,6 +394,10 @@ fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMetho
         cost: 1.0,
         searches: Vec::new(),
         factor: 1.0,
+        written: written.map(|condition| Written {
+            condition,
+            row_cost: f64::INFINITY,
+        }),
     }
 }
 
@@ -331,14 +416,17 @@ pub(super) fn sides(condition: &Condition, places: &Places) -> Option<(Set, Set)
 }
 
 /// What one search in an index costs, beside the rows it finds.
-const SEARCH_COST: f64 = 4.0;
+pub(super) const SEARCH_COST: f64 = 4.0;
 /// What a row costs that an index found and that is fetched by its locator.
-const FETCH_COST: f64 = 3.0;
+pub(super) const FETCH_COST: f64 = 3.0;
 
 fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
     let Node::Scan(scan) = &relation.node else {
         let rows = estimator.node_rows(&relation.node);
-        return (rows, rows);
+        return match relation.kind {
+            JoinKind::Semi | JoinKind::Anti => cost::of(&relation.node, estimator),
+            _ => (rows, rows),
+        };
     };
     let rows = estimator.rows(scan, &relation.own);
     let all = estimator.table_rows(&scan.table);

@@ -1,0 +1,396 @@
+//! What a condition with a subquery is as a join.
+
+use std::sync::Arc;
+
+use engine::error::Result;
+
+use super::moved::{Moved, is_movable};
+use crate::ast::ComparisonOperator as Op;
+use crate::plan::{
+    Condition, Expr, ExprKind, FromNode, FromUnit, JoinKind, JoinMethods, Node, Quantifier, Subquery, TopCount,
+};
+
+/// A subquery as the right side of a join.
+pub(super) struct Join {
+    pub(super) right: Node,
+    /// Semi or anti.
+    pub(super) kind: JoinKind,
+    /// What makes a partner.
+    pub(super) on: Vec<Condition>,
+    /// Width of the row with the right side's places.
+    pub(super) width: usize,
+    /// Whether the subquery uses the row around it, so that asking it row by row is another way.
+    pub(super) is_correlated: bool,
+}
+
+/// The FROM around a subquery.
+pub(super) struct Around {
+    /// Its columns that hold no NULL, by place: those of tables are never NULL, or a condition accepts none.
+    filled: Vec<usize>,
+}
+
+/// Places of a FROM that are not NULL where its conditions hold.
+impl Around {
+    pub(super) fn of(from: &FromNode, conditions: &[Condition]) -> Around {
+        let mut filled = Vec::new();
+        from.units.iter().for_each(|unit| declared(&unit.node, &mut filled));
+        conditions.iter().for_each(|condition| accepted(condition, &mut filled));
+        Around { filled }
+    }
+
+    /// Whether an expression is never NULL.
+    fn is_filled(&self, expression: &Expr) -> bool {
+        match &expression.kind {
+            ExprKind::Constant(value) => !value.is_null(),
+            ExprKind::Column(place) => self.filled.contains(place),
+            ExprKind::Collate(operand) => self.is_filled(operand),
+            ExprKind::Convert {
+                operand,
+                or_null: false,
+                ..
+            } => self.is_filled(operand),
+            _ => false,
+        }
+    }
+}
+
+/// The places of columns that are declared NOT NULL, and that no outer join makes NULL.
+fn declared(node: &Node, filled: &mut Vec<usize>) {
+    match node {
+        Node::Scan(scan) => {
+            let columns = scan.table.table.definition().columns.iter().enumerate();
+            let own = columns.filter(|(_, column)| !column.nullable);
+            filled.extend(own.map(|(number, _)| scan.offset + number));
+        }
+        Node::From(from) => {
+            from.units.iter().for_each(|unit| declared(&unit.node, filled));
+            from.conjuncts.iter().for_each(|condition| accepted(condition, filled));
+        }
+        Node::Outer(join) if join.kind.extends_left() => declared(&join.left, filled),
+        _ => {}
+    }
+}
+
+/// The places of columns for whose NULL a condition does not hold.
+fn accepted(condition: &Condition, filled: &mut Vec<usize>) {
+    let mut add = |expression: &Expr| {
+        if let ExprKind::Column(place) = expression.kind {
+            filled.push(place);
+        }
+    };
+    match condition {
+        Condition::Compare { left, right, .. } => {
+            add(left);
+            add(right);
+        }
+        Condition::Like { operand, .. } | Condition::In { operand, .. } => add(operand),
+        Condition::Not(inner) => match &**inner {
+            Condition::IsNull(operand) => add(operand),
+            Condition::Compare { left, right, .. } => {
+                add(left);
+                add(right);
+            }
+            _ => {}
+        },
+        Condition::And(parts) => parts.iter().for_each(|part| accepted(part, filled)),
+        _ => {}
+    }
+}
+
+/// What is asked of the rows of a subquery.
+struct Question<'c> {
+    subquery: &'c Subquery,
+    kind: JoinKind,
+    /// What is compared with the rows' value, and how. None for EXISTS.
+    compared: Option<(&'c Expr, Op)>,
+    /// Whether the answer is another one where a side is NULL.
+    minds_null: bool,
+}
+
+impl<'c> Question<'c> {
+    fn of(condition: &'c Condition, is_negated: bool) -> Option<Question<'c>> {
+        match condition {
+            Condition::Not(inner) => Question::of(inner, !is_negated),
+            Condition::Exists(subquery) => Some(Question {
+                subquery,
+                kind: if is_negated { JoinKind::Anti } else { JoinKind::Semi },
+                compared: None,
+                minds_null: false,
+            }),
+            Condition::Quantified {
+                operand,
+                operator,
+                quantifier,
+                subquery,
+            } => {
+                let (kind, operator) = match (quantifier, is_negated) {
+                    (Quantifier::Any, false) => (JoinKind::Semi, *operator),
+                    (Quantifier::Any, true) => (JoinKind::Anti, *operator),
+                    (Quantifier::All, false) => (JoinKind::Anti, opposite(*operator)),
+                    (Quantifier::All, true) => (JoinKind::Semi, opposite(*operator)),
+                };
+                Some(Question {
+                    subquery,
+                    kind,
+                    compared: Some((operand, operator)),
+                    minds_null: kind == JoinKind::Anti,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The comparison that is false where this one is true, and the other way round.
+fn opposite(operator: Op) -> Op {
+    match operator {
+        Op::Equal => Op::NotEqual,
+        Op::NotEqual => Op::Equal,
+        Op::Less => Op::GreaterOrEqual,
+        Op::GreaterOrEqual => Op::Less,
+        Op::Greater => Op::LessOrEqual,
+        Op::LessOrEqual => Op::Greater,
+    }
+}
+
+/// The join that a condition is, if it is one, in a row of a width.
+///
+/// # Errors
+/// 8631 when it is nested deeper than there is stack.
+pub(super) fn of(condition: &Condition, around: &Around, width: usize) -> Result<Option<Join>> {
+    let Some(question) = Question::of(condition, false) else {
+        return Ok(None);
+    };
+    let captures = &question.subquery.captures;
+    if captures.iter().any(Expr::contains_query) {
+        return Ok(None);
+    }
+    let is_correlated = captures.iter().any(reads_column);
+    if let Some((operand, _)) = question.compared
+        && (operand.contains_query() || !reads_column(operand) && !is_correlated)
+    {
+        return Ok(None);
+    }
+    let Some(rows) = Rows::of(&question)? else {
+        return Ok(None);
+    };
+    let mut inner = rows.from;
+    for unit in &mut inner.units {
+        if !is_movable(&mut unit.node)? {
+            return Ok(None);
+        }
+    }
+    let is_value_filled = rows
+        .value
+        .as_ref()
+        .is_none_or(|value| Around::of(&inner, &inner.conjuncts).is_filled(value));
+    let is_operand_filled = question.compared.is_none_or(|(operand, _)| around.is_filled(operand));
+    if question.minds_null && !(is_value_filled && is_operand_filled) {
+        return Ok(None);
+    }
+    let moved = Moved { by: width, captures };
+    let mut on = Vec::new();
+    if let (Some((operand, operator)), Some(mut value)) = (question.compared, rows.value) {
+        moved.expression(&mut value)?;
+        on.push(Condition::Compare {
+            operator,
+            left: operand.clone(),
+            right: value,
+        });
+    }
+    let conjuncts = std::mem::take(&mut inner.conjuncts);
+    let inner_width = inner.width.max(rows.width);
+    let mut right = Node::From(Box::new(inner));
+    moved.node(&mut right)?;
+    for mut conjunct in conjuncts {
+        moved.condition(&mut conjunct)?;
+        let is_inner = side_of(width, |visit| conjunct.for_each_column(visit)) == Side::Inner;
+        match &mut right {
+            Node::From(inner) if is_inner && !conjunct.can_fail_by_row() => inner.conjuncts.push(conjunct),
+            _ => on.push(conjunct),
+        }
+    }
+    // A subquery that uses nothing of the row around it is run once anyway, and what it found is looked up only by equality.
+    let is_join = match is_correlated {
+        true => on
+            .iter()
+            .any(|one| side_of(width, |visit| one.for_each_column(visit)) != Side::Inner),
+        false => on.iter().any(|one| is_key(one, width)),
+    };
+    Ok(is_join.then_some(Join {
+        right,
+        kind: question.kind,
+        on,
+        width: width + inner_width,
+        is_correlated,
+    }))
+}
+
+/// Whose columns are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// None of the row around the subquery.
+    Inner,
+    /// None of the subquery.
+    Around,
+    Both,
+}
+
+fn side_of(width: usize, for_each_column: impl FnOnce(&mut dyn FnMut(usize))) -> Side {
+    let (mut inner, mut around) = (false, false);
+    for_each_column(&mut |place| {
+        inner = inner || place >= width;
+        around = around || place < width;
+    });
+    match (inner, around) {
+        (_, false) => Side::Inner,
+        (false, true) => Side::Around,
+        (true, true) => Side::Both,
+    }
+}
+
+/// Whether a condition sets something of the subquery equal to something of the row around it.
+fn is_key(condition: &Condition, width: usize) -> bool {
+    let Condition::Compare {
+        operator: Op::Equal,
+        left,
+        right,
+    } = condition
+    else {
+        return false;
+    };
+    let side = |expression: &Expr| side_of(width, |visit| expression.for_each_column(visit));
+    let is_pair = matches!(
+        (side(left), side(right)),
+        (Side::Inner, Side::Around) | (Side::Around, Side::Inner)
+    );
+    is_pair && reads_column(left) && reads_column(right)
+}
+
+fn reads_column(expression: &Expr) -> bool {
+    let mut reads = false;
+    expression.for_each_column(&mut |_| reads = true);
+    reads
+}
+
+/// The rows of a subquery, as a FROM with its conditions.
+struct Rows {
+    from: FromNode,
+    /// The width that what stands above FROM gives its rows.
+    width: usize,
+    /// What is compared, over the rows of FROM.
+    value: Option<Expr>,
+}
+
+impl Rows {
+    /// The rows that a question is about. Those that are asked only whether they are there need no order, no select list, and need
+    /// not be distinct.
+    fn of(question: &Question<'_>) -> Result<Option<Rows>> {
+        let plan = &question.subquery.plan;
+        let mut node = &plan.root;
+        // From the top down: what the value is over the rows below.
+        let mut value = question
+            .compared
+            .and_then(|_| Some(plan.columns.first()?.expression(0)));
+        if question.compared.is_some() && value.is_none() {
+            return Ok(None);
+        }
+        let is_exists = question.compared.is_none();
+        loop {
+            match node {
+                Node::Distinct { input, .. } | Node::Sort { input, .. } => node = input,
+                Node::Top { input, top, .. } if is_exists && is_some_rows(top) => node = input,
+                // A group is there where a row is.
+                Node::Aggregate { input, keys, sets, .. } if is_exists && !keys.is_empty() && sets.is_empty() => {
+                    node = input
+                }
+                Node::Project {
+                    input,
+                    input_width,
+                    expressions,
+                } => {
+                    if let Some(value) = &mut value
+                        && !over_input(value, expressions)
+                    {
+                        return Ok(None);
+                    }
+                    if let Node::From(from) = &**input {
+                        let is_usable = !from.units.is_empty() && !from.is_forced;
+                        let is_sure = value.as_ref().is_none_or(|value| !value.can_fail());
+                        return Ok((is_usable && is_sure).then(|| Rows {
+                            from: FromNode::clone(from),
+                            width: *input_width,
+                            value,
+                        }));
+                    }
+                    node = input;
+                }
+                Node::From(from) if is_exists && !from.units.is_empty() && !from.is_forced => {
+                    return Ok(Some(Rows {
+                        from: FromNode::clone(from),
+                        width: from.width,
+                        value: None,
+                    }));
+                }
+                _ => return Ok(Rows::whole(question)),
+            }
+        }
+    }
+
+    /// All of a subquery as one source, where it uses nothing of the row around it.
+    fn whole(question: &Question<'_>) -> Option<Rows> {
+        let Subquery { plan, captures } = question.subquery;
+        question.compared.filter(|_| captures.is_empty())?;
+        let unit = FromUnit {
+            node: Node::Derived {
+                plan: Arc::clone(plan),
+                captures: Vec::new(),
+                offset: 0,
+            },
+            lateral: false,
+            methods: JoinMethods::ANY,
+        };
+        let width = plan.columns.len();
+        let from = FromNode {
+            units: vec![unit],
+            width,
+            ..FromNode::default()
+        };
+        let value = plan.columns.first()?.expression(0);
+        Some(Rows {
+            from,
+            width,
+            value: Some(value),
+        })
+    }
+}
+
+/// Makes an expression over a projection's rows one over the rows below it.
+fn over_input(value: &mut Expr, expressions: &[Expr]) -> bool {
+    let mut is_whole = true;
+    substitute(value, expressions, &mut is_whole);
+    is_whole && !value.contains_query()
+}
+
+fn substitute(value: &mut Expr, expressions: &[Expr], is_whole: &mut bool) {
+    if let ExprKind::Column(place) = value.kind {
+        match expressions.get(place) {
+            Some(expression) => *value = expression.clone(),
+            None => *is_whole = false,
+        }
+        return;
+    }
+    let result = value.change_children::<std::convert::Infallible>(&mut |child| {
+        substitute(child, expressions, is_whole);
+        Ok(())
+    });
+    let Ok(()) = result;
+}
+
+/// Whether TOP surely keeps a row where there is one.
+fn is_some_rows(top: &TopCount) -> bool {
+    match &top.count.kind {
+        ExprKind::Constant(value) => !top.percent && value.as_i64().is_some_and(|count| count > 0),
+        _ => false,
+    }
+}
