@@ -3,7 +3,7 @@
 //! ```text
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
 //! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
-//! optimize   unnest        subqueries as joins
+//!            unnest        subqueries as joins
 //!            alternatives  what all branches of an OR ask for
 //!            join      which units are joined in which order, and how
 //!            access    how the rows of a table are found
