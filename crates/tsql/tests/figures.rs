@@ -170,6 +170,8 @@ fn statistics_profile_has_rows_and_executes_before_the_columns_of_showplan_all()
         row.unwrap_or_else(|| panic!("{word} in {plan}")).clone()
     };
     assert_eq!(of("Top(")[..2], ["3", "1"]);
+    let joined: f64 = of("Nested Loops(")[10].parse().unwrap();
+    assert!(joined > 10.0, "each of twenty rows finds its own: {plan}");
     assert!(
         plan.contains("[t].[a]=[master].[dbo].[u].[a]"),
         "a search by the left row: {plan}"

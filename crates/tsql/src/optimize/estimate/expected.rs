@@ -232,8 +232,9 @@ impl Walk<'_, '_> {
                 condition,
                 ..
             } => {
+                let tested = without_sought(condition, right);
                 let (left, right) = (self.expect(left), self.expect(right));
-                join_rows(*kind, left, right, self.estimator.selectivity(condition, &sources))
+                join_rows(*kind, left, right, self.estimator.selectivity(&tested, &sources))
             }
             Node::Hash {
                 left,
@@ -287,6 +288,52 @@ impl Walk<'_, '_> {
             _ => UNKNOWN_ROWS,
         }
     }
+}
+
+/// What a loop tests of the pairs that a search on its right has not decided: that compares columns with the left row, and the rows it finds
+/// for one are expected of it.
+fn without_sought(condition: &Condition, right: &Node) -> Condition {
+    let scan = match right {
+        Node::Scan(scan) => scan,
+        Node::Filter { input, .. } => match &**input {
+            Node::Scan(scan) => scan,
+            _ => return condition.clone(),
+        },
+        _ => return condition.clone(),
+    };
+    let own = scan.offset..scan.offset + scan.table.table.definition().columns.len();
+    let mut sought = vec![false; own.end];
+    for searched in scan.seek_conditions() {
+        let columns = columns_of(&searched);
+        if columns.iter().any(|column| !own.contains(column)) {
+            for column in columns.into_iter().filter(|column| own.contains(column)) {
+                sought[column] = true;
+            }
+        }
+    }
+    let mut tested = condition.clone().into_conjuncts();
+    tested.retain(|one| {
+        !columns_of(one)
+            .into_iter()
+            .any(|column| sought.get(column) == Some(&true))
+    });
+    Condition::all(tested)
+}
+
+/// The places that a condition reads.
+fn columns_of(condition: &Condition) -> Vec<usize> {
+    fn of_expression(expression: &Expr, found: &mut Vec<usize>) {
+        if crate::stack::require().is_err() {
+            return;
+        }
+        if let ExprKind::Column(place) = expression.kind {
+            found.push(place);
+        }
+        expression.for_each_child(&mut |child| of_expression(child, found));
+    }
+    let mut found = Vec::new();
+    condition.for_each_expression(&mut |expression| of_expression(expression, &mut found));
+    found
 }
 
 /// A count that stands in the plan.
