@@ -1,7 +1,7 @@
 //! BACKUP DATABASE and BACKUP LOG of an open database.
 //!
 //! ```text
-//! full   hold the log | checkpoint | extents in use | pages ... | flush: end | log layout | log blocks | finish | boot record
+//! full   hold the log | checkpoint | extents in use | pages ... | flush: end | log layout | log blocks | checkpoint | finish | boot record
 //! log    flush: end | log layout | log blocks | finish | boot record | truncate
 //! ```
 //! Invariant: the boot record moves the log chain on only when the set that makes it possible is durable.
@@ -138,6 +138,8 @@ impl Database {
         let pages = copy_pages(&self.storage, &runs, set, progress)?;
         self.tell(|| "Backup: Database files done".to_string());
         let (end, log_end, log_pages) = self.copy_log_to_end(first, set, progress)?;
+        // Of a database that nobody uses the next log backup would end where this one does, and be refused behind it as nothing new.
+        self.indirect_checkpoint(0)?;
         Ok(Extent {
             first,
             end,
