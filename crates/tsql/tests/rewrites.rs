@@ -94,6 +94,9 @@ const QUESTIONS: &[&str] = &[
     "select t.k, q.x from t cross apply (select d.x + t.d as x from {} d where d.k = t.k) q where q.x > 2",
     "select t.k, q.x from t outer apply (select d.x + t.d as x from {} d where d.k = t.k and t.d > 1) q",
     "select d.k, row_number() over (order by d.k, d.x, d.s) + d.k, sum(d.x) over (partition by d.k) from {} d where d.k < 5",
+    // The places of window functions stand behind all others, and move when merging adds some.
+    "select d.k, row_number() over (order by d.k, d.x, d.s, t.k) as n from {} d cross join t",
+    "select sum(d.x) over (), count(*) over (order by d.k, t.k), max(t.d) over (partition by d.s) from {} d join t on t.k = d.k",
     "select a.k, b.x from v a, {} b where a.k = b.k and b.x = a.k and a.k = 1",
 ];
 

@@ -165,9 +165,11 @@ impl Change {
         !self.replaced.is_empty()
     }
 
-    /// The same for a row with further places behind this one, which began at `before`.
-    pub(super) fn with_places_behind(mut self, before: usize) -> Change {
-        self.moved = Some((before, self.width - before));
+    /// The same for a row with `count` places more behind this one, which began at `before`.
+    pub(super) fn with_places_behind(mut self, before: usize, count: usize) -> Change {
+        // Of windows above windows, the places of the lowest come first, and all move as far.
+        self.moved = self.moved.or(Some((before, self.width - before)));
+        self.width += count;
         self
     }
 

@@ -105,9 +105,9 @@ fn reader(node: &mut Node, mut uses: Uses, rules: RulesOff) -> Result<Option<Cha
             *input_width = change.width();
             Ok(None)
         }
-        Node::Window { input_width, .. } => {
+        Node::Window { input_width, calls, .. } => {
             let before = std::mem::replace(input_width, change.width());
-            Ok(Some(change.with_places_behind(before)))
+            Ok(Some(change.with_places_behind(before, calls.len())))
         }
         _ => Ok(Some(change)),
     }
