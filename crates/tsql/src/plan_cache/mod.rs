@@ -31,7 +31,7 @@ use crate::modules::{AgingCache, Footprint, Module};
 /// Most that the plans of an instance take together, with their trees and texts.
 const BYTES_MAX: u64 = 64 << 20;
 /// The part of `max server memory` that they take at most.
-const MEMORY_SHARE: u64 = 8;
+const MEMORY_SHARE: u64 = 32;
 
 /// What an entry is found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

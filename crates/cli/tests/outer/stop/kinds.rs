@@ -273,7 +273,7 @@ pub fn changes() -> Vec<Kind> {
         ),
         plain(
             "DELETE of a join",
-            format!("delete target from target join {MILLION} m on m.y = target.v and m.x < 0"),
+            format!("delete target from target join {MILLION} m on m.y = target.v and m.x + target.id < 0"),
         ),
         plain(
             "index and drop, again and again",

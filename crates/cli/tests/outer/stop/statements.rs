@@ -174,10 +174,14 @@ pub(super) fn stop(
         wait_until(&what, BEGUN_MAX, || is_running(observer, &session));
         let begun = Instant::now();
         std::thread::sleep(running);
-        assert!(
-            is_running(observer, &session),
-            "{what}: it had ended before it was stopped"
-        );
+        if !is_running(observer, &session) {
+            asked.set(false);
+            let numbers = match runner.join().unwrap() {
+                End::Answered(answer) => answer.numbers(),
+                End::Acknowledged => Vec::new(),
+            };
+            panic!("{what}: it had ended before it was stopped, with {numbers:?}");
+        }
         let worked = begun.elapsed();
         let begin = Instant::now();
         act(observer, way, &attention, &session);

@@ -168,7 +168,11 @@ impl Change {
     /// The same for a row with `count` places more behind this one, which began at `before`.
     pub(super) fn with_places_behind(mut self, before: usize, count: usize) -> Change {
         // Of windows above windows, the places of the lowest come first, and all move as far.
-        self.moved = self.moved.or(Some((before, self.width - before)));
+        if self.moved.is_none() {
+            self.moved = Some((before, self.width - before));
+            // Those of later rounds are of places that only rounds before them read, and that are others' here.
+            self.replaced.split_off(&before);
+        }
         self.width += count;
         self
     }
