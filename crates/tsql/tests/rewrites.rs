@@ -32,6 +32,7 @@ const SOURCES: &[&str] = &[
     "select k, case when a is null then 1 end as x, s from t",
     "select a as k, count(*) as x, s from t group by a, s",
     "select max(k) as k, count(*) as x, max(s) as s from e",
+    "select count(*) as k, 7 as x, 'a' as s from t",
     "select distinct a as k, d as x, s from t",
     "select k, a as x, s from t union all select k, b, 'u' from u",
     "select k, a as x, s from t union select b, t_k, 'b' from u",

@@ -145,7 +145,10 @@ fn asked(node: &mut Node, condition: &Condition) -> Result<bool> {
             Some(condition) => asked(input, &condition),
             None => Ok(false),
         },
-        Node::Aggregate { input, keys, sets, .. } if sets.is_empty() && tells_no_equals_apart(condition) => {
+        // Without keys there is a row even of nothing.
+        Node::Aggregate { input, keys, sets, .. }
+            if !keys.is_empty() && sets.is_empty() && tells_no_equals_apart(condition) =>
+        {
             match over(condition, keys)? {
                 Some(condition) => asked(input, &condition),
                 None => Ok(false),
