@@ -95,3 +95,37 @@ fn a_condition_that_may_fail_waits_for_what_is_written_before() {
         "select w.number from n join v on v.id = n.id and n.is_number = 1 join w on w.number = cast(v.text as int)";
     assert_eq!(rows(&mut one, query), "7");
 }
+
+/// More outer joins in one FROM than are ordered together ended the server, or answered nothing: they come as one unit, however many there are.
+#[test]
+fn any_number_of_outer_joins_is_joined() {
+    let mut one = session(&instance());
+    run(
+        &mut one,
+        &[
+            "create table t (k int not null primary key, a int)",
+            "insert t values (1, 1), (2, 2), (3, 4), (4, null)",
+        ],
+    );
+    let chain = |joins: usize, kind: &str| {
+        let next = |n: usize| format!(" {kind} join t d{n} on d{n}.k = d{}.a", n - 1);
+        (1..=joins).fold("t d0".to_owned(), |chain, n| chain + &next(n))
+    };
+    for joins in [62, 63, 64, 65, 127, 128, 129] {
+        let left = chain(joins, "left");
+        let query = format!("select d0.k, d{joins}.a, d{}.k from {left} order by d0.k", joins / 2);
+        for hint in ["", " option (force order)"] {
+            assert_eq!(
+                rows(&mut one, &(query.clone() + hint)),
+                "1 1 1|2 2 2|3 NULL NULL|4 NULL NULL",
+                "{joins}{hint}"
+            );
+        }
+        let query = format!("select d0.k, d{joins}.a from {} order by d0.k", chain(joins, "inner"));
+        assert_eq!(rows(&mut one, &query), "1 1|2 2", "{joins}");
+        let both = format!(
+            "select x.k, y.k from (select d0.k, d{joins}.a as z from {left}) x join (select d0.k, d9.a as z from {left}) y on y.k = x.z order by 1"
+        );
+        assert_eq!(rows(&mut one, &both), "1 1|2 2", "{joins}");
+    }
+}

@@ -62,6 +62,18 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The two sides of an equality.
+    pub fn equal_sides(&self) -> Option<(&Expr, &Expr)> {
+        match self {
+            Condition::Compare {
+                operator: ComparisonOperator::Equal,
+                left,
+                right,
+            } => Some((left, right)),
+            _ => None,
+        }
+    }
+
     /// Joins conditions by AND; nothing is true.
     pub fn all(mut conditions: Vec<Condition>) -> Condition {
         match conditions.len() {

@@ -46,8 +46,17 @@ fn filtered(node: Node, conditions: Vec<Condition>) -> Node {
 /// # Errors
 /// 8622 when hints leave no way to join; 3617 when the batch was cancelled.
 pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<Node> {
-    while from.units.len() > RELATIONS_MAX {
-        first_part(&mut from, estimator)?;
+    let whole = Frame {
+        width: from.width,
+        is_forced: from.is_forced,
+        methods: from.methods,
+    };
+    let mut counts = Vec::with_capacity(from.units.len());
+    for unit in &mut from.units {
+        counts.push(shorten(&mut unit.node, whole, estimator)?);
+    }
+    while counts.iter().sum::<usize>() > RELATIONS_MAX {
+        first_part(&mut from, &mut counts, estimator)?;
     }
     if !estimator.allows(Rule::HashJoin) {
         from.methods = JoinMethods::LOOPS_IF_POSSIBLE.at_join(from.methods);
@@ -71,9 +80,62 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
     })
 }
 
+/// What a part of a FROM has of the whole.
+#[derive(Clone, Copy)]
+struct Frame {
+    width: usize,
+    is_forced: bool,
+    methods: JoinMethods,
+}
+
+/// Joins the lower part of a unit of many relations by itself, which is one relation then: what is ordered together is at most half of what
+/// can be. How many relations the unit has afterwards.
+fn shorten(node: &mut Node, whole: Frame, estimator: &Estimator<'_>) -> Result<usize> {
+    crate::stack::require()?;
+    let (count, count_joined, joined) = match node {
+        Node::Outer(outer) if outer.kind.extends_left() => {
+            (shorten(&mut outer.left, whole, estimator)? + 1, 2, &mut outer.left)
+        }
+        Node::From(from) => {
+            let mut count = 0;
+            for unit in &mut from.units {
+                count += shorten(&mut unit.node, whole, estimator)?;
+            }
+            (count, 1, node)
+        }
+        _ => return Ok(1),
+    };
+    if count <= RELATIONS_MAX / 2 {
+        return Ok(count);
+    }
+    let part = match std::mem::replace(joined, Node::Empty) {
+        Node::From(from) => *from,
+        other => FromNode {
+            units: vec![FromUnit {
+                node: other,
+                lateral: false,
+                methods: JoinMethods::ANY,
+            }],
+            conjuncts: Vec::new(),
+            width: whole.width,
+            is_forced: whole.is_forced,
+            methods: whole.methods,
+        },
+    };
+    *joined = combine(part, estimator)?;
+    Ok(count_joined)
+}
+
 /// Joins as many of the first units as are ordered together; they are one unit from then on.
-fn first_part(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
-    let rest = from.units.split_off(RELATIONS_MAX / 2);
+fn first_part(from: &mut FromNode, counts: &mut Vec<usize>, estimator: &Estimator<'_>) -> Result<()> {
+    let mut relations = 0;
+    let fits = |count: &&usize| {
+        relations += **count;
+        relations <= RELATIONS_MAX
+    };
+    let units_taken = counts.iter().take_while(fits).count();
+    let rest = from.units.split_off(units_taken);
+    counts.splice(..units_taken, [1]);
     let units = std::mem::replace(&mut from.units, rest);
     let places = Places::of(units.iter().map(|unit| &unit.node));
     let is_own = |condition: &Condition| {

@@ -1,7 +1,6 @@
 //! Partners in a semi join: whether a row can have two, and how many rows have one.
 
 use super::relations::Relation;
-use crate::ast::ComparisonOperator;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
 use crate::plan::{Condition, Expr, ExprKind, Node};
 
@@ -50,14 +49,8 @@ fn is_given(place: usize, on: &[Condition], is_own: &dyn Fn(usize) -> bool) -> b
         expression.for_each_column(&mut |place| reads_own = reads_own || is_own(place));
         !reads_own
     };
-    on.iter().any(|condition| match condition {
-        Condition::Compare {
-            operator: ComparisonOperator::Equal,
-            left,
-            right,
-        } => is_column(left) && is_others(right) || is_column(right) && is_others(left),
-        _ => false,
-    })
+    let mut equalities = on.iter().filter_map(Condition::equal_sides);
+    equalities.any(|(left, right)| is_column(left) && is_others(right) || is_column(right) && is_others(left))
 }
 
 /// Columns of a query's rows that no two rows have in common.
@@ -94,14 +87,9 @@ pub(super) fn of(relation: &Relation, rows: f64, sources: &Sources<'_>, estimato
     let mut own = Vec::new();
     let (mut values_before, mut others) = (1.0_f64, 1.0_f64);
     for condition in &relation.on {
-        let pair = match condition {
-            Condition::Compare {
-                operator: ComparisonOperator::Equal,
-                left,
-                right,
-            } => column_of(left).zip(column_of(right)),
-            _ => None,
-        };
+        let pair = condition
+            .equal_sides()
+            .and_then(|(left, right)| column_of(left).zip(column_of(right)));
         let is_own = |place: usize| {
             let mut is_own = false;
             relation.node.for_each_range(&mut |(start, width)| {

@@ -433,14 +433,7 @@ fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMetho
 
 /// Whose columns the sides of an equality read, when both read some.
 pub(super) fn sides(condition: &Condition, places: &Places) -> Option<(Set, Set)> {
-    let Condition::Compare {
-        operator: ComparisonOperator::Equal,
-        left,
-        right,
-    } = condition
-    else {
-        return None;
-    };
+    let (left, right) = condition.equal_sides()?;
     let (left, right) = (places.of_expression(left), places.of_expression(right));
     (!left.is_empty() && !right.is_empty()).then_some((left, right))
 }

@@ -14,7 +14,6 @@ use engine::cancel;
 use engine::error::Result;
 
 use super::places::Places;
-use crate::ast::ComparisonOperator;
 use crate::plan::{Condition, Expr, ExprKind, FromNode, JoinKind, Node};
 
 /// Conditions that are added to a FROM, at most.
@@ -160,14 +159,7 @@ fn place_of(expression: &Expr) -> Option<usize> {
 
 /// The columns that a condition sets equal, of one type and collation.
 pub(in crate::optimize) fn equal_columns(condition: &Condition) -> Option<(&Expr, &Expr)> {
-    let Condition::Compare {
-        operator: ComparisonOperator::Equal,
-        left,
-        right,
-    } = condition
-    else {
-        return None;
-    };
+    let (left, right) = condition.equal_sides()?;
     let are_columns = place_of(left).is_some() && place_of(right).is_some();
     let is_one_collation = !left.sql_type.is_character() || left.label.collation() == right.label.collation();
     (are_columns && left.sql_type == right.sql_type && is_one_collation).then_some((left, right))

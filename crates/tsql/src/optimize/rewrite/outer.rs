@@ -18,7 +18,6 @@ use engine::types::{SqlType, Value};
 use super::change::{Change, Uses};
 use super::nulls;
 use super::places::Places;
-use crate::ast::ComparisonOperator;
 use crate::plan::{Condition, Expr, ExprKind, FromNode, FromUnit, JoinKind, JoinMethods, Locking, Node, OuterJoin};
 
 /// Makes inner joins of outer ones whose rows without partner are left out.
@@ -247,14 +246,7 @@ fn is_unread(outer: &OuterJoin, uses: &Uses) -> bool {
 
 /// The place of a column that a condition sets equal to what does not depend on its table.
 fn given_place(condition: &Condition, places: &Places) -> Option<usize> {
-    let Condition::Compare {
-        operator: ComparisonOperator::Equal,
-        left,
-        right,
-    } = condition
-    else {
-        return None;
-    };
+    let (left, right) = condition.equal_sides()?;
     let of = |own: &Expr, other: &Expr| match own.kind {
         ExprKind::Column(place) if places.contains(place) && !places.meet(other) => Some(place),
         _ => None,
