@@ -31,7 +31,7 @@ if "--quick" in sys.argv:
 
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
-from measuring import backup, beside, binary, draw, growth, log_rows, peers_rows, planning, queries, restart, scaling, vlfs
+from measuring import backup, beside, binary, draw, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, vlfs
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
 ROWS = {
@@ -46,6 +46,8 @@ ROWS = {
         restart.ROW,
         queries.ROW,
         queries.TPCH_ROW,
+        queries.FILMS_ROW,
+        estimates.ROW,
         planning.ROW,
         scaling.ROW,
         binary.ROW,

@@ -4,7 +4,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import measure
-from measuring import backup, beside, draw, growth, log_rows, orders, peers_rows, queries, restart, vlfs
+from measuring import backup, beside, draw, estimates, film_questions, growth, log_rows, orders, peers_rows, planning, queries, restart, vlfs
 from measuring.bench import Found, judge_memory
 
 
@@ -86,6 +86,44 @@ class Judging(unittest.TestCase):
     def test_the_row_with_the_most_memory_decides(self):
         self.assertEqual([line.met for line in judge_memory({"a": 10, "b": 4_296})], [True])
         self.assertEqual([line.met for line in judge_memory({"a": 4_297, "b": 10})], [False])
+
+
+class Estimating(unittest.TestCase):
+    def test_the_films_have_113_questions_of_3_to_16_joins(self):
+        joins = [len(family.tables.split()) - 1 for family in film_questions.FAMILIES]
+        self.assertEqual((len(joins), min(joins), max(joins), len(film_questions.QUERIES)), (33, 3, 16, 113))
+        self.assertEqual(len(set(film_questions.QUERIES.values())), 113)
+
+    def test_equal_columns_are_all_said_to_be_equal(self):
+        joined = film_questions.joins(["n", "t", "ci", "mk"])
+        self.assertEqual(joined, ["ci.movie_id = t.id", "mk.movie_id = t.id", "ci.movie_id = mk.movie_id", "ci.person_id = n.id"])
+
+    def test_an_estimate_errs_by_as_much_above_as_below_and_never_by_less_than_a_row(self):
+        self.assertEqual([estimates.q_error(*pair) for pair in ((10, 5), (5, 10), (0, 0.5), (0.01, 4))], [2, 2, 1, 4])
+
+    def test_a_fetch_of_rows_is_part_of_the_access_and_a_join_has_the_tables_below_it(self):
+        actual = '<RunTimeInformation><RunTimeCountersPerThread ActualRows="{}" ActualExecutions="{}"/></RunTimeInformation>'
+
+        def operator(physical, logical, expected, figures, inside="", table=""):
+            names = f'PhysicalOp="{physical}" LogicalOp="{logical}" EstimateRows="{expected}" {table}'
+            return f"<RelOp {names}>{actual.format(*figures)}<Own>{inside}</Own></RelOp>"
+
+        table = 'TableCardinality="9"'
+        seek = operator("Index Seek", "Index Seek", 2, (2, 1), table=table)
+        fetch = operator("Key Lookup", "Key Lookup", 1, (2, 2), table=table)
+        fetched = operator("Nested Loops", "Inner Join", 2, (4, 1), f"{seek}{fetch}")
+        scan = operator("Clustered Index Scan", "Clustered Index Scan", 9, (36, 4), table=table)
+        joined = operator("Hash Match", "Inner Join", 18, (6, 1), f"{fetched}{scan}")
+        root = f'<Root xmlns="{estimates.SHOWPLAN[1:-1]}">{joined}</Root>'
+        counted = estimates.Counted()
+        self.assertEqual(estimates.count_ours(xml.fromstring(root)[0], counted), 2)
+        self.assertEqual(counted.operators, [("access", 1, 2.0, 4.0), ("access", 1, 9.0, 9.0), ("hash join", 2, 18.0, 6.0)])
+
+    def test_the_tail_is_the_least_that_95_of_100_are_at_most(self):
+        self.assertEqual([estimates.tail_of(range(1, count + 1)) for count in (100, 20, 1)], [95, 19, 1])
+
+    def test_no_text_is_planned_twice(self):
+        self.assertEqual(len({planning.another("select 1 as one<place>") for _ in range(9)}), 9)
 
 
 class Drawing(unittest.TestCase):

@@ -1,6 +1,7 @@
 """Questions asked of tables here and of PostgreSQL, one core each: the multiples of its times.
 
-Two sets: a shop's tables (`orders`), and those of the decision support benchmark TPC-H (`tpch`). Both engines answer from memory. Each
+Three sets: a shop's tables (`orders`), those of the decision support benchmark TPC-H (`tpch`), and those of a film database in the shape of
+the Join Order Benchmark (`films`). Both engines answer from memory. Each
 question is asked three times in a row and its best time counts, from the client's sending it to the client's having all rows; then the
 other engine is asked. The answers have to be the same rows, numbers within a millionth: an average has more digits there than here.
 """
@@ -8,11 +9,12 @@ other engine is asked. The answers have to be the same rows, numbers within a mi
 import math
 import re
 import statistics
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from peers import PASSWORD, PostgreSql, output_of
 
-from . import orders, tpch
+from . import film_questions, films, orders, tpch
 from .bench import GB, Line, Row, number
 from .server import Server, remember
 
@@ -39,6 +41,15 @@ class Questions:
 
 SHOP = Questions("a shop's tables", orders.prepare, lambda name, scale: orders.QUERIES[name], list(orders.QUERIES), 1.5, 0.01, 6)
 TPCH = Questions("the tables of TPC-H at scale 1", tpch.prepare, tpch.query, list(tpch.QUERIES), 3.0, 0.02, 10)
+FILMS = Questions(
+    "a film database, in the shape of the Join Order Benchmark",
+    films.prepare,
+    lambda name, scale: film_questions.QUERIES[name],
+    list(film_questions.QUERIES),
+    3.0,
+    0.02,
+    6,
+)
 
 
 class Asked:
@@ -84,6 +95,7 @@ class Asked:
         rows = sorted(line.strip().removesuffix(".0000000") for line in last.splitlines() if line.strip() and not line.startswith("("))
         return min(seconds), rows
 
+
 def is_same(ours, theirs):
     """Whether two answers are the same rows. A number is the same within a millionth of it, or the last digit of an average."""
     if len(ours) != len(theirs):
@@ -120,13 +132,14 @@ def measure_round(bench, found, questions, scale, engines):
             bench.progress(f"{name}: DIFFERENT ANSWERS {[rows[:3] for rows in answers.values()]}")
 
 
-def measure(bench, found, questions):
+@contextmanager
+def filled(bench, questions, scale):
+    """Both engines with the tables of a set of questions, as long as they are wanted."""
     bench.need_space(bench.size(questions.space_gb, 1) * GB, f"{questions.about} in two engines")
     folder = bench.room("questions")
     ours, theirs = Server(folder), PostgreSql(folder)
     if reason := theirs.missing():
         raise RuntimeError(reason)
-    scale = bench.size(1.0, questions.quick_scale)
     engines = [Asked(ours, orders.VLFLAB), Asked(theirs, orders.POSTGRESQL)]
     started = []
     try:
@@ -135,13 +148,19 @@ def measure(bench, found, questions):
             started.append(engine.peer)
             bench.progress(f"filling {engine.peer.name}")
             engine.prepare(questions.prepare(scale))
-        for _ in range(bench.runs):
-            measure_round(bench, found, questions, scale, engines)
+        yield engines
     finally:
         for peer in started:
             if peer is ours:
                 remember(bench, peer)
             peer.stop()
+
+
+def measure(bench, found, questions):
+    scale = bench.size(1.0, questions.quick_scale)
+    with filled(bench, questions, scale) as engines:
+        for _ in range(bench.runs):
+            measure_round(bench, found, questions, scale, engines)
     if "different answers" in found.facts:
         raise RuntimeError(f"different answers: {', '.join(found.facts['different answers'])}")
 
@@ -184,3 +203,4 @@ def row_of(name, questions, seconds_fixed, seconds_per_run):
 
 ROW = row_of("queries", SHOP, 120, 60)
 TPCH_ROW = row_of("tpch", TPCH, 240, 180)
+FILMS_ROW = row_of("films", FILMS, 120, 240)

@@ -1,4 +1,4 @@
-//! Puts `experiments/` into the program: every `NAME.toml` there, with the scripts of the folder `NAME` beside it.
+//! Puts `experiments/` into the program: every `NAME.toml` there, with the scripts of the folder `NAME` beside it; and `disks/`.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -31,6 +31,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     table.push_str("]\n");
     let out = PathBuf::from(std::env::var("OUT_DIR")?).join("experiments.rs");
     fs::write(out, table)?;
+    write_disks()
+}
+
+fn write_disks() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../disks")
+        .canonicalize()?;
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut table = String::from("&[\n");
+    for toml in files(&folder, "toml")? {
+        writeln!(table, "    ({:?}, include_str!({toml:?})),", stem(&toml))?;
+    }
+    table.push_str("]\n");
+    fs::write(PathBuf::from(std::env::var("OUT_DIR")?).join("disks.rs"), table)?;
     Ok(())
 }
 

@@ -15,8 +15,18 @@ import java.util.concurrent.TimeUnit;
 /** Microsoft's JDBC driver against the server; reports as harness.py says. */
 public class Jdbc {
     private static final String URL = "jdbc:sqlserver://127.0.0.1:" + System.getenv("VLFLAB_PORT")
-            + ";databaseName=clients;encrypt=false;trustServerCertificate=true";
+            + ";databaseName=clients;" + security();
+    private static final String NAME = ("mssql-jdbc " + System.getenv("VLFLAB_ENCRYPT")).trim();
     private static int failed;
+
+    /** encrypt=true is the driver's default. */
+    private static String security() {
+        return switch (System.getenv("VLFLAB_ENCRYPT")) {
+            case "on" -> "trustServerCertificate=true";
+            case "strict" -> "encrypt=strict;serverCertificate=" + System.getenv("VLFLAB_CERTIFICATE");
+            default -> "encrypt=false;trustServerCertificate=true";
+        };
+    }
 
     private interface Check {
         void run() throws Exception;
@@ -25,10 +35,10 @@ public class Jdbc {
     private static void check(String name, Check check) {
         try {
             check.run();
-            System.out.println("ok mssql-jdbc " + name);
+            System.out.println("ok " + NAME + " " + name);
         } catch (Throwable failure) {
             failed++;
-            System.out.println("FAIL mssql-jdbc " + name + ": " + failure.toString().replace('\n', ' '));
+            System.out.println("FAIL " + NAME + " " + name + ": " + failure.toString().replace('\n', ' '));
         }
     }
 

@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 
-from harness import Report, equal
+from harness import CERTIFICATE, ENCRYPT, Report, equal
 
 PORT = int(os.environ["VLFLAB_PORT"])
 PASSWORD = os.environ["VLFLAB_PASSWORD"]
@@ -22,7 +22,13 @@ class MssqlPython:
     def connect(self, autocommit=False, password=PASSWORD):
         import mssql_python
 
-        text = f"Server=127.0.0.1,{PORT};Database=clients;UID=sa;PWD={{{password}}};Encrypt=no;TrustServerCertificate=yes;"
+        text = f"Server=127.0.0.1,{PORT};Database=clients;UID=sa;PWD={{{password}}};"
+        text += {
+            "": "Encrypt=no;TrustServerCertificate=yes;",
+            # Encrypt=yes is the driver's default.
+            "on": "TrustServerCertificate=yes;",
+            "strict": f"Encrypt=strict;ServerCertificate={CERTIFICATE};",
+        }[ENCRYPT]
         return mssql_python.connect(text, autocommit=autocommit)
 
     def cancel(self, connection):
@@ -48,13 +54,20 @@ class Pymssql:
         import pymssql
 
         return pymssql.connect(
-            server="127.0.0.1", port=PORT, user="sa", password=password, database="clients", autocommit=autocommit
+            server="127.0.0.1",
+            port=PORT,
+            user="sa",
+            password=password,
+            database="clients",
+            autocommit=autocommit,
+            **({"encryption": "require"} if ENCRYPT else {}),
         )
 
     def cancel(self, connection):
         from pymssql import _mssql
 
-        low = _mssql.connect(server="127.0.0.1", port=str(PORT), user="sa", password=PASSWORD, database="clients")
+        more = {"encryption": "require"} if ENCRYPT else {}
+        low = _mssql.connect(server="127.0.0.1", port=str(PORT), user="sa", password=PASSWORD, database="clients", **more)
         low.execute_query("select top 200000 a.object_id from sys.all_columns a cross join sys.all_columns b")
         low.cancel()
         equal(low.execute_scalar("select 7"), 7)
@@ -76,7 +89,14 @@ class PythonTds:
         import pytds
 
         return pytds.connect(
-            dsn="127.0.0.1", port=PORT, user="sa", password=password, database="clients", autocommit=autocommit
+            dsn="127.0.0.1",
+            port=PORT,
+            user="sa",
+            password=password,
+            database="clients",
+            autocommit=autocommit,
+            # Without a file it does not encrypt; the name in it would have to be no address.
+            **({"cafile": CERTIFICATE, "validate_host": False} if ENCRYPT else {}),
         )
 
     def cancel(self, connection):

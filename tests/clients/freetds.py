@@ -3,12 +3,18 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
-from harness import Report, equal
+from harness import ENCRYPT, Report, equal
 
 PORT = os.environ["VLFLAB_PORT"]
 PASSWORD = os.environ["VLFLAB_PASSWORD"]
+if ENCRYPT:
+    configuration = Path(tempfile.mkdtemp()) / "freetds.conf"
+    configuration.write_text("[global]\nencryption = require\n")
+    os.environ["FREETDSCONF"] = str(configuration)
 
 
 def bsqldb(script, database="clients"):

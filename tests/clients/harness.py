@@ -16,13 +16,17 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".clients"
 PASSWORD = "Client tests 1"
 PROGRAM = Path(os.environ.get("VLFLAB", ROOT / "target" / "debug" / "vlflab"))
+# What clients ask of a connection: nothing, "on" (all is encrypted), "strict" (TDS 8.0); and the certificate to believe.
+ENCRYPT = os.environ.get("VLFLAB_ENCRYPT", "")
+CERTIFICATE = os.environ.get("VLFLAB_CERTIFICATE", "")
 
 
 class Server:
     """The real program on a folder of its own; use it in a `with` statement."""
 
-    def __init__(self, sql_version="2022", log_policy="native", sample_options=None):
+    def __init__(self, sql_version="2022", log_policy="native", sample_options=None, encrypt="on"):
         self.sql_version = sql_version
+        self.encrypt = encrypt
         self.log_policy = log_policy
         self.sample_options = sample_options
         (ROOT / "target").mkdir(exist_ok=True)
@@ -32,7 +36,7 @@ class Server:
 
     def start(self):
         command = [PROGRAM, "serve", "--data", self.folder, "--port", "0", "--until-stdin-closes"]
-        command += ["--sql-version", self.sql_version, "--log-policy", self.log_policy]
+        command += ["--sql-version", self.sql_version, "--log-policy", self.log_policy, "--encrypt", self.encrypt]
         self.process = subprocess.Popen(
             command,
             env={**os.environ, "MSSQL_SA_PASSWORD": PASSWORD},
@@ -46,6 +50,10 @@ class Server:
                 self.port = int(ready.group(1))
                 return self
         raise RuntimeError(f"the server ended with {self.process.wait()}")
+
+    @property
+    def certificate(self):
+        return self.folder / "server.certificate.pem"
 
     def is_up(self):
         return self.process.poll() is None
@@ -77,6 +85,8 @@ class Server:
     def sql(self, query, database="master"):
         """Runs a query with the project's own client and gives its output."""
         command = [PROGRAM, "sql", "-S", f"127.0.0.1,{self.port}", "-P", PASSWORD, "-d", database]
+        if self.encrypt == "strict":
+            command += ["-N", "s", "-J", self.certificate]
         done = subprocess.run(command + ["-W", "-h", "-1", "-Q", query], capture_output=True, text=True, timeout=60)
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
@@ -98,7 +108,7 @@ class Report:
     """Runs checks and prints a line for each."""
 
     def __init__(self, client):
-        self.client = client
+        self.client = f"{client} {ENCRYPT}".strip()
         self.failed = 0
 
     def check(self, name, test, *arguments):

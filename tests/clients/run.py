@@ -47,6 +47,8 @@ def nothing_missing():
     return None
 
 
+# Who can begin with TLS.
+STRICT = ["mssql-python", "mssql-jdbc", "tedious", "go-mssqldb"]
 CLIENTS = [
     ("freetds", freetds_missing, [sys.executable, HERE / "freetds.py"]),
     python_client("mssql-python"),
@@ -91,24 +93,37 @@ def run(name, missing, command, environment):
     return done.returncode == 0
 
 
+def run_encrypted(entries, encrypt, demand):
+    """Runs the clients that ask for `encrypt` of a server that demands it; true if nothing failed."""
+    succeeded = True
+    with Server(encrypt=demand) as server:
+        server.sql("create database clients")
+        environment = {
+            "VLFLAB_PORT": str(server.port),
+            "VLFLAB_PASSWORD": PASSWORD,
+            "VLFLAB_ENCRYPT": encrypt,
+            "VLFLAB_CERTIFICATE": str(server.certificate),
+            "NODE_PATH": str(TOOLS / "node_modules"),
+            "NODE_EXTRA_CA_CERTS": str(server.certificate),
+        }
+        for entry in entries:
+            if encrypt == "strict" and entry[0] not in STRICT:
+                continue
+            succeeded &= run(f"{entry[0]} {encrypt}".strip(), *entry[1:], environment)
+            if not server.is_up():
+                print(f"FAIL {entry[0]}: the server has ended", flush=True)
+                return False
+    return succeeded
+
+
 def main():
     only = sys.argv[1:]
     if not PROGRAM.exists():
         sys.exit(f"FAIL the server: build {PROGRAM} first")
     chosen = lambda entries: [entry for entry in entries if not only or entry[0] in only]  # noqa: E731
     succeeded = True
-    with Server() as server:
-        server.sql("create database clients")
-        environment = {
-            "VLFLAB_PORT": str(server.port),
-            "VLFLAB_PASSWORD": PASSWORD,
-            "NODE_PATH": str(TOOLS / "node_modules"),
-        }
-        for entry in chosen(CLIENTS):
-            succeeded &= run(*entry, environment)
-            if not server.is_up():
-                print(f"FAIL {entry[0]}: the server has ended", flush=True)
-                return 1
+    for encrypt, demand in (("", "on"), ("on", "required"), ("strict", "strict")):
+        succeeded &= run_encrypted(chosen(CLIENTS), encrypt, demand)
     for entry in chosen(ACCEPTANCE):
         succeeded &= run(*entry, {"VLFLAB": str(PROGRAM)})
     return 0 if succeeded else 1

@@ -2,16 +2,19 @@
 'use strict';
 const { Connection, Request, TYPES } = require('tedious');
 
-const NAME = 'tedious';
+const ENCRYPT = process.env.VLFLAB_ENCRYPT || '';
+const NAME = `tedious ${ENCRYPT}`.trim();
 let failed = 0;
 
 function connect(password = process.env.VLFLAB_PASSWORD) {
   return new Promise((resolve, reject) => {
     const connection = new Connection({
-      server: '127.0.0.1',
+      // A certificate is looked at for names only.
+      server: 'localhost',
       authentication: { type: 'default', options: { userName: 'sa', password } },
       options: {
-        port: Number(process.env.VLFLAB_PORT), database: 'clients', encrypt: false, trustServerCertificate: true,
+        port: Number(process.env.VLFLAB_PORT), database: 'clients', 
+        encrypt: { '': false, on: true, strict: 'strict' }[ENCRYPT], trustServerCertificate: ENCRYPT !== 'strict',
       },
     });
     connection.on('error', () => {});

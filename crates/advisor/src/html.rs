@@ -16,9 +16,9 @@ const ARCS_MAX: usize = 720;
 
 const STYLE: &str = "
 :root { --ink:#1c2430; --soft:#5c6675; --line:#d9dee6; --page:#f6f7f9; --card:#fff;
-  --unused:#dfe4ea; --old:#a9b8cc; --live:#4f81bd; --tail:#e08a1e; --damaged:#c62f3a; }
+  --unused:#dfe4ea; --old:#a9b8cc; --linked:#a5c3e4; --active:#4f81bd; --tail:#e08a1e; --damaged:#c62f3a; }
 @media (prefers-color-scheme: dark) { :root { --ink:#e6eaf0; --soft:#9aa5b5; --line:#333d4b; --page:#12161c;
-  --card:#1b212a; --unused:#38424f; --old:#5b6b80; --live:#5b93d6; --tail:#f0a040; --damaged:#f0606a; } }
+  --card:#1b212a; --unused:#38424f; --old:#5b6b80; --linked:#3a618f; --active:#5b93d6; --tail:#f0a040; --damaged:#f0606a; } }
 * { box-sizing:border-box } body { margin:0; background:var(--page); color:var(--ink); font:15px/1.5 system-ui,sans-serif }
 main { max-width:1080px; margin:0 auto; padding:28px 20px 60px } h1 { font-size:22px; margin:0 0 2px; overflow-wrap:anywhere }
 h2 { font-size:17px; margin:34px 0 10px } .verdict { font-size:16px; margin:0 0 18px; color:var(--soft) }
@@ -31,7 +31,7 @@ i.key { display:inline-block; width:11px; height:11px; border-radius:2px; margin
 .scroll { overflow-x:auto } table { border-collapse:collapse; width:100%; font-variant-numeric:tabular-nums; font-size:13.5px }
 th { text-align:left; color:var(--soft); font-weight:600; border-bottom:1px solid var(--line); padding:5px 10px; white-space:nowrap }
 td { padding:4px 10px; border-bottom:1px solid var(--line); white-space:nowrap } td.wide { white-space:normal }
-.n { text-align:right } td.bar { width:45%; min-width:120px } td.bar div { height:11px; border-radius:2px; background:var(--live); min-width:1px }
+.n { text-align:right } td.bar { width:45%; min-width:120px } td.bar div { height:11px; border-radius:2px; background:var(--active); min-width:1px }
 text { fill:var(--ink); font:13px system-ui,sans-serif } text.big { font-size:26px; font-weight:600 } text.soft { fill:var(--soft) }
 footer { margin-top:36px; font-size:13px; color:var(--soft) }
 ";
@@ -59,8 +59,9 @@ pub fn inspection_html(inspection: &Inspection, name: &str) -> String {
     records(inspection, &mut out);
     vlfs(inspection, &mut out);
     out.push_str(
-        "<footer>Read from the file alone, read-only. Which blocks recovery would still need is in the database's boot page, \
-         not here: the live span is what can be read without a break up to the end of the log.</footer>\n</main></body></html>\n",
+        "<footer>Read from the file alone, read-only. Linked blocks can be read without a break up to the end of the log; \
+         active is what recovery needs at least, from the last complete checkpoint on. What an older transaction or a log backup \
+         to come needs is in the database, not here.</footer>\n</main></body></html>\n",
     );
     out
 }
@@ -86,10 +87,11 @@ fn verdict(inspection: &Inspection, out: &mut String) {
     };
 }
 
-const STATES: [(&str, &str); 5] = [
+const STATES: [(&str, &str); 6] = [
     ("unused", "never used"),
     ("old", "old"),
-    ("live", "live"),
+    ("linked", "linked"),
+    ("active", "active"),
     ("tail", "end of log"),
     ("damaged", "damaged"),
 ];
@@ -98,9 +100,10 @@ const STATES: [(&str, &str); 5] = [
 fn arcs(inspection: &Inspection) -> Vec<(f64, f64, usize)> {
     let file_bytes = inspection.file_bytes.max(1) as f64;
     let state_of = |vlf: &crate::inspection::InspectedVlf| match (vlf.damaged, vlf.state) {
-        (true, _) => 4,
-        (_, VlfState::Tail) => 3,
-        (_, VlfState::Live) => 2,
+        (true, _) => 5,
+        (_, VlfState::Tail) => 4,
+        (_, VlfState::Active) => 3,
+        (_, VlfState::Linked) => 2,
         (_, VlfState::Old) => 1,
         (_, VlfState::Unused) => 0,
     };
@@ -111,7 +114,7 @@ fn arcs(inspection: &Inspection) -> Vec<(f64, f64, usize)> {
     });
     // Where no VLF header was found, damage is all there is to draw.
     let damage = inspection.damage.iter().filter(|damage| damage.bytes > 0);
-    let damage = damage.map(|damage| (part(damage.offset), part(damage.offset.saturating_add(damage.bytes)), 4));
+    let damage = damage.map(|damage| (part(damage.offset), part(damage.offset.saturating_add(damage.bytes)), 5));
     let single = vlfs.chain(damage);
     if inspection.vlfs.len() + inspection.damage.len() <= ARCS_MAX {
         return single.collect();

@@ -5,9 +5,10 @@
 //! window and forgotten. Damage is named with its offset, [`DAMAGE_MAX`] entries at most, and the reading goes on behind
 //! it. Nothing here panics or loops on any bytes.
 //!
-//! What the file alone cannot say is which blocks recovery would still need: that is in the database's boot page. The
-//! *live span* here is what can still be read without a break: the blocks of the VLFs whose sequence numbers run up to the
-//! highest one without a gap.
+//! Two questions about a used VLF have two answers here. *Linked* are the VLFs whose sequence numbers run up to the highest one
+//! without a gap: their blocks can still be read without a break, whether anybody needs them or not. *Active* are those from
+//! the last complete checkpoint on: recovery needs these at least. `DBCC LOGINFO` (status 2) also counts what an older
+//! transaction, a log backup to come or a replica needs; that is not in the log file.
 //!
 //! Where a block is missing, the table of `vlf::tail` decides: in the VLF with the highest sequence, bytes that do not
 //! continue the log end it; in all others an unfilled rest is normal (the next VLF's first block must name the last one's
@@ -40,8 +41,10 @@ pub enum VlfState {
     Unused,
     /// Used, but its sequence is not connected with the end of the log any more.
     Old,
-    /// Part of the live span.
-    Live,
+    /// Connected with the end of the log, and older than its last complete checkpoint, or no checkpoint was looked for.
+    Linked,
+    /// Recovery needs it: the last complete checkpoint began in it or in one before it.
+    Active,
     /// The log ends here.
     Tail,
 }
@@ -52,7 +55,8 @@ impl VlfState {
         match self {
             VlfState::Unused => "unused",
             VlfState::Old => "old",
-            VlfState::Live => "live",
+            VlfState::Linked => "linked",
+            VlfState::Active => "active",
             VlfState::Tail => "tail",
         }
     }
@@ -160,7 +164,7 @@ pub struct LogEnd {
 
 /// The blocks that can be read without a break up to the end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LiveSpan {
+pub struct LinkedSpan {
     /// LSN of the first record.
     pub first: Lsn,
     /// LSN of the last record.
@@ -194,7 +198,7 @@ pub struct Inspection {
     /// Where the log ends; `None` when no block was found.
     pub log_end: Option<LogEnd>,
     /// What can be read without a break.
-    pub live: Option<LiveSpan>,
+    pub linked: Option<LinkedSpan>,
     /// First record of the last complete checkpoint that was found.
     pub last_checkpoint: Option<Lsn>,
     /// Damage by offset.
@@ -232,12 +236,13 @@ pub fn inspect<S: ReadAt + ?Sized>(source: &S, depth: Depth) -> Result<Inspectio
         damage,
         previous: None,
         end: None,
-        live_first: None,
+        linked_first: None,
     };
     let order = reader.in_sequence();
     reader.find_states(&order);
     if depth == Depth::Blocks {
         reader.read_blocks(&order)?;
+        reader.find_active();
     }
     let growths = growth_history(&found.vlfs);
     Ok(reader.into_inspection(found.file_bytes, page_zero, depth, growths))
@@ -333,7 +338,7 @@ struct Reader<'s, S: ?Sized> {
     /// The last block read, which the next VLF's first block has to follow.
     previous: Option<BlockHeader>,
     end: Option<LogEnd>,
-    live_first: Option<Lsn>,
+    linked_first: Option<Lsn>,
 }
 
 impl<S: ReadAt + ?Sized> Reader<'_, S> {
@@ -364,10 +369,20 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
                 vlf.state = if above.is_none() {
                     VlfState::Tail
                 } else {
-                    VlfState::Live
+                    VlfState::Linked
                 };
             }
             above = Some(sequence);
+        }
+    }
+
+    /// Marks what recovery needs, once the last complete checkpoint is known.
+    fn find_active(&mut self) {
+        let Some(checkpoint) = self.last_checkpoint else { return };
+        for vlf in &mut self.vlfs {
+            if vlf.state == VlfState::Linked && vlf.header.sequence.0 >= checkpoint.vlf {
+                vlf.state = VlfState::Active;
+            }
         }
     }
 
@@ -445,8 +460,8 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
         vlf.blocks += 1;
         vlf.records += u64::from(block.slot_count);
         vlf.block_bytes += bytes;
-        if vlf.state >= VlfState::Live && self.live_first.is_none() {
-            self.live_first = Some(block.lsn);
+        if vlf.state >= VlfState::Linked && self.linked_first.is_none() {
+            self.linked_first = Some(block.lsn);
         }
         self.end = Some(LogEnd {
             offset: vlf.header.start_offset + block.lsn.offset_in_vlf() + bytes,
@@ -500,12 +515,12 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             }
         }
         records_by_kind.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.operation.cmp(&b.operation)));
-        let is_live = |vlf: &&InspectedVlf| vlf.state >= VlfState::Live;
-        let live = self.live_first.zip(self.end).map(|(first, end)| LiveSpan {
+        let is_linked = |vlf: &&InspectedVlf| vlf.state >= VlfState::Linked;
+        let linked = self.linked_first.zip(self.end).map(|(first, end)| LinkedSpan {
             first,
             last: end.last_record,
-            vlf_count: self.vlfs.iter().filter(is_live).count(),
-            block_bytes: self.vlfs.iter().filter(is_live).map(|vlf| vlf.block_bytes).sum(),
+            vlf_count: self.vlfs.iter().filter(is_linked).count(),
+            block_bytes: self.vlfs.iter().filter(is_linked).map(|vlf| vlf.block_bytes).sum(),
         });
         let mut damage = self.damage.kept;
         damage.sort_by_key(|damage| damage.offset);
@@ -522,7 +537,7 @@ impl<S: ReadAt + ?Sized> Reader<'_, S> {
             blocks: self.census,
             records_by_kind,
             log_end: self.end,
-            live,
+            linked,
             last_checkpoint: self.last_checkpoint,
             damage,
             damage_count: self.damage.count,
@@ -563,6 +578,11 @@ impl Inspection {
             let VlfSpan { offset, bytes } = vlf.header.span();
             (offset, bytes, vlf.header.create_lsn)
         })
+    }
+
+    /// Nothing of a log was found: neither a file header page nor a VLF.
+    pub fn is_no_log(&self) -> bool {
+        matches!(self.page_zero, PageZero::Damaged(_)) && self.vlfs.is_empty()
     }
 
     /// The VLF with the highest sequence: where the log ends.

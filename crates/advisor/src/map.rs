@@ -71,9 +71,10 @@ pub fn of_inspection(inspection: &Inspection) -> String {
         .iter()
         .map(|vlf| {
             let (glyph, weight) = match (vlf.damaged, vlf.state) {
-                (true, _) => ('!', 4),
-                (_, VlfState::Tail) => ('█', 3),
-                (_, VlfState::Live) => ('▒', 2),
+                (true, _) => ('!', 5),
+                (_, VlfState::Tail) => ('█', 4),
+                (_, VlfState::Active) => ('▓', 3),
+                (_, VlfState::Linked) => ('▒', 2),
                 (_, VlfState::Old) => ('░', 1),
                 (_, VlfState::Unused) => ('·', 0),
             };
@@ -94,7 +95,7 @@ pub fn of_inspection(inspection: &Inspection) -> String {
             offset: damage.offset,
             bytes: damage.bytes,
             glyph: '!',
-            weight: 4,
+            weight: 5,
         });
     let Some(cells) = Cells::of(inspection.file_bytes, vlfs.len()) else {
         return String::new();
@@ -104,9 +105,10 @@ pub fn of_inspection(inspection: &Inspection) -> String {
     let count = |state| group_digits(inspection.vlfs.iter().filter(|vlf| vlf.state == state).count() as u64);
     let _ = writeln!(
         out,
-        "       █ tail {}  ▒ live {}  ░ old {}  · unused {}  ! damaged {}; one cell = {}",
+        "       █ tail {}  ▓ active {}  ▒ linked {}  ░ old {}  · unused {}  ! damaged {}; one cell = {}",
         count(VlfState::Tail),
-        count(VlfState::Live),
+        count(VlfState::Active),
+        count(VlfState::Linked),
         count(VlfState::Old),
         count(VlfState::Unused),
         group_digits(inspection.vlfs.iter().filter(|vlf| vlf.damaged).count() as u64),

@@ -180,7 +180,7 @@ fn each_growth(
             }
             Ok(())
         }
-        (Some(_), None) => Ok(()),
+        (Some(_), None) => Err(PlanError::NoSizeToReach),
         (None, Some(to_bytes)) if file_bytes < to_bytes => Err(PlanError::NoGrowth { file_bytes, to_bytes }),
         (None, _) => Ok(()),
     }
@@ -245,6 +245,8 @@ pub enum PlanError {
         /// What it should have.
         to_bytes: u64,
     },
+    /// An automatic growth, and no size at which it ends.
+    NoSizeToReach,
     /// More than [`GROWTHS_MAX`] growths.
     TooManyGrowths,
     /// A search without the size the log shall have.
@@ -272,6 +274,9 @@ impl fmt::Display for PlanError {
                 format_bytes(*file_bytes),
                 format_bytes(*to_bytes)
             ),
+            PlanError::NoSizeToReach => {
+                f.write_str("--growth is repeated until the log has a size: say which with --to (64GB)")
+            }
             PlanError::TooManyGrowths => write!(
                 f,
                 "more than {} growths: use a larger growth increment",

@@ -3,13 +3,16 @@
 //! Nothing here runs anything: the text is for a DBA to read, adapt (above all the backup's path) and run. What differs by
 //! version: `sys.dm_db_log_info` exists since 2016 SP2, `DBCC LOGINFO` before and after. A log that was never backed up
 //! needs two log backups before its first VLFs are free (Microsoft's Tiger team), hence the loop.
+//!
+//! A log that does not shrink is not grown: `SET NOEXEC ON` keeps the batches that follow from being executed. It stays on
+//! for the connection, so the script begins and ends with `SET NOEXEC OFF`, and can be run again where it was stopped.
 
 use std::fmt::Write;
 
 use vlf::ServerVersion;
 
 use crate::plan::Plan;
-use crate::search::{Found, advised_autogrowth_bytes};
+use crate::search::{Found, advised_autogrowth_bytes, autogrowth_reason};
 use crate::size::{KB, MB, format_bytes, group_digits};
 
 /// Names the script is written for.
@@ -62,19 +65,21 @@ pub fn of_search(found: &Found, names: &ScriptNames) -> String {
     let autogrowth_bytes = advised_autogrowth_bytes(plan.version, plan.layout.file_bytes());
     let _ = writeln!(
         out,
-        "\n-- Automatic growth for the unexpected\nALTER DATABASE {} MODIFY FILE (NAME = {}, FILEGROWTH = {});\nGO",
+        "\n-- Automatic growth for the unexpected: {}.\nALTER DATABASE {} MODIFY FILE (NAME = {}, FILEGROWTH = {});\nGO",
+        autogrowth_reason(plan.version, plan.layout.file_bytes()),
         names.database_identifier(),
         names.log_literal(),
         size_clause(autogrowth_bytes)
     );
     out.push_str(&check(plan, names));
+    out.push_str("\n-- Executes again what a failed shrink kept from being executed.\nSET NOEXEC OFF;\nGO\n");
     out
 }
 
 fn heading(plan: &Plan, names: &ScriptNames) -> String {
     format!(
         "-- SQL Server {}: {} to {} with {} VLFs, the largest of {}\n-- Run at a quiet hour: every growth writes zeros while \
-         writers wait.\nUSE {};\nGO\n",
+         writers wait.\nSET NOEXEC OFF;\nGO\nUSE {};\nGO\n",
         plan.version,
         comment(&names.log_file),
         format_bytes(plan.layout.file_bytes()),
@@ -104,7 +109,10 @@ BEGIN
     SET @round = @round + 1;
 END
 IF (SELECT size FROM sys.database_files WHERE name = {log}) > {pages_left}
-    RAISERROR ('The log is still in use. Look at sys.databases.log_reuse_wait_desc, remove the cause, run this part again.', 16, 1);
+BEGIN
+    RAISERROR ('The log is still in use. Look at sys.databases.log_reuse_wait_desc, remove the cause, run this script again.', 16, 1);
+    SET NOEXEC ON; -- Nothing below is executed: it would grow a log that still has its old VLFs.
+END
 GO
 "
     )

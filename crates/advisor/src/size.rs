@@ -85,6 +85,29 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{:.2} {unit}", bytes as f64 / unit_bytes as f64)
 }
 
+/// Shows sizes that stand below each other in one unit: that of the smallest, but at least MB beside sizes of 100 MB and more,
+/// and with two digits behind the point where one of them needs them.
+pub fn format_column(sizes: &[u64]) -> Vec<String> {
+    let smallest = sizes.iter().copied().filter(|bytes| *bytes > 0).min().unwrap_or(0);
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    let (unit_bytes, unit) = match smallest {
+        GB.. if sizes.iter().all(|bytes| bytes.is_multiple_of(GB)) => (GB, "GB"),
+        MB.. => (MB, "MB"),
+        _ if largest >= 100 * MB => (MB, "MB"),
+        _ => (KB, "KB"),
+    };
+    let whole = sizes.iter().all(|bytes| bytes.is_multiple_of(unit_bytes));
+    let show = |bytes: &u64| {
+        if whole {
+            return format!("{} {unit}", group_digits(bytes / unit_bytes));
+        }
+        let hundredths = (bytes % unit_bytes * 100 + unit_bytes / 2) / unit_bytes;
+        let (units, hundredths) = (bytes / unit_bytes + hundredths / 100, hundredths % 100);
+        format!("{}.{hundredths:02} {unit}", group_digits(units))
+    };
+    sizes.iter().map(show).collect()
+}
+
 /// A count with commas between its thousands.
 pub fn group_digits(count: u64) -> String {
     let digits = count.to_string();
@@ -191,5 +214,18 @@ mod tests {
         }
         assert_eq!(group_digits(126_399), "126,399");
         assert_eq!(group_digits(1), "1");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let column = |sizes: &[u64]| format_column(sizes).join(" | ");
+        assert_eq!(column(&[MB, 8 * MB, 64 * GB]), "1 MB | 8 MB | 65,536 MB");
+        assert_eq!(column(&[504 * KB, 2 * MB]), "504 KB | 2,048 KB");
+        assert_eq!(column(&[504 * KB, 64 * GB]), "0.49 MB | 65,536.00 MB");
+        assert_eq!(column(&[2_031_616, 500 * MB]), "1.94 MB | 500.00 MB");
+        assert_eq!(column(&[2 * MB - 1]), "2.00 MB");
+        assert_eq!(column(&[2 * GB, 8 * GB]), "2 GB | 8 GB");
+        assert_eq!(column(&[0, 8 * MB]), "0 MB | 8 MB");
+        assert_eq!(column(&[]), "");
     }
 }

@@ -10,7 +10,7 @@ use advisor::pasted::{layout_from_text, layout_of_vlfs};
 use advisor::render::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 use advisor::{Depth, Inspection, inspect};
 use serde_json::Value;
-use support::{Random, log_file, mutate, real_directory, real_file};
+use support::{Random, log_file, log_file_with_checkpoint, mutate, real_directory, real_file};
 use vlf::{FileHeader, FormatVersion, ServerVersion};
 
 fn json(inspection: &Inspection) -> Value {
@@ -111,9 +111,9 @@ fn every_block_and_record_of_the_full_files() {
         assert_eq!(found["records_by_kind"]["LOP_COMMIT_XACT"], committed, "{name}");
         let counted: u64 = inspection.records_by_kind.iter().map(|kind| kind.count).sum();
         assert_eq!(counted, records, "{name}");
-        let live = inspection.live.unwrap();
-        assert!(live.first < live.last);
-        assert_eq!(live.last, inspection.log_end.unwrap().last_record, "{name}");
+        let linked = inspection.linked.unwrap();
+        assert!(linked.first < linked.last);
+        assert_eq!(linked.last, inspection.log_end.unwrap().last_record, "{name}");
         assert!(inspection.last_checkpoint.is_some(), "{name}");
     }
 }
@@ -159,10 +159,13 @@ fn a_log_of_ours() {
     assert_eq!(value["records_by_kind"]["LOP_VLFLAB_CHANGE"], 92);
     assert_eq!(value["records_by_kind"]["LOP_COMMIT_XACT"], 92);
     let states: Vec<VlfState> = found.vlfs.iter().map(|vlf| vlf.state).collect();
-    assert_eq!(states, [VlfState::Live, VlfState::Tail, VlfState::Live, VlfState::Live]);
-    let live = found.live.unwrap();
-    assert_eq!((live.first.vlf, live.last.vlf, live.vlf_count), (3, 6, 4));
-    assert_eq!(live.last.slot, 3);
+    assert_eq!(
+        states,
+        [VlfState::Linked, VlfState::Tail, VlfState::Linked, VlfState::Linked]
+    );
+    let linked = found.linked.unwrap();
+    assert_eq!((linked.first.vlf, linked.last.vlf, linked.vlf_count), (3, 6, 4));
+    assert_eq!(linked.last.slot, 3);
     let end = found.log_end.unwrap();
     assert_eq!(end.offset, found.vlfs[1].header.start_offset + 8192 + 40 * 512);
     // Headers alone.
@@ -198,17 +201,47 @@ fn vlfs_without_a_header_are_shown_as_unused() {
 }
 
 #[test]
-fn gaps_in_the_sequence_end_the_live_span() {
+fn gaps_in_the_sequence_end_what_is_linked() {
     let bytes = log_file(8 << 20, &[(5, 4), (6, 4), (3, 4), (0, 0)]);
     let found = inspect(&bytes, Depth::Blocks).unwrap();
     let states: Vec<VlfState> = found.vlfs.iter().map(|vlf| vlf.state).collect();
     assert_eq!(
         states,
-        [VlfState::Live, VlfState::Tail, VlfState::Old, VlfState::Unused]
+        [VlfState::Linked, VlfState::Tail, VlfState::Old, VlfState::Unused]
     );
-    assert_eq!(found.live.unwrap().first.vlf, 5);
+    assert_eq!(found.linked.unwrap().first.vlf, 5);
     // The block of 5 follows one that is not the last of 4, which is gone: nothing to compare, no damage.
     assert_eq!(found.damage, []);
+}
+
+/// A log whose VLFs can all be read is not one whose VLFs are all needed: `DBCC LOGINFO` shows one active VLF where the last
+/// checkpoint began in the last one.
+#[test]
+fn recovery_needs_what_follows_the_last_checkpoint() {
+    let uses = [(5, 4), (6, 4), (3, 4), (4, 4)];
+    let states = |checkpoint| {
+        let found = inspect(&log_file_with_checkpoint(8 << 20, &uses, checkpoint), Depth::Blocks).unwrap();
+        assert_eq!(found.damage, []);
+        found.vlfs.iter().map(|vlf| vlf.state.word()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(Some(6)), ["linked", "tail", "linked", "linked"]);
+    assert_eq!(states(Some(5)), ["active", "tail", "linked", "linked"]);
+    assert_eq!(states(Some(3)), ["active", "tail", "active", "active"]);
+    assert_eq!(states(None), ["linked", "tail", "linked", "linked"]);
+    // Of the headers alone nobody can tell.
+    let bytes = log_file_with_checkpoint(8 << 20, &uses, Some(3));
+    let headers = inspect(&bytes, Depth::Headers).unwrap();
+    assert!(headers.vlfs.iter().all(|vlf| vlf.state != VlfState::Active));
+}
+
+#[test]
+fn a_file_that_is_no_log_is_told_from_a_damaged_one() {
+    let text = "Neither a file header page nor a VLF. ".repeat(40_000).into_bytes();
+    assert!(inspect(&text, Depth::Blocks).unwrap().is_no_log());
+    assert!(inspect(&Vec::<u8>::new(), Depth::Blocks).unwrap().is_no_log());
+    let mut damaged = log_file(8 << 20, &[(5, 4), (6, 4), (0, 0), (0, 0)]);
+    damaged[..8192].fill(0);
+    assert!(!inspect(&damaged, Depth::Blocks).unwrap().is_no_log());
 }
 
 #[test]
@@ -259,7 +292,10 @@ fn texts_maps_and_pages() {
         assert!(table.contains(part), "no {part} in\n{table}");
     }
     let map = of_inspection(&found);
-    assert!(map.contains("█ tail 1  ▒ live 1  ░ old 1  · unused 1"), "{map}");
+    assert!(
+        map.contains("█ tail 1  ▓ active 0  ▒ linked 1  ░ old 1  · unused 1"),
+        "{map}"
+    );
     let widths: Vec<usize> = map.lines().take(3).map(|line| line.chars().count()).collect();
     assert!(widths.iter().all(|width| *width < 100), "{map}");
     assert!(inspection_markdown(&found, "log", true).contains("|---:|"));

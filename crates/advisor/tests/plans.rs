@@ -241,6 +241,7 @@ fn refusals_say_what_to_do() {
     };
     assert!(refused(100, &[], None, None).contains("8 KB pages"));
     assert!(refused(8 * MB, &[], None, Some(GB)).contains("--growth"));
+    assert!(refused(8 * MB, &[], Some(Growth::Bytes(MB)), None).contains("--to"));
     assert!(refused(8 * MB, &[Growth::Bytes(8192)], None, None).contains("minimum"));
     assert!(refused(8 * MB, &[Growth::Percent(0)], None, None).contains("percent"));
     assert!(refused(8 * MB, &[], Some(Growth::Bytes(256 * KB)), Some(2048 * GB)).contains("larger growth increment"));
@@ -276,8 +277,12 @@ fn searches_reach_their_size_and_keep_their_promise() {
                 assert!(plan.growths().iter().all(|step| step.file_bytes.is_multiple_of(MB)));
                 let wished = target_vlfs.unwrap_or_else(|| advised_vlf_count(target));
                 let off_by = (plan.layout.vlf_count() as u64).abs_diff(wished);
-                // A growth adds 4, 8 or 16 VLFs on old versions, so not every count can be had.
-                assert!(off_by <= 4, "{version} {target_mb} MB {target_vlfs:?}: off by {off_by}");
+                // A growth adds 4, 8 or 16 VLFs on old versions, so not every count can be had; one that is only advised need not be.
+                let off_by_max = if target_vlfs.is_some() { 4 } else { (wished / 4).max(4) };
+                assert!(
+                    off_by <= off_by_max,
+                    "{version} {target_mb} MB {target_vlfs:?}: off by {off_by}"
+                );
                 assert!(
                     !codes(plan).contains(&"four-gigabyte-multiple"),
                     "{version} {target_mb}"
@@ -299,6 +304,74 @@ fn advised_layouts_have_no_huge_vlfs() {
             );
         }
     }
+}
+
+/// Where nobody asks for a number of VLFs, the steps are those that a person would type.
+#[test]
+fn advised_steps_are_of_one_round_size() {
+    let bad = plan(V2008R2, MB, &[], by(MB, 5 * GB)).layout;
+    let table = [
+        (V2008R2, 64_000, vec![8_000; 8]),
+        (V2019, 64_000, vec![8_000; 8]),
+        (V2022, 64_000, vec![8_000; 8]),
+        (V2012, 64 * 1024, vec![8_192; 8]),
+        // 8 GB steps meet the fault of 4 GB multiples there.
+        (V2008R2, 64 * 1024, [vec![8_000; 8], vec![1_536]].concat()),
+        (V2022, 8 * 1024, vec![8_192]),
+    ];
+    for (version, target_mb, steps_mb) in table {
+        let found = searched(version, Start::Existing(bad.clone()), target_mb * MB, None);
+        let mut size = 0;
+        let ends: Vec<u64> = steps_mb.iter().map(|step| (size += step, size).1).collect();
+        let found_ends: Vec<u64> = found.plan.growths().iter().map(|step| step.file_bytes / MB).collect();
+        assert_eq!(found_ends, ends, "{version} {target_mb} MB");
+        assert!(found.plan.vlf_bytes_max() <= 576 * MB, "{version} {target_mb} MB");
+    }
+    // Who asks for a number gets it.
+    let found = searched(V2019, Start::Existing(bad), 64_000 * MB, Some(128));
+    assert_eq!(found.plan.layout.vlf_count(), 128);
+}
+
+/// The log as it is stands in the first row, and a column has one unit.
+#[test]
+fn a_plan_that_shrinks_shows_what_it_shrinks() {
+    let bad = plan(V2005, MB, &[], by(MB, 5 * GB)).layout;
+    let found = searched(V2019, Start::Existing(bad), 64_000 * MB, None);
+    let text = plan_table(PlanText {
+        plan: &found.plan,
+        found: Some(&found),
+        tsql: None,
+        map: false,
+    });
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no row {name} in\n{text}")).to_owned()
+    };
+    assert!(
+        row("now").contains("5,120 MB") && row("now").contains("20,480"),
+        "{text}"
+    );
+    assert!(row("shrink").contains("1 MB"), "{text}");
+    assert!(text.contains("after a shrink of 20,480 VLFs to 4"), "{text}");
+    let steps = text.split("The same steps").next().unwrap();
+    assert!(!steps.contains(" KB") && !steps.contains(" GB  "), "{steps}");
+}
+
+/// A log that would not shrink is not grown, and the same connection can run the script again.
+#[test]
+fn a_script_whose_shrink_failed_executes_nothing_more() {
+    let bad = plan(V2008R2, MB, &[], by(MB, 2 * GB)).layout;
+    let found = searched(V2019, Start::Existing(bad), 8 * GB, None);
+    let script = of_search(&found, &ScriptNames::usual("Sales"));
+    let at = |part: &str| script.find(part).unwrap_or_else(|| panic!("no {part} in\n{script}"));
+    assert!(at("SET NOEXEC OFF;") < at("USE [Sales]"));
+    assert!(at("RAISERROR") < at("SET NOEXEC ON;") && at("SET NOEXEC ON;") < at("MODIFY FILE"));
+    assert!(script.trim_end().ends_with("SET NOEXEC OFF;\nGO"));
+    // Why it grows as it does.
+    assert!(
+        script.contains("Automatic growth for the unexpected: 512 MB keeps"),
+        "{script}"
+    );
 }
 
 #[test]

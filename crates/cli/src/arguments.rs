@@ -1,8 +1,10 @@
 //! The command line.
 
 use crate::compare::{COMPARE_EXAMPLES, CompareOptions};
+use crate::disks::{DISKS_EXAMPLES, DisksOptions};
 use crate::generate::{COMPLETIONS_EXAMPLES, CompletionsOptions, MAN_EXAMPLES, ManOptions};
 use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
+use crate::login::SecurityOptions;
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
 use clap::{Args, Parser, Subcommand};
@@ -32,6 +34,9 @@ pub enum Command {
     /// Runs experiments and writes results.json and a report.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunOptions),
+    /// Lists the modelled disks that experiments can be run on; explains one.
+    #[command(after_help = DISKS_EXAMPLES)]
+    Disks(DisksOptions),
     /// Sets two runs beside each other and says what became faster, slower, or cannot be told apart.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareOptions),
@@ -73,8 +78,10 @@ const RUN_EXAMPLES: &str = "Examples:
   vlflab run --list                          what there is
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
   vlflab run recovery dml --only bad --runs 5
+  vlflab run recovery --scale full --disk hdd-7200-2006
+                                             the published size on a model of a disk of its time
   vlflab run my-experiment.toml --out results
-  MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 --yes
+  MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 -J db1.pem --yes
 
 Ctrl-C ends a run early: what was measured by then is kept, and its report is written.";
 
@@ -84,14 +91,15 @@ Examples:
   vlflab sql                                 a prompt on ./vlflab-data
   vlflab sql -Q \"select @@version\"
   vlflab sql -i setup.sql -i fill.sql -v log_size=64MB
-  vlflab sql -S localhost,1433 -U sa -d vlf  a prompt on a server; the password is asked of SQLCMDPASSWORD or -P
+  vlflab sql -S localhost,1433 -d vlf        a prompt on a server of this machine; the password is asked for
+  vlflab sql -S db1 -J db1.pem               on another: encrypted, and only if it shows that certificate
 
 Unlike sqlcmd, a failed batch makes the exit code 1 also without -b.";
 
 const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
   vlflab serve --port 14330 --sql-version 2005 --log-policy classic
-  MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --allow-unencrypted
+  MSSQL_SA_PASSWORD='Str0ng!pass' vlflab serve --bind 0.0.0.0 --certificate host.pem --key host.key
 
 A start that fails leaves the folder as it was. Stop it with Ctrl-C or SIGTERM: databases are shut down cleanly.";
 
@@ -107,10 +115,20 @@ pub struct ServeOptions {
     /// TCP port; 0 picks a free one.
     #[arg(long, default_value_t = 1433)]
     pub port: u16,
-    /// Address to listen on. Connections are not encrypted yet: one that others can reach needs --allow-unencrypted.
+    /// Address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: IpAddr,
-    /// Listen where others can connect, although passwords and data travel readable.
+    /// What of a connection is encrypted [default: on; required where others than this machine can connect].
+    #[arg(long, value_name = "DEMAND")]
+    pub encrypt: Option<EncryptDemand>,
+    /// Certificate to show, PEM, with those that lead to its authority behind it [default: one that signs itself, made at the first
+    /// start and kept in the instance folder].
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub certificate: Option<PathBuf>,
+    /// Private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub key: Option<PathBuf>,
+    /// Let clients in unencrypted where others can connect, although passwords or data travel readable then.
     #[arg(long)]
     pub allow_unencrypted: bool,
     /// SQL Server version whose log layout and version number to take: 2005, 2008, 2008R2, 2012 ... 2025. The folder remembers
@@ -138,9 +156,32 @@ pub struct ServeOptions {
     /// Also print the error log.
     #[arg(short, long)]
     pub verbose: bool,
-    /// End when standard input is closed, for programs that start a server of their own.
+    /// End when standard input is closed, for programs that start a server of their own. Each byte there is answered with
+    /// the time of a modelled disk.
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
+    /// A modelled disk, whose time then counts: for one session at a time, and not durable on this machine.
+    #[arg(long, value_name = "NAME|FILE", hide = true)]
+    pub disk: Option<String>,
+    /// Decides the angles at which seeks of that disk end.
+    #[arg(long, hide = true, default_value_t = 1)]
+    pub disk_seed: u64,
+    /// Only that disk takes time.
+    #[arg(long, hide = true)]
+    pub without_processor_time: bool,
+}
+
+/// What `vlflab serve` demands of clients, as SQL Server's "Force Encryption" and "Force Strict Encryption" do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EncryptDemand {
+    /// Everything is encrypted; who cannot is refused.
+    Required,
+    /// The client chooses; one that asks for nothing encrypts the login alone.
+    On,
+    /// Clients of TDS 8.0 (Encrypt=strict) only: TLS comes first.
+    Strict,
+    /// There is no TLS.
+    Off,
 }
 
 /// How `vlflab sql --plan` shows a plan.
@@ -155,9 +196,8 @@ pub enum PlanForm {
 /// Options of `vlflab sql`, named as sqlcmd names them.
 #[derive(Debug, Args)]
 pub struct SqlOptions {
-    /// Instance folder for embedded use.
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA, conflicts_with = "server")]
-    pub data: PathBuf,
+    #[arg(long, value_name = "DIR", conflicts_with = "server", help = format!("Instance folder for embedded use [default: {DEFAULT_DATA}]"))]
+    pub data: Option<PathBuf>,
     /// For an embedded instance: SQL Server version whose log layout to take [default: what the folder remembers, 2022 for a
     /// new one].
     #[arg(long, value_name = "VERSION", conflicts_with = "server")]
@@ -168,15 +208,18 @@ pub struct SqlOptions {
     /// For an embedded instance: another folder in which statements may name files; may be given several times.
     #[arg(long, value_name = "DIR", conflicts_with = "server")]
     pub allow_path: Vec<PathBuf>,
-    /// Server to connect to.
+    /// Server to connect to [default: SQLCMDSERVER, unless --data is given].
     #[arg(short = 'S', value_name = "HOST[,PORT]")]
     pub server: Option<String>,
-    /// Login.
-    #[arg(short = 'U', value_name = "LOGIN", default_value = "sa", requires = "server")]
-    pub user: String,
-    #[arg(short = 'P', value_name = "PASSWORD", env = "SQLCMDPASSWORD", hide_env_values = true)]
+    /// Login at the server [default: SQLCMDUSER, or sa].
+    #[arg(short = 'U', value_name = "LOGIN")]
+    pub user: Option<String>,
+    /// Its password; better in SQLCMDPASSWORD, where others do not see it, or asked for at the terminal.
+    #[arg(short = 'P', value_name = "PASSWORD")]
     pub password: Option<String>,
-    /// Database to begin in.
+    #[command(flatten)]
+    pub security: SecurityOptions,
+    /// Database to begin in [default: SQLCMDDBNAME at a server].
     #[arg(short = 'd', value_name = "DATABASE")]
     pub database: Option<String>,
     /// Script to run; several run in order.
@@ -251,6 +294,15 @@ pub struct RunOptions {
     /// SQLCMDPASSWORD, or asked for.
     #[arg(long, value_name = "mssql://USER@HOST[:PORT][/DATABASE]")]
     pub target: Option<String>,
+    #[command(flatten)]
+    pub security: SecurityOptions,
+    /// Run on modelled disks instead of this machine's: by name (see vlflab disks), or files of your own ending in .toml; several
+    /// separated by commas. Times are computed then, device and processor apart, for one session.
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', conflicts_with = "target")]
+    pub disk: Vec<String>,
+    /// On modelled disks only the disk takes time: then a run repeats to the nanosecond.
+    #[arg(long, requires = "disk")]
+    pub without_processor_time: bool,
     /// Agree to what the run creates and drops on that server.
     #[arg(long, requires = "target")]
     pub yes: bool,

@@ -17,11 +17,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What an instance has in its folder, and what a program that starts one may put there first.
-const OURS: [&str; 6] = [
+const OURS: [&str; 10] = [
     "data",
     "log",
     "sa.password",
     "sa.password.new",
+    "server.certificate.pem",
+    "server.certificate.pem.new",
+    "server.key.pem",
+    "server.key.pem.new",
     "server-stderr.txt",
     "lost+found",
 ];

@@ -55,6 +55,13 @@ pub fn inspect(options: &InspectOptions) -> Result<(), Failure> {
     let depth = if options.headers { Depth::Headers } else { Depth::Blocks };
     let failed = |fault: ReadFault| Failure::Failed(format!("{}: {fault}", options.file.display()));
     let inspection = read_log(&source, depth).map_err(failed)?;
+    if inspection.is_no_log() {
+        return Err(Failure::Usage(format!(
+            "{}: no log file: there is neither a file header page nor a VLF in it (a log overwritten from its beginning to its end looks the \
+             same)",
+            options.file.display()
+        )));
+    }
     let name = options
         .file
         .file_name()

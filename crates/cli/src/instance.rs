@@ -3,11 +3,13 @@
 use crate::exit::Failure;
 use crate::folder::Folder;
 use crate::memory;
+use device::parameter::Figures;
+use disk::modelled::{ModelledDisk, VirtualTime};
 use disk::{ConfinedDisk, OsDisk};
 use engine::errorlog::ErrorLog;
 use engine::instance::{Instance, InstanceOptions, Remembered};
 use engine::log::LogPolicy;
-use engine::seams::{Background, Environment, SystemClock};
+use engine::seams::{Background, Clock, Environment, SystemClock, VirtualClock};
 use engine::waits::WaitStatistics;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +29,19 @@ pub struct Choices {
     pub instant_file_initialization: bool,
     /// Folders beside the instance's in which statements may name files.
     pub allowed_paths: Vec<PathBuf>,
+    /// The disk whose time counts, when it is not this machine's.
+    pub modelled: Option<Modelled>,
+}
+
+/// A disk that is a model, and its time.
+#[derive(Clone)]
+pub struct Modelled {
+    /// What the device is computed from.
+    pub figures: Figures,
+    /// What decides the angles at which seeks end.
+    pub seed: u64,
+    /// Device time and processor time.
+    pub time: Arc<VirtualTime>,
 }
 
 /// An instance that was opened, and what its user should know of how.
@@ -56,6 +71,18 @@ pub fn environment() -> Environment {
     }
 }
 
+/// An environment whose time is that of a modelled disk. All work is done by the thread that asks for it.
+pub fn virtual_environment(modelled: &Modelled) -> Environment {
+    let begin = SystemClock::new().unix_micros();
+    let clock = Arc::new(VirtualClock::new(Arc::clone(&modelled.time), begin));
+    Environment {
+        clock: clock.clone(),
+        background: Background::Inline,
+        errorlog: Arc::new(ErrorLog::new(clock)),
+        ..environment()
+    }
+}
+
 /// Opens the instance; the recovery of its databases is over, or goes on in the background, when this returns.
 ///
 /// # Errors
@@ -64,6 +91,10 @@ pub fn environment() -> Environment {
 pub fn open(choices: Choices, mut env: Environment) -> Result<Opened, Failure> {
     let folder = Folder::look(&folder_without_dots(&choices.folder)?)?;
     env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
+    if let Some(Modelled { figures, seed, time }) = &choices.modelled {
+        let disk = ModelledDisk::new(env.disk, folder.path(), figures, *seed, Arc::clone(time));
+        env.disk = Arc::new(disk.map_err(|error| Failure::Failed(error.to_string()))?);
+    }
     let (memory_mb, note) = memory::settle(choices.memory_mb)?;
     let remembered = Remembered::of_folder(env.disk.as_ref(), folder.path());
     let options = InstanceOptions {

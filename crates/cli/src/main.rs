@@ -5,11 +5,13 @@
 mod allocator;
 mod arguments;
 mod compare;
+mod disks;
 mod exit;
 mod folder;
 mod generate;
 mod inspect;
 mod instance;
+mod login;
 mod memory;
 mod plan;
 mod progress;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::serve(&options),
         Command::Sql(options) => on_statement_stack(move || sql::sql(&options)),
         Command::Run(options) => run::run(&options),
+        Command::Disks(options) => disks::run(&options),
         Command::Compare(options) => compare::compare(&options),
         Command::Sample(options) => sample::sample(&options),
         Command::Plan(options) => plan::plan(&options),

@@ -7,7 +7,7 @@ use crate::target;
 use lab::driver::{self, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
 use lab::results::{Results, RunFile};
-use lab::{catalogue, report};
+use lab::{catalogue, disks, report};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,8 +24,16 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let experiments = experiments(&options.experiments)?;
     let target = match &options.target {
         Some(address) => Some(target::agree(address, options, &experiments)?),
+        None if options.security.is_given() => {
+            let text = "-N, -C, -F and -J are for the server of --target";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         None => None,
     };
+    let named = options.disk.iter().map(|name| disks::load(name));
+    let disks: Result<Vec<_>, Failure> = named
+        .map(|chosen| chosen.map_err(|error| Failure::Usage(error.to_string())))
+        .collect();
     let options_of_run = driver::RunOptions {
         program: std::env::current_exe()?,
         out: options.out.clone(),
@@ -33,6 +41,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         runs: options.runs.map(usize::from),
         only: options.only.clone(),
         target,
+        disks: disks?,
+        without_processor_time: options.without_processor_time,
         interrupt: watch_signals()?,
     };
     let mut progress = Progress::new();
@@ -120,6 +130,9 @@ fn conclude(folder: &Path, outcome: Outcome) -> Result<(), Failure> {
     for results in &outcome.file.experiments {
         writeln!(out, "{}\n", heading(results))?;
         if let Ok(experiment) = results.experiment() {
+            for line in report::modelled(&experiment, results) {
+                writeln!(out, "  {line}")?;
+            }
             for line in report::summary(&experiment, results) {
                 writeln!(out, "  {line}")?;
             }

@@ -1,15 +1,22 @@
 //! `vlflab serve`: the instance behind the protocol, until SIGTERM, SIGINT or SHUTDOWN.
 
-use crate::arguments::ServeOptions;
+use crate::arguments::{EncryptDemand, ServeOptions};
 use crate::exit::Failure;
-use crate::instance::{self, Choices, Opened};
+use crate::instance::{self, Choices, Modelled, Opened};
 use crate::stopping::Stopper;
+use device::parameter::Case;
+use disk::modelled::VirtualTime;
+use engine::instance::Instance;
+use lab::disks;
 use server::credentials::CredentialError;
+use server::encryption::{self, Certificate, Encryption, EncryptionError, ServerEncryption};
 use server::sql::SqlBackend;
 use server::{Server, ServerOptions, password_file};
-use std::io::{self, ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Build number clients see behind the version, as of a release without updates.
@@ -20,10 +27,15 @@ const BUILD: u16 = 1000;
 /// The port comes first: whoever cannot have it has changed nothing. Then the instance, then the password, which is stored once it
 /// was shown; a new folder stays when the server is ready, and not before.
 pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
-    refuse_to_be_overheard(options)?;
+    let demand = demand(options)?;
+    let given = given_certificate(options)?;
     let listener = listen(SocketAddr::new(options.bind, options.port))?;
     let stopper = Stopper::new()?;
-    let env = instance::environment();
+    let modelled = modelled(options)?;
+    let env = match &modelled {
+        Some(modelled) => instance::virtual_environment(modelled),
+        None => instance::environment(),
+    };
     if options.verbose {
         env.errorlog.add_sink(Box::new(|line| {
             // A console that is gone is no reason to stop serving.
@@ -37,18 +49,19 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
         memory_mb: options.max_server_memory,
         instant_file_initialization: options.instant_file_initialization,
         allowed_paths: options.allow_path.clone(),
+        modelled: modelled.clone(),
     };
     let opened = instance::open(choices, env)?;
     let instance = Arc::clone(&opened.instance);
     stopper.set_instance(&instance);
-    let begun = begin(options, listener, &opened, &stopper);
+    let begun = begin(options, listener, (demand, given), &opened, &stopper);
     let mut server = begun.inspect_err(|_| {
         // The reason is told already, and what this could fail of is undone by the next start.
         let _ = instance.shutdown(false);
     })?;
     opened.folder.keep();
     if options.until_stdin_closes {
-        stopper.watch_input();
+        stopper.watch_input(modelled.map(|modelled| modelled.time));
     }
     let nowait = stopper.stop(&mut server, &instance);
     let stopped = instance.shutdown(nowait);
@@ -59,8 +72,25 @@ pub fn serve(options: &ServeOptions) -> Result<(), Failure> {
     stopped.map_err(|error| Failure::Failed(error.message))
 }
 
+/// The modelled disk that was asked for.
+fn modelled(options: &ServeOptions) -> Result<Option<Modelled>, Failure> {
+    let Some(name) = &options.disk else { return Ok(None) };
+    let disk = disks::load(name).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Some(Modelled {
+        figures: disk.ranges.at(Case::Typical),
+        seed: options.disk_seed,
+        time: Arc::new(VirtualTime::new(!options.without_processor_time)),
+    }))
+}
+
 /// From an open instance to a server that is ready and has said so.
-fn begin(options: &ServeOptions, listener: TcpListener, opened: &Opened, stopper: &Stopper) -> Result<Server, Failure> {
+fn begin(
+    options: &ServeOptions,
+    listener: TcpListener,
+    (demand, given): (ServerEncryption, Option<Certificate>),
+    opened: &Opened,
+    stopper: &Stopper,
+) -> Result<Server, Failure> {
     let instance = &opened.instance;
     let disk = instance.env.disk.as_ref();
     let failed = |error: CredentialError| Failure::Failed(error.to_string());
@@ -69,38 +99,117 @@ fn begin(options: &ServeOptions, listener: TcpListener, opened: &Opened, stopper
         show_password(made_up)?;
     }
     let record = password.store(disk, instance.folder()).map_err(failed)?;
+    let address = listener.local_addr()?;
+    let (encryption, certificate) = encryption(demand, given, instance, address)?;
     let on_fatal = stopper.shutdown_hook();
     instance.on_fatal(move || on_fatal(true));
     let backend = SqlBackend::new(Arc::clone(instance), BUILD, record, stopper.shutdown_hook());
-    let backend = Arc::new(backend);
-    let address = listener.local_addr()?;
-    let server = Server::start_on(listener, ServerOptions::new(address), backend)?;
+    let server = ServerOptions {
+        encryption,
+        ..ServerOptions::new(address)
+    };
+    let server = Server::start_on(listener, server, Arc::new(backend))?;
     opened
         .warnings
         .iter()
         .for_each(|warning| eprintln!("warning: {warning}"));
-    if !address.ip().is_loopback() {
-        let warning = unencrypted(address);
+    if !address.ip().is_loopback()
+        && let Some(warning) = unencrypted(demand, address)
+    {
         instance.env.errorlog.write("Server", format!("Warning: {warning}."));
         eprintln!("warning: {warning}");
     }
-    announce(server.local_address(), &opened.manner).map_err(|error| cannot_tell("that it is ready", &error))?;
+    announce(server.local_address(), demand, certificate.as_ref(), &opened.manner)
+        .map_err(|error| cannot_tell("that it is ready", &error))?;
     Ok(server)
 }
 
-fn unencrypted(address: SocketAddr) -> String {
-    format!("connections to {address} are not encrypted: passwords and data travel readable for whoever listens")
+/// What encrypts, and the certificate it does it by: the given one, or that of the folder. The error log tells as SQL Server's does.
+fn encryption(
+    demand: ServerEncryption,
+    given: Option<Certificate>,
+    instance: &Instance,
+    address: SocketAddr,
+) -> Result<(Encryption, Option<Certificate>), Failure> {
+    if demand == ServerEncryption::Off {
+        return Ok((Encryption::off(), None));
+    }
+    let failed = |error: EncryptionError| Failure::Failed(error.to_string());
+    let is_given = given.is_some();
+    let certificate = match given {
+        Some(certificate) => certificate,
+        None => {
+            let names = [instance.options.server_name.clone(), "localhost".to_owned()];
+            let now = instance.env.clock.unix_micros() / 1_000_000;
+            let disk = instance.env.disk.as_ref();
+            encryption::settle(disk, instance.folder(), &names, address.ip(), now).map_err(failed)?
+        }
+    };
+    let encryption = Encryption::new(demand, &certificate).map_err(failed)?;
+    let fingerprint = certificate.fingerprint();
+    instance.env.errorlog.write(
+        "Server",
+        match is_given {
+            true => {
+                format!("The certificate [Cert Hash(sha256) \"{fingerprint}\"] was successfully loaded for encryption.")
+            }
+            false => "A self-generated certificate was successfully loaded for encryption.".to_owned(),
+        },
+    );
+    Ok((encryption, Some(certificate)))
 }
 
-/// An address that others can reach has to be asked for twice, for as long as there is no encryption.
-fn refuse_to_be_overheard(options: &ServeOptions) -> Result<(), Failure> {
-    if options.bind.is_loopback() || options.allow_unencrypted {
-        return Ok(());
+/// The certificate and key that the command line names.
+fn given_certificate(options: &ServeOptions) -> Result<Option<Certificate>, Failure> {
+    let (Some(chain), Some(key)) = (&options.certificate, &options.key) else {
+        return Ok(None);
+    };
+    let shown = format!("--certificate {} --key {}", chain.display(), key.display());
+    let unusable = |reason: &dyn std::fmt::Display| Failure::Usage(format!("{shown}: {reason}"));
+    let certificate = Certificate::from_pem(&read_pem(chain)?, &read_pem(key)?).map_err(|error| unusable(&error))?;
+    // Whether they fit each other is found out before anything is changed.
+    Encryption::new(ServerEncryption::On, &certificate).map_err(|error| unusable(&error))?;
+    Ok(Some(certificate))
+}
+
+fn read_pem(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut contents = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(encryption::FILE_BYTES_MAX).read_to_end(&mut contents));
+    read.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+    Ok(contents)
+}
+
+/// What is left readable, by a demand that leaves something.
+fn unencrypted(demand: ServerEncryption, address: SocketAddr) -> Option<String> {
+    match demand {
+        ServerEncryption::Required | ServerEncryption::Strict => None,
+        ServerEncryption::On => Some(format!(
+            "clients that do not ask for encryption connect to {address} without it: data, and passwords of some, travel readable for \
+             whoever listens"
+        )),
+        ServerEncryption::Off => Some(format!(
+            "connections to {address} are not encrypted: passwords and data travel readable for whoever listens"
+        )),
     }
-    let warning = unencrypted(SocketAddr::new(options.bind, options.port));
-    Err(Failure::Usage(format!(
-        "{warning}; add --allow-unencrypted where that is acceptable, or serve on 127.0.0.1 and let others in by a tunnel (ssh -L)"
-    )))
+}
+
+/// What is demanded of clients. Where others can connect, what leaves something readable has to be asked for twice.
+fn demand(options: &ServeOptions) -> Result<ServerEncryption, Failure> {
+    let is_private = options.bind.is_loopback() || options.allow_unencrypted;
+    let demand = match options.encrypt {
+        Some(EncryptDemand::Required) => ServerEncryption::Required,
+        Some(EncryptDemand::On) => ServerEncryption::On,
+        Some(EncryptDemand::Strict) => ServerEncryption::Strict,
+        Some(EncryptDemand::Off) => ServerEncryption::Off,
+        None if is_private => ServerEncryption::On,
+        None => ServerEncryption::Required,
+    };
+    match unencrypted(demand, SocketAddr::new(options.bind, options.port)) {
+        Some(warning) if !is_private => Err(Failure::Usage(format!(
+            "{warning}; add --allow-unencrypted where that is acceptable, or say --encrypt required"
+        ))),
+        _ => Ok(demand),
+    }
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -133,12 +242,26 @@ fn cannot_tell(what: &str, error: &io::Error) -> Failure {
 }
 
 /// The one line that programs wait for, and people copy from.
-fn announce(address: SocketAddr, manner: &str) -> io::Result<()> {
+fn announce(
+    address: SocketAddr,
+    demand: ServerEncryption,
+    certificate: Option<&Certificate>,
+    manner: &str,
+) -> io::Result<()> {
     let (host, port) = (address.ip(), address.port());
+    let (setting, letters) = match demand {
+        ServerEncryption::Off => ("Encrypt=false", " -N disable"),
+        // A strict client always verifies.
+        ServerEncryption::Strict => ("Encrypt=strict", " -N strict -J FILE"),
+        ServerEncryption::On | ServerEncryption::Required => ("Encrypt=true;TrustServerCertificate=true", " -C"),
+    };
+    let fingerprint = certificate.map_or(String::new(), |certificate| {
+        format!(", certificate SHA-256 {}", certificate.fingerprint())
+    });
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "ready: Server={host},{port};User Id=sa;Encrypt=false   (sqlcmd -S {host},{port} -U sa), speaking as {manner}"
+        "ready: Server={host},{port};User Id=sa;{setting}   (sqlcmd -S {host},{port} -U sa{letters}), speaking as {manner}{fingerprint}"
     )?;
     out.flush()
 }

@@ -8,11 +8,13 @@
 //! | SHUTDOWN WITH NOWAIT | stopped | nothing is written; within 2 s |
 //! | standard input closed | [`STOP_GRACE`] to end by themselves, then stopped | checkpoints |
 
+use disk::modelled::{TimeParts, VirtualTime};
 use engine::instance::Instance;
+use lab::server_process::CLOCK_MARK;
 use server::Server;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -91,12 +93,21 @@ impl Stopper {
         })
     }
 
-    /// The end of standard input stops the server as well.
-    pub fn watch_input(&self) {
+    /// The end of standard input stops the server as well. Where there is a virtual time, each byte that is read asks for it.
+    pub fn watch_input(&self, time: Option<Arc<VirtualTime>>) {
         let sender = self.sender.clone();
         thread::spawn(move || {
-            let mut ignored = [0; 256];
-            while matches!(io::stdin().read(&mut ignored), Ok(read) if read > 0) {}
+            let mut asked = [0; 1];
+            while matches!(io::stdin().read(&mut asked), Ok(read) if read > 0) {
+                if let Some(time) = &time {
+                    let TimeParts {
+                        device_ns,
+                        processor_ns,
+                    } = time.counted();
+                    // Who asked and does not listen is on his way to end this process.
+                    let _ = writeln!(io::stdout(), "{CLOCK_MARK}{device_ns} {processor_ns}");
+                }
+            }
             // Nobody receives once another reason has stopped the server.
             let _ = sender.send(Stop::InputClosed);
         });

@@ -2,6 +2,7 @@
 
 use crate::arguments::RunOptions;
 use crate::exit::Failure;
+use crate::login;
 use lab::experiment::Experiment;
 use lab::target::{self, TargetRun};
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -14,7 +15,8 @@ const PASSWORD_VARIABLES: [&str; 2] = ["MSSQL_PASSWORD", "SQLCMDPASSWORD"];
 pub fn agree(address: &str, options: &RunOptions, experiments: &[Experiment]) -> Result<TargetRun, Failure> {
     let mut login = target::parse(address).map_err(|wrong| Failure::Usage(format!("--target {address}: {wrong}")))?;
     login.timeout = Duration::from_secs(options.login_timeout.into());
-    login.password = password(&login.user, &login.host)?;
+    login.security = options.security.security(&login.host)?;
+    login.password = login::password(&login.user, &login.host, &PASSWORD_VARIABLES)?;
     let target = TargetRun::probe(login)?;
     let mut err = io::stderr().lock();
     for line in target.warning(experiments, &options.scale) {
@@ -34,18 +36,4 @@ pub fn agree(address: &str, options: &RunOptions, experiments: &[Experiment]) ->
         "y" | "yes" => Ok(target),
         _ => Err(Failure::Interrupted("nothing was done".into())),
     }
-}
-
-/// From the environment, or asked for without echo on a terminal.
-fn password(user: &str, host: &str) -> Result<String, Failure> {
-    if let Some(given) = PASSWORD_VARIABLES.iter().find_map(|name| std::env::var(name).ok()) {
-        return Ok(given);
-    }
-    if !io::stdin().is_terminal() {
-        let names = PASSWORD_VARIABLES.join(" or ");
-        return Err(Failure::Usage(format!(
-            "the password of {user} is missing: set {names}"
-        )));
-    }
-    Ok(rpassword::prompt_password(format!("Password of {user} at {host}: "))?)
 }

@@ -174,7 +174,9 @@ fn wrong_usage_says_what_is_expected() {
         (vec!["plan", "--initial", "8QB"], "504KB"),
         (vec!["plan", "--to", "1GB"], "--growth"),
         (vec!["plan", "--format", "xml"], "table, json, csv, md"),
+        (vec!["plan", "--growth", "64MB"], "--to"),
         (vec!["inspect", "/no/such/file.ldf"], "No such file"),
+        (vec!["inspect", "Cargo.toml"], "no log file"),
         (vec!["man", "nothing"], "no subcommand"),
     ] {
         let output = vlflab(&arguments);

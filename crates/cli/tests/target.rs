@@ -246,7 +246,7 @@ fn required_encryption_is_named() {
     let output = run_on(
         &format!("mssql://sa@127.0.0.1:{port}"),
         PASSWORD,
-        &["--yes", "--login-timeout", "5"],
+        &["--yes", "--login-timeout", "5", "-N", "disable"],
         &out,
     );
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));

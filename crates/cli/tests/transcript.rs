@@ -22,7 +22,16 @@ fn help_names_every_subcommand_and_gives_examples() {
     let output = vlflab(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let help = text(&output.stdout);
-    for part in ["run", "compare", "sql", "serve", "sample", "Exit codes", "vlflab run"] {
+    for part in [
+        "run",
+        "disks",
+        "compare",
+        "sql",
+        "serve",
+        "sample",
+        "Exit codes",
+        "vlflab run",
+    ] {
         assert!(help.contains(part), "{part} in {help}");
     }
     for (subcommand, example) in [
@@ -44,6 +53,9 @@ fn wrong_usage_ends_with_2_and_a_remedy() {
         (&["run", "recovery", "--only", "ugly"], "bad-classic"),
         (&["run", "/nonexistent/mine.toml"], "cannot read /nonexistent/mine.toml"),
         (&["run", "--runs", "0"], "--runs"),
+        (&["run", "recovery", "--disk", "hdd-7200-2007"], "hdd-7200-2006"),
+        (&["run", "oltp", "--without-processor-time"], "--disk"),
+        (&["disks", "floppy"], "hdd-7200-2006"),
         (&["serve", "--sql-version", "1999"], "2022"),
         (&["serve", "--log-policy", "quick"], "native"),
         (&["sql", "-S", "host,many"], "write HOST,PORT"),

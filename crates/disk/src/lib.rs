@@ -1,11 +1,13 @@
 //! The only door to files.
 //!
 //! The engine reaches files through two traits and nothing else: [`Disk`] is the name space (open, create, rename,
-//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Two implementations stand
+//! delete) and [`File`] is one open file (positioned reads and writes, growth, durability). Three implementations stand
 //! behind them: [`OsDisk`] is the operating system ([`ConfinedDisk`] is a few folders of it), [`sim::SimDisk`] is a disk in
-//! memory which loses power on demand.
+//! memory which loses power on demand, [`modelled::ModelledDisk`] has its bytes on another one and its time from a model.
 //!
 //! Invariants of every implementation:
+//!
+//! A [`modelled::ModelledDisk`] keeps them towards the process alone: it says what durable means there.
 //!
 //! * `create`, `delete`, `rename` and `create_directories` are durable when they return.
 //! * Written bytes are durable only after `sync()` or when written by `write_durable_at`; before that a power cut may
@@ -19,6 +21,7 @@
 
 mod aligned;
 mod error;
+pub mod modelled;
 mod os;
 pub mod sim;
 

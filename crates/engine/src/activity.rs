@@ -272,16 +272,26 @@ impl Activity {
         traces.global.union(own).map(status).collect()
     }
 
-    /// Whether a trace tells in the error log for this thread: the flag and 3605 are both on.
-    pub fn tells(&self, flag: u16) -> bool {
-        if !self.has_traces.load(Ordering::Relaxed) {
+    /// Whether a flag was ever set: what asks for each statement asks this first.
+    #[inline]
+    pub fn has_traces(&self) -> bool {
+        self.has_traces.load(Ordering::Relaxed)
+    }
+
+    /// Whether a flag is on for this thread's session, or for the server.
+    pub fn is_on(&self, flag: u16) -> bool {
+        if !self.has_traces() {
             return false;
         }
         let session = self.session();
         let traces = self.traces.lock();
         let own = session.and_then(|session| traces.sessions.get(&session));
-        let is_on = |flag: &u16| traces.global.contains(flag) || own.is_some_and(|own| own.contains(flag));
-        is_on(&flag) && is_on(&TRACE_TO_ERRORLOG)
+        traces.global.contains(&flag) || own.is_some_and(|own| own.contains(&flag))
+    }
+
+    /// Whether a trace tells in the error log for this thread: the flag and 3605 are both on.
+    pub fn tells(&self, flag: u16) -> bool {
+        self.is_on(flag) && self.is_on(TRACE_TO_ERRORLOG)
     }
 }
 

@@ -219,13 +219,30 @@ impl Error {
         Error::new(1222, 16, 51, "Lock request time out period exceeded.")
     }
 
-    /// 1946: an index entry is longer than an index may hold.
-    pub fn index_key_too_long(key_bytes: usize, limit_bytes: usize) -> Error {
+    /// 1946: the key of a row is longer than an index may hold.
+    pub fn index_key_too_long(key_bytes: usize, index: &str, is_clustered: bool) -> Error {
+        let (limit_bytes, kind) = if is_clustered {
+            (900, "clustered")
+        } else {
+            (1_700, "nonclustered")
+        };
         let text = format!(
-            "Operation failed. The index entry of length {key_bytes} bytes for the index exceeds the maximum length of \
-             {limit_bytes} bytes for nonclustered indexes."
+            "Operation failed. The index entry of length {key_bytes} bytes for the index '{index}' exceeds the maximum length of \
+             {limit_bytes} bytes for {kind} indexes."
         );
         Error::new(1946, 16, 3, text)
+    }
+
+    /// State of 1946 when a tree, which does not know its index's name, finds an entry too long.
+    pub const STATE_OF_TREE: u8 = 4;
+
+    /// 1946: an entry, with all that it holds to be found, is longer than a tree can hold.
+    pub fn tree_entry_too_long(entry_bytes: usize, limit_bytes: usize) -> Error {
+        let text = format!(
+            "Operation failed. The index entry of length {entry_bytes} bytes for the index exceeds the maximum length of \
+             {limit_bytes} bytes for index entries."
+        );
+        Error::new(1946, 16, Error::STATE_OF_TREE, text)
     }
 
     /// 1801: the name is taken.

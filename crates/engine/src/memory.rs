@@ -34,6 +34,12 @@ pub trait Accountant: Send + Sync {
     fn give_back(&self, bytes: u64);
 }
 
+/// Who keeps memory that it can do without, and gives it up before somebody else is refused.
+pub trait Keeper: Send + Sync {
+    /// Gives back about so many bytes, if it has them. It waits for no lock that somebody may hold who asks for memory.
+    fn give_up(&self, bytes: u64);
+}
+
 thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Accountant>>> = const { RefCell::new(None) };
 }

@@ -7,6 +7,7 @@ use crate::activity::Activity;
 pub use crate::activity::{TRACE_FILE_WORK, Work, WorkKind, WorkUnderWay};
 use crate::errorlog::ErrorLog;
 use crate::waits::WaitStatistics;
+use disk::modelled::VirtualTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -85,6 +86,10 @@ pub trait Clock: Send + Sync {
     fn thread_micros(&self) -> u64 {
         self.now_micros()
     }
+    /// Of the microseconds that [`Clock::now_micros`] answers those that a modelled device took; `None` where devices are what they are.
+    fn device_micros(&self) -> Option<u64> {
+        None
+    }
     /// Wall-clock time as `datetime` holds it.
     fn wall_ticks(&self) -> DateTimeTicks {
         DateTimeTicks::from_unix_micros(self.unix_micros())
@@ -122,6 +127,40 @@ impl Clock for SystemClock {
     fn thread_micros(&self) -> u64 {
         let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         u64::try_from(spent.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(spent.tv_nsec).unwrap_or(0) / 1_000
+    }
+}
+
+/// The time of a modelled disk: what its device took and what processors took. Nobody waits for it.
+pub struct VirtualClock {
+    time: Arc<VirtualTime>,
+    origin_unix_micros: u64,
+}
+
+impl VirtualClock {
+    /// Its time begins at `origin_unix_micros` since the Unix epoch.
+    pub fn new(time: Arc<VirtualTime>, origin_unix_micros: u64) -> VirtualClock {
+        VirtualClock {
+            time,
+            origin_unix_micros,
+        }
+    }
+}
+
+impl Clock for VirtualClock {
+    fn now_micros(&self) -> u64 {
+        self.time.now_ns() / 1_000
+    }
+
+    fn unix_micros(&self) -> u64 {
+        self.origin_unix_micros + self.now_micros()
+    }
+
+    fn thread_micros(&self) -> u64 {
+        self.time.parts().processor_ns / 1_000
+    }
+
+    fn device_micros(&self) -> Option<u64> {
+        Some(self.time.parts().device_ns / 1_000)
     }
 }
 

@@ -484,8 +484,9 @@ fn sessions_that_make_and_remove_one_database_leave_it_whole_or_not_at_all() {
                         done.fetch_add(1, Ordering::Relaxed);
                         continue;
                     };
+                    // 5123 and 5170: a DROP that is at its end has taken the name away and still deletes the files.
                     let others_came_first = [
-                        911, 942, 952, 1801, 1828, 3101, 3701, 3702, 5009, 5011, 5052, 5061, 5170, 3154, 3159,
+                        911, 942, 952, 1801, 1828, 3101, 3701, 3702, 5009, 5011, 5052, 5061, 5123, 5170, 3154, 3159,
                     ];
                     assert!(others_came_first.contains(&error.number), "{name}: {error}");
                 }

@@ -293,6 +293,10 @@ fn forbidden(machine: &Machine) -> Vec<String> {
         machine.path("in/sa.password"),
         machine.path("in/SA.PASSWORD"),
         machine.path("in/sa.password.new"),
+        machine.path("in/server.certificate.pem"),
+        machine.path("in/server.key.pem"),
+        machine.path("in/Server.Key.PEM.new"),
+        "c:\\key".into(),
         machine.path("in/log/ERRORLOG"),
         machine.path("in/log/ERRORLOG.3"),
         machine.path("in/data/spill/1"),
@@ -341,6 +345,8 @@ fn no_statement_touches_what_is_not_its_own_by_any_spelling() {
     symlink(file("in/c"), file("in/c/link_in")).unwrap();
     symlink(file("in/c/text"), file("in/c/link_text")).unwrap();
     fs::hard_link(file("in/.lock"), file("in/c/lock")).unwrap();
+    fs::write(file("in/server.key.pem"), "a key").unwrap();
+    fs::hard_link(file("in/server.key.pem"), file("in/c/key")).unwrap();
     fs::hard_link(file("in/c/vlf.mdf"), file("also/vlf_by_another_name")).unwrap();
     rustix_fifo(&file("in/c/fifo"));
     let socket = std::os::unix::net::UnixListener::bind(file("in/c/socket")).unwrap();

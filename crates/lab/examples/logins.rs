@@ -6,7 +6,7 @@
 //! ```
 //! The password of sa comes from `MSSQL_SA_PASSWORD`.
 
-use lab::client::{Connection, LOGIN_TIMEOUT, Target};
+use lab::client::{Connection, LOGIN_TIMEOUT, Security, Target};
 use std::io::Read;
 use std::time::Instant;
 
@@ -35,6 +35,7 @@ fn target(port: &str) -> Target {
         password: std::env::var("MSSQL_SA_PASSWORD").expect("MSSQL_SA_PASSWORD is set"),
         database: None,
         timeout: LOGIN_TIMEOUT,
+        security: Security::none(),
     }
 }
 

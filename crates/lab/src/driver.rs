@@ -4,13 +4,15 @@
 //! Runs alternate between the configurations (a b c, a b c) rather than finishing one first, so that a machine that grows
 //! slower or faster meanwhile does so for all of them.
 
+mod modelled;
 mod steps;
 
 use crate::client::ClientError;
+use crate::disks::DiskDescription;
 use crate::environment;
 use crate::experiment::{Experiment, ExperimentError};
 use crate::plan::{self, Setup};
-use crate::results::{ConfigurationResults, Results, RunFile};
+use crate::results::{ConfigurationResults, Results, RunFile, SCHEMA_VERSION};
 use crate::server_process::StartError;
 use crate::slope;
 use crate::target::TargetRun;
@@ -36,6 +38,10 @@ pub struct RunOptions {
     pub runs: Option<usize>,
     /// Only configurations with one of these names; all when empty.
     pub only: Vec<String>,
+    /// Modelled disks to run on, one after the other; this machine's when empty.
+    pub disks: Vec<DiskDescription>,
+    /// On modelled disks nothing but the disk takes time.
+    pub without_processor_time: bool,
     /// A server that is there already; without, each run gets one of its own.
     pub target: Option<TargetRun>,
     /// Set to stop as soon as possible.
@@ -186,6 +192,7 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
     keep_chosen(&mut jobs, &options.only)?;
     let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
     let mut file = RunFile {
+        schema_version: SCHEMA_VERSION,
         product_version: env!("CARGO_PKG_VERSION").into(),
         started: now_iso8601(),
         scale: options.scale.clone(),
@@ -233,6 +240,7 @@ fn job<'a>(experiment: &'a Experiment, options: &RunOptions) -> Result<Job<'a>, 
     let scale = scale(experiment, &options.scale)?;
     let runs = options.runs.unwrap_or(scale.runs);
     let setups = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
+    let setups = plan::on_disks(setups, &options.disks);
     let of_one_run = scale.expected_s * UNITS_PER_SECOND / (setups.len() * scale.runs).max(1) as f64;
     Ok(Job {
         experiment,
@@ -260,7 +268,8 @@ fn run_job(
     let objection = options
         .target
         .as_ref()
-        .and_then(|target| target.objection(job.experiment));
+        .and_then(|target| target.objection(job.experiment))
+        .or_else(|| modelled::objection(job.experiment, options));
     let outcome = match objection {
         Some(reason) => Err(LabError::Unexpected(reason)),
         None => run_all(job, options, units_before, ledger, observer),
@@ -350,10 +359,10 @@ fn empty_results(job: &Job<'_>, options: &RunOptions) -> Results {
         started: now_iso8601(),
         toml: job.experiment.text.clone(),
         scripts: job.experiment.script_texts(),
-        notes: options
-            .target
-            .as_ref()
-            .map_or_else(Vec::new, |target| target.notes(job.experiment)),
+        notes: match &options.target {
+            Some(target) => target.notes(job.experiment),
+            None => modelled::notes(options),
+        },
         configurations: job
             .setups
             .iter()

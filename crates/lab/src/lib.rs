@@ -14,6 +14,7 @@
 pub mod catalogue;
 pub mod client;
 pub mod compare;
+pub mod disks;
 pub mod driver;
 pub mod environment;
 pub mod error_log;

@@ -1,7 +1,9 @@
 //! From an experiment to the list of what is run: configurations times matrix, with every variable filled in, and the VLF
 //! layout that the rules predict for each.
 
+use crate::disks::DiskDescription;
 use crate::experiment::{Configuration, Experiment, ExperimentError, Scale};
+use crate::results::DISK_SETTING;
 use engine::log::LogPolicy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -30,6 +32,8 @@ pub struct Setup {
     pub log: LogPlan,
     /// VLFs of the log when it has grown to its largest; without a largest size, before it grows by itself.
     pub vlf_count_predicted: usize,
+    /// The modelled disk it runs on; this machine's without.
+    pub disk: Option<DiskDescription>,
 }
 
 /// How a log grows by itself.
@@ -94,6 +98,9 @@ impl Setup {
         settings.insert("sql_version".into(), self.version.to_string());
         settings.insert("log_policy".into(), self.log_policy.clone());
         let instant = if self.instant_file_initialization { "on" } else { "off" };
+        if let Some(disk) = &self.disk {
+            settings.insert(DISK_SETTING.into(), disk.name.clone());
+        }
         settings.insert("instant_file_initialization".into(), instant.into());
         settings.insert("vlf_count_predicted".into(), self.vlf_count_predicted.to_string());
         settings
@@ -101,7 +108,8 @@ impl Setup {
 
     /// Whether `--only wanted` means this one: its name, or any part of it (`bad`, `classic`).
     pub fn is_named(&self, wanted: &str) -> bool {
-        self.name == wanted || self.base == wanted || self.name.split('-').any(|part| part == wanted)
+        let plain = self.name.split('@').next().unwrap_or_default();
+        self.name == wanted || plain == wanted || self.base == wanted || plain.split('-').any(|part| part == wanted)
     }
 }
 
@@ -118,6 +126,22 @@ pub fn setups(experiment: &Experiment, scale: &Scale) -> Result<Vec<Setup>, Expe
         }
     }
     Ok(setups)
+}
+
+/// Each of them on each of the disks; as they are without any.
+pub fn on_disks(setups: Vec<Setup>, disks: &[DiskDescription]) -> Vec<Setup> {
+    if disks.is_empty() {
+        return setups;
+    }
+    let on = |disk: &DiskDescription| {
+        let placed = |setup: &Setup| Setup {
+            name: format!("{}@{}", setup.name, disk.name),
+            disk: Some(disk.clone()),
+            ..setup.clone()
+        };
+        setups.iter().map(placed).collect::<Vec<_>>()
+    };
+    disks.iter().flat_map(on).collect()
 }
 
 /// Names of everything that [`setups`] would answer.
@@ -206,6 +230,7 @@ fn setup(
         variables,
         log,
         vlf_count_predicted: layout.vlf_count(),
+        disk: None,
     })
 }
 
@@ -382,6 +407,21 @@ mod tests {
         log.grown_to.clear();
         assert_eq!(counts(&log, &[1]), [4]);
         assert!(counts(&log, &[100])[0] > 100);
+    }
+
+    #[test]
+    fn every_configuration_is_on_every_disk() {
+        let experiment = catalogue::load("recovery").unwrap();
+        let planned = setups(&experiment, &experiment.scale["quick"]).unwrap();
+        let disks = ["hdd-7200-2006", "nvme-plp"].map(|name| crate::disks::load(name).unwrap());
+        let placed = on_disks(planned.clone(), &disks);
+        assert_eq!(placed.len(), 2 * planned.len());
+        assert_eq!(placed[0].name, "bad-classic@hdd-7200-2006");
+        assert_eq!(placed[0].settings()["disk"], "hdd-7200-2006");
+        for wanted in ["bad", "classic", "bad-classic", "bad-classic@hdd-7200-2006"] {
+            assert!(placed[0].is_named(wanted), "{wanted}");
+        }
+        assert!(!placed[0].is_named("7200"));
     }
 
     #[test]

@@ -21,9 +21,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+/// Version of the form of `results.json`: it rises with what readers of the former version would misunderstand.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// Everything one call of `vlflab run` found out: what `results.json` holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunFile {
+    /// Version of this form, [`SCHEMA_VERSION`]; 0 in files that do not say.
+    #[serde(default)]
+    pub schema_version: u32,
     /// Version of this program.
     pub product_version: String,
     /// When it began: UTC, ISO 8601.
@@ -143,6 +149,9 @@ pub struct ThresholdResult {
     pub text: String,
 }
 
+/// The setting that names a modelled disk.
+pub const DISK_SETTING: &str = "disk";
+
 /// The results of one configuration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ConfigurationResults {
@@ -254,6 +263,20 @@ impl ConfigurationResults {
     /// Adds one run's value of a measurement.
     pub fn measure(&mut self, name: &str, value: f64) {
         self.measurements.entry(name.to_string()).or_default().add(value);
+    }
+
+    /// The same of a time of which a modelled device took `device_s`.
+    pub fn measure_with_device(&mut self, name: &str, seconds: f64, device_s: Option<f64>) {
+        let measurement = self.measurements.entry(name.to_string()).or_default();
+        match device_s {
+            Some(device_s) => measurement.add_with_device(seconds, device_s),
+            None => measurement.add(seconds),
+        }
+    }
+
+    /// The modelled disk it ran on; none when it was this machine's.
+    pub fn modelled_disk(&self) -> Option<&str> {
+        self.settings.get(DISK_SETTING).map(String::as_str)
     }
 
     /// Adds one run's outcome of a check.

@@ -4,11 +4,12 @@
 //! by itself when its standard input closes, which the operating system does for a parent that died without dropping.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How to start a server.
@@ -28,12 +29,27 @@ pub struct Launch {
     pub max_server_memory_mb: Option<u32>,
     /// Password of `sa`.
     pub password: String,
+    /// A modelled disk: its name, or its file.
+    pub disk: Option<String>,
+    /// Only that disk takes time.
+    pub without_processor_time: bool,
 }
 
 /// A running server.
 pub struct ServerProcess {
     child: Child,
     port: u16,
+    /// What it answers about the time of its modelled disk.
+    clock: Mutex<Receiver<Option<ClockParts>>>,
+}
+
+/// The time of a server with a modelled disk, nanoseconds since it was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClockParts {
+    /// What the device took.
+    pub device_ns: u64,
+    /// What processors took.
+    pub processor_ns: u64,
 }
 
 /// Why a server is not ready.
@@ -51,6 +67,10 @@ pub enum StartError {
 pub const ERROR_LOG: &str = "log/ERRORLOG";
 /// What the server's line on readiness says before its address.
 pub const READY_MARK: &str = "Server=";
+/// What its lines on the time of a modelled disk begin with; two numbers follow, as in [`ClockParts`].
+pub const CLOCK_MARK: &str = "clock: ";
+/// An answer about the time comes at once, or never.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const STDERR_FILE: &str = "server-stderr.txt";
@@ -64,8 +84,13 @@ impl ServerProcess {
         fs::create_dir_all(&launch.data).map_err(StartError::Io)?;
         let stderr_path = launch.data.join(STDERR_FILE);
         let child = spawn(launch, &stderr_path).map_err(StartError::Io)?;
-        let mut server = ServerProcess { child, port: 0 };
-        server.port = server.wait_for_port(go_on, &stderr_path)?;
+        let (told, clock) = mpsc::channel();
+        let mut server = ServerProcess {
+            child,
+            port: 0,
+            clock: Mutex::new(clock),
+        };
+        server.port = server.wait_for_port(go_on, &stderr_path, told)?;
         Ok(server)
     }
 
@@ -77,6 +102,19 @@ impl ServerProcess {
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The time of its modelled disk.
+    ///
+    /// # Errors
+    /// It has none, or does not answer.
+    pub fn clock(&mut self) -> io::Result<ClockParts> {
+        let input = self.child.stdin.as_mut();
+        let input = input.ok_or_else(|| io::Error::other("the server is being stopped"))?;
+        input.write_all(b"?")?;
+        let answers = self.clock.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let answer = answers.recv_timeout(CLOCK_PATIENCE).ok().flatten();
+        answer.ok_or_else(|| io::Error::other("the server does not tell its disk's time"))
     }
 
     /// Whether it has ended without being asked to.
@@ -114,18 +152,24 @@ impl ServerProcess {
         self.child.wait().map(|_| ())
     }
 
-    fn wait_for_port(&mut self, go_on: &dyn Fn() -> bool, stderr_path: &Path) -> Result<u16, StartError> {
+    fn wait_for_port(
+        &mut self,
+        go_on: &dyn Fn() -> bool,
+        stderr_path: &Path,
+        clock: Sender<Option<ClockParts>>,
+    ) -> Result<u16, StartError> {
         let stdout = self
             .child
             .stdout
             .take()
             .ok_or_else(|| StartError::Ended("it has no output".into()))?;
         let (sender, receiver) = mpsc::channel();
-        // Reads on after the port was found, so that the server never waits for someone to take its output.
+        // Nobody listens to what is sent once the wait was given up; the server is then being killed. Reads on after the port was found, so that the server never waits for someone to take its output.
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Some(port) = port_of(&line) {
-                    // Nobody listens any more when the wait was given up; the server is then being killed.
+                if let Some(parts) = line.strip_prefix(CLOCK_MARK) {
+                    let _ = clock.send(clock_parts(parts));
+                } else if let Some(port) = port_of(&line) {
                     let _ = sender.send(port);
                 }
             }
@@ -172,6 +216,12 @@ fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
     if let Some(megabytes) = launch.max_server_memory_mb {
         command.args(["--max-server-memory", &megabytes.to_string()]);
     }
+    if let Some(disk) = &launch.disk {
+        command.args(["--disk", disk]);
+    }
+    if launch.without_processor_time {
+        command.arg("--without-processor-time");
+    }
     command.env("MSSQL_SA_PASSWORD", &launch.password);
     command
         .stdin(Stdio::piped())
@@ -179,6 +229,15 @@ fn spawn(launch: &Launch, stderr_path: &Path) -> io::Result<Child> {
         .stderr(File::create(stderr_path)?);
     // A group of its own: Ctrl-C in the terminal is for the lab, which then ends the server itself.
     command.process_group(0).spawn()
+}
+
+/// `12 34`.
+fn clock_parts(text: &str) -> Option<ClockParts> {
+    let (device, processor) = text.trim().split_once(' ')?;
+    Some(ClockParts {
+        device_ns: device.parse().ok()?,
+        processor_ns: processor.parse().ok()?,
+    })
 }
 
 /// The port in a line that holds `Server=127.0.0.1,1433;`.
@@ -207,6 +266,8 @@ mod tests {
             instant_file_initialization: true,
             max_server_memory_mb: None,
             password: String::new(),
+            disk: None,
+            without_processor_time: false,
         }
     }
 
@@ -215,6 +276,16 @@ mod tests {
         assert_eq!(port_of("ready: Server=127.0.0.1,49152;User Id=sa"), Some(49_152));
         assert_eq!(port_of("recovering Server"), None);
         assert_eq!(port_of("Server=127.0.0.1;"), None);
+    }
+
+    #[test]
+    fn the_clock_is_two_numbers() {
+        let parts = ClockParts {
+            device_ns: 12,
+            processor_ns: 3,
+        };
+        assert_eq!(clock_parts("12 3"), Some(parts));
+        assert_eq!(clock_parts("12"), None);
     }
 
     #[test]

@@ -15,6 +15,15 @@ pub struct Measurement {
     pub runs: usize,
     /// The values in the order of the runs.
     pub values: Vec<f64>,
+    /// On a modelled disk: the median of what the device took of each value, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_s: Option<f64>,
+    /// And of what processors took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_s: Option<f64>,
+    /// What the device took, in the order of the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_values: Vec<f64>,
 }
 
 impl Measurement {
@@ -28,6 +37,7 @@ impl Measurement {
             max: sorted.last().copied().unwrap_or_default(),
             runs: values.len(),
             values,
+            ..Measurement::default()
         }
     }
 
@@ -36,6 +46,17 @@ impl Measurement {
         let mut values = std::mem::take(&mut self.values);
         values.push(value);
         *self = Measurement::of(values);
+    }
+
+    /// Adds one run's value, of which a modelled device took `device_s`.
+    pub fn add_with_device(&mut self, value: f64, device_s: f64) {
+        let mut device_values = std::mem::take(&mut self.device_values);
+        self.add(value);
+        device_values.push(device_s);
+        let processor = self.values.iter().zip(&device_values).map(|(all, device)| all - device);
+        self.processor_s = Some(Measurement::of(processor.collect()).median);
+        self.device_s = Some(Measurement::of(device_values.clone()).median);
+        self.device_values = device_values;
     }
 
     /// Whether the two ranges have a value in common: then the runs show no difference beyond their own spread.
@@ -80,6 +101,16 @@ mod tests {
             (measurement.median, measurement.min, measurement.max, measurement.runs),
             (3.0, 1.0, 5.0, 3)
         );
+    }
+
+    #[test]
+    fn what_a_device_took_is_kept_apart() {
+        let mut measurement = Measurement::default();
+        for (value, device_s) in [(5.0, 4.0), (9.0, 6.0), (7.0, 6.5)] {
+            measurement.add_with_device(value, device_s);
+        }
+        assert_eq!(measurement.values, [5.0, 9.0, 7.0]);
+        assert_eq!((measurement.device_s, measurement.processor_s), (Some(6.0), Some(1.0)));
     }
 
     #[test]

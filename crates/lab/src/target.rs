@@ -5,7 +5,7 @@
 //!
 //! Invariant: nothing is dropped that the run did not create itself.
 
-use crate::client::{ClientError, Connection, LOGIN_TIMEOUT, Target};
+use crate::client::{ClientError, Connection, LOGIN_TIMEOUT, Security, Target};
 use crate::experiment::{Experiment, ServerOverrides, Step};
 use crate::plan;
 use crate::results::TargetServer;
@@ -62,6 +62,7 @@ pub fn parse(address: &str) -> Result<Target, String> {
         password: String::new(),
         database: database.map(decoded).transpose()?,
         timeout: LOGIN_TIMEOUT,
+        security: Security::default(),
     })
 }
 

@@ -54,6 +54,8 @@ pub struct SessionRequest {
     pub database: String,
     /// The packet size agreed, in bytes.
     pub packet_bytes: usize,
+    /// All that travels is encrypted, not the login alone.
+    pub encrypted: bool,
 }
 
 /// Nobody wants the rest of the results: the client cancelled or is gone. The request should end soon.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::memory;
-use tds::Login;
 use tds::packet::MESSAGE_BYTES_MAX_DEFAULT;
+use tds::prelogin::ServerEncryption;
 use tds::token::TokenWriter;
 
 use crate::backend::{Backend, BackendSession, Identity, Notice, SessionRequest};
 use crate::credentials::PasswordChecker;
+use crate::encryption::Encryption;
 use crate::handshake::{self, Introduced};
 use crate::inbox::{Inbox, Signals};
 use crate::notices;
@@ -27,6 +28,7 @@ pub(crate) struct Connection<'a, B: Backend> {
     pub(crate) signals: Arc<Signals>,
     pub(crate) watcher: &'a Watcher,
     pub(crate) passwords: &'a PasswordChecker,
+    pub(crate) encryption: &'a Encryption,
     pub(crate) login_timeout: Duration,
     /// Set when there are too many connections already: the limit to name in the refusal.
     pub(crate) over_limit: Option<usize>,
@@ -43,7 +45,7 @@ impl<B: Backend> Connection<'_, B> {
     /// Serves the connection until it ends.
     pub(crate) fn serve(self) {
         let identity = self.backend.identity();
-        let introduced = match handshake::introduce(&self.stream, &identity, self.login_timeout) {
+        let introduced = match handshake::introduce(&self.stream, &identity, self.encryption, self.login_timeout) {
             Ok(introduced) => introduced,
             Err(error) => {
                 if let Some((number, severity, state, sentence)) = error.errorlog() {
@@ -53,9 +55,9 @@ impl<B: Backend> Connection<'_, B> {
                 return;
             }
         };
-        match self.log_in(&introduced.login) {
+        match self.log_in(&introduced) {
             Ok(session) => self.converse(session, introduced, identity),
-            Err(refusal) => self.refuse(&introduced.login, &identity, &refusal),
+            Err(refusal) => self.refuse(&introduced, &identity, &refusal),
         }
     }
 
@@ -63,13 +65,21 @@ impl<B: Backend> Connection<'_, B> {
         self.backend.write_errorlog("Logon", text);
     }
 
-    fn log_in(&self, login: &Login) -> Result<B::Session, Refusal> {
+    fn log_in(&self, introduced: &Introduced) -> Result<B::Session, Refusal> {
+        let login = &introduced.login;
         let failed = || notices::login_failed(&login.user);
         if let Some(maximum) = self.over_limit {
             return Err(Refusal {
                 notices: vec![notices::connection_limit(maximum)],
                 state: 1,
                 reason: "The maximum number of user connections has been reached.".to_owned(),
+            });
+        }
+        if self.encryption.demand() == ServerEncryption::Strict && !introduced.is_strict {
+            return Err(Refusal {
+                notices: vec![notices::strict_encryption_required()],
+                state: 1,
+                reason: "Strict encryption is required.".to_owned(),
             });
         }
         if login.integrated {
@@ -92,7 +102,7 @@ impl<B: Backend> Connection<'_, B> {
             });
         }
         self.backend
-            .open_session(self.request(login))
+            .open_session(self.request(introduced))
             .map_err(|notice| Refusal {
                 state: 38,
                 reason: format!("Failed to open the explicitly specified database '{}'.", login.database),
@@ -100,7 +110,8 @@ impl<B: Backend> Connection<'_, B> {
             })
     }
 
-    fn request(&self, login: &Login) -> SessionRequest {
+    fn request(&self, introduced: &Introduced) -> SessionRequest {
+        let login = &introduced.login;
         SessionRequest {
             login: login.user.clone(),
             host: login.host.clone(),
@@ -110,10 +121,12 @@ impl<B: Backend> Connection<'_, B> {
             address: self.address.clone(),
             database: login.database.clone(),
             packet_bytes: handshake::packet_bytes(login.packet_bytes),
+            encrypted: introduced.channel.is_some(),
         }
     }
 
-    fn refuse(&self, login: &Login, identity: &Identity, refusal: &Refusal) {
+    fn refuse(&self, introduced: &Introduced, identity: &Identity, refusal: &Refusal) {
+        let login = &introduced.login;
         let number = refusal.notices.last().map_or(18456, |notice| notice.number);
         self.log(&format!("Error: {number}, Severity: 14, State: {}.", refusal.state));
         self.log(&format!(
@@ -121,7 +134,10 @@ impl<B: Backend> Connection<'_, B> {
             login.user, refusal.reason, self.address
         ));
         // A client that does not wait for the answer has nothing to gain from an error here.
-        let _ = handshake::refuse(login.version, &mut &self.stream, identity, &refusal.notices);
+        let channel = introduced.channel.as_ref();
+        let waited = |micros| self.backend.network_wait(micros);
+        let mut stream = ToClient::new(&self.stream, channel, &waited, &self.signals);
+        let _ = handshake::refuse(login.version, &mut stream, identity, &refusal.notices);
     }
 
     fn converse(self, inner: B::Session, introduced: Introduced, identity: Identity) {
@@ -129,7 +145,10 @@ impl<B: Backend> Connection<'_, B> {
             login,
             mut packets,
             pending,
+            channel,
+            ..
         } = introduced;
+        let channel = channel.map(Arc::new);
         let mut tokens = TokenWriter::new(login.version);
         let spid = inner.id();
         tokens.packets().set_spid(spid);
@@ -145,14 +164,22 @@ impl<B: Backend> Connection<'_, B> {
         }
         let database = inner.database();
         let signals = Arc::clone(&self.signals);
-        let mut stream = ToClient::new(&self.stream, self.backend, &signals);
+        let waited = |micros| self.backend.network_wait(micros);
+        let mut stream = ToClient::new(&self.stream, channel.as_deref(), &waited, &signals);
         let accepted = handshake::accept(&mut tokens, &mut stream, &identity, &login, &database);
         packets.set_message_bytes_max(MESSAGE_BYTES_MAX_DEFAULT);
         let reading = accepted.and_then(|()| self.stream.try_clone());
         let inbox = match reading {
             Ok(reading) => {
                 let (signals, accountant) = (Arc::clone(&self.signals), self.backend.accountant());
-                Arc::new(Inbox::new(reading, packets, &pending, signals, accountant))
+                Arc::new(Inbox::new(
+                    reading,
+                    channel.clone(),
+                    packets,
+                    &pending,
+                    signals,
+                    accountant,
+                ))
             }
             Err(error) => {
                 self.log(&format!(

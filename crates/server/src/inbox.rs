@@ -22,6 +22,8 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tds::{Message, PacketError, PacketReader, PacketType};
 
+use crate::encryption::Channel;
+
 /// Messages read ahead of the session at most; a client without MARS has one request and its ATTENTION under way.
 const MESSAGES_AHEAD_MAX: usize = 4;
 
@@ -121,6 +123,9 @@ struct Reading {
     ready: VecDeque<Inbound>,
     ended: bool,
     buffer: Vec<u8>,
+    /// What decrypts, and where to.
+    channel: Option<Arc<Channel>>,
+    plain: Vec<u8>,
     accountant: Option<Arc<dyn Accountant>>,
     /// Of the message under way.
     charge: Charge,
@@ -130,6 +135,7 @@ impl Inbox {
     /// `pending` are bytes that came in one piece with the login.
     pub(crate) fn new(
         stream: TcpStream,
+        channel: Option<Arc<Channel>>,
         packets: PacketReader,
         pending: &[u8],
         signals: Arc<Signals>,
@@ -140,6 +146,8 @@ impl Inbox {
             ready: VecDeque::new(),
             ended: false,
             buffer: vec![0; READ_BYTES],
+            channel,
+            plain: Vec::new(),
             charge: new_charge(accountant.as_ref()),
             accountant,
         };
@@ -204,11 +212,27 @@ impl Reading {
             Ok(0) => self.end(signals),
             Ok(count) => {
                 let buffer = std::mem::take(&mut self.buffer);
-                self.take(buffer.get(..count).unwrap_or_default(), signals);
+                let read = buffer.get(..count).unwrap_or_default();
+                match self.channel.clone() {
+                    None => self.take(read, signals),
+                    Some(channel) => self.take_sealed(&channel, read, signals),
+                }
                 self.buffer = buffer;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => self.end(signals),
+        }
+    }
+
+    /// What is not TLS, or not of this client, ends the connection as a broken network does.
+    fn take_sealed(&mut self, channel: &Channel, read: &[u8], signals: &Signals) {
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let goes_on = channel.receive(read, &mut plain).unwrap_or(false);
+        self.take(&plain, signals);
+        self.plain = plain;
+        if !goes_on && !self.ended {
+            self.end(signals);
         }
     }
 

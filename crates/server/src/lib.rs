@@ -12,6 +12,7 @@
 
 pub mod backend;
 pub mod credentials;
+pub mod encryption;
 pub mod listener;
 pub mod password_file;
 pub mod sql;

@@ -16,6 +16,7 @@ use tsql::stack;
 use crate::backend::Backend;
 use crate::connection::Connection;
 use crate::credentials::PasswordChecker;
+use crate::encryption::Encryption;
 use crate::inbox::Signals;
 use crate::watcher::Watcher;
 
@@ -45,15 +46,18 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// The time a client has from connecting to its LOGIN7.
     pub login_timeout: Duration,
+    /// What is demanded of clients, and by which certificate.
+    pub encryption: Encryption,
 }
 
 impl ServerOptions {
-    /// SQL Server's own limits at `address`.
+    /// SQL Server's own limits at `address`, and no encryption.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
             connections_max: 32_767,
             login_timeout: Duration::from_secs(30),
+            encryption: Encryption::off(),
         }
     }
 }
@@ -253,6 +257,7 @@ fn admit<B: Backend>(
     };
     let (backend, owner) = (Arc::clone(backend), Arc::clone(registry));
     let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
+    let encryption = options.encryption.clone();
     let spawned = thread::Builder::new()
         .name(format!("tds-session-{number}"))
         .stack_size(stack::THREAD_BYTES)
@@ -269,6 +274,7 @@ fn admit<B: Backend>(
                     signals,
                     watcher: &owner.watcher,
                     passwords: &owner.passwords,
+                    encryption: &encryption,
                     login_timeout,
                     over_limit: over.then_some(connections_max),
                 }

@@ -96,6 +96,18 @@ pub(crate) fn connection_limit(maximum: usize) -> Notice {
     notice(17809, 20, 1, text)
 }
 
+/// A client of TDS 7 where only TDS 8.0 is let in. The number is that of a client without encryption; SQL Server has none for this.
+pub(crate) fn strict_encryption_required() -> Notice {
+    Notice {
+        number: 17835,
+        severity: 14,
+        state: 1,
+        text: "Strict encryption is required to connect to this server. Ask the client library for it (Encrypt=strict, TDS 8.0)."
+            .to_owned(),
+        ..Notice::default()
+    }
+}
+
 /// 18452: integrated authentication is not served.
 pub(crate) fn untrusted_domain() -> Notice {
     let text = "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";

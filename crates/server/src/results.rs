@@ -120,6 +120,12 @@ impl<'a> Results<'a> {
         sent && !self.ends_session()
     }
 
+    /// Answers a request that its client cancelled while it was sending it. False when the session must end.
+    pub(crate) fn refuse_ignored(mut self) -> bool {
+        self.failed = true;
+        self.finish(false)
+    }
+
     fn release(&mut self) {
         if let Some(held) = self.held.take() {
             self.tokens.done(self.kind, &Done { more: true, ..held });

@@ -105,6 +105,9 @@ impl<B: Backend> Session<'_, B> {
             return false;
         }
         let mut results = Results::new(&mut self.tokens, self.stream, &self.signals, &self.server_name);
+        if message.ignored {
+            return results.refuse_ignored();
+        }
         // What the message says is decoded beside it.
         let decoded = Charge::of_large(message.payload.len());
         if message.discarded || decoded.is_err() {

@@ -8,18 +8,20 @@
 //! | ATTENTION | are kept, and sent before anything else when the client reads again | goes on, sees that it is to stop, and ends |
 //! | KILL, the client's end, a shutdown | are dropped after a moment, in which the client may take them: the write fails | ends |
 //!
+//! With a channel, what is to be sent is sealed first and lies there until it is sent; nothing is copied on its way to the socket.
+//!
 //! Invariant: packets reach the client whole and in order, or the connection ends.
 //! Invariant: kept are the bytes of one write at most; the next write waits until they are gone.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 
-use crate::backend::Backend;
+use crate::encryption::Channel;
 use crate::inbox::Signals;
 
 /// How long a client that was killed may take to read the reason.
@@ -32,20 +34,29 @@ const LOOK_EVERY: Timespec = Timespec {
 };
 
 /// What goes to the client.
-pub(crate) struct ToClient<'a, B: Backend> {
+pub(crate) struct ToClient<'a> {
     stream: &'a TcpStream,
-    backend: &'a B,
+    channel: Option<&'a Channel>,
+    /// Is told the microseconds of each wait for the client.
+    waited: &'a dyn Fn(u64),
     signals: &'a Signals,
+    /// Without a channel, which keeps what it has sealed.
     kept: Vec<u8>,
     /// Until then a session that is over waits for its client to take the last message.
     over_at: Option<Instant>,
 }
 
-impl<'a, B: Backend> ToClient<'a, B> {
-    pub(crate) fn new(stream: &'a TcpStream, backend: &'a B, signals: &'a Signals) -> Self {
+impl<'a> ToClient<'a> {
+    pub(crate) fn new(
+        stream: &'a TcpStream,
+        channel: Option<&'a Channel>,
+        waited: &'a dyn Fn(u64),
+        signals: &'a Signals,
+    ) -> Self {
         Self {
             stream,
-            backend,
+            channel,
+            waited,
             signals,
             kept: Vec::new(),
             over_at: None,
@@ -54,11 +65,17 @@ impl<'a, B: Backend> ToClient<'a, B> {
 
     /// Sends what the operating system has room for; `None` when that is nothing.
     fn try_send(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        match send(self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-            Ok(sent) => Ok(Some(sent)),
+        sent(AtOnce(self.stream).write(bytes))
+    }
+
+    /// Sends what was sealed. False when `ends_early` and an ATTENTION came before the end of it.
+    fn send_sealed(&mut self, channel: &Channel, ends_early: bool) -> io::Result<bool> {
+        while channel.has_to_send() {
+            if sent(channel.send(&mut AtOnce(self.stream)))?.is_none() && !self.wait_for_room(ends_early)? {
+                return Ok(false);
+            }
         }
+        Ok(true)
     }
 
     /// Waits until there is room again. False when `ends_early` and an ATTENTION came before that.
@@ -82,12 +99,15 @@ impl<'a, B: Backend> ToClient<'a, B> {
             }
         };
         let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.backend.network_wait(micros);
+        (self.waited)(micros);
         has_room
     }
 
     /// Sends what was kept, however long the client takes.
     fn send_kept(&mut self) -> io::Result<()> {
+        if let Some(channel) = self.channel {
+            return self.send_sealed(channel, false).map(drop);
+        }
         while !self.kept.is_empty() {
             match self.try_send(&self.kept)? {
                 Some(sent) => drop(self.kept.drain(..sent)),
@@ -98,9 +118,43 @@ impl<'a, B: Backend> ToClient<'a, B> {
     }
 }
 
-impl<B: Backend> Write for ToClient<'_, B> {
+/// What the operating system takes at once.
+struct AtOnce<'a>(&'a TcpStream);
+
+impl Write for AtOnce<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(self.0, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(sendmsg(self.0, parts, &mut SendAncillaryBuffer::default(), flags)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `None` when the operating system had no room.
+fn sent(sent: io::Result<usize>) -> io::Result<Option<usize>> {
+    match sent {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+impl Write for ToClient<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.send_kept()?;
+        if bytes.is_empty() {
+            // Sending nothing would still be a system call, at the end of each request.
+            return Ok(0);
+        }
+        if let Some(channel) = self.channel {
+            let sealed = channel.seal(bytes)?;
+            return self.send_sealed(channel, true).map(|_| sealed);
+        }
         loop {
             // Nearly always the operating system has room and takes all; no clock is read then.
             if let Some(sent) = self.try_send(bytes)? {
@@ -113,8 +167,36 @@ impl<B: Backend> Write for ToClient<'_, B> {
         }
     }
 
-    /// Nothing lies here that the operating system could take but what was kept, and for that a write waits, be it of nothing.
+    /// Nothing lies here that the operating system could take but what was kept, and for that a write waits, be it of nothing: one that
+    /// finds nothing kept does not ask the operating system.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{Shutdown, TcpListener};
+
+    /// Each request ends with a write of nothing, which made a system call after the answer's. On a socket that is shut down every send
+    /// fails, so a write that succeeds has not asked the operating system.
+    #[test]
+    fn a_write_of_nothing_asks_the_operating_system_only_for_what_was_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut theirs = listener.accept().unwrap().0;
+        let signals = Signals::default();
+        let mut writer = ToClient::new(&ours, None, &|_| {}, &signals);
+        writer.kept.extend_from_slice(b"kept");
+        assert_eq!(writer.write(&[]).unwrap(), 0);
+        let mut read = [0; 4];
+        theirs.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"kept");
+        ours.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(writer.write(&[]).unwrap(), 0);
+        assert_eq!(writer.write(b"more").unwrap_err().kind(), ErrorKind::BrokenPipe);
     }
 }

@@ -77,6 +77,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// A cursor at a token's first byte. Lines count from there.
+    pub fn starting_at(text: &'a str, position: usize, quoted_identifier: bool) -> Self {
+        Self {
+            position,
+            ..Self::new(text, quoted_identifier)
+        }
+    }
+
     fn byte(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.position + ahead).copied().unwrap_or(0)
     }

@@ -129,6 +129,8 @@ pub struct Message {
     pub payload: Vec<u8>,
     /// There was no memory for it: the payload is empty, whatever was sent.
     pub discarded: bool,
+    /// The client cancelled it before it was whole: the payload is empty, and a DONE with the error bit answers it (MS-TDS 2.2.1.7).
+    pub ignored: bool,
 }
 
 #[derive(Debug)]
@@ -273,17 +275,19 @@ impl PacketReader {
             return None;
         }
         let partial = self.partial.take()?;
-        if self.status & IGNORE != 0 && partial.kind != PacketType::Attention {
-            self.recycle(partial.payload);
-            return None;
+        let ignored = self.status & IGNORE != 0 && partial.kind != PacketType::Attention;
+        let mut payload = partial.payload;
+        if ignored {
+            payload.clear();
         }
         let first = partial.status;
         Some(Message {
             kind: partial.kind,
-            reset_connection: first & (RESET_CONNECTION | RESET_KEEP_TRANSACTION) != 0,
+            reset_connection: !ignored && first & (RESET_CONNECTION | RESET_KEEP_TRANSACTION) != 0,
             keep_transaction: first & RESET_KEEP_TRANSACTION != 0,
-            payload: partial.payload,
+            payload,
             discarded: partial.discarded,
+            ignored,
         })
     }
 }
@@ -291,6 +295,7 @@ impl PacketReader {
 /// Collects a token stream and hands it out as packets.
 #[derive(Debug)]
 pub struct PacketWriter {
+    kind: PacketType,
     payload: Vec<u8>,
     wire: Vec<u8>,
     packet_bytes: usize,
@@ -308,6 +313,7 @@ impl PacketWriter {
     /// A writer of [`PACKET_BYTES_DEFAULT`] packets.
     pub fn new() -> Self {
         Self {
+            kind: PacketType::TabularResult,
             payload: Vec::with_capacity(PACKET_BYTES_DEFAULT),
             wire: Vec::new(),
             packet_bytes: PACKET_BYTES_DEFAULT,
@@ -384,6 +390,14 @@ impl PacketWriter {
         sink.flush()
     }
 
+    /// Hands everything to `sink` as a message of the TLS handshake, which travels in packets of type PRELOGIN (MS-TDS 2.2.6.5).
+    pub fn finish_handshake(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        self.kind = PacketType::PreLogin;
+        let finished = self.finish(sink);
+        self.kind = PacketType::TabularResult;
+        finished
+    }
+
     fn frame(&mut self, range: Range<usize>, last: bool) {
         self.wire.clear();
         let body = self.packet_bytes - HEADER_BYTES;
@@ -392,7 +406,7 @@ impl PacketWriter {
             let (chunk, rest) = left.split_at(body.min(left.len()));
             let end = last && rest.is_empty();
             let length = u16::try_from(chunk.len() + HEADER_BYTES).unwrap_or(u16::MAX);
-            self.wire.push(PacketType::TabularResult.to_byte());
+            self.wire.push(self.kind.to_byte());
             self.wire.push(if end { END_OF_MESSAGE } else { 0 });
             self.wire.extend_from_slice(&length.to_be_bytes());
             self.wire.extend_from_slice(&self.spid.to_be_bytes());
@@ -458,14 +472,17 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_message_is_dropped() {
-        let mut bytes = packet(1, 0, b"half");
-        bytes.extend(packet(1, 0x03, b""));
+    fn an_abandoned_message_is_told_without_what_it_said() {
+        let mut bytes = packet(1, 0x08, b"half");
+        bytes.extend(packet(1, 0x03, b"and more"));
         bytes.extend(packet(3, 0, b"half"));
         bytes.extend(packet(6, 0x01, b""));
         let messages = read_all(&bytes, 1000).unwrap();
-        assert_eq!(messages.len(), 1);
-        assert_eq!(messages[0].kind, PacketType::Attention);
+        let kinds: Vec<PacketType> = messages.iter().map(|message| message.kind).collect();
+        // The second request is abandoned with the ATTENTION, which is answered in its place.
+        assert_eq!(kinds, [PacketType::SqlBatch, PacketType::Attention]);
+        assert!(messages[0].ignored && messages[0].payload.is_empty() && !messages[0].reset_connection);
+        assert!(!messages[1].ignored);
     }
 
     #[test]

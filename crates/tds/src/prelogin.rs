@@ -20,6 +20,34 @@ pub enum Encryption {
     NotSupported,
     /// Encrypt everything or give up.
     Required,
+    /// TLS came first, and this is said within it (TDS 8.0).
+    Strict,
+}
+
+/// What a server has and demands, as SQL Server's "Force Encryption" and "Force Strict Encryption" say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerEncryption {
+    /// It has none.
+    Off,
+    /// The client chooses.
+    On,
+    /// All of every connection is encrypted.
+    Required,
+    /// And TLS comes before TDS.
+    Strict,
+}
+
+/// What is encrypted after the negotiation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All travels readable.
+    Nothing,
+    /// The TLS handshake comes, LOGIN7 is encrypted, and what follows is not.
+    Login,
+    /// The TLS handshake comes, and all that follows is encrypted.
+    Everything,
+    /// The client cannot do what the server demands; the connection ends.
+    Refused,
 }
 
 impl Encryption {
@@ -31,6 +59,7 @@ impl Encryption {
             1 => Some(Self::On),
             2 => Some(Self::NotSupported),
             3 => Some(Self::Required),
+            4 => Some(Self::Strict),
             _ => None,
         }
     }
@@ -42,15 +71,22 @@ impl Encryption {
             Self::On => 1,
             Self::NotSupported => 2,
             Self::Required => 3,
+            Self::Strict => 4,
         }
     }
 
-    /// What the server answers to a client that said `self`: without TLS, not supported; with it,
-    /// on, except for a client that cannot encrypt.
-    pub fn answer(self, tls_available: bool) -> Self {
-        match (tls_available, self) {
-            (false, _) | (true, Self::NotSupported) => Self::NotSupported,
-            (true, _) => Self::On,
+    /// What a server answers to a client of TDS 7 that said `self`, and what is encrypted then (MS-TDS 2.2.6.5, the tables of client
+    /// and server). A server that is strict answers as one that requires encryption: it tells who has logged in encrypted what is
+    /// demanded.
+    pub fn negotiate(self, server: ServerEncryption) -> (Self, Scope) {
+        use ServerEncryption as Server;
+        match (server, self) {
+            (Server::Off, _) => (Self::NotSupported, Scope::Nothing),
+            (Server::On, Self::NotSupported) => (Self::NotSupported, Scope::Nothing),
+            (Server::On, Self::Off) => (Self::Off, Scope::Login),
+            (Server::Required | Server::Strict, Self::NotSupported) => (Self::Required, Scope::Refused),
+            (Server::Required | Server::Strict, Self::Off) => (Self::Required, Scope::Everything),
+            (_, Self::On | Self::Required | Self::Strict) => (Self::On, Scope::Everything),
         }
     }
 }
@@ -182,15 +218,29 @@ mod tests {
     }
 
     #[test]
-    fn the_encryption_answer() {
-        use Encryption::{NotSupported, Off, On, Required};
-        for (asked, without, with) in [
-            (Off, NotSupported, On),
-            (On, NotSupported, On),
-            (Required, NotSupported, On),
-            (NotSupported, NotSupported, NotSupported),
-        ] {
-            assert_eq!((asked.answer(false), asked.answer(true)), (without, with));
+    fn every_client_with_every_server() {
+        use Encryption::{NotSupported, Off, On, Required, Strict};
+        use Scope::{Everything, Login, Nothing, Refused};
+        let servers = [
+            ServerEncryption::Off,
+            ServerEncryption::On,
+            ServerEncryption::Required,
+            ServerEncryption::Strict,
+        ];
+        let none = (NotSupported, Nothing);
+        let table = [
+            (
+                Off,
+                [none, (Off, Login), (Required, Everything), (Required, Everything)],
+            ),
+            (On, [none, (On, Everything), (On, Everything), (On, Everything)]),
+            (NotSupported, [none, none, (Required, Refused), (Required, Refused)]),
+            (Required, [none, (On, Everything), (On, Everything), (On, Everything)]),
+            (Strict, [none, (On, Everything), (On, Everything), (On, Everything)]),
+        ];
+        for (client, answers) in table {
+            assert_eq!(Encryption::from_byte(client.to_byte()), Some(client));
+            assert_eq!(servers.map(|server| client.negotiate(server)), answers, "{client:?}");
         }
     }
 

@@ -18,6 +18,8 @@ pub enum TdsVersion {
     V7_3B,
     /// SQL Server 2012 and later: feature extensions.
     V7_4,
+    /// SQL Server 2022 and later: as 7.4, after a TLS handshake.
+    V8_0,
 }
 
 impl TdsVersion {
@@ -26,6 +28,7 @@ impl TdsVersion {
     pub fn from_login(requested: u32) -> Option<Self> {
         match requested {
             0x0700_0000 | 0x7000_0000 => None,
+            0x0800_0000 => Some(Self::V8_0),
             0x0000_0071 | 0x0701_0000 | 0x7100_0000 => Some(Self::V7_1),
             0x7100_0001..0x7200_0000 => Some(Self::V7_1Revision1),
             0x7200_0000..0x730A_0000 => Some(Self::V7_2),
@@ -45,6 +48,7 @@ impl TdsVersion {
             Self::V7_3A => 0x730A_0003,
             Self::V7_3B => 0x730B_0003,
             Self::V7_4 => 0x7400_0004,
+            Self::V8_0 => 0x0800_0000,
         }
     }
 
@@ -80,6 +84,7 @@ mod tests {
             (0x730B_0003, Some(TdsVersion::V7_3B)),
             (0x7400_0004, Some(TdsVersion::V7_4)),
             (0x7500_0000, Some(TdsVersion::V7_4)),
+            (0x0800_0000, Some(TdsVersion::V8_0)),
             (0x0000_0000, None),
         ];
         for (requested, served) in walks {

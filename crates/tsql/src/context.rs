@@ -1,5 +1,6 @@
 //! What evaluation knows besides the row: the session, the batch's variables, and values captured for subqueries.
 
+use std::any::Any;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
@@ -116,6 +117,8 @@ pub struct Context<'s> {
     rounds: RefCell<BTreeMap<usize, Round>>,
     account: OnceCell<Rc<Account>>,
     pub(crate) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
+    /// What operators keep for others of the statement, by whose it is.
+    pub(crate) kept: RefCell<BTreeMap<usize, Rc<dyn Any>>>,
 }
 
 impl<'s> Context<'s> {
@@ -128,6 +131,7 @@ impl<'s> Context<'s> {
             rounds: RefCell::default(),
             account: OnceCell::new(),
             cache: RefCell::default(),
+            kept: RefCell::default(),
         }
     }
 

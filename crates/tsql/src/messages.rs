@@ -41,6 +41,8 @@ messages! {
     variable_not_declared(name: &str) = 137, 15, 2, "Must declare the scalar variable \"{name}\".";
     /// 141: assignments and columns in one select list.
     assignment_with_retrieval() = 141, 15, 1, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.";
+    /// 128: a column in a default.
+    column_in_default(name: &str) = 128, 15, 1, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
     /// 130: an aggregate over an aggregate or a subquery.
     aggregate_of_aggregate() = 130, 15, 1, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
     /// 144: GROUP BY an aggregate or a subquery.
@@ -179,6 +181,8 @@ messages! {
     identity_insert_off(table: &str) = 544, 16, 1, "Cannot insert explicit value for identity column in table '{table}' when IDENTITY_INSERT is set to OFF.";
     /// 547: a constraint was violated.
     constraint_conflict(statement: &str, kind: &str, constraint: &str, database: &str, table: &str, column: &str) = 547, 16, 0, "The {statement} statement conflicted with the {kind} constraint \"{constraint}\". The conflict occurred in database \"{database}\", table \"{table}\"{column}.";
+    /// 550: a new row would not be one of the view's.
+    row_leaves_view() = 550, 16, 1, "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify under the CHECK OPTION constraint.";
     /// 596: KILL, while a request runs.
     session_killed() = 596, 21, 1, "Cannot continue the execution because the session is in the kill state.";
     /// 628: SAVE TRANSACTION outside of a transaction.
@@ -333,6 +337,8 @@ messages! {
     view_of_several_tables(name: &str) = 4405, 16, 1, "View or function '{name}' is not updatable because the modification affects multiple base tables.";
     /// 4406: a change of a column that a view computes.
     view_column_is_derived(name: &str) = 4406, 16, 1, "Update or insert of view or function '{name}' failed because it contains a derived or constant field.";
+    /// 4415: a change through a checked view whose query reads the table once more.
+    checked_view_repeats_target(name: &str) = 4415, 16, 1, "View '{name}' is not updatable because either it was created WITH CHECK OPTION or it spans a view created WITH CHECK OPTION and the target table is referenced multiple times in the resulting query.";
     /// 4416: a change through UNION ALL.
     view_of_union_all(name: &str) = 4416, 16, 1, "UNION ALL view '{name}' is not updatable because the definition contains a disallowed construct.";
     /// 4417: a change through a derived table of set operators.
@@ -345,6 +351,8 @@ messages! {
     derived_table_column_is_derived(name: &str) = 4421, 16, 1, "Derived table '{name}' is not updatable because a column of the derived table is derived or constant.";
     /// 4426: a change through set operators.
     view_of_union(name: &str) = 4426, 16, 1, "View '{name}' is not updatable because the definition contains a UNION operator.";
+    /// 4427: a change through a checked view that shows only so many rows.
+    checked_view_is_limited(name: &str) = 4427, 16, 1, "Cannot update the view \"{name}\" because it or a view it references was created with WITH CHECK OPTION and its definition contains a TOP or OFFSET clause.";
     /// 8101: an identity value without a column list.
     identity_needs_column_list(table: &str) = 8101, 16, 1, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
     /// 8141: the CHECK of a column that names another.
@@ -429,6 +437,8 @@ messages! {
     datepart_not_supported(part: &str, function: &str, kind: &str) = 9810, 16, 1, "The datepart {part} is not supported by date function {function} for data type {kind}.";
     /// 155: no such datepart.
     unknown_datepart(part: &str, function: &str) = 155, 15, 1, "'{part}' is not a recognized {function} option.";
+    /// 330: OUTPUT INTO a query.
+    output_into_view(name: &str) = 330, 16, 1, "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression.";
     /// 332: OUTPUT INTO a table with foreign keys.
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
     /// 10727: OUTPUT and others that are known and not done; 40517 is the parser's word for it.
@@ -443,10 +453,26 @@ messages! {
     too_many_grouping_expressions() = 10706, 15, 1, "Too many expressions are specified in the GROUP BY clause. The maximum number is 32 when grouping sets are supplied.";
     /// 180: more parameters than a module may have.
     too_many_module_parameters(statement: &str) = 180, 15, 1, "There are too many parameters in this {statement} statement. The maximum number is 2100.";
+    /// 1754: a default of the identity column.
+    default_of_identity(table: &str, column: &str) = 1754, 16, 0, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
+    /// 1761: SET NULL of a column that takes none.
+    set_null_of_not_null(key: &str) = 1761, 16, 0, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
+    /// 1762: SET DEFAULT of a column that has none and takes no NULL.
+    set_default_without_default(key: &str) = 1762, 16, 0, "Cannot create the foreign key \"{key}\" with the SET DEFAULT referential action, because one or more referencing not-nullable columns lack a default constraint.";
+    /// 1781: a second default of a column.
+    default_is_there() = 1781, 16, 1, "Column already has a DEFAULT bound to it.";
+    /// 1785: actions of foreign keys that meet a table twice.
+    cascades_meet(key: &str, table: &str) = 1785, 16, 0, "Introducing FOREIGN KEY constraint '{key}' on table '{table}' may cause cycles or multiple cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.";
+    /// 1788: an action that would set the identity column.
+    cascade_to_identity(key: &str, table: &str, column: &str) = 1788, 16, 0, "Cascading foreign key '{key}' cannot be created where the referencing column '{table}.{column}' is an identity column.";
     /// 1904: more key columns than an index may have.
     too_many_key_columns(index: &str, table: &str, columns: usize, columns_max: usize) = 1904, 16, 1, "The index '{index}' on table '{table}' has {columns} columns in the key list. The maximum limit for index key column list is {columns_max}.";
     /// 1910: more nonclustered indexes than a table may have.
     too_many_indexes(index: &str, indexes_max: usize) = 1910, 16, 1, "Could not create nonclustered index '{index}' because it exceeds the maximum of {indexes_max} allowed per table or view.";
+    /// 1944: all keys of an index would be too long.
+    index_key_too_large(index: &str, bytes: usize, kind: &str, bytes_max: usize) = 1944, 16, 1, "Index '{index}' was not created because the index key size is at least {bytes} bytes. The {kind} index key size cannot exceed {bytes_max} bytes. If the index key includes implicit key columns, the index key size cannot exceed {bytes_max} bytes.";
+    /// 1945: some keys of an index may be too long.
+    index_key_may_be_too_large(kind: &str, bytes_max: usize, index: &str, bytes: usize) = 1945, 10, 1, "Warning! The maximum key length for a {kind} index is {bytes_max} bytes. The index '{index}' has maximum length of {bytes} bytes. For some combination of large values, the insert/update operation will fail.";
     /// 8632: more identifiers and constants in one expression than there may be.
     expression_limit() = 8632, 17, 2, "Internal error: An expression services limit has been reached. Please look for potentially complex expressions in your query, and try to simplify them.";
     /// 8623: a plan beyond what can be made.

@@ -145,7 +145,9 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 13] = [
+const SOURCES: [(&str, &str); 16] = [
+    ("parameterization", include_str!("parameterization.rs")),
+    ("plan_trees", include_str!("plan_trees.rs")),
     ("figures", include_str!("figures.rs")),
     ("plan_cache", include_str!("plan_cache.rs")),
     ("rules", include_str!("rules.rs")),
@@ -154,6 +156,7 @@ const SOURCES: [(&str, &str); 13] = [
     ("bulk", include_str!("bulk.rs")),
     ("hints", include_str!("hints.rs")),
     ("join_hints", include_str!("join_hints.rs")),
+    ("stream_groups", include_str!("stream_groups.rs")),
     ("given_once", include_str!("given_once.rs")),
     ("set_options", include_str!("set_options.rs")),
     ("system_statements", include_str!("system_statements.rs")),
@@ -342,7 +345,7 @@ fn words_that_there_are_not_are_refused() {
 }
 
 /// Clauses that are no words of a list: the statement, and what it is refused by.
-const CLAUSES: [(&str, i32, &str); 21] = [
+const CLAUSES: [(&str, i32, &str); 18] = [
     ("grant select on t to public", 40517, "GRANT"),
     ("deny select on t to public", 40517, "DENY"),
     ("revoke select on t from public", 40517, "REVOKE"),
@@ -357,23 +360,8 @@ const CLAUSES: [(&str, i32, &str); 21] = [
     ),
     ("create table n (a int sparse)", 40517, "SPARSE"),
     ("create table n (a uniqueidentifier rowguidcol)", 40517, "ROWGUIDCOL"),
-    (
-        "create table n (a int references t (a) on delete cascade)",
-        40517,
-        "ON DELETE CASCADE",
-    ),
-    (
-        "create table n (a int references t (a) on update set null)",
-        40517,
-        "ON UPDATE SET NULL",
-    ),
     ("create table n (a int) on fg", 1921, "fg"),
     ("create table n (a int primary key on fg)", 1921, "fg"),
-    (
-        "create view v as select a from t with check option",
-        40517,
-        "WITH CHECK OPTION",
-    ),
     ("begin tran m with mark 'here'", 40517, "WITH MARK"),
     ("create schema s authorization bob", 15151, "bob"),
     (

@@ -170,3 +170,62 @@ fn promises_of_dropped_tables_do_not_stay() {
     let promises = promises.filter(|object| matches!(object.definition, ObjectDefinition::IdentityReserve { .. }));
     assert_eq!(promises.count(), 1);
 }
+
+/// What CHECKIDENT says in front of its closing message.
+fn check_identity(story: &mut Story, arguments: &str) -> String {
+    let mut session = story.beside();
+    let answer = told(&mut session, &format!("use d dbcc checkident ('t'{arguments})"));
+    let line = answer.lines().find(|line| line.contains("Msg")).unwrap_or_default();
+    match line.split_once("current identity value ") {
+        Some((_, told)) => told.to_owned(),
+        None => line.trim().to_owned(),
+    }
+}
+
+/// sql-docs, DBCC CHECKIDENT: NORESEED changes nothing; without a value the current identity value becomes the column's largest if it is
+/// less; with a value that value is the current one, and the next row gets the one after it, but for the first row after the table was made or
+/// truncated, which gets the value itself. The value was lost, and NULL said in its place, when there had been rows.
+#[test]
+fn checkident_says_what_there_is_and_sets_what_comes() {
+    let mut story = Story::begin();
+    story.run(DATABASE);
+    story.run("use d create table t (n int identity(5, 5), v int)");
+    assert_eq!(check_identity(&mut story, ""), "'NULL', current column value 'NULL'.");
+    assert_eq!(check_identity(&mut story, ", reseed, 20"), "'NULL'.");
+    assert_eq!(
+        check_identity(&mut story, ", noreseed"),
+        "'NULL', current column value 'NULL'."
+    );
+    story.run("insert t (v) values (1), (2)");
+    assert_eq!(story.rows("select n from t"), ["20", "25"]);
+    assert_eq!(check_identity(&mut story, ", reseed, 10"), "'25'.");
+    assert_eq!(
+        check_identity(&mut story, ", noreseed"),
+        "'10', current column value '25'."
+    );
+    assert_eq!(story.rows("select ident_current('t')"), ["10"]);
+    assert_eq!(
+        check_identity(&mut story, ", reseed"),
+        "'10', current column value '25'."
+    );
+    assert_eq!(check_identity(&mut story, ""), "'25', current column value '25'.");
+    story.run("insert t (v) values (3)");
+    assert_eq!(story.rows("select max(n) from t"), ["30"]);
+    story.run("delete t");
+    assert_eq!(check_identity(&mut story, ", reseed, 0"), "'30'.");
+    story.run("insert t (v) values (4)");
+    assert_eq!(story.rows("select n from t"), ["5"], "rows were deleted, not truncated");
+    story.run("truncate table t");
+    assert_eq!(check_identity(&mut story, ", reseed, 7"), "'NULL'.");
+    story.run("insert t (v) values (5)");
+    assert_eq!(story.rows("select n from t"), ["7"]);
+    for (arguments, number) in [
+        (", noreseed, 5", "Msg 2560"),
+        (", reseed, null", "Msg 2560"),
+        (", reseed, 'x'", "Msg 2560"),
+        (", reseed, 1, 1", "Msg 2583"),
+    ] {
+        let told = check_identity(&mut story, arguments);
+        assert!(told.starts_with(number), "{arguments}: {told}");
+    }
+}

@@ -109,6 +109,18 @@ fn sorts_beyond_memory_are_sorts() {
 }
 
 #[test]
+fn rows_that_several_places_read_are_kept_beyond_memory() {
+    let mut server = Server::new();
+    let common = "with c as (select id, name, grp, count(*) as n from t group by id, name, grp)";
+    for query in [
+        "select x.id, x.name, y.grp, y.n from c x join c y on y.id = x.id + x.n order by x.id",
+        "select count(*), (select max(name) from c), (select sum(id) from c) from c x where x.n = (select max(n) from c)",
+    ] {
+        server.assert_same(&format!("; {common} {query}"), true);
+    }
+}
+
+#[test]
 fn sorts_that_merge_many_runs_at_a_time_are_sorts() {
     let mut server = Server::new();
     let query = "set nocount on select id, k, name from t cross join (values (1), (2), (3), (4), (5), (6)) as v(k)
@@ -170,6 +182,12 @@ fn joins_beyond_memory_are_the_same() {
         "select count(*), sum(b.amount) from t as a join t as b on a.name = b.name",
         "select count(*) from t as a full join t as b on a.grp = b.grp and a.id = b.id",
         "select a.id, c.name from t as a join t as b on a.id = b.id join t as c on c.id = b.id + a.id order by a.id",
+        "select a.id, b.id, b.name from t as a join t as b on a.id = b.id + 5 order by a.id option (merge join)",
+        // Groups of a key that outgrow their memory are read again from a file.
+        "select count(*), sum(b.amount), max(b.name) from t as a join t as b on a.id / 5000 = b.id / 5000
+             where a.id % 600 = 7 option (merge join, force order)",
+        "select count(*), sum(b.amount), count(a.id) from (select id from t where id % 900 = 7) as a
+             full join t as b on a.id / 5000 = b.id / 5000 and b.grp % 3 = 1 option (merge join, force order)",
     ] {
         server.assert_same(query, true);
     }
@@ -243,6 +261,25 @@ fn max_server_memory_is_for_pages_and_queries_and_takes_effect_with_reconfigure(
     let target = server.run("set nocount on select committed_target_kb from sys.dm_os_sys_info");
     assert!(target.contains("65536"), "{target}");
     server.instance.workspace.give_back(40 << 20);
+}
+
+/// Plans that can be made again held the memory that a statement was refused.
+#[test]
+fn kept_plans_are_given_up_before_a_statement_is_refused_memory() {
+    let mut server = Server::new();
+    let asks = "set nocount on select len(replicate(cast('x' as varchar(max)), 500000))";
+    let answer = server.run_with(asks, 0);
+    assert!(answer.contains("Msg 701"), "nothing is there to be given up: {answer}");
+    for number in 0..60 {
+        let sum = vec![number.to_string(); 300].join(" + ");
+        server.run(&format!("select {sum}"));
+    }
+    let kept = server.instance.workspace.used_bytes();
+    assert!(kept >= 1 << 20, "{kept} bytes of plans");
+    let answer = server.run_with(asks, 0);
+    assert!(answer.contains("500000"), "{answer}");
+    assert!(server.instance.workspace.used_bytes() < kept);
+    assert!(server.run("select 0 + 0").contains("  0\n"), "and plans are made again");
 }
 
 /// Each round makes the plan of the SELECT out of date and binds it anew. The memory of the plan before is the new one's.

@@ -45,7 +45,7 @@ const PLANS: [(&str, &[&str]); 9] = [
     ),
     (
         "select count(*) from h",
-        &["|--Stream Aggregate(Aggregate, DEFINE:([Expr1000]=COUNT(*)))"],
+        &["|--Stream Aggregate(DEFINE:([Expr1000]=COUNT(*)))"],
     ),
     (
         "delete t where a = 5",

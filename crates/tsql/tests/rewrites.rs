@@ -99,6 +99,13 @@ const QUESTIONS: &[&str] = &[
     "select d.k, row_number() over (order by d.k, d.x, d.s, t.k) as n from {} d cross join t",
     "select sum(d.x) over (), count(*) over (order by d.k, t.k), max(t.d) over (partition by d.s) from {} d join t on t.k = d.k",
     "select a.k, b.x from v a, {} b where a.k = b.k and b.x = a.k and a.k = 1",
+    "select t.k, d.k, d.x from t, {} d where (t.k = 1 and d.x = 1) or (t.a = 3 and d.k = 3)",
+    "select t.k, d.k from t join {} d on d.k = t.d where (t.k = 1 and d.x is null) or (t.a > 2 and d.x > 0) or (t.a is null and d.s = 'A')",
+    "select t.k, d.k from t left join {} d on d.k = t.k where (t.k < 3 and d.x is null) or (t.k > 4 and d.x > 0)",
+    "select t.k, d.k, u.b from t cross join {} d left join u on u.k = d.k
+     where (t.k = 1 and (d.x = 1 or d.x is null) and u.b is null) or (t.d = 2 and d.k in (1, 3) and u.b > 0)",
+    "select t.k, (select count(*) from {} d, u where (d.k = t.k and u.b = 4) or (d.x = 1 and u.t_k = t.k)) from t",
+    "select t.k from t where exists (select * from {} d, u where (d.k = t.k and u.b = 4) or (d.x = 1 and u.k = 2 and u.t_k = t.k))",
 ];
 
 fn sorted(session: &mut Session, query: &str) -> Vec<String> {
@@ -154,6 +161,37 @@ type Shape = (
 );
 
 const SHAPES: &[Shape] = &[
+    (
+        "groups that are read twice are made once, by the columns that one of the two reads",
+        "with c as (select a, count(*) as n from t group by a) select a from c where n = (select max(n) from c)",
+        &["Table Spool(Eager Spool)"],
+        &[],
+    ),
+    (
+        "what is asked of one reference alone is asked inside of it, and its rows are its own",
+        "with c as (select a, count(*) as n from t group by a) select x.n from c x join c y on y.a = x.n where x.a = 3",
+        &["[t].[a]=(3)"],
+        &["Spool"],
+    ),
+    (
+        "a LEFT JOIN of which only rows without partner are kept is an anti join",
+        "select t.a from t left join u on u.t_k = t.d where u.k is null",
+        &["Anti Semi Join"],
+        &["Outer Join", "IS NULL"],
+    ),
+    (
+        "a LEFT JOIN whose partners may have that NULL stays one",
+        "select t.a from t left join (select k, t_k, nullif(b, 1) as b from u) u on u.t_k = t.d where u.b is null",
+        &["Outer Join"],
+        &["Anti"],
+    ),
+    (
+        "what every branch of an OR says of a table is asked where it is read, that of a query inside of it",
+        "select g.a, u.b from (select a, count(*) as n from t group by a) g join u on u.b = g.n
+         where (g.a = 3 and u.k = 4) or (g.a = 5 and u.k = 6 and u.t_k > 7)",
+        &["[u].[k]=(4) OR", "[t].[a]=(3) OR"],
+        &[],
+    ),
     (
         "a derived table is merged, and searched by the condition on it",
         "select d.x from (select k, a + 1 as x from t) d where d.k = 5",
@@ -449,4 +487,123 @@ fn long_and_deep_statements_stay_bounded() {
         rows(&mut one, &format!("select count(*) from ({deep}) d where k = 3")),
         "1"
     );
+}
+
+/// What a common table expression answers that is read several times is what a table of its rows answers.
+#[test]
+fn an_expression_that_is_kept_answers_what_a_table_of_its_rows_answers() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, FEW);
+    let questions = [
+        "select x.k, y.x from {} x join {} y on y.k = x.x",
+        "select x.k, (select max(k) from {}), (select count(*) from {}) from {} x where x.x = (select max(x) from {})",
+        "select k from {} where k not in (select x from {} where x is not null)",
+        "select x.k from {} x where exists (select * from {} y where y.k > x.k) and x.k < 4",
+        "select x.k, y.k from {} x join {} y on x.k < y.k where y.x > 0",
+        "select x.k, y.k from {} x cross join {} y where x.k = 3",
+        "select t.k, q.x from t outer apply (select top 1 x from {} where k >= t.d order by k, x) q",
+        "select (select count(*) from {} where 1 = 0), (select max(x) from {})",
+        "select k from {} union all select x from {}",
+    ];
+    for source in [
+        "select a as k, count(*) as x from t group by a",
+        "select max(k) as k, count(*) as x from e",
+        "select d as k, sum(a) over (partition by d, s) as x from t",
+        "select top 3 k, a as x from t order by k desc",
+        "select k, row_number() over (order by b, k) as x from u",
+        "select k, max(x) as x from (select t_k as k, b as x from u union all select k, d from t) q group by k",
+    ] {
+        run(&mut one, &[&format!("select * into #c from ({source}) c")]);
+        for question in questions {
+            let tabled = sorted(&mut one, &question.replace("{}", "#c"));
+            let query = format!("; with c as ({source}) {}", question.replace("{}", "c"));
+            assert_eq!(sorted(&mut one, &query), tabled, "{query}");
+        }
+        run(&mut one, &["drop table #c"]);
+    }
+    // What is another each time stays so, and what is not read is not computed.
+    let query = "with c as (select newid() as i, count(*) as n from t) select count(*) from c x join c y on y.i = x.i";
+    assert_eq!(rows(&mut one, query), "0");
+    let query =
+        "with c as (select d, max(1 / (a - a)) as n from t group by d) select count(*), (select sum(d) from c) from c";
+    assert_eq!(rows(&mut one, query), "3 6");
+    // A table of one statement is not that of the next.
+    let batch = "declare @n int = 0
+        while @n < 2 begin
+          insert v values (7, @n)
+          ; with c as (select count(*) as n from v) select (select max(n) from c), (select min(n) from c)
+          set @n += 1
+        end";
+    assert_eq!(rows(&mut one, batch), "6 6|7 7");
+}
+
+/// Rows with keys of many types, NULL among them, strings and bytes that are equal without being the same.
+const KEYS: &[&str] = &[
+    "create table few (k int not null, i int null, l bigint null, m decimal(9, 2) null, d date null, s varchar(20) null,
+       n nvarchar(20) null, b varbinary(8) null, f float null, j int not null)",
+    "create table many (k int not null, i int null, l bigint null, m decimal(9, 2) null, d date null, s varchar(20) null,
+       n nvarchar(20) null, b varbinary(8) null, f float null, j int not null)",
+    "insert many select n, nullif(n % 300, 7), n % 300, cast(n % 300 as decimal(9, 2)) / 4, dateadd(day, n % 300, '2020-01-01'),
+       concat('Key ', n % 300), concat('a longer key ', n % 300), cast(n % 300 * 256 as varbinary(4)), -(n % 300) / 7.0, n % 40
+       from (select a.n + 10 * b.n + 100 * c.n + 1000 * d.n as n from (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) a (n),
+       (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) b (n), (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) c (n),
+       (values (0), (1), (2), (3), (4), (5)) d (n)) q",
+    "insert few select k, i, l, m, d, upper(s) + '  ', upper(n), b + 0x0000, f, j from many where k < 40",
+    "update few set i = null, s = null where k = 5",
+];
+
+#[test]
+fn a_bitmap_leaves_out_no_row_that_has_a_partner() {
+    let instance = instance();
+    let mut one = session(&instance);
+    run(&mut one, KEYS);
+    let mut queries: Vec<String> = Vec::new();
+    for on in [
+        "m.i = f.i",
+        "m.l = f.l",
+        "m.m = f.m",
+        "m.d = f.d",
+        "m.s = f.s",
+        "m.n = f.n",
+        "m.b = f.b",
+        "m.f = f.f",
+        "m.j = f.j",
+    ] {
+        for on in [on.to_owned(), format!("{on} and m.l = f.l")] {
+            let joined = format!(
+                "select count(*), sum(m.k), min(m.s), max(m.n) from many m join few f on {on} where f.k < 9 and m.j <> 3"
+            );
+            assert!(
+                plan(&mut one, &joined).contains("PROBE([Bitmap"),
+                "{joined}: {}",
+                plan(&mut one, &joined)
+            );
+            queries.push(joined);
+            queries.push(format!(
+                "select count(*), sum(k) from many m where exists (select * from few f where {on} and f.k < 9)"
+            ));
+            queries.push(format!(
+                "select count(*), sum(f.k), sum(m.k) from few f left join many m on {on} and m.k > 300 where f.k < 9"
+            ));
+            queries.push(format!(
+                "select count(*) from few f where not exists (select * from many m where {on} and m.k > 3)"
+            ));
+            queries.push(format!(
+                "select count(*) from few f left join many m on {on} and m.k > 3 where m.k is null"
+            ));
+            queries.push(format!(
+                "select count(*), sum(m.k), sum(g.k) from many m join few f on {on} join few g on g.j = m.j where f.k < 9 and g.k > 5"
+            ));
+            queries.push(format!(
+                "select count(*), sum(m.k) from many m left join few g on g.j = m.j and g.k > 5 join few f on {on} where f.k < 9"
+            ));
+        }
+    }
+    for query in queries {
+        let with = rows(&mut one, &query);
+        run(&mut one, &["dbcc ruleoff ('ProbeBitmaps', 'AntiFromOuter')"]);
+        assert_eq!(rows(&mut one, &query), with, "{query}");
+        run(&mut one, &["dbcc ruleon ('ProbeBitmaps', 'AntiFromOuter')"]);
+    }
 }

@@ -26,6 +26,12 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         Rule::FactorAlternatives,
         "select count(*) from small s, big b where s.a = b.a and b.c = 3 or s.a = b.a and b.c = 4",
         "Clustered Index Seek(",
+        "Hash Match(",
+    ),
+    (
+        Rule::DrawFromAlternatives,
+        "select count(*) from small s join big b on s.a = b.d where s.a = 1 and b.a = 7 or s.b = 2 and b.a = 9",
+        "Clustered Index Seek(",
         "Index Scan(",
     ),
     (
@@ -41,6 +47,12 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "",
     ),
     (
+        Rule::AntiFromOuter,
+        "select count(*) from small s left join big b on b.a = s.b where b.c is null",
+        "Anti Semi Join",
+        "Outer Join",
+    ),
+    (
         Rule::OrderJoins,
         "select count(*) from big x, big y, small s where x.a = s.a and y.a = s.b",
         "Clustered Index Seek(",
@@ -48,9 +60,21 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
     ),
     (
         Rule::HashJoin,
-        "select count(*) from big x join big y on x.b = y.c",
+        "select count(*) from big x join big y on x.b + 0 = y.c",
         "Hash Match(Inner Join",
         "Nested Loops(Inner Join",
+    ),
+    (
+        Rule::MergeJoin,
+        "select count(*) from big x join big y on x.b = y.c",
+        "Merge Join(Inner Join, MANY-TO-MANY MERGE:",
+        "Hash Match(Inner Join",
+    ),
+    (
+        Rule::ProbeBitmaps,
+        "select max(b.d) from small s join big b on b.b = s.a option (hash join)",
+        "WHERE:(PROBE(",
+        "",
     ),
     (
         Rule::IndexJoin,
@@ -81,6 +105,24 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "select a, d from big order by a desc",
         "BACKWARD",
         "Sort(",
+    ),
+    (
+        Rule::SortFromOrder,
+        "select a, max(d) from big group by a order by a",
+        "",
+        "Sort(",
+    ),
+    (
+        Rule::StreamAggregate,
+        "select a, max(d) from big group by a",
+        "Stream Aggregate(GROUP BY:",
+        "Hash Match(Aggregate, HASH:",
+    ),
+    (
+        Rule::DistinctFromKey,
+        "select distinct a, d from big where d <> ''",
+        "",
+        "Aggregate(",
     ),
     (Rule::ExtremeFromIndex, "select max(b) from big", "Top(", ""),
     (
@@ -118,6 +160,12 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "select b, n from (select b, count(*) as n from big group by b) g where b = 7",
         "Index Seek(",
         "Filter(",
+    ),
+    (
+        Rule::KeepCommonTables,
+        "with c as (select c, count(*) as n from big group by c) select sum(x.n * y.n) from c x join c y on y.c = x.n",
+        "Table Spool(Eager Spool)",
+        "",
     ),
 ];
 

@@ -269,7 +269,8 @@ fn plans_make_and_update_the_statistics_they_want() {
     run(&mut one, "select count(*) from t where b = 7");
     assert!(rows(&mut one, made)[0].ends_with("| 1000 | 800"));
     run(&mut one, "alter database d set auto_update_statistics on");
-    run(&mut one, "select count(*) from t where b = 8");
+    // A plan that is there already, for 7 in place of 8, would not ask.
+    run(&mut one, "select count(*) from t where b in (8, 9)");
     assert!(
         rows(&mut one, made)[0].ends_with("| 1000 | 0"),
         "500 and a fifth of 1,000 are fewer than 800"

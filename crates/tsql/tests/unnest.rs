@@ -9,7 +9,7 @@ use transcript::{instance, session};
 use tsql::session::Session;
 
 /// As it is written a subquery is asked for each row under FORCE ORDER. Any other way has to answer the same.
-const WAYS: [&str; 3] = ["", "option (hash join)", "option (loop join)"];
+const WAYS: [&str; 4] = ["", "option (hash join)", "option (loop join)", "option (merge join)"];
 
 fn same_in_all_ways(session: &mut Session, query: &str) -> String {
     let written = rows(session, &format!("{query} option (force order)"));

@@ -15,14 +15,26 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 )
 
-const client = "go-mssqldb"
+var client = strings.TrimSpace("go-mssqldb " + os.Getenv("VLFLAB_ENCRYPT"))
+
+// security are the parameters of a connection; encrypt=true has to be asked for.
+func security() string {
+	switch os.Getenv("VLFLAB_ENCRYPT") {
+	case "on":
+		return "&encrypt=true&TrustServerCertificate=true"
+	case "strict":
+		return "&encrypt=strict&certificate=" + url.QueryEscape(os.Getenv("VLFLAB_CERTIFICATE"))
+	default:
+		return "&encrypt=disable"
+	}
+}
 
 func open(password string) *sql.DB {
 	address := url.URL{
 		Scheme:   "sqlserver",
 		User:     url.UserPassword("sa", password),
 		Host:     "127.0.0.1:" + os.Getenv("VLFLAB_PORT"),
-		RawQuery: "database=clients&encrypt=disable",
+		RawQuery: "database=clients" + security(),
 	}
 	db, err := sql.Open("sqlserver", address.String())
 	if err != nil {

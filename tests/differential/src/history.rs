@@ -3,12 +3,13 @@
 //! Statements go in segments, so that all parties work at once: some queries, then a change, then all tables are read. Between
 //! segments the tables are filled anew where they have grown, have values larger than generators count on, or by draw. A change
 //! is made once in a transaction that is rolled back first, now and then, so that undo is judged, too. Half of the segments are asked with some
-//! rules of the optimizer switched off.
+//! rules of the optimizer switched off, a fifth with PARAMETERIZATION FORCED.
 
 use crate::ast::Statement;
 use crate::bench::{Bench, Question, Verdict};
 use crate::compare::{Shape, has_from, normal_rows};
 use crate::generate::{self, NUMBER_MAX, ROWS_MAX, TEXT_MAX, Wanted, statement};
+use crate::judges::FORCED_PARAMETERIZATION;
 use crate::schema::{Kind, Row, Schema};
 use crate::tape::{Span, Tape};
 use outside::random::Random;
@@ -39,6 +40,9 @@ pub struct Counts {
     /// Those asked with optimizer rules switched off.
     #[serde(default)]
     pub with_rules_off: u64,
+    /// Those asked with constants made parameters wherever that is done.
+    #[serde(default)]
+    pub with_forced: u64,
     /// Tables read and compared.
     pub tables: u64,
     /// Statements by judge.
@@ -57,6 +61,7 @@ impl Counted for Counts {
         self.changes_of_rows += other.changes_of_rows;
         self.refused += other.refused;
         self.with_rules_off += other.with_rules_off;
+        self.with_forced += other.with_forced;
         self.tables += other.tables;
         for (name, count) in &other.by_judge {
             *self.by_judge.entry(name.clone()).or_default() += count;
@@ -79,7 +84,7 @@ impl Counted for Counts {
             .collect();
         format!(
             "{} statements ({}): {} queries ({} with rows), {} changes ({} with FROM, {} of rows, {} refused by all), {} with \
-             rules off, {} tables compared{}",
+             rules off, {} with forced parameters, {} tables compared{}",
             self.statements,
             judges.join(", "),
             self.queries,
@@ -89,6 +94,7 @@ impl Counted for Counts {
             self.changes_of_rows,
             self.refused,
             self.with_rules_off,
+            self.with_forced,
             self.tables,
             known.concat()
         )
@@ -223,13 +229,17 @@ impl History<'_> {
         }
     }
 
-    /// All rules in half of the draws, else without a half or a quarter of them.
+    /// All rules in half of the draws, else without a half or a quarter of them. Parameters are forced in a fifth.
     fn draw_rules(&mut self) -> Result<(), String> {
         self.rules_off = match self.random_rules.below(4) {
             0 => self.random_rules.draw(),
             1 => self.random_rules.draw() & self.random_rules.draw(),
             _ => 0,
         };
+        self.rules_off &= !FORCED_PARAMETERIZATION;
+        if self.random_rules.below(5) == 0 {
+            self.rules_off |= FORCED_PARAMETERIZATION;
+        }
         self.bench.switch_rules(self.rules_off)
     }
 
@@ -290,7 +300,8 @@ impl History<'_> {
             return;
         }
         counts.statements += 1;
-        counts.with_rules_off += u64::from(self.rules_off != 0);
+        counts.with_rules_off += u64::from(self.rules_off & !FORCED_PARAMETERIZATION != 0);
+        counts.with_forced += u64::from(self.rules_off & FORCED_PARAMETERIZATION != 0);
         for name in &verdict.known {
             *counts.known.entry((*name).to_owned()).or_default() += 1;
         }

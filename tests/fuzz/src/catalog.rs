@@ -214,7 +214,7 @@ pub fn session(instance: &Arc<Instance>) -> Session {
         login: "sa".into(),
         host: "HOST".into(),
         application: "fuzz".into(),
-        database: None,
+        ..Login::default()
     };
     Session::new(instance.clone(), login).expect("a new instance has room for a session")
 }

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use lab::client::{ClientError, Connection, LOGIN_TIMEOUT, Target};
+use lab::client::{ClientError, Connection, LOGIN_TIMEOUT, Security, Target};
 
 /// Password of `sa` on every instance of the harness.
 pub const PASSWORD: &str = "Outside tests 1";
@@ -160,6 +160,7 @@ impl Server {
             password: PASSWORD.into(),
             database: None,
             timeout: LOGIN_TIMEOUT,
+            security: Security::none(),
         }
     }
 

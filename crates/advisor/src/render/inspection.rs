@@ -220,15 +220,15 @@ fn block_facts(inspection: &Inspection) -> Vec<(&'static str, String)> {
         )),
         None => facts.push(("end of log", "no log block was found".to_owned())),
     }
-    if let Some(live) = inspection.live {
+    if let Some(linked) = inspection.linked {
         facts.push((
-            "live span",
+            "linked blocks",
             format!(
                 "{} to {}: {} in {} VLFs",
-                live.first,
-                live.last,
-                format_bytes(live.block_bytes),
-                group_digits(live.vlf_count as u64)
+                linked.first,
+                linked.last,
+                format_bytes(linked.block_bytes),
+                group_digits(linked.vlf_count as u64)
             ),
         ));
     }
@@ -344,7 +344,7 @@ struct Document<'a> {
     records_by_kind: KindMap<'a>,
     block_census: CensusRow,
     log_end: Option<EndRow>,
-    live: Option<LiveRow>,
+    linked: Option<LinkedRow>,
     last_checkpoint_lsn: Option<String>,
     growth_history: RowsOf<'a, GrowthEvent>,
     damage_count: u64,
@@ -432,7 +432,7 @@ struct EndRow {
 }
 
 #[derive(Serialize)]
-struct LiveRow {
+struct LinkedRow {
     first_lsn: String,
     last_lsn: String,
     vlf_count: usize,
@@ -473,11 +473,11 @@ pub fn inspection_json(inspection: &Inspection, out: &mut dyn io::Write) -> io::
             last_block_lsn: end.last_block.to_string(),
             last_record_lsn: end.last_record.to_string(),
         }),
-        live: inspection.live.map(|live| LiveRow {
-            first_lsn: live.first.to_string(),
-            last_lsn: live.last.to_string(),
-            vlf_count: live.vlf_count,
-            block_bytes: live.block_bytes,
+        linked: inspection.linked.map(|linked| LinkedRow {
+            first_lsn: linked.first.to_string(),
+            last_lsn: linked.last.to_string(),
+            vlf_count: linked.vlf_count,
+            block_bytes: linked.block_bytes,
         }),
         last_checkpoint_lsn: inspection.last_checkpoint.map(|lsn| lsn.to_string()),
         growth_history: RowsOf(&inspection.growths),

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::table::{Align, Table};
 use crate::map;
-use crate::plan::{Plan, PlanStep};
+use crate::plan::{Plan, PlanStep, VersionTotal};
 use crate::search::Found;
-use crate::size::{format_bytes, group_digits};
+use crate::size::{format_bytes, format_column, group_digits};
 use crate::warning::Warning;
 
 /// What is shown of a plan.
@@ -60,45 +60,87 @@ fn step_runs(plan: &Plan) -> Vec<StepRun> {
     runs
 }
 
-fn steps_table(plan: &Plan) -> (Table, Option<usize>) {
+/// One row of the table of steps.
+struct StepLine {
+    name: String,
+    /// How often the growth is repeated; 0 = no growth.
+    times: u64,
+    growth_bytes: u64,
+    file_bytes: u64,
+    vlfs_added: String,
+    vlf_count: u64,
+    vlf_bytes_max: u64,
+}
+
+/// The rows of the table of steps: the log as it is, a shrink if one comes first, the growths.
+fn step_lines(plan: &Plan, found: Option<&Found>) -> Vec<StepLine> {
+    let shrunk = found.filter(|found| found.shrink_to_vlfs.is_some());
+    let existing = shrunk.map(|found| StepLine {
+        name: "now".to_owned(),
+        times: 0,
+        growth_bytes: 0,
+        file_bytes: found.existing.file_bytes,
+        vlfs_added: String::new(),
+        vlf_count: found.existing.vlf_count,
+        vlf_bytes_max: found.existing.vlf_bytes_max,
+    });
+    let steps = step_runs(plan).into_iter().map(|run| {
+        let times = (run.last - run.first + 1) as u64;
+        let name = match (run.first, times) {
+            (0, _) if shrunk.is_some() => "shrink".to_owned(),
+            (0, _) if plan.from_existing => "now".to_owned(),
+            (0, _) => "create".to_owned(),
+            (first, 1) => first.to_string(),
+            (first, _) => format!("{first}-{}", run.last),
+        };
+        StepLine {
+            name,
+            times: if run.first == 0 { 0 } else { times },
+            growth_bytes: if run.first == 0 { 0 } else { run.step.growth_bytes },
+            file_bytes: run.step.file_bytes,
+            vlfs_added: match (run.first, times) {
+                (0, _) if plan.from_existing => String::new(),
+                (_, 1) => run.step.vlfs_added.to_string(),
+                (_, times) => format!("{} x {}", group_digits(times), run.step.vlfs_added),
+            },
+            vlf_count: run.vlf_count,
+            vlf_bytes_max: run.step.vlf_bytes_max,
+        }
+    });
+    existing.into_iter().chain(steps).collect()
+}
+
+fn steps_table(plan: &Plan, found: Option<&Found>) -> (Table, Option<usize>) {
     let mut table = Table::new(&[
         ("step", Align::Right),
         ("growth", Align::Right),
         ("log size", Align::Right),
         ("VLFs added", Align::Right),
         ("VLFs", Align::Right),
-        ("largest added", Align::Right),
+        ("largest VLF", Align::Right),
     ]);
-    let runs = step_runs(plan);
-    let left_out = runs.len().saturating_sub(STEP_ROWS_MAX);
-    for (index, run) in runs.iter().enumerate() {
-        let half = STEP_ROWS_MAX / 2;
-        if left_out > 0 && (half..half + left_out).contains(&index) {
-            continue;
-        }
-        let times = run.last - run.first + 1;
-        let name = match (run.first, times) {
-            (0, _) if plan.from_existing => "now".to_owned(),
-            (0, _) => "create".to_owned(),
-            (first, 1) => first.to_string(),
-            (first, _) => format!("{first}-{}", run.last),
-        };
-        let repeated = if times > 1 {
-            format!("{} x ", group_digits(times as u64))
-        } else {
-            String::new()
+    let mut lines = step_lines(plan, found);
+    let left_out = lines.len().saturating_sub(STEP_ROWS_MAX);
+    if left_out > 0 {
+        lines.drain(STEP_ROWS_MAX / 2..STEP_ROWS_MAX / 2 + left_out);
+    }
+    let column = |value: fn(&StepLine) -> u64| format_column(&lines.iter().map(value).collect::<Vec<_>>());
+    let growths = column(|line| line.growth_bytes);
+    let sizes = column(|line| line.file_bytes);
+    let largest = column(|line| line.vlf_bytes_max);
+    for (index, line) in lines.iter().enumerate() {
+        let growth = match line.times {
+            0 => String::new(),
+            1 => format!("+{}", growths[index]),
+            times => format!("{} x +{}", group_digits(times), growths[index]),
         };
         table.row(vec![
-            name,
-            if run.first == 0 {
-                String::new()
-            } else {
-                format!("{repeated}+{}", format_bytes(run.step.growth_bytes))
-            },
-            format_bytes(run.step.file_bytes),
-            format!("{repeated}{}", run.step.vlfs_added),
-            group_digits(run.vlf_count),
-            format_bytes(run.step.vlf_bytes_max),
+            line.name.clone(),
+            growth,
+            sizes[index].clone(),
+            line.vlfs_added.clone(),
+            group_digits(line.vlf_count),
+            largest[index].clone(),
         ]);
     }
     (table, (left_out > 0).then_some(left_out))
@@ -113,13 +155,17 @@ fn totals_table(plan: &Plan) -> Table {
         ("log size", Align::Right),
         ("", Align::Left),
     ]);
-    for total in &plan.totals {
+    let column = |value: fn(&VersionTotal) -> u64| format_column(&plan.totals.iter().map(value).collect::<Vec<_>>());
+    let smallest = column(|total| total.vlf_bytes_min);
+    let largest = column(|total| total.vlf_bytes_max);
+    let sizes = column(|total| total.file_bytes);
+    for (index, total) in plan.totals.iter().enumerate() {
         table.row(vec![
             total.version.to_string(),
             group_digits(total.vlf_count),
-            format_bytes(total.vlf_bytes_min),
-            format_bytes(total.vlf_bytes_max),
-            format_bytes(total.file_bytes),
+            smallest[index].clone(),
+            largest[index].clone(),
+            sizes[index].clone(),
             if total.version == plan.version {
                 "<- this plan".to_owned()
             } else {
@@ -143,17 +189,24 @@ fn search_line(found: &Found) -> String {
     let got = found.plan.layout.vlf_count() as u64;
     let verdict = if got == found.target_vlfs {
         "exactly".to_owned()
+    } else if found.is_advised {
+        format!("these steps make {}", group_digits(got))
     } else {
         format!("the nearest found is {}", group_digits(got))
     };
     let shrink = match found.shrink_to_vlfs {
-        Some(vlfs) => format!("after a shrink to {vlfs} VLFs"),
+        Some(vlfs) => format!(
+            "after a shrink of {} VLFs to {vlfs}",
+            group_digits(found.existing.vlf_count)
+        ),
         None => "without a shrink".to_owned(),
     };
-    format!(
-        "Wished for: {} VLFs; {verdict}, {shrink}.",
-        group_digits(found.target_vlfs)
-    )
+    let about = if found.is_advised {
+        "Advised: about"
+    } else {
+        "Wished for:"
+    };
+    format!("{about} {} VLFs; {verdict}, {shrink}.", group_digits(found.target_vlfs))
 }
 
 /// For a terminal.
@@ -163,7 +216,7 @@ pub fn plan_table(text: PlanText<'_>) -> String {
     if let Some(found) = found {
         let _ = writeln!(out, "{}", search_line(found));
     }
-    let (steps, left_out) = steps_table(plan);
+    let (steps, left_out) = steps_table(plan, found);
     let _ = write!(out, "\nSteps\n{}", steps.text());
     if let Some(left_out) = left_out {
         let _ = writeln!(
@@ -200,7 +253,7 @@ pub fn plan_markdown(text: PlanText<'_>) -> String {
     if let Some(found) = found {
         let _ = writeln!(out, "{}\n", search_line(found));
     }
-    let (steps, left_out) = steps_table(plan);
+    let (steps, left_out) = steps_table(plan, found);
     let _ = write!(out, "## Steps\n\n{}", steps.markdown());
     if let Some(left_out) = left_out {
         let _ = writeln!(out, "\n{left_out} rows in the middle left out.");
@@ -284,6 +337,8 @@ struct TotalRow<'a> {
 #[derive(Serialize)]
 struct SearchRow {
     target_vlfs: u64,
+    existing_file_bytes: u64,
+    existing_vlf_count: u64,
     shrink_to_vlfs: Option<usize>,
 }
 
@@ -327,6 +382,8 @@ pub fn plan_json(text: PlanText<'_>, out: &mut dyn io::Write) -> io::Result<()> 
         warnings: &plan.warnings,
         search: text.found.map(|found| SearchRow {
             target_vlfs: found.target_vlfs,
+            existing_file_bytes: found.existing.file_bytes,
+            existing_vlf_count: found.existing.vlf_count,
             shrink_to_vlfs: found.shrink_to_vlfs,
         }),
         tsql: text.tsql,

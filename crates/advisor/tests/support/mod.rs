@@ -58,6 +58,11 @@ pub fn record(kind: u8, payload_bytes: usize) -> Vec<u8> {
 /// What a file of ours is filled with, VLF by VLF in file order: its sequence and how many blocks; each block holds a begin,
 /// a change and a commit record.
 pub fn log_file(file_bytes: u64, uses: &[(u32, usize)]) -> Vec<u8> {
+    log_file_with_checkpoint(file_bytes, uses, None)
+}
+
+/// The same; the first block of VLF sequence `checkpoint` has a whole checkpoint instead of a transaction.
+pub fn log_file_with_checkpoint(file_bytes: u64, uses: &[(u32, usize)], checkpoint: Option<u32>) -> Vec<u8> {
     let layout = LogLayout::create(ServerVersion::V2022, file_bytes).unwrap();
     let mut bytes = vec![0; layout.file_bytes() as usize];
     let mut page = FileHeader {
@@ -88,7 +93,7 @@ pub fn log_file(file_bytes: u64, uses: &[(u32, usize)]) -> Vec<u8> {
         let start = vlf.span.offset as usize;
         bytes[start..start + 512].copy_from_slice(&header.encode());
         let mut lsn = Lsn::new(sequence, 16, 1);
-        for _ in 0..blocks {
+        for number in 0..blocks {
             let at = lsn.offset_in_vlf() as usize;
             let origin = BlockOrigin {
                 lsn,
@@ -98,7 +103,8 @@ pub fn log_file(file_bytes: u64, uses: &[(u32, usize)]) -> Vec<u8> {
                 bytes_max: vlf.span.bytes as usize - at,
             };
             let mut block = BlockBuilder::new(vec![0; BLOCK_BYTES_MAX], origin).unwrap();
-            for kind in [128, 1, 129] {
+            let is_checkpoint = number == 0 && checkpoint == Some(sequence);
+            for kind in if is_checkpoint { [150, 152, 153] } else { [128, 1, 129] } {
                 block.try_push(&record(kind, 40)).unwrap();
             }
             let sealed = block.finish(previous.1, 0);

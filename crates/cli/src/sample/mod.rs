@@ -85,6 +85,7 @@ pub fn sample(options: &SampleOptions) -> Result<(), Failure> {
         memory_mb: None,
         instant_file_initialization: true,
         allowed_paths: folder_of_backup(&options.backup),
+        modelled: None,
     };
     let instance = instance::open_embedded(choices)?;
     let outcome = make(&instance, options);
@@ -175,7 +176,7 @@ impl Maker {
             login: "sa".into(),
             host: instance.options.server_name.clone(),
             application: "vlflab sample".into(),
-            database: None,
+            ..Login::default()
         };
         Ok(Maker {
             session: Session::new(Arc::clone(instance), login).map_err(|error| Failure::Failed(error.message))?,

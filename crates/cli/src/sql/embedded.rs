@@ -1,7 +1,7 @@
 //! T-SQL on a folder, without a server: the engine runs in this process.
 
 use super::Channel;
-use crate::arguments::SqlOptions;
+use crate::arguments::{DEFAULT_DATA, SqlOptions};
 use crate::exit::Failure;
 use crate::instance::{self, Choices};
 use engine::instance::Instance;
@@ -21,12 +21,13 @@ struct Embedded {
 /// Opens the folder; its databases are recovered before this returns.
 pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
     let choices = Choices {
-        folder: options.data.clone(),
+        folder: options.data.clone().unwrap_or_else(|| DEFAULT_DATA.into()),
         version: options.sql_version,
         policy: options.log_policy,
         memory_mb: None,
         instant_file_initialization: true,
         allowed_paths: options.allow_path.clone(),
+        modelled: None,
     };
     let instance = instance::open_embedded(choices)?;
     let login = Login {
@@ -34,6 +35,7 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         host: instance.options.server_name.clone(),
         application: "vlflab sql".into(),
         database: options.database.clone(),
+        ..Login::default()
     };
     let session = Session::new(Arc::clone(&instance), login).map_err(|error| Failure::CannotConnect(error.message))?;
     Ok(Box::new(Embedded { instance, session }))

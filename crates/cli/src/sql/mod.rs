@@ -8,6 +8,7 @@ mod prompt;
 
 use crate::arguments::{PlanForm, SqlOptions};
 use crate::exit::Failure;
+use crate::login;
 use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Target};
 use output::Output;
 use plan::Plans;
@@ -131,17 +132,32 @@ fn decode_script(bytes: &[u8]) -> String {
 }
 
 fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
-    let Some(server) = &options.server else {
+    let of_environment = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let server = options.server.clone();
+    let server = server.or_else(|| of_environment("SQLCMDSERVER").filter(|_| options.data.is_none()));
+    let Some(server) = server else {
+        if options.user.is_some() || options.password.is_some() || options.security.is_given() {
+            let text = "-U, -P, -N, -C, -F and -J are for a server; name it with -S";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         return embedded::open(options);
     };
-    let (host, port) = host_and_port(server)?;
+    let (host, port) = host_and_port(&server)?;
+    let user = options.user.clone().or_else(|| of_environment("SQLCMDUSER"));
+    let user = user.unwrap_or_else(|| "sa".to_owned());
+    let security = options.security.security(&host)?;
+    let password = match &options.password {
+        Some(password) => password.clone(),
+        None => login::password(&user, &host, &["SQLCMDPASSWORD"])?,
+    };
     let target = Target {
         host,
         port,
-        user: options.user.clone(),
-        password: options.password.clone().unwrap_or_default(),
-        database: options.database.clone(),
+        user,
+        password,
+        database: options.database.clone().or_else(|| of_environment("SQLCMDDBNAME")),
         timeout: LOGIN_TIMEOUT,
+        security,
     };
     Ok(Box::new(Remote {
         connection: Connection::open(&target)?,

@@ -145,14 +145,19 @@ fn an_address_that_others_reach_is_asked_for_twice() {
     let parent = Folder::new("open-address");
     let new = parent.0.join("data");
     for address in ["0.0.0.0", "::", "192.0.2.1"] {
-        let mut command = serve(&new);
-        fails(
-            &new,
-            command.args(["--port", "0", "--bind", address]),
-            2,
-            &["readable", "--allow-unencrypted"],
-        );
+        for demand in ["on", "off"] {
+            let mut command = serve(&new);
+            fails(
+                &new,
+                command.args(["--port", "0", "--bind", address, "--encrypt", demand]),
+                2,
+                &["readable", "--allow-unencrypted"],
+            );
+        }
     }
+    let encrypted = serve_once(serve(&new).args(["--port", "0", "--bind", "0.0.0.0", "--sa-password", PASSWORD]));
+    assert!(encrypted.status.success(), "{}", text(&encrypted));
+    assert!(!text(&encrypted).contains("readable"), "{}", text(&encrypted));
     let mut command = serve(&new);
     command.args([
         "--port",
@@ -160,6 +165,8 @@ fn an_address_that_others_reach_is_asked_for_twice() {
         "--bind",
         "0.0.0.0",
         "--allow-unencrypted",
+        "--encrypt",
+        "off",
         "--sa-password",
         PASSWORD,
     ]);
@@ -264,10 +271,10 @@ fn a_folder_remembers_what_it_was_started_as() {
         assert!(output.status.success(), "{}", text(&output));
         text(&output)
     };
-    assert!(start(&[]).contains("speaking as SQL Server 2022, log policy native\n"));
+    assert!(start(&[]).contains("speaking as SQL Server 2022, log policy native, certificate SHA-256 "));
     let changed = start(&["--sql-version", "2005", "--log-policy", "classic,scan=native"]);
     assert!(
-        changed.contains("speaking as SQL Server 2005, log policy classic,scan=native\n"),
+        changed.contains("speaking as SQL Server 2005, log policy classic,scan=native, certificate SHA-256 "),
         "{changed}"
     );
     assert!(
@@ -276,13 +283,13 @@ fn a_folder_remembers_what_it_was_started_as() {
     );
     let same = start(&[]);
     assert!(
-        same.contains("speaking as SQL Server 2005, log policy classic,scan=native\n"),
+        same.contains("speaking as SQL Server 2005, log policy classic,scan=native, certificate SHA-256 "),
         "{same}"
     );
     assert!(!same.contains("from now on"), "{same}");
     let half = start(&["--sql-version", "2012"]);
     assert!(
-        half.contains("speaking as SQL Server 2012, log policy classic,scan=native\n"),
+        half.contains("speaking as SQL Server 2012, log policy classic,scan=native, certificate SHA-256 "),
         "{half}"
     );
     let mut sql = Command::new(env!("CARGO_BIN_EXE_vlflab"));

@@ -1,6 +1,6 @@
 //! A served instance in a folder of its own, and a client that keeps every message.
 
-use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, ServerMessage, Target};
+use lab::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Security, ServerMessage, Target};
 use lab::server_process::{ERROR_LOG, Launch, ServerProcess, StartError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,8 @@ impl Served {
             instant_file_initialization: true,
             max_server_memory_mb: Some(64),
             password: PASSWORD.into(),
+            disk: None,
+            without_processor_time: false,
         };
         Served {
             launch,
@@ -154,6 +156,7 @@ impl Served {
             password: PASSWORD.into(),
             database: None,
             timeout: LOGIN_TIMEOUT,
+            security: Security::none(),
         }
     }
 

@@ -93,6 +93,49 @@ pub struct ForeignKey {
     /// Switched off by NOCHECK CONSTRAINT.
     #[serde(default)]
     pub is_disabled: bool,
+    /// What becomes of rows here when the row they refer to goes.
+    #[serde(default, skip_serializing_if = "ReferentialAction::is_none")]
+    pub on_delete: ReferentialAction,
+    /// What becomes of them when it gets another key.
+    #[serde(default, skip_serializing_if = "ReferentialAction::is_none")]
+    pub on_update: ReferentialAction,
+}
+
+impl ForeignKey {
+    /// Whether anything follows a change of the table referred to. A database that has such a key says so in its boot record.
+    pub fn acts(&self) -> bool {
+        !self.on_delete.is_none() || !self.on_update.is_none()
+    }
+}
+
+/// What a foreign key does to the rows that refer to a row which goes or gets another key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ReferentialAction {
+    /// The change fails while there are such rows.
+    #[default]
+    NoAction,
+    /// They go, or get the new key.
+    Cascade,
+    /// The columns of their key become NULL.
+    SetNull,
+    /// The columns of their key get their defaults.
+    SetDefault,
+}
+
+impl ReferentialAction {
+    fn is_none(&self) -> bool {
+        *self == ReferentialAction::NoAction
+    }
+
+    /// `NO_ACTION` and so on, as `sys.foreign_keys` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO_ACTION",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET_NULL",
+            ReferentialAction::SetDefault => "SET_DEFAULT",
+        }
+    }
 }
 
 fn unsaid_is_not_trusted() -> bool {

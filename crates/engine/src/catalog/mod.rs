@@ -16,7 +16,7 @@ mod definition;
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
     Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition,
-    StatisticsDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
+    ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
 };
 
 use crate::buffer::DatabaseStorage;

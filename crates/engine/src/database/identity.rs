@@ -168,15 +168,22 @@ impl Database {
         }
     }
 
-    /// DBCC CHECKIDENT RESEED: the next value will be `next`.
-    pub fn reseed_identity(&self, table: &TableDefinition, identity: Identity, next: i64) -> Result<()> {
+    /// DBCC CHECKIDENT RESEED: `value` is the current value, and the next one follows it. Before the first value after the table was made
+    /// or truncated, `value` itself comes next, and there is no current one (sql-docs, DBCC CHECKIDENT).
+    ///
+    /// # Errors
+    /// Those of storing the promise.
+    pub fn reseed_identity(&self, table: &TableDefinition, identity: Identity, value: i64) -> Result<()> {
         let cell = self.identity_state(table, identity);
         let mut state = cell.lock();
-        self.store_identity(table.object_id, next)?;
+        let current = state.current.map(|_| value);
+        let next = ahead(i128::from(value), i64::from(current.is_some()), identity);
+        let reserved_to = clipped(next);
+        self.store_identity(table.object_id, reserved_to)?;
         *state = State {
-            next: i128::from(next),
-            reserved_to: next,
-            current: None,
+            next,
+            reserved_to,
+            current,
         };
         Ok(())
     }

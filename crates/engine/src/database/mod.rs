@@ -28,7 +28,7 @@ pub use truncation::{LogHold, ReuseWait};
 
 use crate::buffer::{AtomicLsn, DatabaseStorage};
 use crate::cancel;
-use crate::catalog::{Catalog, ColumnDefinition, DatabaseEntry, StorageRoot, TableDefinition};
+use crate::catalog::{Catalog, ColumnDefinition, DatabaseEntry, ForeignKey, StorageRoot, TableDefinition};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::LockOwner;
 use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
@@ -67,6 +67,7 @@ pub struct Database {
     boot: Mutex<BootRecord>,
     /// The boot record's collation, for whoever must not wait until the record is written.
     collation: AtomicU8,
+    is_parameterization_forced: AtomicBool,
     ids: Ids,
     boot_page: BootPage,
     checkpointing: Mutex<()>,
@@ -153,6 +154,8 @@ impl Database {
         change(&mut next);
         self.boot_page.write(&self.storage.files, &next.encode())?;
         self.collation.store(next.collation, Ordering::Relaxed);
+        self.is_parameterization_forced
+            .store(next.is_parameterization_forced, Ordering::Relaxed);
         *boot = next;
         Ok(())
     }
@@ -172,22 +175,26 @@ impl Database {
         })
     }
 
-    /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, before the
-    /// catalog does: whoever does not know them must not read it.
+    /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
+    /// before the catalog does: whoever does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
         let has_carried_columns = table.indexes.iter().any(|index| !index.carried.is_empty());
-        let (knows_collations, knows_carried_columns) = {
+        let has_referential_actions = table.foreign_keys.iter().any(ForeignKey::acts);
+        let is_known = {
             let boot = self.boot.lock();
-            (boot.has_collations, boot.has_carried_columns)
+            has_collations <= boot.has_collations
+                && has_carried_columns <= boot.has_carried_columns
+                && has_referential_actions <= boot.has_referential_actions
         };
-        if has_collations <= knows_collations && has_carried_columns <= knows_carried_columns {
+        if is_known {
             return Ok(());
         }
         self.change_boot(|boot| {
             boot.has_collations |= has_collations;
             boot.has_carried_columns |= has_carried_columns;
+            boot.has_referential_actions |= has_referential_actions;
         })
     }
 
@@ -209,6 +216,18 @@ impl Database {
                 boot.log_backup_start = Lsn::ZERO;
             }
         })
+    }
+
+    /// Whether PARAMETERIZATION is FORCED.
+    pub fn is_parameterization_forced(&self) -> bool {
+        self.is_parameterization_forced.load(Ordering::Relaxed)
+    }
+
+    /// Sets PARAMETERIZATION to FORCED or SIMPLE.
+    ///
+    /// Errors: 823 when the boot record cannot be written.
+    pub fn force_parameterization(&self, is_forced: bool) -> Result<()> {
+        self.change_boot(|boot| boot.is_parameterization_forced = is_forced)
     }
 
     /// True when the log is kept for log backups: not SIMPLE, and a full backup has begun the chain. Without one even a

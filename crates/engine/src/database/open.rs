@@ -96,6 +96,21 @@ pub struct RecoveryReport {
     pub rolled_back: u64,
     /// Bytes of log that redo read.
     pub redo_log_bytes: u64,
+    /// What of it a modelled device took; `None` where devices are what they are.
+    pub device: Option<DeviceTimes>,
+}
+
+/// The part of a recovery's times that a modelled device took, microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceTimes {
+    /// Finding the VLFs.
+    pub discovery_us: u64,
+    /// Analysis; 0 when it was one pass with redo.
+    pub analysis_us: u64,
+    /// Redo, or analysis and redo in one pass.
+    pub redo_us: u64,
+    /// Undo.
+    pub undo_us: u64,
 }
 
 /// What opening came to.
@@ -335,6 +350,7 @@ impl Parts {
             unfinished: Mutex::new(None),
             entry: RwLock::new(files.entry.clone()),
             collation: AtomicU8::new(self.boot.collation),
+            is_parameterization_forced: AtomicBool::new(self.boot.is_parameterization_forced),
             boot: Mutex::new(self.boot),
             boot_page: self.boot_page,
             checkpointing: Mutex::new(()),
@@ -436,6 +452,10 @@ impl<'c> Recovering<'c> {
         let report = RecoveryReport {
             vlf_count: discovery.vlf_count,
             discovery_ms: discovery.ms,
+            device: discovery.device_micros.map(|discovery_us| DeviceTimes {
+                discovery_us,
+                ..DeviceTimes::default()
+            }),
             ..RecoveryReport::default()
         };
         Ok(Recovering {
@@ -451,7 +471,7 @@ impl<'c> Recovering<'c> {
 
     /// Step 3.
     pub fn analyse(&mut self) -> Result<Analysis> {
-        let started = self.now();
+        let (started, device) = (self.now(), self.device_now());
         self.storage.log.require(self.boot.checkpoint)?;
         let mut progress = self.progress(Phase::Analysis, self.boot.checkpoint);
         let analysis = recovery::analyse(&self.storage, self.boot.checkpoint, &mut |position| {
@@ -459,6 +479,7 @@ impl<'c> Recovering<'c> {
         })?;
         self.resume_log(&analysis)?;
         self.report.analysis_ms = (self.now() - started) / 1_000;
+        self.note_device(device, |times, micros| times.analysis_us = micros);
         self.warn_of_many_vlfs();
         Ok(analysis)
     }
@@ -473,7 +494,7 @@ impl<'c> Recovering<'c> {
 
     /// The same, but leaves it to the caller which damaged pages matter.
     pub(super) fn analyse_and_redo_noting_damage(&mut self) -> Result<(Analysis, DamagedPages)> {
-        let started = self.now();
+        let (started, device) = (self.now(), self.device_now());
         let (redo_start, checkpoint) = (self.boot.redo_start, self.boot.checkpoint);
         self.storage.log.require(redo_start.min(checkpoint))?;
         let mut progress = self.progress(Phase::Redo, redo_start.min(checkpoint));
@@ -483,6 +504,7 @@ impl<'c> Recovering<'c> {
             })?;
         self.resume_log(&analysis)?;
         self.report.redo_ms = (self.now() - started) / 1_000;
+        self.note_device(device, |times, micros| times.redo_us = micros);
         self.warn_of_many_vlfs();
         Ok((analysis, damaged))
     }
@@ -508,12 +530,13 @@ impl<'c> Recovering<'c> {
 
     /// Step 4, up to and including the record at `until`.
     pub fn redo(&mut self, analysis: &Analysis, until: Lsn) -> Result<()> {
-        let started = self.now();
+        let (started, device) = (self.now(), self.device_now());
         let mut progress = self.progress(Phase::Redo, self.boot.redo_start);
         recovery::redo(&self.storage, self.boot.redo_start, until, &mut |position| {
             progress.report(position)
         })?;
         self.report.redo_ms = (self.now() - started) / 1_000;
+        self.note_device(device, |times, micros| times.redo_us = micros);
         self.report_redo(analysis);
         Ok(())
     }
@@ -585,7 +608,7 @@ impl<'c> Recovering<'c> {
     }
 
     fn undo(&mut self, unguarded: Vec<Undoing>, space: &SpaceMap, transactions: &TransactionTable) -> Result<()> {
-        let started = self.now();
+        let (started, device) = (self.now(), self.device_now());
         if !unguarded.is_empty() {
             self.say(undo_progress_text(&self.storage, 99, 0));
         }
@@ -594,6 +617,7 @@ impl<'c> Recovering<'c> {
             transactions.roll_back(&self.storage, space, &mut chain)?;
         }
         self.report.undo_ms = (self.now() - started) / 1_000;
+        self.note_device(device, |times, micros| times.undo_us = micros);
         Ok(())
     }
 
@@ -634,6 +658,17 @@ impl<'c> Recovering<'c> {
 
     fn now(&self) -> u64 {
         self.context.env.clock.now_micros()
+    }
+
+    fn device_now(&self) -> Option<u64> {
+        self.context.env.clock.device_micros()
+    }
+
+    /// Notes what a modelled device took since it said `started`.
+    fn note_device(&mut self, started: Option<u64>, note: impl FnOnce(&mut DeviceTimes, u64)) {
+        if let (Some(started), Some(now), Some(times)) = (started, self.device_now(), &mut self.report.device) {
+            note(times, now - started);
+        }
     }
 }
 

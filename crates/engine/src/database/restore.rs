@@ -204,7 +204,9 @@ fn restore_set(
     boot.has_collations |= newest.has_collations;
     boot.has_statistics |= newest.has_statistics;
     boot.statistics_options = newest.statistics_options;
+    boot.is_parameterization_forced = newest.is_parameterization_forced;
     boot.has_carried_columns |= newest.has_carried_columns;
+    boot.has_referential_actions |= newest.has_referential_actions;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {
         (SetKind::Database, _) | (_, None) => redo_start,

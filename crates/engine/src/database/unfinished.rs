@@ -172,12 +172,16 @@ impl Database {
         let Some(unfinished) = place.as_mut() else {
             return Ok(true);
         };
-        let started = self.storage.env.clock.now_micros();
+        let clock = &self.storage.env.clock;
+        let (started, device) = (clock.now_micros(), clock.device_micros());
         let outcome = self.undo_guarded(unfinished, goes_on);
-        let undo_ms = (self.storage.env.clock.now_micros() - started) / 1_000;
+        let undo_ms = (clock.now_micros() - started) / 1_000;
         {
             let mut report = self.recovery.lock();
             report.undo_ms += undo_ms;
+            if let (Some(started), Some(now), Some(times)) = (device, clock.device_micros(), &mut report.device) {
+                times.undo_us += now - started;
+            }
             report.rolled_back = unfinished.rolled_back;
         }
         if !outcome? {
@@ -205,6 +209,9 @@ impl Database {
         }
         let total_ms = (self.storage.env.clock.now_micros() - unfinished.started_micros) / 1_000;
         self.recovery.lock().total_ms = total_ms;
+        if let Some(text) = self.device_times_text() {
+            say(text);
+        }
         say(self.completion_text());
         *place = None;
         self.recovering.store(false, Ordering::Release);
@@ -257,6 +264,21 @@ impl Database {
             Err(error) if !error.is_log_full() => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// What of a recovery a modelled device took; SQL Server has no such line.
+    fn device_times_text(&self) -> Option<String> {
+        let times = self.recovery().device?;
+        let ms = |micros: u64| micros as f64 / 1_000.0;
+        Some(format!(
+            "The modelled device's part of the recovery of database '{}' ({}): discovery {} ms, analysis {} ms, redo {} ms, undo {} ms.",
+            self.storage.name,
+            self.id,
+            ms(times.discovery_us),
+            ms(times.analysis_us),
+            ms(times.redo_us),
+            ms(times.undo_us)
+        ))
     }
 
     fn completion_text(&self) -> String {

@@ -40,7 +40,10 @@ pub use configuration::{Configuration, ConfigurationOption, ConfiguredOption, OP
 pub use create::{CreateDatabase, FileSpec, Size};
 pub use files::NewPlace;
 pub use operation::{Operation, Work};
-pub use paths::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide, default_file_name};
+pub use paths::{
+    CERTIFICATE_FILE, Holder, KEY_FILE, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide,
+    default_file_name,
+};
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
 pub use sessions::{SessionDescription, SessionInformation, SessionOptions};
@@ -51,6 +54,7 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::LogPolicy;
+use crate::memory::Keeper;
 use crate::seams::Environment;
 use crate::session::Session;
 use crate::workspace::Workspace;
@@ -121,13 +125,16 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// What the layer above keeps of a type for all of the instance's sessions, made when it is first asked for.
-    pub fn kept_above<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+    /// What the layer above keeps of a type for all of the instance's sessions, made when it is first asked for. It gives up memory before
+    /// anybody is refused.
+    pub fn kept_above<T: Any + Keeper>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut above = self.above.lock();
         let kept = above.iter().find_map(|one| one.clone().downcast().ok());
         kept.unwrap_or_else(|| {
             let made = Arc::new(make());
             above.push(made.clone());
+            let keeper: Arc<dyn Keeper> = made.clone();
+            self.workspace.add_keeper(Arc::downgrade(&keeper));
             made
         })
     }

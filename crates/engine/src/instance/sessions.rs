@@ -24,6 +24,8 @@ pub struct SessionInformation {
     pub host: String,
     /// With which program.
     pub application: String,
+    /// All that travels between it and the server is encrypted.
+    pub encrypted: bool,
     /// When.
     pub login_time: DateTimeTicks,
     /// Its current database.

@@ -51,6 +51,8 @@ pub struct Discovery {
     pub ms: u64,
     /// The same in microseconds.
     pub micros: u64,
+    /// What of them a modelled device took; `None` where devices are what they are.
+    pub device_micros: Option<u64>,
 }
 
 /// Opens the log files and finds their VLFs.

@@ -209,7 +209,7 @@ impl LogManager {
         version: ServerVersion,
         policy: LogPolicy,
     ) -> Result<(Arc<LogManager>, Discovery)> {
-        let started = env.clock.now_micros();
+        let (started, device) = (env.clock.now_micros(), env.clock.device_micros());
         let mode = policy.discovery;
         let discoverer = Discoverer {
             env,
@@ -228,6 +228,7 @@ impl LogManager {
             headers_read: found.headers_read,
             ms: micros / 1000,
             micros,
+            device_micros: env.clock.device_micros().zip(device).map(|(now, then)| now - then),
         };
         let log = LogManager::with_table(env, database, table, version, policy);
         log.state.lock().directory = found.directory;

@@ -11,8 +11,9 @@
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
-//! 4 = statistics, or their options | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
-//! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 zero .. 256 room for what is to come
+//! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
+//! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED | 187 zero .. 256 room for
+//! what is to come
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded. A record of format 2 is read as one that is still to be upgraded, and
 //! written as one of format 3. What an upgrade does, and what it has to be repeated for: `database::upgrade`.
@@ -52,8 +53,16 @@ const FEATURE_COLLATIONS: u32 = 1;
 const FEATURE_CARRIED_COLUMNS: u32 = 2;
 /// The catalog has statistics, or the record has options of theirs.
 const FEATURE_STATISTICS: u32 = 4;
-const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS | FEATURE_STATISTICS;
+/// The record has options of the database.
+const FEATURE_OPTIONS: u32 = 8;
+/// Foreign keys with actions other than NO ACTION. A reader that does not know them would take them for that.
+const FEATURE_REFERENTIAL_ACTIONS: u32 = 16;
+const FEATURES_KNOWN: u32 =
+    FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS | FEATURE_STATISTICS | FEATURE_OPTIONS | FEATURE_REFERENTIAL_ACTIONS;
 const AT_STATISTICS: usize = 185;
+const AT_OPTIONS: usize = 186;
+/// PARAMETERIZATION FORCED, among the options of the database.
+const OPTION_FORCED: u8 = 1;
 
 /// How much of the log is kept, and so what can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +155,10 @@ pub struct BootRecord {
     pub has_statistics: bool,
     /// The options of statistics, as the layout above numbers them.
     pub statistics_options: u8,
+    /// PARAMETERIZATION FORCED.
+    pub is_parameterization_forced: bool,
+    /// Whether a foreign key may have actions other than NO ACTION.
+    pub has_referential_actions: bool,
     /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
     pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
@@ -181,6 +194,8 @@ impl BootRecord {
             has_collations: false,
             has_statistics: false,
             statistics_options: 0,
+            is_parameterization_forced: false,
+            has_referential_actions: false,
             has_carried_columns: false,
             collation: 0,
         }
@@ -219,9 +234,12 @@ impl BootRecord {
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
         let features = feature(self.has_collations, FEATURE_COLLATIONS)
             | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
-            | feature(self.has_statistics, FEATURE_STATISTICS);
+            | feature(self.has_statistics, FEATURE_STATISTICS)
+            | feature(self.is_parameterization_forced, FEATURE_OPTIONS)
+            | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
+        put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
         bytes
     }
 
@@ -266,7 +284,9 @@ impl BootRecord {
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
             has_statistics: number_at(bytes, AT_FEATURES) & FEATURE_STATISTICS != 0,
+            has_referential_actions: number_at(bytes, AT_FEATURES) & FEATURE_REFERENTIAL_ACTIONS != 0,
             statistics_options: bytes[AT_STATISTICS],
+            is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
@@ -367,6 +387,8 @@ mod tests {
             has_collations: true,
             has_statistics: true,
             statistics_options: 5,
+            is_parameterization_forced: true,
+            has_referential_actions: true,
             has_carried_columns: true,
             collation: 7,
         }
@@ -383,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in 3..32 {
+        for bit in FEATURES_KNOWN.trailing_ones()..32 {
             let mut bytes = sample().encode();
             bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
@@ -402,6 +424,8 @@ mod tests {
             has_collations: false,
             has_statistics: false,
             statistics_options: 0,
+            is_parameterization_forced: false,
+            has_referential_actions: false,
             has_carried_columns: false,
             collation: 0,
             ..sample()

@@ -5,7 +5,7 @@ use super::table::Rows;
 use super::{KeyRange, Table, TableScan};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
-use crate::store::{ReadMode, Tree, TreeBatch};
+use crate::store::{ReadMode, RowLocator, Tree, TreeBatch};
 
 impl Table {
     /// Whether the unique index at a place of the definition has a key, given whole.
@@ -33,6 +33,40 @@ impl Table {
             is_found = !batch.is_empty();
         }
         storage.log.check_intact().map(|()| is_found)
+    }
+
+    /// Calls `visit` with the locators of the rows whose keys lie in a range of the index at a place of the definition. Without locks that
+    /// stay: rows may be others when they are read.
+    ///
+    /// Errors: as for [`Table::holds_key`]; those of `visit`.
+    pub fn locators_in(
+        &self,
+        place: usize,
+        locks: &LockOwner,
+        range: KeyRange,
+        visit: &mut dyn FnMut(RowLocator) -> Result<()>,
+    ) -> Result<()> {
+        let is_clustered = self
+            .definition()
+            .indexes
+            .get(place)
+            .is_some_and(|index| index.index_id == 1);
+        if !is_clustered {
+            let mut scan = self.scan_index(place, locks, ReadMode::Committed, range, false)?;
+            while scan.next_batch()? {
+                (0..scan.len()).try_for_each(|entry| visit(scan.locator(entry)?))?;
+            }
+            return Ok(());
+        }
+        self.declare_reader(locks, ReadMode::Committed)?;
+        let mode = self.effective_mode(locks, ReadMode::Committed);
+        let mut scan = self.seek(locks, mode, range, false)?;
+        while scan.next_batch()? {
+            (0..scan.len())
+                .filter_map(|row| scan.locator(row))
+                .try_for_each(&mut *visit)?;
+        }
+        Ok(())
     }
 
     /// A scan of all rows.

@@ -12,6 +12,7 @@
 
 mod definition;
 mod index_scan;
+mod key_length;
 mod lookup;
 mod parts;
 mod statistics;
@@ -19,6 +20,7 @@ mod table;
 
 pub use definition::with_current_definitions;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
+pub use key_length::{key_bytes_max, key_bytes_range};
 pub use parts::{PutAside, TableParts};
 pub use statistics::{
     Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, update_statistics_aside,

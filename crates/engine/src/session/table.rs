@@ -11,12 +11,13 @@
 
 use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
+use super::key_length::of_index;
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    Heap, HeapFill, HeapScan, Placement, ReadMode, RowBatch, RowBuffer, RowLocator, StoreContext, Tree, TreeBatch,
+    BuiltRow, Heap, HeapFill, HeapScan, Placement, ReadMode, RowBatch, RowLocator, StoreContext, Tree, TreeBatch,
     TreeFill, TreeScan,
 };
 use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
@@ -34,6 +35,8 @@ struct Nonclustered {
     tree: Tree,
     /// Of the columns that its entries carry, if they do.
     carried: Option<RowLayout>,
+    /// Whether a row's key may be too long for it.
+    may_exceed: bool,
 }
 
 pub(super) enum Rows {
@@ -49,6 +52,8 @@ pub struct Table {
     rows: Rows,
     /// The nonclustered indexes, in the order of their places in the definition.
     indexes: Vec<Nonclustered>,
+    /// Whether a row's key may be too long for the clustered index.
+    may_exceed: bool,
     modifications: Arc<Modifications>,
 }
 
@@ -83,17 +88,22 @@ impl Table {
                     place,
                     tree: open_tree(index)?,
                     carried: carried_layout(definition, index),
+                    may_exceed: Table::may_exceed(definition, index),
                 })
             })
             .collect::<Result<_>>()?;
         let layout = definition.layout();
         let modifications = database.modifications(definition);
+        let may_exceed = definition
+            .clustered()
+            .is_some_and(|index| Table::may_exceed(definition, index));
         Ok(Table {
             database: database.clone(),
             object: object.clone(),
             layout,
             rows,
             indexes,
+            may_exceed,
             modifications,
         })
     }
@@ -168,8 +178,7 @@ impl Table {
     ///
     /// Errors: 511, 2601, 2627, 1101, 1105, 9002 and those of waiting for locks.
     pub fn insert(&self, session: &mut Session, values: &[Value], placement: Placement) -> Result<()> {
-        let mut row = RowBuffer::new();
-        self.layout.encode(values, &mut row)?;
+        let row = self.encoded(values)?;
         session.write(&self.database, |ctx| {
             let locator = match &self.rows {
                 Rows::Heap(heap) => RowLocator::Rid(heap.insert(ctx, &row, placement)?),
@@ -188,8 +197,11 @@ impl Table {
         row: &[u8],
     ) -> Result<RowLocator> {
         let index = self.clustered_index()?;
+        if self.may_exceed {
+            self.check_key_length(index, values)?;
+        }
         let key = self.key_of(index, values, &uniquifier(ctx));
-        if !tree.insert(ctx, &key, row)? {
+        if !tree.insert(ctx, &key, row).map_err(|error| of_index(error, index))? {
             return Err(self.duplicate(index, values));
         }
         Ok(RowLocator::Key(key.into()))
@@ -258,10 +270,8 @@ impl Table {
         Ok(())
     }
 
-    fn encoded(&self, values: &[Value]) -> Result<RowBuffer> {
-        let mut row = RowBuffer::new();
-        self.layout.encode(values, &mut row)?;
-        Ok(row)
+    fn encoded(&self, values: &[Value]) -> Result<BuiltRow> {
+        BuiltRow::new(|row| self.layout.push(values, row))
     }
 
     /// Whether a row stays where it is: in a heap always, in a tree with its key.
@@ -409,7 +419,7 @@ impl Table {
     ///
     /// Errors: 823 and 824 when a page cannot be read.
     pub fn may_fill(&self, has_table_lock: bool) -> Result<bool> {
-        if !self.indexes.is_empty() {
+        if !self.indexes.is_empty() || self.may_exceed {
             return Ok(false);
         }
         if !self.database.storage.log_whole_rows() {
@@ -428,7 +438,7 @@ impl Table {
     ///
     /// Errors: 3624 when an index follows the rows.
     pub fn fill(&self) -> Result<TableFill<'_>> {
-        if !self.indexes.is_empty() {
+        if !self.indexes.is_empty() || self.may_exceed {
             return Err(Error::assertion("pages are filled past an index"));
         }
         let target = match &self.rows {
@@ -485,9 +495,13 @@ impl Table {
         locator: &RowLocator,
     ) -> Result<()> {
         let (index, bytes) = (self.defined(opened), locator_bytes(locator));
+        if opened.may_exceed {
+            self.check_key_length(index, values)?;
+        }
         let key = self.key_of(index, values, &bytes);
         let payload = self.entry_payload(index, values, &bytes, opened.carried.as_ref())?;
-        if opened.tree.insert(ctx, &key, &payload)? {
+        let inserted = opened.tree.insert(ctx, &key, &payload);
+        if inserted.map_err(|error| of_index(error, index))? {
             Ok(())
         } else {
             Err(self.duplicate(index, values))

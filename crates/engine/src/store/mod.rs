@@ -50,7 +50,7 @@ pub use fill::{HeapFill, TreeFill};
 pub use heap::{Heap, Placement};
 pub use ids::{IDS_PER_RANGE, IdCounters};
 pub use row::{Rid, RowLocator};
-pub use row_buffer::RowBuffer;
+pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
 pub use space::{ObjectRoot, PageRun, SpaceMap, SpaceUsage};
 pub use touched::{Touched, touched, undo_reserve_bytes};

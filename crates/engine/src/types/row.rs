@@ -101,6 +101,25 @@ impl RowLayout {
         self.columns.get(column).map(|&(sql_type, _)| sql_type)
     }
 
+    /// Bytes that a value of a column takes in a row; 0 for NULL.
+    pub fn value_bytes(&self, column: usize, value: &Value) -> usize {
+        match (self.columns.get(column), value) {
+            (_, Value::Null) | (None, _) => 0,
+            (Some((_, Place::Fixed { bytes, .. })), _) => *bytes,
+            (Some(_), value) => self.variable_bytes(column, value),
+        }
+    }
+
+    fn variable_bytes(&self, column: usize, value: &Value) -> usize {
+        let sql_type = self.column_type(column).unwrap_or(SqlType::Int);
+        match value {
+            Value::Text(text) => Encoding::of(sql_type, self.column_collation(column)).byte_count(text),
+            Value::Binary(bytes) => bytes.len(),
+            Value::Variant(variant) => variant.to_bytes().len(),
+            _ => 0,
+        }
+    }
+
     /// Bytes of a row whose variable columns are all empty, without the page's two status bytes.
     pub fn row_bytes_min(&self) -> usize {
         self.variable_start(self.columns.len(), self.fixed_end, self.variable_count)
@@ -117,10 +136,19 @@ impl RowLayout {
     /// 511 when the row would not fit on a page; 3624 when a value is not of its column's type.
     pub fn encode(&self, values: &[Value], row: &mut Vec<u8>) -> Result<()> {
         row.clear();
-        row.resize(self.row_bytes_min(), 0);
-        put_u16(row, 0, self.fixed_end);
-        put_u16(row, self.fixed_end, self.columns.len());
-        let bitmap = self.fixed_end + 2;
+        self.push(values, row)
+    }
+
+    /// Appends the bytes of these values to what is in `row`.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`].
+    pub fn push(&self, values: &[Value], row: &mut Vec<u8>) -> Result<()> {
+        let start = row.len();
+        row.resize(start + self.row_bytes_min(), 0);
+        put_u16(row, start, self.fixed_end);
+        put_u16(row, start + self.fixed_end, self.columns.len());
+        let bitmap = start + self.fixed_end + 2;
         let offsets = bitmap + self.columns.len().div_ceil(8) + 2;
         if self.variable_count > 0 {
             put_u16(row, offsets - 2, self.variable_count);
@@ -137,19 +165,24 @@ impl RowLayout {
             let encoding = Encoding::of(sql_type, self.column_collation(column));
             match place {
                 Place::Fixed { offset, bytes } => {
-                    put_fixed(&mut row[offset..offset + bytes], sql_type, encoding, value)?;
+                    put_fixed(
+                        &mut row[start + offset..start + offset + bytes],
+                        sql_type,
+                        encoding,
+                        value,
+                    )?;
                 }
                 Place::Variable { index } => {
                     push_variable(value, encoding, row);
-                    if row.len() + STATUS_BYTES > ROW_BYTES_MAX {
+                    let end = row.len() - start;
+                    if end + STATUS_BYTES > ROW_BYTES_MAX {
                         return Err(self.too_long(values));
                     }
-                    let end = row.len();
                     put_u16(row, offsets + 2 * index, end);
                 }
             }
         }
-        if row.len() + STATUS_BYTES > ROW_BYTES_MAX {
+        if row.len() - start + STATUS_BYTES > ROW_BYTES_MAX {
             return Err(self.too_long(values));
         }
         Ok(())
@@ -160,12 +193,7 @@ impl RowLayout {
         let columns = self.columns.iter().zip(values).enumerate();
         let variable: usize = columns
             .filter(|(_, ((_, place), _))| matches!(place, Place::Variable { .. }))
-            .map(|(column, (&(sql_type, _), value))| match value {
-                Value::Text(text) => Encoding::of(sql_type, self.column_collation(column)).byte_count(text),
-                Value::Binary(bytes) => bytes.len(),
-                Value::Variant(variant) => variant.to_bytes().len(),
-                _ => 0,
-            })
+            .map(|(column, (_, value))| self.variable_bytes(column, value))
             .sum();
         Error::row_too_long(self.row_bytes_min() + STATUS_BYTES + variable, ROW_BYTES_MAX)
     }
@@ -268,15 +296,13 @@ impl RowLayout {
     }
 
     fn push_made_anew(&self, old: &[u8], columns: &[usize], values: &[Value], row: &mut Vec<u8>) -> Result<()> {
-        let (mut all, mut encoded) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
         self.decode_into(old, &mut all)?;
         for (&column, value) in columns.iter().zip(values) {
             let place = all.get_mut(column);
             *place.ok_or_else(|| Error::assertion("a column number beyond the table's"))? = value.clone();
         }
-        self.encode(&all, &mut encoded)?;
-        row.extend_from_slice(&encoded);
-        Ok(())
+        self.push(&all, row)
     }
 
     /// The values of all columns, into a buffer that is reused from row to row.

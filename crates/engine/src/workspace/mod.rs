@@ -15,6 +15,8 @@
 //! It is the instance's accountant of memory ([`crate::memory`]): trees and plans of statements, long strings, messages under way
 //! and rows that operators keep are all taken from it.
 //!
+//! Who keeps what can be made again (caches of plans, [`crate::memory::Keeper`]) is asked to give it up before anybody is refused.
+//!
 //! Invariant: what is granted never exceeds the limit. Who is refused spills to a [`SpillFile`], or fails with 701. Only what was
 //! there before it could be refused is noted beyond the limit, and counts against the next who asks.
 //! Invariant: at least what is taken is lent, at every moment: both change under one lock.
@@ -26,13 +28,13 @@ pub use spill::{Extent, SpillFile};
 
 use crate::buffer::BufferPool;
 use crate::error::{Error, Result};
-use crate::memory::Accountant;
+use crate::memory::{Accountant, Keeper};
 use crate::page::PAGE_BYTES;
 use crate::seams::Environment;
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// SQL Server's least `max server memory` (sql-docs): the workspace is never sized for less.
 const SERVER_MEMORY_BYTES_MIN: u64 = 128 << 20;
@@ -62,6 +64,8 @@ pub struct Workspace {
     pool: Arc<BufferPool>,
     limit_bytes: AtomicU64,
     amounts: Mutex<Amounts>,
+    /// Who gives up memory before anybody is refused.
+    keepers: Mutex<Vec<Weak<dyn Keeper>>>,
     files_made: AtomicU64,
     spilled_bytes: AtomicU64,
 }
@@ -77,6 +81,7 @@ impl Workspace {
             pool,
             limit_bytes: AtomicU64::new(limit_of(server_memory_bytes)),
             amounts: Mutex::default(),
+            keepers: Mutex::default(),
             files_made: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
         }
@@ -107,10 +112,27 @@ impl Workspace {
         self.spilled_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes memory; false when there is not so much left.
+    /// Takes memory; false when there is not so much left, nor after keepers have given up what they can.
     pub fn take(&self, bytes: u64) -> bool {
         let limit = self.limit_bytes();
-        self.change(|used| used.checked_add(bytes).filter(|&sum| sum <= limit))
+        let take = || self.change(|used| used.checked_add(bytes).filter(|&sum| sum <= limit));
+        if take() {
+            return true;
+        }
+        if bytes > limit {
+            return false;
+        }
+        let keepers = self.keepers.lock().clone();
+        keepers.iter().filter_map(Weak::upgrade).any(|keeper| {
+            let missing = (self.used_bytes() + bytes).saturating_sub(limit);
+            keeper.give_up(missing);
+            take()
+        })
+    }
+
+    /// `keeper` is asked to give up memory before anybody is refused.
+    pub fn add_keeper(&self, keeper: Weak<dyn Keeper>) {
+        self.keepers.lock().push(keeper);
     }
 
     /// Takes memory for an operator that can go on in a file: what may be needed by who cannot is left.
@@ -255,6 +277,42 @@ mod tests {
         workspace.give_back(768 << 20);
         workspace.resize(1);
         assert_eq!(workspace.limit_bytes(), 96 << 20);
+    }
+
+    /// Keeps so many bytes of a workspace.
+    struct Hoard(Weak<Workspace>, AtomicU64);
+
+    impl Keeper for Hoard {
+        fn give_up(&self, bytes: u64) {
+            let kept = self.1.load(Ordering::Relaxed);
+            let given = kept.min(bytes);
+            self.1.store(kept - given, Ordering::Relaxed);
+            self.0.upgrade().unwrap().give_back(given);
+        }
+    }
+
+    #[test]
+    fn what_can_be_made_again_is_given_up_before_anybody_is_refused_and_no_more_than_is_missing() {
+        let workspace = workspace(&SimDisk::new(1), 1 << 30);
+        let hoards = [100 << 20, 50 << 20].map(|bytes| {
+            assert!(workspace.take(bytes));
+            Arc::new(Hoard(Arc::downgrade(&workspace), AtomicU64::new(bytes)))
+        });
+        for hoard in &hoards {
+            let hoard: Arc<dyn Keeper> = hoard.clone();
+            workspace.add_keeper(Arc::downgrade(&hoard));
+        }
+        let left = || hoards.each_ref().map(|hoard| hoard.1.load(Ordering::Relaxed) >> 20);
+        assert!(workspace.take(600 << 20));
+        assert_eq!(left(), [100, 50], "there was room");
+        assert!(workspace.take(60 << 20));
+        assert_eq!(left(), [58, 50]);
+        assert!(workspace.take(80 << 20));
+        assert_eq!(left(), [0, 28]);
+        assert!(!workspace.take(u64::MAX));
+        assert_eq!(left(), [0, 28], "nobody could give up so much");
+        assert!(!workspace.take(29 << 20));
+        assert!(workspace.take(28 << 20));
     }
 
     #[test]

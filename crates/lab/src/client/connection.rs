@@ -1,17 +1,21 @@
 //! One connection: packets in, packets out, tokens to events.
 
+use super::security::{self, Encrypt, Security};
 use super::value::{Heading, WireColumn, decode_row};
-use super::{ClientError, Event, ServerMessage};
+use super::wire::Wire;
+use super::{ClientError, Event, ServerMessage, lost};
 use bytes::{Bytes, BytesMut};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use rustls::ClientConnection;
+use std::io::ErrorKind;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tds_protocol::token::{ColMetaData, DoneStatus, EnvChangeType, EnvChangeValue, ServerError, ServerInfo};
 use tds_protocol::{
     EncryptionLevel, Login7, PacketHeader, PacketStatus, PacketType, PreLogin, ProtocolError, SqlBatch,
 };
-use tds_protocol::{Token, TokenParser};
+use tds_protocol::{TdsVersion, Token, TokenParser};
 
 /// Whom to connect to, and as whom.
 #[derive(Debug, Clone)]
@@ -27,6 +31,8 @@ pub struct Target {
     pub database: Option<String>,
     /// How long connecting may take, and how long the login after it.
     pub timeout: Duration,
+    /// What is encrypted, and who is believed.
+    pub security: Security,
 }
 
 /// What clients of SQL Server usually wait for a login.
@@ -37,21 +43,19 @@ const HEADER_BYTES: usize = 8;
 const PACKET_BYTES: usize = 4096;
 /// A whole ATTENTION packet: type 6, end of message, eight bytes.
 const ATTENTION: [u8; HEADER_BYTES] = [6, 1, 0, 8, 0, 0, 0, 0];
-const READ_BYTES: usize = 64 * 1024;
 /// How often a waiting caller is asked whether to go on waiting.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection that is logged in.
 pub struct Connection {
-    stream: TcpStream,
+    wire: Arc<Wire>,
     packet_bytes: usize,
     /// Bytes read from the socket that are not yet a whole packet.
     unread: BytesMut,
 }
 
 /// Asks a server to stop the batch that a connection runs; usable while the connection waits for its answer.
-#[derive(Debug)]
-pub struct Attention(TcpStream);
+pub struct Attention(Arc<Wire>);
 
 impl Attention {
     /// Sends an ATTENTION. The server acknowledges it: [`Connection::acknowledgement`].
@@ -59,15 +63,12 @@ impl Attention {
     /// # Errors
     /// [`ClientError::Lost`].
     pub fn send(&self) -> Result<(), ClientError> {
-        (&self.0)
-            .write_all(&ATTENTION)
-            .map_err(|error| lost(&error.to_string()))
+        self.0.write(&ATTENTION)
     }
 
     /// Breaks the connection off, as the end of the client's process does.
     pub fn hang_up(&self) {
-        // A connection that is broken already needs no breaking.
-        let _ = self.0.shutdown(Shutdown::Both);
+        self.0.hang_up();
     }
 }
 
@@ -79,32 +80,105 @@ impl Connection {
     pub fn open(target: &Target) -> Result<Connection, ClientError> {
         let stream = connect(target)?;
         let mut connection = Connection {
-            stream,
+            wire: Arc::new(Wire::new(stream)),
             packet_bytes: PACKET_BYTES,
             unread: BytesMut::new(),
         };
         let begin = Instant::now();
         let mut patience = || begin.elapsed() < target.timeout;
         let logged_in = connection
-            .pre_login(&mut patience)
-            .and_then(|()| connection.log_in(target, &mut patience));
+            .pre_login(target, &mut patience)
+            .and_then(|login_only| connection.log_in(target, login_only, &mut patience));
         logged_in.map(|()| connection).map_err(|error| refused(error, target))
     }
 
-    fn pre_login(&mut self, patience: &mut dyn FnMut() -> bool) -> Result<(), ClientError> {
-        let request = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
-        self.send(PacketType::PreLogin, &request.encode())?;
-        let mut answer = BytesMut::new();
-        let mut watch = Watch::new(patience);
-        while !self.receive(&mut answer, &mut watch)? {}
-        let answer = PreLogin::decode(answer.freeze()).map_err(garbled)?;
-        if answer.encryption == EncryptionLevel::Required || answer.encryption == EncryptionLevel::On {
-            return Err(lost(ENCRYPTION_REQUIRED));
+    /// Agrees on encryption and begins it. True when the login alone is to be encrypted.
+    fn pre_login(&mut self, target: &Target, patience: &mut dyn FnMut() -> bool) -> Result<bool, ClientError> {
+        let security = &target.security;
+        let wish = match security.encrypt {
+            Encrypt::Disable => EncryptionLevel::NotSupported,
+            Encrypt::Optional => EncryptionLevel::Off,
+            Encrypt::Mandatory | Encrypt::Strict => EncryptionLevel::On,
+        };
+        let tls = || {
+            let connection = security.connection(&target.host);
+            connection.map_err(|reason| unreachable(target, &reason))
+        };
+        if security.encrypt == Encrypt::Strict {
+            self.wire.handshake_first(tls()?, target, patience)?;
         }
+        let request = PreLogin::new().with_encryption(wish);
+        self.send(PacketType::PreLogin, &request.encode())?;
+        let answer = PreLogin::decode(self.message(patience)?.freeze()).map_err(garbled)?;
+        let has = matches!(answer.encryption, EncryptionLevel::On | EncryptionLevel::Required);
+        let refused = |reason| Err(unreachable(target, reason));
+        match (security.encrypt, answer.encryption) {
+            (Encrypt::Strict, _) => return Ok(false),
+            (Encrypt::Disable, _) if has => return refused(security::ENCRYPTION_REQUIRED),
+            (Encrypt::Disable, _) | (Encrypt::Optional, EncryptionLevel::NotSupported) => return Ok(false),
+            (Encrypt::Mandatory, _) if !has => return refused(security::NO_ENCRYPTION),
+            _ => {}
+        }
+        self.handshake(tls()?, target, patience)?;
+        Ok(!has)
+    }
+
+    /// The TLS handshake within packets of PRELOGIN.
+    fn handshake(
+        &mut self,
+        mut tls: ClientConnection,
+        target: &Target,
+        patience: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ClientError> {
+        let broken_off = || unreachable(target, security::HANDSHAKE_BROKEN_OFF);
+        while tls.is_handshaking() {
+            self.send_handshake(&mut tls)?;
+            if !tls.is_handshaking() {
+                break;
+            }
+            let answer = match self.message(patience) {
+                Err(ClientError::Lost(_)) => return Err(broken_off()),
+                answer => answer?,
+            };
+            let mut answer = answer.as_ref();
+            while !answer.is_empty() {
+                tls.read_tls(&mut answer).map_err(|_| broken_off())?;
+                if let Err(error) = tls.process_new_packets() {
+                    // The server is told why; whether it listens does not matter.
+                    let _ = self.send_handshake(&mut tls);
+                    return Err(unreachable(target, &security::sentence(&error, target)));
+                }
+            }
+        }
+        self.wire.encrypt(tls);
         Ok(())
     }
 
-    fn log_in(&mut self, target: &Target, patience: &mut dyn FnMut() -> bool) -> Result<(), ClientError> {
+    fn send_handshake(&mut self, tls: &mut ClientConnection) -> Result<(), ClientError> {
+        let mut out = Vec::new();
+        while tls.wants_write() {
+            tls.write_tls(&mut out).map_err(|error| lost(&error.to_string()))?;
+        }
+        match out.is_empty() {
+            true => Ok(()),
+            false => self.send(PacketType::PreLogin, &out),
+        }
+    }
+
+    /// The payload of one message.
+    fn message(&mut self, patience: &mut dyn FnMut() -> bool) -> Result<BytesMut, ClientError> {
+        let mut message = BytesMut::new();
+        let mut watch = Watch::new(patience);
+        while !self.receive(&mut message, &mut watch)? {}
+        Ok(message)
+    }
+
+    fn log_in(
+        &mut self,
+        target: &Target,
+        login_only: bool,
+        patience: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ClientError> {
         let mut login = Login7::new()
             .with_sql_auth(&target.user, &target.password)
             .with_app_name("vlflab")
@@ -112,7 +186,13 @@ impl Connection {
         if let Some(database) = &target.database {
             login = login.with_database(database);
         }
+        if target.security.encrypt == Encrypt::Strict {
+            login = login.with_tds_version(TdsVersion::V8_0);
+        }
         self.send(PacketType::Tds7Login, &login.encode())?;
+        if login_only {
+            self.wire.stop_encrypting();
+        }
         let mut refused = None;
         self.read_answer(patience, &mut |event| {
             if let Event::Error(message) = event {
@@ -184,8 +264,7 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Lost`].
     pub fn attention(&self) -> Result<Attention, ClientError> {
-        let stream = self.stream.try_clone().map_err(|error| lost(&error.to_string()))?;
-        Ok(Attention(stream))
+        Ok(Attention(Arc::clone(&self.wire)))
     }
 
     /// Sends a batch and reads nothing of its answer; [`Connection::acknowledgement`] does after an ATTENTION.
@@ -252,7 +331,7 @@ impl Connection {
             header.encode(&mut out);
             out.extend_from_slice(chunk);
         }
-        self.stream.write_all(&out).map_err(|error| lost(&error.to_string()))
+        self.wire.write(&out)
     }
 
     /// Appends the next packet's payload to `message`; true when it was the last one.
@@ -270,13 +349,7 @@ impl Connection {
     fn fill(&mut self, count: usize, watch: &mut Watch<'_>) -> Result<&[u8], ClientError> {
         watch.look()?;
         while self.unread.len() < count {
-            let mut chunk = [0_u8; READ_BYTES];
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return Err(lost("the server closed it")),
-                Ok(read) => self.unread.extend_from_slice(chunk.get(..read).unwrap_or_default()),
-                Err(error) if is_wait(error.kind()) => {}
-                Err(error) => return Err(lost(&error.to_string())),
-            }
+            self.wire.read(&mut self.unread)?;
             watch.look()?;
         }
         Ok(self.unread.get(..count).unwrap_or_default())
@@ -409,11 +482,7 @@ fn take_done(status: DoneStatus, row_count: u64, on_event: &mut dyn FnMut(Event<
 }
 
 fn connect(target: &Target) -> Result<TcpStream, ClientError> {
-    let address = format!("{}:{}", target.host, target.port);
-    let unreachable = |reason: String| ClientError::Unreachable {
-        address: address.clone(),
-        reason,
-    };
+    let unreachable = |reason: String| unreachable(target, &reason);
     let resolved = (target.host.as_str(), target.port).to_socket_addrs();
     let mut failure = "the name has no address".to_string();
     let no_such_name = |error| unreachable(format!("the name cannot be resolved ({error})"));
@@ -431,8 +500,6 @@ fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     Err(unreachable(failure))
 }
 
-const ENCRYPTION_REQUIRED: &str = "the server requires encryption, which this client does not have; let it accept unencrypted connections for the test";
-
 /// Why nobody could log in, as one sentence about the address.
 fn refused(error: ClientError, target: &Target) -> ClientError {
     let reason = match error {
@@ -440,13 +507,16 @@ fn refused(error: ClientError, target: &Target) -> ClientError {
             "something takes the connection but does not answer the login within {} s; is it a SQL Server?",
             target.timeout.as_secs_f64()
         ),
-        ClientError::Lost(reason) if reason == ENCRYPTION_REQUIRED => reason,
         ClientError::Lost(reason) => format!("the login broke off ({reason}); is it a SQL Server?"),
         other => return other,
     };
+    unreachable(target, &reason)
+}
+
+pub(super) fn unreachable(target: &Target, reason: &str) -> ClientError {
     ClientError::Unreachable {
         address: format!("{}:{}", target.host, target.port),
-        reason,
+        reason: reason.to_owned(),
     }
 }
 
@@ -457,17 +527,6 @@ fn connect_reason(error: &std::io::Error, timeout: Duration) -> String {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!("no answer within {} s", timeout.as_secs_f64()),
         _ => error.to_string(),
     }
-}
-
-fn is_wait(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
-}
-
-fn lost(reason: &str) -> ClientError {
-    ClientError::Lost(reason.to_string())
 }
 
 fn garbled(error: ProtocolError) -> ClientError {

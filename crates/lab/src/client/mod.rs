@@ -1,13 +1,15 @@
 //! A client of SQL Server's protocol TDS 7.4: connects, logs in, runs batches, hands over what comes back as it comes.
 //!
 //! The bytes are encoded and decoded by the `tds-protocol` library, which is not this project's own: what our server sends
-//! is thereby read by someone else's eyes in every run. Connections are blocking and unencrypted, for servers on this
-//! machine.
+//! is thereby read by someone else's eyes in every run. Connections are blocking; what is encrypted of them, `security` says.
 
 mod connection;
+mod security;
 mod value;
+mod wire;
 
 pub use connection::{Attention, Connection, LOGIN_TIMEOUT, Target};
+pub use security::{Encrypt, Security, Trust};
 pub use value::{Alignment, Heading};
 pub(crate) use value::{date_text, time_text};
 
@@ -92,3 +94,7 @@ impl fmt::Display for ClientError {
 }
 
 impl std::error::Error for ClientError {}
+
+fn lost(reason: &str) -> ClientError {
+    ClientError::Lost(reason.to_string())
+}

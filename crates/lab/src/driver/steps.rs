@@ -2,12 +2,14 @@
 
 mod clients;
 mod log;
+mod stopwatch;
 mod target;
 mod waits;
 
 use self::log::LogWatcher;
+use self::stopwatch::Elapsed;
 use super::{LabError, Ledger, Observer, Place, RunOptions, is_stopped};
-use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, ServerMessage, Target};
+use crate::client::{ClientError, Connection, Event, LOGIN_TIMEOUT, Security, ServerMessage, Target};
 use crate::error_log::{self, RecoveryPhases};
 use crate::experiment::{Experiment, Step};
 use crate::plan::{self, Setup};
@@ -25,6 +27,8 @@ const UNDO_TIMEOUT: Duration = Duration::from_secs(600);
 /// For an orderly end: the checkpoint of everything in memory.
 const STOP_TIMEOUT: Duration = Duration::from_secs(600);
 const MAIN: &str = "main";
+/// Measurements of a recovery, in the order of its phases; the last is all of them.
+const PHASES: [&str; 5] = ["discovery_s", "analysis_s", "redo_s", "undo_s", "recovery_s"];
 
 pub(super) struct OneRun<'a> {
     experiment: &'a Experiment,
@@ -183,7 +187,11 @@ impl<'a> OneRun<'a> {
             return Ok(());
         };
         let script = self.script(file)?;
-        let mut watcher = if *watch_log { self.log_watcher() } else { None };
+        let mut watcher = if *watch_log && !self.is_modelled() {
+            self.log_watcher()
+        } else {
+            None
+        };
         let stop = || is_stopped(self.options);
         let mut watch = || {
             if let Some(share) = watcher.as_mut().and_then(LogWatcher::share) {
@@ -192,15 +200,16 @@ impl<'a> OneRun<'a> {
             !stop()
         };
         let target = self.target(None)?;
-        let connection = connection_named(&mut self.connections, connection, &target, label)?;
+        connection_named(&mut self.connections, connection, &target, label)?;
         // A step may be over before the first look from inside the wait for its answer: sizes before and after always count.
         watch();
-        let begin = Instant::now();
+        let begin = self.begin_timing()?;
+        let connection = connection_named(&mut self.connections, connection, &target, label)?;
         let ended_with = run_script(connection, &script, *until_error, &mut watch).map_err(|error| LabError::Step {
             label: label.clone(),
             error,
         })?;
-        let seconds = begin.elapsed().as_secs_f64();
+        let elapsed = self.elapsed(begin)?;
         watch();
         if let Some(expected) = until_error {
             let detail = ended_with
@@ -218,7 +227,7 @@ impl<'a> OneRun<'a> {
             }
         }
         if let Some(name) = measure {
-            self.measure(found, name, seconds);
+            self.measure_elapsed(found, name, elapsed);
         }
         // A step of the same run goes on where the one before it ended.
         let from_s = found.growth_events.last().map_or(0.0, |event| event.at_s);
@@ -279,23 +288,16 @@ impl<'a> OneRun<'a> {
     }
 
     fn restart(&mut self, found: &mut ConfigurationResults) -> Result<(), LabError> {
-        let begin = Instant::now();
+        let begin = self.begin_with_server();
         self.server = Some(self.start_server()?);
         self.wait_until_usable()?;
-        let restart_s = begin.elapsed().as_secs_f64();
+        let restart = self.elapsed(begin)?;
         let (phases, lines) = self.wait_for_phases()?;
         found.error_log = lines;
-        let total = phases.total();
-        for (name, time) in [
-            ("discovery_s", phases.discovery),
-            ("analysis_s", phases.analysis),
-            ("redo_s", phases.redo),
-            ("undo_s", phases.undo),
-            ("recovery_s", total),
-        ] {
-            self.measure(found, name, time.as_secs_f64());
+        for (name, elapsed) in PHASES.into_iter().zip(times_of(&phases)) {
+            self.measure_elapsed(found, name, elapsed);
         }
-        self.measure(found, "restart_s", restart_s);
+        self.measure_elapsed(found, "restart_s", restart);
         self.measure(found, "rolled_forward", phases.rolled_forward as f64);
         Ok(())
     }
@@ -342,6 +344,8 @@ impl<'a> OneRun<'a> {
             max_server_memory_mb: self.setup.max_server_memory_mb,
             instant_file_initialization: self.setup.instant_file_initialization,
             password: self.password.clone(),
+            disk: self.setup.disk.as_ref().map(|disk| disk.asked_for.clone()),
+            without_processor_time: self.options.without_processor_time && self.is_modelled(),
         };
         ServerProcess::start(&launch, &|| !is_stopped(self.options)).map_err(LabError::Server)
     }
@@ -363,6 +367,7 @@ impl<'a> OneRun<'a> {
             password: self.password.clone(),
             database: database.map(str::to_string),
             timeout: LOGIN_TIMEOUT,
+            security: Security::none(),
         })
     }
 
@@ -426,6 +431,27 @@ impl Step {
             _ => 1,
         }
     }
+}
+
+/// The phases of a recovery, and all of them together. The error log tells them in whole milliseconds, and what a modelled device took
+/// more finely.
+fn times_of(phases: &RecoveryPhases) -> [Elapsed; 5] {
+    let wholes = [phases.discovery, phases.analysis, phases.redo, phases.undo].map(|time| time.as_secs_f64());
+    let devices = phases.device.map(|times| times.map(|time| time.as_secs_f64()));
+    let each = |index: usize| {
+        let (whole, device_s) = (wholes[index], devices.map(|devices| devices[index]));
+        Elapsed {
+            seconds: device_s.map_or(whole, |device| whole.max(device)),
+            device_s,
+        }
+    };
+    let parts = [0, 1, 2, 3].map(each);
+    let all = Elapsed {
+        seconds: parts.iter().map(|part| part.seconds).sum(),
+        device_s: parts.iter().map(|part| part.device_s).sum(),
+    };
+    let [discovery, analysis, redo, undo] = parts;
+    [discovery, analysis, redo, undo, all]
 }
 
 /// Error 922: the database is being recovered; 921: it has not been recovered yet.

@@ -5,6 +5,7 @@
 
 use super::format::{label, range, ratio, value};
 use super::table::{Cell, Column, Look, Row, Table};
+use super::verdict;
 use crate::experiment::Experiment;
 use crate::results::Results;
 use crate::statistics::Measurement;
@@ -70,7 +71,9 @@ fn groups<'a>(experiment: &'a Experiment, results: &'a Results) -> Vec<Group<'a>
         });
     }
     for variant in results.variants() {
-        let name = if variant.is_empty() {
+        let name = if verdict::is_modelled(variant) {
+            verdict::shown_variant(variant)
+        } else if variant.is_empty() {
             "measured".into()
         } else {
             format!("{MEASURED}{variant}")
@@ -201,12 +204,17 @@ fn reference<'a>(experiment: &'a Experiment, measure: &str) -> Option<&'a str> {
 fn figure_cell(measure: &str, found: Option<&Measurement>) -> Cell {
     let Some(found) = found else { return Cell::figure("–") };
     let spread = found.runs > 1 && found.min != found.max;
+    let spread = spread.then(|| range(measure, found.min, found.max));
+    let parts = found.device_s.zip(found.processor_s).map(|(device, processor)| {
+        format!(
+            "device {}, processor {}",
+            value(measure, device),
+            value(measure, processor)
+        )
+    });
+    let below: Vec<String> = spread.into_iter().chain(parts).collect();
     Cell {
-        below: if spread {
-            range(measure, found.min, found.max)
-        } else {
-            String::new()
-        },
+        below: below.join("; "),
         ..Cell::figure(value(measure, found.median))
     }
 }

@@ -65,7 +65,7 @@ fn section(experiment: &Experiment, results: &Results) -> String {
             let variant = verdict::shown_variant(&compared.variant);
             text.push_str(&format!(
                 "- {}: {}\n",
-                markdown_text(variant),
+                markdown_text(&variant),
                 markdown_text(&compared.sentence)
             ));
         }

@@ -44,6 +44,44 @@ pub fn render(file: &RunFile) -> String {
     html
 }
 
+/// The figures of modelled disks in plain lines, each beside the published one: what the device took and what processors took.
+pub fn modelled(experiment: &Experiment, results: &Results) -> Vec<String> {
+    let mut measures: Vec<&str> = Vec::new();
+    for finding in &experiment.finding {
+        if !measures.contains(&finding.measure.as_str()) {
+            measures.push(&finding.measure);
+        }
+    }
+    let mut lines = Vec::new();
+    for configuration in &results.configurations {
+        let Some(disk) = configuration.modelled_disk() else {
+            continue;
+        };
+        for measure in &measures {
+            let Some(found) = configuration.measurement(measure) else {
+                continue;
+            };
+            let (Some(device), Some(processor)) = (found.device_s, found.processor_s) else {
+                continue;
+            };
+            let show = |seconds| format::value(measure, seconds);
+            let published = experiment
+                .published_for(&configuration.base)
+                .and_then(|known| known.get(*measure));
+            let published = published.map_or_else(String::new, |figure| format!("; published {}", show(*figure)));
+            let name = configuration.name.split('@').next().unwrap_or_default();
+            let what = format::label(measure);
+            lines.push(format!(
+                "modelled  {what}, {name} on {disk}: {} (device {}, processor {}){published}",
+                show(found.median),
+                show(device),
+                show(processor)
+            ));
+        }
+    }
+    lines
+}
+
 /// The verdict in plain lines, for a terminal.
 pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
     let mut lines = Vec::new();

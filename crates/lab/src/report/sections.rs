@@ -126,7 +126,7 @@ pub(super) fn findings_table(told: &[Told<'_>]) -> Option<Table> {
     }
     let mut table = Table::plain("Every finding", &["<finding", "published"]);
     table.columns.extend(variants.iter().map(|variant| Column {
-        name: verdict::shown_variant(variant).into(),
+        name: verdict::shown_variant(variant),
         ..Column::default()
     }));
     for (results, experiment) in told {
@@ -258,7 +258,7 @@ fn cards(finding: &Finding, experiment: &Experiment, compared: &[Comparison]) ->
     let mut html = String::from("<div class=\"cards\">\n");
     for each in compared {
         let variant = verdict::shown_variant(&each.variant);
-        html.push_str(&card("", variant, &each.figure, &each.sentence));
+        html.push_str(&card("", &variant, &each.figure, &each.sentence));
     }
     if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {
         let sentence = verdict::published_sentence(finding, experiment, &published.short);

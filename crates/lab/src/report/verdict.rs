@@ -52,11 +52,18 @@ const SAME_WITHIN: f64 = 0.05;
 /// The largest run of one over the smallest of the other, from which on medians alone do not make two the same.
 const SCATTERED_FROM: f64 = 1.25;
 /// What a variant is called in a report: an experiment without variants has one of no name.
-pub(super) fn shown_variant(variant: &str) -> &str {
-    match variant {
-        "" => "measured",
-        named => named,
+pub(super) fn shown_variant(variant: &str) -> String {
+    match variant.split_once('@') {
+        Some(("", disk)) => format!("modelled on {disk}"),
+        Some((named, disk)) => format!("{named}, modelled on {disk}"),
+        None if variant.is_empty() => "measured".into(),
+        None => variant.into(),
     }
+}
+
+/// Whether what a variant took is a model's figure.
+pub(super) fn is_modelled(variant: &str) -> bool {
+    variant.contains('@')
 }
 
 /// A headline names at most so many variants one by one.

@@ -61,6 +61,7 @@ impl Backend for SqlBackend {
             login: request.login,
             host: request.host,
             application: request.application,
+            encrypted: request.encrypted,
             database: Some(request.database).filter(|name| !name.is_empty()),
         };
         let session = Session::new(Arc::clone(&self.instance), login).map_err(|error| Notice {

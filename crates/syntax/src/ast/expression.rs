@@ -7,6 +7,8 @@ use super::{Identifier, Name, NodeNumber, Query};
 pub struct Expression {
     /// Line of the expression's first token (of its operator for binary operators), from 1.
     pub line: u32,
+    /// Where the first byte of a constant stands in the text; 0 of what is no constant.
+    pub start: u32,
     /// Its number, if it stands where a statement wants an expression.
     pub number: NodeNumber,
     /// What it is.
@@ -18,6 +20,7 @@ impl Expression {
     pub fn new(line: u32, kind: ExpressionKind) -> Expression {
         Expression {
             line,
+            start: 0,
             number: NodeNumber::default(),
             kind,
         }

@@ -154,6 +154,8 @@ numbered!(Expression, Query, Insert, Update, Delete);
 pub struct Statement {
     /// Line of the statement's first token, from 1.
     pub line: u32,
+    /// Where it stands in the text: from its first byte to behind its last.
+    pub span: (u32, u32),
     /// What it is.
     pub kind: StatementKind,
 }

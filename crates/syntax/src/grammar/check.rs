@@ -143,13 +143,7 @@ fn check_nesting(line: u32, kind: &StatementKind) -> Parsed<()> {
             });
             checked
         }
-        StatementKind::CreateView(view) => {
-            check_words(&VIEW_OPTIONS, line, &view.options)?;
-            if view.check_option {
-                return refused(line, "WITH CHECK OPTION");
-            }
-            Ok(())
-        }
+        StatementKind::CreateView(view) => check_words(&VIEW_OPTIONS, line, &view.options),
         _ => Ok(()),
     }
 }

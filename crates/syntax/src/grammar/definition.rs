@@ -3,8 +3,7 @@
 use super::{ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, REBUILD_OPTIONS};
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
-    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, OptionValue, ReferentialAction,
-    TableConstraint, TableElement,
+    CreateStatistics, ForeignKey, Identifier, InlineIndex, KeyConstraint, OptionValue, TableConstraint, TableElement,
 };
 use crate::error::ParseError;
 
@@ -77,18 +76,10 @@ fn check_constraint(constraint: &TableConstraint) -> Parsed<()> {
                 columns: _,
                 table: _,
                 referenced_columns: _,
-                on_delete,
-                on_update,
+                on_delete: _,
+                on_update: _,
                 not_for_replication: _,
             } = key;
-            for (clause, action) in [("ON DELETE", on_delete), ("ON UPDATE", on_update)] {
-                match action {
-                    ReferentialAction::NoAction => {}
-                    ReferentialAction::Cascade => return refused(line, &format!("{clause} CASCADE")),
-                    ReferentialAction::SetNull => return refused(line, &format!("{clause} SET NULL")),
-                    ReferentialAction::SetDefault => return refused(line, &format!("{clause} SET DEFAULT")),
-                }
-            }
             Ok(())
         }
         ConstraintKind::Check { .. } | ConstraintKind::Default { .. } => Ok(()),

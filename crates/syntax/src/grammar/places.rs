@@ -130,7 +130,7 @@ pub const SET_OFFSETS: Place = Place {
 
 /// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
 ///
-/// What is advice: groups and unions are made in one way whatever method is named. KEEP PLAN and KEEPFIXED PLAN ask for fewer plans to be
+/// What is advice: unions are made in one way whatever method is named. KEEP PLAN and KEEPFIXED PLAN ask for fewer plans to be
 /// made when statistics change, and a kept plan is not made anew because of statistics that are out of date. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
 /// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
 pub const QUERY_HINTS: Place = Place {
@@ -144,7 +144,7 @@ pub const QUERY_HINTS: Place = Place {
         "FAST" => Obeyed,
         "FORCE EXTERNALPUSHDOWN" => Refused,
         "FORCE ORDER" => Obeyed,
-        "HASH GROUP" => Advice,
+        "HASH GROUP" => Obeyed,
         "HASH JOIN" => Obeyed,
         "HASH UNION" => Advice,
         "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX" => Advice,
@@ -154,16 +154,16 @@ pub const QUERY_HINTS: Place = Place {
         "MAXDOP" => Obeyed,
         "MAXRECURSION" => Obeyed,
         "MAX_GRANT_PERCENT" => Refused,
-        "MERGE JOIN" => Refused,
+        "MERGE JOIN" => Obeyed,
         "MERGE UNION" => Advice,
         "MIN_GRANT_PERCENT" => Refused,
         "NO_PERFORMANCE_SPOOL" => Advice,
         "OPTIMIZE FOR" => Obeyed,
         "OPTIMIZE FOR UNKNOWN" => Obeyed,
-        "ORDER GROUP" => Advice,
+        "ORDER GROUP" => Obeyed,
         "PARAMETERIZATION FORCED" => Refused,
         "PARAMETERIZATION SIMPLE" => Refused,
-        "QUERYTRACEON" => Refused,
+        "QUERYTRACEON" => Obeyed,
         "RECOMPILE" => Obeyed,
         "ROBUST PLAN" => Advice,
         "TABLE HINT" => Refused,
@@ -384,7 +384,7 @@ pub const DATABASE_SET: Place = Place {
         "OFFLINE" => Obeyed,
         "ONLINE" => Obeyed,
         "PAGE_VERIFY" => Only(&["CHECKSUM"]),
-        "PARAMETERIZATION" => Only(&["SIMPLE"]),
+        "PARAMETERIZATION" => Obeyed,
         "PARTNER" => Refused,
         "PERSISTENT_LOG_BUFFER" => OFF,
         "QUERY_STORE" => OFF,
@@ -651,9 +651,11 @@ pub const TRACE_FLAGS: Place = Place {
     joint: " ",
     words: words! {
         "3004" => Obeyed,
-        // What DBCC says goes to the client anyway.
-        "3604" => BARE,
+        "3604" => Obeyed,
         "3605" => Obeyed,
+        "8605" => Obeyed,
+        "8606" => Obeyed,
+        "8607" => Obeyed,
     },
 };
 

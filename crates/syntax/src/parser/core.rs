@@ -14,6 +14,11 @@ const HEIGHT_MAX: u32 = 1_000;
 /// What a token adds to the tree beside its text, on average: names, lists and statements are made of tokens.
 const TOKEN_BYTES: u64 = 64;
 
+/// A place in a text, as trees keep it.
+pub(super) fn place(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 /// A parser over one text.
 pub struct Parser<'a> {
     pub(super) text: &'a str,

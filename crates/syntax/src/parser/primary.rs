@@ -1,5 +1,6 @@
 //! Primary expressions: constants, names, calls, CASE, CAST, parentheses.
 
+use super::core::place;
 use super::{Parsed, Parser};
 use crate::ast::{
     Case, CaseBranch, Cast, Convert, DecimalLiteral, Expression, ExpressionKind, Frame, FrameBound, FunctionCall,
@@ -14,14 +15,20 @@ const DECIMAL_DIGITS_MAX: usize = 38;
 impl Parser<'_> {
     /// A primary expression. With `open`, a parenthesis may hold a condition.
     pub(super) fn primary(&mut self, open: bool) -> Parsed<Expression> {
-        let line = self.line();
+        let (line, start) = (self.line(), place(self.token.start));
         let kind = match self.token.kind {
             TokenKind::Text
             | TokenKind::NationalText
             | TokenKind::Number
             | TokenKind::Float
             | TokenKind::Money
-            | TokenKind::Binary => ExpressionKind::Literal(self.literal()?),
+            | TokenKind::Binary => {
+                let kind = ExpressionKind::Literal(self.literal()?);
+                return Ok(Expression {
+                    start,
+                    ..Expression::new(line, kind)
+                });
+            }
             TokenKind::Variable => ExpressionKind::Variable(self.variable()?),
             TokenKind::GlobalVariable => {
                 let token = self.advance()?;

@@ -1,5 +1,6 @@
 //! Batches, lists of statements, and the choice of a statement by its first word.
 
+use super::core::place;
 use super::{Parsed, Parser};
 use crate::ast::{Statement, StatementKind};
 use crate::error::ParseError;
@@ -44,7 +45,7 @@ impl Parser<'_> {
 
     /// One statement; only the first of a batch may be a procedure's name alone.
     pub(super) fn statement(&mut self, first_of_batch: bool) -> Parsed<Statement> {
-        let line = self.line();
+        let (line, start) = (self.line(), self.token.start);
         self.charge(STATEMENT_BYTES)?;
         self.height = 0;
         let kind = match self.token.kind {
@@ -55,7 +56,8 @@ impl Parser<'_> {
             TokenKind::Symbol(b'(', 0) => StatementKind::Select(Box::new(self.query(Vec::new())?)),
             _ => self.unnamed_statement(first_of_batch)?,
         };
-        Ok(Statement { line, kind })
+        let span = (place(start), place(self.previous.end));
+        Ok(Statement { line, span, kind })
     }
 
     /// A label, or a procedure called without EXECUTE.

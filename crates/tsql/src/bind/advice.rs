@@ -5,6 +5,7 @@
 //! OPTIMIZE FOR (@p = 5, @q UNKNOWN)  made as if @p were 5, and without a look at @q
 //! OPTIMIZE FOR UNKNOWN             without a look at any parameter; USE HINT ('DISABLE_PARAMETER_SNIFFING') is the same
 //! FAST n                           so that the first n rows come soon
+//! HASH GROUP, ORDER GROUP          groups by a table of keys, or one after the other of rows in order
 //! ```
 //! Without any of them parameters are looked at as they are when the plan is made, and variables that a batch declares are not (SQL Server
 //! docs, "Query processing architecture guide", parameter sensitivity; "Query hints").
@@ -15,7 +16,7 @@ use engine::types::Value;
 use super::Binder;
 use crate::ast::{Expression, ExpressionKind, UnaryOperator};
 use crate::messages;
-use crate::plan::ExprKind;
+use crate::plan::{ExprKind, GroupMethod};
 use crate::scalar::convert::convert;
 
 /// See the module.
@@ -29,6 +30,8 @@ pub struct PlanAdvice {
     pub values: Vec<(usize, Option<Value>)>,
     /// FAST
     pub first_rows: Option<f64>,
+    /// HASH GROUP, ORDER GROUP
+    pub groups: GroupMethod,
     /// USE HINT ('DISABLE_OPTIMIZER_ROWGOAL')
     pub is_without_goals: bool,
 }

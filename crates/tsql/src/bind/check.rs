@@ -1,6 +1,6 @@
 //! CHECK constraints and defaults out of the catalog, bound over a row of their table's columns.
 
-use engine::catalog::{CheckConstraint, TableDefinition};
+use engine::catalog::{CheckConstraint, ColumnDefinition, TableDefinition};
 use engine::error::Result;
 
 use super::scope::{Level, SelectLevel};
@@ -52,7 +52,25 @@ impl Binder<'_> {
         let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         binder.forbid_subqueries();
+        binder.is_without_columns = true;
         Ok(Some(binder.expression(&parsed)?))
+    }
+
+    /// Judges a default when it is made for a column: what it names must be there, and its type must be one that the column takes. Whether
+    /// its value fits is seen when a row takes it.
+    ///
+    /// # Errors
+    /// 128, 206, 257, 1046, 1754; those of binding.
+    pub(crate) fn check_default(&self, table: &str, column: &ColumnDefinition, text: &str) -> Result<()> {
+        if column.identity.is_some() {
+            return Err(messages::default_of_identity(table, &column.name));
+        }
+        match self.stored_default(Some(text))?.map(Expr::assignable).transpose()? {
+            Some(value) if !value.is_null_constant() => {
+                crate::scalar::data_type::check_conversion(value.sql_type, column.sql_type, false)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn stored_check(&self, text: &str, visible: Vec<ScopeColumn>) -> Result<Condition> {

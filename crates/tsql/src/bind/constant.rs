@@ -3,7 +3,7 @@
 use engine::types::{Decimal, Length, SqlType, Value};
 
 use crate::ast::Literal;
-use crate::plan::Expr;
+use crate::plan::{Expr, ExprKind};
 
 /// The expression of a constant. Types are SQL Server's: whole numbers beyond int are numeric, empty strings varchar(1).
 pub(super) fn constant(literal: &Literal) -> Expr {
@@ -37,6 +37,29 @@ pub(super) fn constant(literal: &Literal) -> Expr {
             SqlType::VarBinary(length(bytes.len(), 8000)),
         ),
     }
+}
+
+/// A constant as the value of a parameter that stands for constants of its kind: numbers have the constant's own type, strings and bytes
+/// the longest one, as SQL Server's parameters do. None of NULL and DEFAULT.
+pub(crate) fn parameter(literal: &Literal) -> Option<(Value, SqlType)> {
+    if matches!(literal, Literal::Null | Literal::Default) {
+        return None;
+    }
+    let constant = constant(literal);
+    let ExprKind::Constant(value) = constant.kind else {
+        return None;
+    };
+    let widest = |length, limit| match length {
+        Length::Max => Length::Max,
+        Length::Limited(_) => Length::Limited(limit),
+    };
+    let sql_type = match constant.sql_type {
+        SqlType::VarChar(length) => SqlType::VarChar(widest(length, 8000)),
+        SqlType::NVarChar(length) => SqlType::NVarChar(widest(length, 4000)),
+        SqlType::VarBinary(length) => SqlType::VarBinary(widest(length, 8000)),
+        other => other,
+    };
+    Some((value, sql_type))
 }
 
 fn length(units: usize, limit: usize) -> Length {

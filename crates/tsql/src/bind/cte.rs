@@ -12,13 +12,14 @@ use super::updatable::QueryKind;
 use super::{Binder, ScopeColumn};
 use crate::ast::{CommonTableExpression, Join, JoinKind, QueryBody, SetOperator, TableSource};
 use crate::messages;
-use crate::plan::{Node, QueryPlan};
+use crate::plan::{CommonUse, Node, QueryPlan};
 use crate::sink::ResultColumn;
 
 impl<'a> Binder<'a> {
     /// Binds a reference to a visible common table expression.
     pub(super) fn cte(&mut self, position: usize, exposed: String, from: &mut FromBuilder) -> Result<BoundSource> {
         let (definition, sees) = (self.ctes[position].definition, self.ctes[position].sees);
+        let common = self.ctes[position].common.clone();
         if self.ctes[position].round.is_some() {
             return self.round(position, exposed, from);
         }
@@ -39,7 +40,19 @@ impl<'a> Binder<'a> {
         self.ctes.truncate(sees);
         self.ctes.extend(hidden);
         let (plan, _) = bound?;
-        self.derived_columns(plan, &definition.columns, &definition.name.text, exposed, from)
+        self.note_offset(&definition.query);
+        let width = plan.columns.len();
+        let mut source = self.derived_columns(plan, &definition.columns, &definition.name.text, exposed, from)?;
+        // Hints at one reference are hints at its tables.
+        if let Node::Derived { common: own, .. } = &mut source.node
+            && self.inherited_hints.is_empty()
+        {
+            *own = Some(CommonUse {
+                table: common,
+                read: vec![true; width],
+            });
+        }
+        Ok(source)
     }
 
     /// A reference of a recursive member to its own expression.
@@ -149,6 +162,7 @@ impl<'a> Binder<'a> {
         self.ctes.push(super::VisibleCte {
             definition,
             sees,
+            common: Arc::default(),
             round: Some(super::Round {
                 id,
                 columns: columns.to_vec(),

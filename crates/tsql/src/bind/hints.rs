@@ -9,7 +9,7 @@ use super::{Binder, not_supported};
 use crate::ast::{Join, JoinAlgorithm, JoinKind, QueryHint, TableHint, TableSource};
 use crate::grammar::{QUERY_HINTS, USE_HINTS};
 use crate::messages;
-use crate::plan::{Access, JoinMethods, Locking};
+use crate::plan::{Access, GroupMethod, JoinMethods, Locking};
 
 /// Highest MAXRECURSION (sql-docs, "Query hints").
 const MAXRECURSION_MAX: u32 = 32_767;
@@ -122,14 +122,7 @@ fn index_access(definition: &TableDefinition, index: &str) -> Result<Access> {
 
 /// Several hints together leave all methods they name.
 fn add_method(methods: &mut Option<JoinMethods>, named: JoinMethods) {
-    *methods = Some(match *methods {
-        None => named,
-        Some(so_far) => JoinMethods {
-            loops: so_far.loops || named.loops,
-            hashes: so_far.hashes || named.hashes,
-            is_wish: false,
-        },
-    });
+    *methods = Some(methods.map_or(named, |so_far| so_far.or(named)));
 }
 
 /// Whether a join in a FROM has a hint, which keeps the order of all of it as it is written (SQL Server docs, "Join hints").
@@ -149,7 +142,7 @@ pub(super) fn has_join_hint(sources: &[TableSource]) -> bool {
 /// The methods that the hint at a join leaves. REMOTE says where a join is done, and there is one place.
 ///
 /// # Errors
-/// 40517 for MERGE; 8622 for LOOP at a RIGHT or FULL join.
+/// 8622 for LOOP at a RIGHT or FULL join.
 pub(super) fn methods(join: &Join) -> Result<JoinMethods> {
     match join.algorithm {
         None | Some(JoinAlgorithm::Remote) => Ok(JoinMethods::ANY),
@@ -158,7 +151,7 @@ pub(super) fn methods(join: &Join) -> Result<JoinMethods> {
         }
         Some(JoinAlgorithm::Loop) => Ok(JoinMethods::LOOPS),
         Some(JoinAlgorithm::Hash) => Ok(JoinMethods::HASHES),
-        Some(JoinAlgorithm::Merge) => Err(not_supported("MERGE JOIN")),
+        Some(JoinAlgorithm::Merge) => Ok(JoinMethods::MERGES),
     }
 }
 
@@ -191,12 +184,20 @@ impl Binder<'_> {
                     }
                 }
                 "RECOMPILE" => self.advice.recompile = true,
+                // What flags ask for is told by who runs the statement. SQL Server passes over flags that it does not know here.
+                "QUERYTRACEON" => {
+                    let flag = value.parse::<u16>();
+                    flag.map_err(|_| messages::incorrect_syntax_near("QUERYTRACEON"))?;
+                }
                 "OPTIMIZE FOR UNKNOWN" => self.advice.is_unknown = true,
                 "OPTIMIZE FOR" => self.advise_values(value)?,
                 "FAST" => self.advise_first_rows(value)?,
+                "HASH GROUP" => self.advice.groups = self.advice.groups.or(GroupMethod::Hash),
+                "ORDER GROUP" => self.advice.groups = self.advice.groups.or(GroupMethod::Order),
                 "FORCE ORDER" => self.is_order_forced = true,
                 "LOOP JOIN" => add_method(&mut joins, JoinMethods::LOOPS),
                 "HASH JOIN" => add_method(&mut joins, JoinMethods::HASHES),
+                "MERGE JOIN" => add_method(&mut joins, JoinMethods::MERGES),
                 name => QUERY_HINTS.admit(1, name, None).map_err(messages::syntax)?,
             }
         }

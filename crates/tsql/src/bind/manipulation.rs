@@ -10,7 +10,7 @@ use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
-use super::target::Found;
+use super::target::{Filled, Found};
 use super::{Binder, ScopeColumn, implicit};
 use crate::ast::{
     self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
@@ -110,10 +110,9 @@ impl<'a> Binder<'a> {
     }
 
     fn insert_body(&mut self, insert: &'a Insert) -> Result<BoundInsert> {
-        self.refuse_cte(&insert.target)?;
         self.obey_query_hints(&insert.query_hints)?;
-        let target = self.target(&insert.target)?;
-        let columns = Arc::new(self.target_columns(&target)?);
+        let Filled { target, columns, shown } = self.insert_target(&insert.target, &insert.columns)?;
+        let columns = Arc::new(columns);
         let mut locking = Locking::default();
         add_locking(
             &mut locking,
@@ -126,7 +125,10 @@ impl<'a> Binder<'a> {
             None => None,
         };
         let identity_on = self.takes_identity(&target);
-        let listed = listed_columns(&columns, &insert.columns, identity_on)?;
+        let listed = match &shown {
+            None => listed_columns(&columns, &insert.columns, identity_on)?,
+            Some(shown) => shown_columns(&columns, shown, insert, identity_on)?,
+        };
         let rows = self.insert_rows(insert, &columns, &listed)?;
         let stored = Stored::of(&target);
         let target_reads = self.sources.iter().filter(|source| **source == stored).count();
@@ -143,7 +145,7 @@ impl<'a> Binder<'a> {
                 _ => Assignment::Default,
             });
         let assignments = assignments.collect();
-        let output = self.output(insert.output.as_ref(), &columns, None)?;
+        let output = self.output(insert.output.as_ref(), &columns, shown.as_deref())?;
         let columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
         Ok(BoundInsert {
             target,
@@ -558,7 +560,7 @@ impl<'a> Binder<'a> {
         let target = match &output.into {
             None => OutputTarget::Client,
             Some(into) => {
-                let target = self.target(into)?;
+                let target = self.output_target(into)?;
                 let columns = Arc::new(self.target_columns(&target)?);
                 let listed = listed_columns(&columns, &output.columns, false)?;
                 check_count(expressions.len(), listed.len(), output.columns.is_empty())?;
@@ -610,6 +612,42 @@ fn listed_columns(columns: &TargetColumns, listed: &[Identifier], with_identity:
             return Err(messages::column_set_twice(&name.text));
         }
         found.push(position);
+    }
+    Ok(found)
+}
+
+/// The same for an INSERT through a query: the table's columns, by those that the query shows.
+fn shown_columns(
+    columns: &TargetColumns,
+    shown: &[(String, Option<usize>)],
+    insert: &Insert,
+    with_identity: bool,
+) -> Result<Vec<usize>> {
+    let own_name = match &insert.target {
+        ast::Target::Table(name) => name.object(),
+        ast::Target::Variable(name) => name,
+    };
+    let is_identity = |column: &usize| columns.columns.get(*column).is_some_and(|column| column.identity);
+    let own = |column: &Option<usize>| column.ok_or_else(|| messages::view_column_is_derived(own_name));
+    if insert.columns.is_empty() {
+        let all = shown
+            .iter()
+            .map(|(_, column)| own(column))
+            .collect::<Result<Vec<_>>>()?;
+        if with_identity && all.iter().any(is_identity) {
+            return Err(messages::identity_needs_column_list(own_name));
+        }
+        return Ok(all.into_iter().filter(|column| !is_identity(column)).collect());
+    }
+    let mut found = Vec::with_capacity(insert.columns.len());
+    for name in &insert.columns {
+        let column = shown.iter().find(|(shown, _)| name.is(shown));
+        let (_, column) = column.ok_or_else(|| messages::invalid_column_name(&name.text))?;
+        let column = own(column)?;
+        if found.contains(&column) {
+            return Err(messages::column_set_twice(&name.text));
+        }
+        found.push(column);
     }
     Ok(found)
 }

@@ -34,11 +34,14 @@ mod updatable;
 mod window;
 
 pub use advice::PlanAdvice;
+pub(crate) use constant::parameter;
 pub(crate) use fold::settled;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
 pub(crate) use source::column_list_mismatch;
+
+use std::sync::Arc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
@@ -49,7 +52,7 @@ use crate::ast;
 use crate::messages;
 pub(crate) use crate::modules::TABLE_COLUMNS_MAX;
 pub use crate::modules::{TableVariableShape, VariableColumn, VariableScope};
-use crate::plan::{Condition, Expr, JoinMethods};
+use crate::plan::{CommonTable, Condition, Expr, JoinMethods};
 use crate::sink::ResultColumn;
 use crate::state::SessionState;
 use aggregate::aggregate_of;
@@ -70,6 +73,8 @@ struct VisibleCte<'a> {
     definition: &'a ast::CommonTableExpression,
     /// How many others it can see itself: those before it.
     sees: usize,
+    /// What its references have in common.
+    common: Arc<CommonTable>,
     /// While one of its own recursive members is bound.
     round: Option<Round>,
 }
@@ -129,6 +134,8 @@ pub struct Binder<'a> {
     is_schema_bound: bool,
     /// Whether no subquery may stand anywhere.
     is_without_subqueries: bool,
+    /// Whether no column may: a default is bound.
+    is_without_columns: bool,
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     /// What it answered.
@@ -172,6 +179,7 @@ impl<'a> Binder<'a> {
             inherited_hints: Vec::new(),
             is_schema_bound: false,
             is_without_subqueries: false,
+            is_without_columns: false,
             request: None,
             inside: None,
         }

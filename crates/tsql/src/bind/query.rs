@@ -1,6 +1,7 @@
 //! Whole queries: common table expressions, set operations, ORDER BY, OFFSET.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use engine::error::Result;
 use engine::types::SqlType;
@@ -108,6 +109,7 @@ impl<'a> Binder<'a> {
             self.ctes.push(VisibleCte {
                 definition,
                 sees,
+                common: Arc::default(),
                 round: None,
             });
         }
@@ -308,6 +310,7 @@ fn appended(mut list: Vec<BoundRows>, is_distinct: bool) -> Result<BoundRows> {
             input: Box::new(node),
             columns: width,
             width,
+            is_stream: false,
         };
     }
     Ok(BoundRows { node, width, columns })

@@ -6,18 +6,35 @@
 //! UPDATE         those with a column set        those that refer to a column set
 //! DELETE         none                           all
 //! ```
+//! Of others, those with an action for what happens are not judged; they act ([`Cascade`]), and their tables are targets in turn.
 //! A foreign key that was switched off (NOCHECK) is left out; one that is not trusted is not: that says something about old rows only.
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition};
+use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, ReferentialAction};
 use engine::database::Database;
 use engine::error::{Error, Result};
 
 use super::Binder;
 use crate::messages;
-use crate::plan::{BoundTable, Reference, RowAction, Target, TargetColumns};
+use crate::plan::{BoundTable, Cascade, CascadeAction, Reference, RowAction, Target, TargetColumns};
 use crate::state::Reading;
+
+/// What a foreign key does to its rows when something is done to those that they refer to; `None` when it is judged instead.
+fn action_of(key: &ForeignKey, action: RowAction) -> Option<CascadeAction> {
+    let said = match action {
+        RowAction::Insert => ReferentialAction::NoAction,
+        RowAction::Delete => key.on_delete,
+        RowAction::Update => key.on_update,
+    };
+    match (said, action) {
+        (ReferentialAction::NoAction, _) => None,
+        (ReferentialAction::Cascade, RowAction::Delete) => Some(CascadeAction::Delete),
+        (ReferentialAction::Cascade, _) => Some(CascadeAction::Follow),
+        (ReferentialAction::SetNull, _) => Some(CascadeAction::SetNull),
+        (ReferentialAction::SetDefault, _) => Some(CascadeAction::SetDefault),
+    }
+}
 
 impl Binder<'_> {
     /// The columns of a target with the foreign keys that an action, and an update of these columns, can break.
@@ -35,7 +52,7 @@ impl Binder<'_> {
             return Ok(columns);
         };
         let is_concerned = |own: &[usize]| action != RowAction::Update || own.iter().any(|column| set.contains(column));
-        let (mut references, mut referenced_by) = (Vec::new(), Vec::new());
+        let (mut references, mut referenced_by, mut cascades) = (Vec::new(), Vec::new(), Vec::new());
         if action != RowAction::Delete {
             for key in &table.table.definition().foreign_keys {
                 if !key.is_disabled && is_concerned(&key.columns) {
@@ -51,18 +68,47 @@ impl Binder<'_> {
                 };
                 for key in &definition.foreign_keys {
                     let is_ours = key.referenced_object == own_id && !key.is_disabled;
-                    if is_ours && is_concerned(&key.referenced_columns) {
-                        referenced_by.push(self.referenced_by(table, database, &other, key)?);
+                    if !is_ours || !is_concerned(&key.referenced_columns) {
+                        continue;
+                    }
+                    let reference = self.referenced_by(table, database, &other, key)?;
+                    match action_of(key, action) {
+                        None => referenced_by.push(reference),
+                        Some(follows) => cascades.push(self.cascade(table, reference, follows)?),
                     }
                 }
             }
         }
-        if references.is_empty() && referenced_by.is_empty() {
+        if references.is_empty() && referenced_by.is_empty() && cascades.is_empty() {
             return Ok(columns);
         }
         let mut columns = Arc::unwrap_or_clone(columns);
-        (columns.references, columns.referenced_by) = (references, referenced_by);
+        (columns.references, columns.referenced_by, columns.cascades) = (references, referenced_by, cascades);
         Ok(Arc::new(columns))
+    }
+
+    /// What a foreign key does to its table, which becomes a target for it.
+    fn cascade(&self, table: &BoundTable, reference: Reference, action: CascadeAction) -> Result<Cascade> {
+        crate::stack::require()?;
+        let target = Target::Table(reference.table.clone());
+        let columns = Arc::new(self.target_columns(&target)?);
+        let of_rows = match action {
+            CascadeAction::Delete => RowAction::Delete,
+            CascadeAction::Follow | CascadeAction::SetNull | CascadeAction::SetDefault => RowAction::Update,
+        };
+        let columns = self.with_references(&target, columns, of_rows, &reference.other_columns)?;
+        let definition = table.table.definition();
+        let types = reference
+            .columns
+            .iter()
+            .filter_map(|column| definition.columns.get(*column));
+        Ok(Cascade {
+            types: types.map(|column| column.sql_type).collect(),
+            reference,
+            action,
+            target,
+            columns,
+        })
     }
 
     /// 332 for a table at either end of a foreign key: OUTPUT INTO judges none.

@@ -141,7 +141,9 @@ impl Binder<'_> {
                 }
             }
         }
-        Err(if name.parts.len() > 1 {
+        Err(if self.is_without_columns {
+            messages::column_in_default(&name.to_string())
+        } else if name.parts.len() > 1 {
             messages::multi_part_identifier(&name.to_string())
         } else {
             messages::invalid_column_name(name.object())

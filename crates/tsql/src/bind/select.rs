@@ -82,8 +82,12 @@ impl<'a> Binder<'a> {
             Ok((filter, binder.select_parts(select, order_by)?))
         })?;
         if let Some(request) = &request {
-            let is_grouped = parts.is_grouped || select.distinct;
-            self.answer_inside(request, &mut builder, &mut from, &mut parts.items, is_grouped)?;
+            let asked = super::updatable::Restriction {
+                filter: filter.as_ref(),
+                is_grouped: parts.is_grouped || select.distinct,
+                is_limited: select.top.is_some(),
+            };
+            self.answer_inside(request, &mut builder, &mut from, &mut parts.items, &asked)?;
         }
         if let Some(filter) = filter {
             from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
@@ -371,6 +375,7 @@ fn finish(
             keys: parts.group.keys,
             sets: parts.group.sets,
             aggregates: parts.aggregates,
+            is_stream: false,
         };
         width = group_width;
         if let Some(condition) = parts.having.take() {
@@ -461,6 +466,7 @@ fn project(
             input: Box::new(node),
             columns: columns.len(),
             width,
+            is_stream: false,
         };
     }
     if let Some(TopCount { ties: Some(ties), .. }) = &mut top {

@@ -28,6 +28,18 @@ pub(super) struct BoundSource {
     pub(super) name: String,
 }
 
+impl BoundSource {
+    /// The source with the path by which its columns can be named in full, unless it has an alias: then they cannot.
+    fn called(mut self, reference: &TableReference, path: (String, String)) -> Self {
+        if reference.alias.is_none() {
+            for column in &mut self.columns {
+                column.path = Some(path.clone());
+            }
+        }
+        self
+    }
+}
+
 impl Binder<'_> {
     /// A table as plans refer to it, whose definition is held until the end of the statement.
     ///
@@ -71,14 +83,21 @@ impl<'a> Binder<'a> {
             return Err(messages::cannot_schema_bind("", "", &reference.name.to_string()));
         }
         if let Some(view) = views::find(&reference.name) {
-            return self.system_view(view, &reference.name, Vec::new(), exposed, from);
+            let schema = reference.name.schema().unwrap_or(view.schema).to_owned();
+            let database = reference.name.database().map(str::to_owned);
+            let database = database.unwrap_or_else(|| self.session.database().name());
+            let source = self.system_view(view, &reference.name, Vec::new(), exposed, from)?;
+            return Ok(source.called(reference, (schema, database)));
         }
         let found = self.session.find_in_module(&reference.name)?;
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
             ObjectDefinition::Table(_) => self.base_table(database, &object, reference, exposed, from),
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
-                self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from))
+                let schema = object.definition.qualified_name().map(|(schema, _)| schema.to_owned());
+                let path = (schema.unwrap_or_default(), database.name());
+                let bound = self.with_hints(reference, |binder| binder.user_view(&database, &object, exposed, from));
+                Ok(bound?.called(reference, path))
             }
             _ => Err(messages::invalid_object_name(&reference.name.to_string())),
         }
@@ -131,6 +150,7 @@ impl<'a> Binder<'a> {
             access,
             locking,
             degree_max: self.degree_max,
+            bitmaps: Vec::new(),
         }));
         Ok(BoundSource {
             node,
@@ -215,6 +235,8 @@ impl<'a> Binder<'a> {
                 self.within_module(database, &scope, |binder| binder.nested_query(&view.query))
             })
         })?;
+        self.note_offset(&view.query);
+        self.check_inside(view, view.name.object())?;
         self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
     }
 
@@ -242,8 +264,10 @@ impl<'a> Binder<'a> {
         binder.inherited_hints.clone_from(&self.inherited_hints);
         binder.request = self.request.take();
         std::mem::swap(&mut binder.size, &mut self.size);
+        std::mem::swap(&mut binder.sources, &mut self.sources);
         let result = self.session.within_database(database, || work(&mut binder));
         std::mem::swap(&mut binder.size, &mut self.size);
+        std::mem::swap(&mut binder.sources, &mut self.sources);
         self.inside = binder.inside.take();
         result
     }
@@ -266,6 +290,7 @@ impl<'a> Binder<'a> {
                 from,
             )?;
             let plan = self.nested_query(query)?;
+            self.note_offset(query);
             return self.derived_columns(plan, columns, &alias.text, alias.text.clone(), from);
         };
         let level = Level::Select(SelectLevel {
@@ -325,6 +350,7 @@ impl<'a> Binder<'a> {
             plan: Arc::new(plan),
             captures: Vec::new(),
             offset,
+            common: None,
         };
         Ok(BoundSource {
             node,

@@ -1,4 +1,4 @@
-//! The target of UPDATE and DELETE: which source of FROM it is.
+//! The target of UPDATE and DELETE: which source of FROM it is; and that of INSERT, which may be a query as well.
 //!
 //! ```text
 //! named as              in FROM                                  target
@@ -21,9 +21,9 @@ use engine::error::Result;
 use super::from::{FromBuilder, FromClause, Stored, StoredSource};
 use super::hints::{Place, add_locking};
 use super::source::BoundSource;
-use super::updatable::Wanted;
+use super::updatable::{Asked, Wanted};
 use super::{Binder, not_supported};
-use crate::ast::{self, Name, TableHint, TableReference, TableSource};
+use crate::ast::{self, Identifier, Name, TableHint, TableReference, TableSource};
 use crate::messages;
 use crate::plan::{Locking, Node, Target, TargetColumns};
 
@@ -59,6 +59,27 @@ impl Found {
     }
 }
 
+/// What an INSERT fills.
+pub(super) struct Filled {
+    pub(super) target: Target,
+    pub(super) columns: TargetColumns,
+    /// When it is named by a query: the columns that this shows, and which of the table's they are.
+    pub(super) shown: Option<Vec<(String, Option<usize>)>>,
+}
+
+/// Places for the sources of a statement, one of which is to be changed.
+fn builder_of(target: &ast::Target, columns: Asked) -> FromBuilder {
+    let mut builder = FromBuilder::with_locators();
+    if let ast::Target::Table(name) = target {
+        builder.wanted = Some(Wanted {
+            name: name.object().to_owned(),
+            is_qualified: name.parts.len() > 1,
+            columns,
+        });
+    }
+    builder
+}
+
 fn name_of(target: &ast::Target) -> &str {
     match target {
         ast::Target::Table(name) => name.object(),
@@ -78,14 +99,7 @@ impl<'a> Binder<'a> {
         from: &'a [TableSource],
         set: Option<Vec<String>>,
     ) -> Result<Found> {
-        let mut builder = FromBuilder::with_locators();
-        if let ast::Target::Table(name) = target {
-            builder.wanted = Some(Wanted {
-                name: name.object().to_owned(),
-                is_qualified: name.parts.len() > 1,
-                columns: set,
-            });
-        }
+        let mut builder = builder_of(target, set.map_or(Asked::Rows, Asked::These));
         let links = from.iter().map(super::select::links_of).sum();
         let mut clause = self.in_chain(links, |binder| binder.sources(from, &mut builder))?;
         let place = match self.place_in_from(target, &builder, &clause)? {
@@ -100,7 +114,11 @@ impl<'a> Binder<'a> {
         };
         let own_name = name_of(target).to_owned();
         let (target, no_wait) = claim(&mut clause, &source, hints, &own_name, self)?;
-        let columns = Arc::new(self.target_columns(&target)?);
+        let mut columns = self.target_columns(&target)?;
+        if let Some(below) = &source.below {
+            columns.view_conditions = below.checked().to_vec();
+        }
+        let columns = Arc::new(columns);
         let is_single = clause.names.len() == 1;
         Ok(Found {
             clause,
@@ -170,15 +188,48 @@ impl<'a> Binder<'a> {
         Ok(found.is_some_and(|(_, object)| matches!(&object.definition, ObjectDefinition::Module(_))))
     }
 
-    /// A common table expression hides the table of its name, and cannot be changed.
-    pub(super) fn refuse_cte(&self, target: &ast::Target) -> Result<()> {
-        match target {
-            ast::Target::Table(name)
-                if name.parts.len() == 1 && self.ctes.iter().any(|cte| cte.definition.name.is(name.object())) =>
-            {
-                Err(not_supported("INSERT, UPDATE or DELETE of a common table expression"))
-            }
-            _ => Ok(()),
+    /// What an INSERT fills: a table, or the one below a view or common table expression, which is bound for that and not run.
+    ///
+    /// # Errors
+    /// 208; those of `updatable` when it is no one table.
+    pub(super) fn insert_target(&mut self, target: &ast::Target, listed: &[Identifier]) -> Result<Filled> {
+        if !self.is_query(target)? {
+            let target = self.target(target)?;
+            let columns = self.target_columns(&target)?;
+            return Ok(Filled {
+                target,
+                columns,
+                shown: None,
+            });
+        }
+        let asked = match listed {
+            [] => Asked::All,
+            listed => Asked::These(listed.iter().map(|column| column.text.clone()).collect()),
+        };
+        let mut builder = builder_of(target, asked);
+        let mut clause = FromClause::default();
+        // The query is not read from.
+        let sources = self.sources.len();
+        self.own_source(target, &[], &mut builder, &mut clause)?;
+        self.sources.truncate(sources);
+        let below = builder.stored.into_iter().flatten().find_map(|source| source.below);
+        let Some(below) = below else {
+            return Err(messages::view_column_is_derived(name_of(target)));
+        };
+        let mut columns = self.target_columns(&below.target)?;
+        columns.view_conditions = below.checked().to_vec();
+        Ok(Filled {
+            target: below.target,
+            columns,
+            shown: Some(below.shown),
+        })
+    }
+
+    /// 330 for a query as the target of OUTPUT INTO.
+    pub(super) fn output_target(&mut self, target: &ast::Target) -> Result<Target> {
+        match self.is_query(target)? {
+            true => Err(messages::output_into_view(name_of(target))),
+            false => self.target(target),
         }
     }
 

@@ -26,7 +26,11 @@ pub(super) fn leave_out_all(subquery: &mut Subquery) {
 pub(super) fn leave_out(node: &mut Node, used: &[bool]) {
     let is_used = |index: usize| used.get(index).copied().unwrap_or(true);
     match node {
-        Node::Derived { plan, offset, .. } => {
+        Node::Derived {
+            plan, offset, common, ..
+        } => {
+            let read = common.iter_mut().flat_map(|common| common.read.iter_mut().enumerate());
+            read.for_each(|(column, read)| *read = *read && is_used(*offset + column));
             let Some(plan) = Arc::get_mut(plan) else { return };
             // What is behind the result columns is for whoever asked for it.
             let is_used = |index| index >= plan.columns.len() || is_used(*offset + index);

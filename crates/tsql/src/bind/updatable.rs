@@ -1,4 +1,4 @@
-//! Derived tables, common table expressions and views as targets of UPDATE and DELETE.
+//! Derived tables, common table expressions and views as targets of INSERT, UPDATE and DELETE.
 //!
 //! The rows that such a statement changes are those of one table below the query. The query is bound with more columns than it
 //! shows: behind its own come all columns of that table and the row's locator, so that whatever the query does with the rows
@@ -7,17 +7,24 @@
 //! ```text
 //! wide row of the statement   | shown columns | columns of the table | locator |
 //! ```
-//! Which table it is (sql-docs, "CREATE VIEW", updatable views): for DELETE the one source there is; for UPDATE the one that all
-//! columns set belong to. Rows must come one for one: no DISTINCT, GROUP BY, aggregates or set operators.
+//! Which table it is (sql-docs, "CREATE VIEW", updatable views): for DELETE the one source there is; for UPDATE and INSERT the one that
+//! all columns set belong to, and an INSERT that lists none sets all. Rows must come one for one: no DISTINCT, GROUP BY, aggregates or
+//! set operators. An INSERT does not run the query: it takes the table from it, and which of its columns are shown.
+//!
+//! WITH CHECK OPTION "makes sure the data remains visible through the view after the modification" (sql-docs, "CREATE VIEW"): what the
+//! view and all below it ask of a row is asked of the new row, over the columns of the table. So each query on the way hands up what it
+//! asks for ([`Visible`]), in the words of the table. What cannot be said so, because another source of FROM is in it, is refused.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};
 
-use super::Binder;
 use super::from::{FromBuilder, FromClause, StoredSource};
-use crate::ast::{ExpressionKind, Identifier, QueryBody, Select, SelectItem, SetOperator, TableSource};
+use super::{Binder, not_supported};
+use crate::ast::{
+    CreateView, ExpressionKind, Identifier, Query, QueryBody, Select, SelectItem, SetOperator, TableSource,
+};
 use crate::messages;
-use crate::plan::{Expr, Label, Target};
+use crate::plan::{Condition, Expr, ExprKind, Label, Target};
 use crate::sink::ResultColumn;
 
 /// The source of FROM that is to be changed, if it is no table itself.
@@ -27,8 +34,18 @@ pub(super) struct Wanted {
     pub(super) name: String,
     /// Whether it names a schema as well: then it is a view, and no alias.
     pub(super) is_qualified: bool,
-    /// The columns that UPDATE sets; `None` for DELETE.
-    pub(super) columns: Option<Vec<String>>,
+    pub(super) columns: Asked,
+}
+
+/// The columns that are to be changed.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    /// None: rows go as a whole (DELETE).
+    Rows,
+    /// Those that UPDATE sets, or INSERT lists.
+    These(Vec<String>),
+    /// All that are shown: an INSERT without a list.
+    All,
 }
 
 /// What kind of query a source is.
@@ -57,6 +74,24 @@ pub(super) struct Inside {
     shown: Vec<Option<usize>>,
     /// Columns behind those shown, the locator not counted.
     width: usize,
+    /// No row is to be made: DELETE.
+    is_delete: bool,
+    visible: Visible,
+}
+
+/// What makes a row of the table one of a query's, over the columns of the table.
+#[derive(Clone, Default)]
+pub(super) struct Visible {
+    /// What each shown column is; `None` for one that is not computed from the table's row alone.
+    shown: Vec<Option<Expr>>,
+    /// What the queries so far ask of a row; `None` when that cannot be said of the table's row alone.
+    asked: Option<Vec<Condition>>,
+    /// TOP or OFFSET stands in one of the queries.
+    is_limited: bool,
+    /// The table is read more than once by them.
+    is_repeated: bool,
+    /// What views WITH CHECK OPTION ask of a new row.
+    checked: Vec<Condition>,
 }
 
 /// A stored source below a query.
@@ -68,9 +103,48 @@ pub(super) struct Below {
     pub(super) shown: Vec<(String, Option<usize>)>,
     /// Where they begin.
     pub(super) offset: usize,
+    visible: Visible,
+}
+
+impl Below {
+    /// What views WITH CHECK OPTION ask of a new row of the table.
+    pub(super) fn checked(&self) -> &[Condition] {
+        &self.visible.checked
+    }
 }
 
 impl StoredSource {
+    /// What an expression over the wide row is over the table's row; `None` when it reads anything else of the wide row.
+    fn over_table(&self, mut expression: Expr) -> Option<Expr> {
+        self.put_over_table(&mut expression).ok()?;
+        Some(expression)
+    }
+
+    fn condition_over_table(&self, mut condition: Condition) -> Option<Condition> {
+        let changed = condition.change_expressions(&mut |expression| self.put_over_table(expression));
+        changed.ok().map(|()| condition)
+    }
+
+    fn put_over_table(&self, expression: &mut Expr) -> std::result::Result<(), OtherSource> {
+        let ExprKind::Column(index) = expression.kind else {
+            let is_query = matches!(expression.kind, ExprKind::Aggregate(_) | ExprKind::Window(_));
+            return match is_query {
+                true => Err(OtherSource),
+                false => expression.change_children(&mut |child| self.put_over_table(child)),
+            };
+        };
+        if (self.offset..self.locator).contains(&index) {
+            expression.kind = ExprKind::Column(index - self.offset);
+            return Ok(());
+        }
+        let below = self.below.as_ref().ok_or(OtherSource)?;
+        let shown = index
+            .checked_sub(below.offset)
+            .and_then(|position| below.visible.shown.get(position)?.clone());
+        *expression = shown.ok_or(OtherSource)?;
+        Ok(())
+    }
+
     /// The table's column at a place of the wide row.
     fn column_at(&self, index: usize) -> Option<usize> {
         match &self.below {
@@ -91,6 +165,9 @@ impl StoredSource {
         (first..first + count).contains(&index)
     }
 }
+
+/// An expression reads another source than the table.
+struct OtherSource;
 
 impl Binder<'_> {
     /// Notes, before the query of a source is bound, that its rows are to be changed.
@@ -146,12 +223,7 @@ impl Binder<'_> {
         builder.wanted = name.map(|name| Wanted {
             name,
             is_qualified: false,
-            columns: request.wanted.columns.as_ref().map(|columns| {
-                let inner = columns
-                    .iter()
-                    .filter_map(|column| inner_name(column, &request.names, select));
-                inner.collect()
-            }),
+            columns: request.wanted.columns.inside(&request.names, select),
         });
         builder
     }
@@ -166,17 +238,18 @@ impl Binder<'_> {
         builder: &mut FromBuilder,
         clause: &mut FromClause,
         items: &mut Vec<(Expr, ResultColumn)>,
-        is_grouped: bool,
+        asked: &Restriction<'_>,
     ) -> Result<()> {
-        if is_grouped {
+        if asked.is_grouped {
             return Err(request.error(Refusal::Grouped));
         }
         let stored = builder.stored.take().unwrap_or_default();
         let source = request.choose(stored, clause, items)?;
+        let visible = self.visible(&source, clause, items, asked);
         let shown = items
             .iter()
             .map(|(item, _)| match item.kind {
-                crate::plan::ExprKind::Column(index) => source.column_at(index),
+                ExprKind::Column(index) => source.column_at(index),
                 _ => None,
             })
             .collect();
@@ -191,7 +264,66 @@ impl Binder<'_> {
             source,
             target,
             shown,
+            is_delete: matches!(request.wanted.columns, Asked::Rows),
+            visible,
         });
+        Ok(())
+    }
+
+    /// What makes a row of the chosen source a row of the SELECT.
+    fn visible(
+        &self,
+        source: &StoredSource,
+        clause: &FromClause,
+        items: &[(Expr, ResultColumn)],
+        asked: &Restriction<'_>,
+    ) -> Visible {
+        let below = source.below.as_ref().map(|below| &below.visible);
+        let of_below = below.map_or(Some(Vec::new()), |below| below.asked.clone());
+        let own = clause.conjuncts.iter().chain(asked.filter).cloned();
+        let own = own.map(|condition| source.condition_over_table(condition));
+        // Joined to nothing that could leave it out, the table's row is there for what it is.
+        let own = own.collect::<Option<Vec<_>>>().filter(|_| clause.names.len() == 1);
+        Visible {
+            shown: items.iter().map(|(item, _)| source.over_table(item.clone())).collect(),
+            asked: of_below.zip(own).map(|(mut all, own)| {
+                all.extend(own);
+                all
+            }),
+            is_limited: asked.is_limited || below.is_some_and(|below| below.is_limited),
+            is_repeated: self.sources.iter().filter(|other| **other == source.stored).count() > 1,
+            checked: below.map_or_else(Vec::new, |below| below.checked.clone()),
+        }
+    }
+
+    /// Notes OFFSET of a query that was bound to have its rows changed.
+    pub(super) fn note_offset(&mut self, query: &Query) {
+        if let Some(inside) = &mut self.inside {
+            inside.visible.is_limited |= query.offset.is_some();
+        }
+    }
+
+    /// Has new rows of a view's table checked, if the view is WITH CHECK OPTION and rows are to be made through it.
+    ///
+    /// # Errors
+    /// 4415, 4427; 40517 for a view of several sources.
+    pub(super) fn check_inside(&mut self, view: &CreateView, name: &str) -> Result<()> {
+        let Some(inside) = self
+            .inside
+            .as_mut()
+            .filter(|inside| view.check_option && !inside.is_delete)
+        else {
+            return Ok(());
+        };
+        let visible = &mut inside.visible;
+        if visible.is_limited {
+            return Err(messages::checked_view_is_limited(name));
+        }
+        if visible.is_repeated {
+            return Err(messages::checked_view_repeats_target(name));
+        }
+        let asked = visible.asked.clone();
+        visible.checked = asked.ok_or_else(|| not_supported("WITH CHECK OPTION of a view of several tables"))?;
         Ok(())
     }
 
@@ -214,6 +346,7 @@ impl Binder<'_> {
                 target: inside.target,
                 shown: names.into_iter().zip(inside.shown).collect(),
                 offset,
+                visible: inside.visible,
             }),
         }
     }
@@ -223,6 +356,45 @@ impl Inside {
     /// How many columns stand behind those that the source shows.
     pub(super) fn hidden_count(&self) -> usize {
         self.width + 1
+    }
+}
+
+/// What a SELECT does with the rows of its FROM.
+pub(super) struct Restriction<'s> {
+    pub(super) filter: Option<&'s Condition>,
+    /// Its rows are groups, or not all of them.
+    pub(super) is_grouped: bool,
+    pub(super) is_limited: bool,
+}
+
+impl Asked {
+    /// The same of the only source of a SELECT, which shows its columns under `names`, or under their own.
+    fn inside(&self, names: &[String], select: &Select) -> Asked {
+        match self {
+            Asked::Rows => Asked::Rows,
+            Asked::These(columns) => {
+                let inner = columns.iter().filter_map(|column| inner_name(column, names, select));
+                Asked::These(inner.collect())
+            }
+            Asked::All
+                if select
+                    .items
+                    .iter()
+                    .any(|item| matches!(item, SelectItem::Wildcard { .. })) =>
+            {
+                Asked::All
+            }
+            Asked::All => {
+                let own = select.items.iter().filter_map(|item| match item {
+                    SelectItem::Expression { expression, .. } => match &expression.kind {
+                        ExpressionKind::Column(name) => Some(name.object().to_owned()),
+                        _ => None,
+                    },
+                    _ => None,
+                });
+                Asked::These(own.collect())
+            }
+        }
     }
 }
 
@@ -265,20 +437,24 @@ impl Request {
         clause: &FromClause,
         items: &[(Expr, ResultColumn)],
     ) -> Result<StoredSource> {
-        let Some(columns) = &self.wanted.columns else {
-            return match (stored.pop(), clause.names.len()) {
-                (Some(source), 1) => Ok(source),
-                (_, count) if count > 1 => Err(self.error(Refusal::SeveralTables)),
-                _ => Err(self.error(Refusal::NoColumn)),
-            };
+        let positions: Vec<usize> = match &self.wanted.columns {
+            Asked::Rows => {
+                return match (stored.pop(), clause.names.len()) {
+                    (Some(source), 1) => Ok(source),
+                    (_, count) if count > 1 => Err(self.error(Refusal::SeveralTables)),
+                    _ => Err(self.error(Refusal::NoColumn)),
+                };
+            }
+            Asked::These(columns) => {
+                let known = columns.iter().filter_map(|column| self.position_of(column, items));
+                known.collect()
+            }
+            Asked::All => (0..items.len()).collect(),
         };
         let mut chosen: Option<usize> = None;
-        for column in columns {
-            let Some(position) = self.position_of(column, items) else {
-                continue;
-            };
+        for position in positions {
             let place = match items.get(position).map(|(item, _)| &item.kind) {
-                Some(crate::plan::ExprKind::Column(index)) => stored.iter().position(|source| source.shows(*index)),
+                Some(ExprKind::Column(index)) => stored.iter().position(|source| source.shows(*index)),
                 _ => None,
             };
             let place = place.ok_or_else(|| self.error(Refusal::NoColumn))?;

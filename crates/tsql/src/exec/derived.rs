@@ -1,5 +1,6 @@
 //! The small operators: no rows, one row, VALUES, table variables, queries in FROM, filter, project.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::cancel;
@@ -7,6 +8,7 @@ use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::key_bitmap::KeyBitmap;
 use super::subquery::capture;
 use super::{Operator, evaluate, holds, open};
 use crate::context::Context;
@@ -134,7 +136,7 @@ impl Operator for VariableRows {
 }
 
 /// A query that runs, with the values it captured.
-type Running<'p> = (Box<dyn Operator + 'p>, std::rc::Rc<Vec<Value>>);
+type Running<'p> = (Box<dyn Operator + 'p>, Rc<Vec<Value>>);
 
 /// A query in FROM.
 pub(super) struct Derived<'p> {
@@ -164,12 +166,7 @@ impl<'p> Derived<'p> {
     }
 
     /// Without captures the query belongs to the level around it and sees what that one captured.
-    fn within<T>(
-        captures: &[Expr],
-        values: &std::rc::Rc<Vec<Value>>,
-        context: &Context<'_>,
-        work: impl FnOnce() -> T,
-    ) -> T {
+    fn within<T>(captures: &[Expr], values: &Rc<Vec<Value>>, context: &Context<'_>, work: impl FnOnce() -> T) -> T {
         if captures.is_empty() {
             work()
         } else {
@@ -228,6 +225,10 @@ impl Operator for Filter<'_> {
 
     fn rewind(&mut self) -> bool {
         self.input.rewind()
+    }
+
+    fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
+        self.input.leave_out(bitmap)
     }
 }
 

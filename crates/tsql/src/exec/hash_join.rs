@@ -7,18 +7,21 @@
 //!                      a right partition that does not fit is parted again, and the left one with it
 //! ```
 
+use std::rc::Rc;
+
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::join::clear;
+use super::key_bitmap::{KeyBitmap, bitmap_bytes};
 use super::key_table::{KeyTable, key_bytes};
 use super::partitions::{LEVELS_MAX, PartitionRows, Partitions, hash_of};
 use super::row_store::RowStore;
 use super::{Operator, evaluate, holds, open};
 use crate::context::Context;
 use crate::grant::{Grant, stored_bytes};
-use crate::plan::{Condition, Expr, JoinKind, Node};
+use crate::plan::{Condition, Expr, ExprKind, JoinKind, Node};
 use crate::scalar::compare::push_group_key;
 
 /// A table's own bytes for a row: its mark, its link, the ends of its key's chain.
@@ -150,12 +153,14 @@ pub(super) struct Hash<'p> {
     candidate: u32,
     has_left: bool,
     matched: bool,
+    /// Whether it is enough to know of a key that it is there: of its right rows one is kept.
+    is_once: bool,
     /// After the last left row: the next right row to look at.
     leftover: Option<usize>,
 }
 
 /// Ranges of the wide row: where each begins and how wide it is.
-type Ranges<'p> = &'p [(usize, usize)];
+pub(super) type Ranges<'p> = &'p [(usize, usize)];
 
 impl<'p> Hash<'p> {
     pub(super) fn open(
@@ -163,7 +168,7 @@ impl<'p> Hash<'p> {
         right: &Node,
         (left_ranges, right_ranges): (Ranges<'p>, Ranges<'p>),
         kind: JoinKind,
-        (keys, residual): (&'p [(Expr, Expr)], &'p Condition),
+        (keys, residual, has_bitmap): (&'p [(Expr, Expr)], &'p Condition, bool),
         context: &Context<'_>,
     ) -> Result<Hash<'p>> {
         let mut hash = Hash {
@@ -186,6 +191,8 @@ impl<'p> Hash<'p> {
             candidate: NONE,
             has_left: false,
             matched: false,
+            is_once: matches!(kind, JoinKind::Semi | JoinKind::Anti)
+                && matches!(residual, Condition::Constant(Some(true))),
             leftover: None,
         };
         let mut row = vec![Value::Null; hash.right_width];
@@ -193,7 +200,27 @@ impl<'p> Hash<'p> {
         while operator.next(context, &mut row)? {
             hash.build(&row, 0, context)?;
         }
+        if has_bitmap && hash.aside.is_none() {
+            hash.hand_down_bitmap()?;
+        }
         Ok(hash)
+    }
+
+    /// Has the scan that left rows come from leave out those whose keys are not in the table, if there is memory for it.
+    fn hand_down_bitmap(&mut self) -> Result<()> {
+        let places = self.keys.iter().filter_map(|(left, _)| match left.kind {
+            ExprKind::Column(place) => Some(place),
+            _ => None,
+        });
+        let places: Vec<usize> = places.collect();
+        let keys = &self.table.keys;
+        if let Left::Input(left) = &mut self.left
+            && places.len() == self.keys.len()
+            && self.grant.has_room(bitmap_bytes(keys.len()))
+        {
+            left.leave_out(&Rc::new(KeyBitmap::of(keys, places)?));
+        }
+        Ok(())
     }
 
     /// Takes in a right row, which lies in its place of a wide row.
@@ -207,6 +234,9 @@ impl<'p> Hash<'p> {
     fn build_with_key(&mut self, key: &mut Vec<u8>, row: &[Value], level: u32, context: &Context<'_>) -> Result<()> {
         let key = self.right_key(row, key, context)?;
         if key.is_none() && !self.kind.keeps_right() {
+            return Ok(());
+        }
+        if self.is_once && key.is_some_and(|key| self.table.keys.find(key).is_some()) {
             return Ok(());
         }
         if self.aside.is_none() {
@@ -300,6 +330,11 @@ impl<'p> Hash<'p> {
 
     /// The next pairing of the current left row.
     fn next_match(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        if self.is_once {
+            self.matched = self.candidate != NONE;
+            self.candidate = NONE;
+            return Ok(self.matched && self.kind == JoinKind::Semi);
+        }
         while self.candidate != NONE {
             cancel::spend(1)?;
             let number = self.candidate as usize;
@@ -362,18 +397,18 @@ impl<'p> Hash<'p> {
 }
 
 /// What the table keeps of a wide row.
-fn kept<'r>(row: &'r [Value], ranges: &[(usize, usize)]) -> impl Iterator<Item = &'r [Value]> {
+pub(super) fn kept<'r>(row: &'r [Value], ranges: &[(usize, usize)]) -> impl Iterator<Item = &'r [Value]> {
     let places = |&(start, width): &(usize, usize)| row.get(start..start + width).unwrap_or_default();
     ranges.iter().map(places)
 }
 
 /// How many values that is.
-fn width_of(ranges: &[(usize, usize)]) -> usize {
+pub(super) fn width_of(ranges: &[(usize, usize)]) -> usize {
     ranges.iter().map(|(_, width)| width).sum()
 }
 
 /// Puts what was kept of a row in its places again.
-fn put_back(row: &mut [Value], ranges: &[(usize, usize)], values: &[Value]) {
+pub(super) fn put_back(row: &mut [Value], ranges: &[(usize, usize)], values: &[Value]) {
     let mut rest = values;
     for (start, width) in ranges {
         let (own, behind) = rest.split_at((*width).min(rest.len()));
@@ -390,7 +425,7 @@ fn hash_of_key(key: Option<&[u8]>) -> u64 {
 }
 
 /// The key of a row, written to `key`; `None` when a part is NULL, which equals nothing.
-fn key_of<'e, 'k>(
+pub(super) fn key_of<'e, 'k>(
     expressions: impl Iterator<Item = &'e Expr>,
     row: &[Value],
     key: &'k mut Vec<u8>,
@@ -442,6 +477,15 @@ impl Operator for Hash<'_> {
             let found = found.map(|key| key.map_or(NONE, |key| self.table.first(key)));
             self.key = key;
             self.candidate = found?;
+        }
+    }
+
+    /// Whoever hands it down answers no row without one of its keys, and has tested that this join answers left rows and what is joined to
+    /// them.
+    fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
+        match &mut self.left {
+            Left::Input(left) => left.leave_out(bitmap),
+            Left::Partition(_) | Left::None => false,
         }
     }
 }

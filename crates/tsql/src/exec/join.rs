@@ -1,10 +1,13 @@
 //! Nested loops: the join for any condition.
 
+use std::rc::Rc;
+
 use engine::cancel;
 use engine::error::Result;
 use engine::lock::LockOwner;
 use engine::types::Value;
 
+use super::key_bitmap::KeyBitmap;
 use super::{Operator, holds, open};
 use crate::context::Context;
 use crate::plan::{Condition, JoinKind, Node};
@@ -94,5 +97,9 @@ impl Operator for Loop<'_> {
                 return Ok(true);
             }
         }
+    }
+
+    fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
+        self.left.leave_out(bitmap)
     }
 }

@@ -43,6 +43,16 @@ const EMPTY_SLOT: Slot = Slot {
     number: EMPTY,
 };
 
+impl Slot {
+    /// The hash of its key.
+    fn hash(&self, seed: u64) -> u64 {
+        match self.number < LONG {
+            true => hash_short(seed, self.head, self.rest),
+            false => self.head,
+        }
+    }
+}
+
 /// A set of keys with their numbers.
 pub(super) struct KeyTable {
     seed: u64,
@@ -78,6 +88,38 @@ pub(super) fn key_bytes(key: &[u8]) -> u64 {
 }
 
 impl KeyTable {
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// What the hashes of this table's keys go by.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The hash of a key in the table with a seed.
+    #[inline]
+    pub(super) fn hash(seed: u64, key: &[u8]) -> u64 {
+        match short(key) {
+            Some((head, rest)) => hash_short(seed, head, rest),
+            None => hash_long(seed, key),
+        }
+    }
+
+    /// Calls `visit` for the hash of each key.
+    ///
+    /// # Errors
+    /// 3617 when the request is to stop.
+    pub(super) fn for_each_hash(&self, visit: &mut impl FnMut(u64)) -> Result<()> {
+        for slots in self.slots.chunks(SLOTS_PER_STEP) {
+            cancel::spend(1)?;
+            let taken = slots.iter().filter(|slot| slot.number != EMPTY);
+            taken.for_each(|slot| visit(slot.hash(self.seed)));
+        }
+        Ok(())
+    }
+
     /// The number of a key that is there.
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
@@ -171,12 +213,7 @@ impl KeyTable {
         for slots in former.chunks(SLOTS_PER_STEP) {
             cancel::spend(1)?;
             for &slot in slots.iter().filter(|slot| slot.number != EMPTY) {
-                let hash = if slot.number < LONG {
-                    hash_short(self.seed, slot.head, slot.rest)
-                } else {
-                    slot.head
-                };
-                self.put(slot, hash);
+                self.put(slot, slot.hash(self.seed));
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use engine::lock::LockOwner;
 use engine::seams::Clock;
 use engine::types::Value;
 
+use super::key_bitmap::KeyBitmap;
 use super::{Operator, open_bare};
 use crate::context::Context;
 use crate::measure::{Figures, Measures, NodeAddress, Spent};
@@ -56,6 +57,10 @@ impl Operator for Measured<'_> {
             self.figures.execute(self.scans);
         }
         can
+    }
+
+    fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
+        self.inner.leave_out(bitmap)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod aggregate_state;
+mod arrange;
 mod derived;
 mod distinct_values;
 mod evaluate;
@@ -12,9 +13,12 @@ mod exchange;
 pub(crate) mod gather;
 mod hash_join;
 mod join;
+mod kept_rows;
+mod key_bitmap;
 mod key_range;
 mod key_table;
 mod measured;
+mod merge_join;
 mod merge_sort;
 mod module_rows;
 mod numbering;
@@ -22,6 +26,7 @@ mod partitions;
 mod rank_stream;
 mod recursive;
 mod row_bytes;
+mod row_spool;
 mod row_store;
 mod scan;
 mod search;
@@ -30,6 +35,7 @@ pub(crate) mod settle;
 mod sort;
 mod sorter;
 mod spill_set;
+mod stream_aggregate;
 mod subquery;
 mod top;
 mod top_sort;
@@ -41,8 +47,9 @@ pub use evaluate::{Surroundings, evaluate, holds, test};
 pub(crate) use key_range::after_prefix;
 pub(crate) use scan::check_isolation;
 pub use scan::locator_of;
-#[cfg(test)]
 pub(crate) use scan::locator_value;
+
+use std::rc::Rc;
 
 use engine::error::{Error, Result};
 use engine::lock::LockOwner;
@@ -50,6 +57,7 @@ use engine::types::Value;
 
 use crate::context::Context;
 use crate::plan::{Node, QueryPlan};
+pub use key_bitmap::KeyBitmap;
 
 /// A source of rows.
 pub trait Operator {
@@ -69,6 +77,12 @@ pub trait Operator {
     /// Goes back to before the first row, for a row around it with other values; whatever depends on that is evaluated anew, in the
     /// row given to [`Operator::next`]. False when the operator cannot, and is to be opened anew instead.
     fn rewind(&mut self) -> bool {
+        false
+    }
+
+    /// Takes a bitmap before the first row is asked for: rows that have none of its keys need not come. False when it was not taken:
+    /// what it says is a help, and whoever hands it down tests the rows that come.
+    fn leave_out(&mut self, _bitmap: &Rc<KeyBitmap>) -> bool {
         false
     }
 }
@@ -107,9 +121,6 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             buffer: vec![Value::Null; *input_width],
             expressions,
         }),
-        Node::Distinct {
-            input: rows, columns, ..
-        } => Box::new(set_operation::Distinct::new(input(rows)?, *columns)),
         Node::Sort {
             input: rows,
             width,
@@ -125,16 +136,7 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             offset,
             fetch,
         } => Box::new(top::Slice::open(rows, offset, fetch.as_ref(), locks, context)?),
-        Node::Aggregate {
-            input,
-            input_width,
-            keys,
-            sets,
-            aggregates,
-        } => {
-            let grouped = aggregate::Aggregate::open(input, *input_width, (keys, sets), aggregates, context)?;
-            Box::new(grouped)
-        }
+        Node::Aggregate { .. } | Node::Distinct { .. } => return open_groups(node, locks, context),
         Node::Window {
             input,
             input_width,
@@ -147,8 +149,55 @@ fn open_bare<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             input_width,
             calls,
         } => Box::new(window::Window::open(input, *input_width, calls, context)?),
-        Node::Loop { .. } | Node::Hash { .. } | Node::SetOperation { .. } => return open_pair(node, locks, context),
+        Node::Arrange {
+            input: rows,
+            ranges,
+            keys,
+        } => Box::new(arrange::Arrange::new(input(rows)?, ranges, keys)),
+        Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } | Node::SetOperation { .. } => {
+            return open_pair(node, locks, context);
+        }
         source => return open_source(source, locks, context),
+    })
+}
+
+/// Builds the operators that give one row for several that are the same.
+fn open_groups<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) -> Result<Box<dyn Operator + 'p>> {
+    let input = |input: &'p Node| open(input, locks, context);
+    Ok(match node {
+        Node::Distinct {
+            input: rows,
+            columns,
+            is_stream: true,
+            ..
+        } => Box::new(stream_aggregate::StreamDistinct::new(input(rows)?, *columns)),
+        Node::Distinct {
+            input: rows, columns, ..
+        } => Box::new(set_operation::Distinct::new(input(rows)?, *columns)),
+        Node::Aggregate {
+            input: rows,
+            input_width,
+            keys,
+            sets,
+            aggregates,
+            is_stream: true,
+        } => {
+            let (rows, width, keys) = (input(rows)?, *input_width, (keys.as_slice(), !sets.is_empty()));
+            let grouped = stream_aggregate::StreamAggregate::new(rows, width, keys, aggregates, context);
+            Box::new(grouped)
+        }
+        Node::Aggregate {
+            input,
+            input_width,
+            keys,
+            sets,
+            aggregates,
+            ..
+        } => {
+            let grouped = aggregate::Aggregate::open(input, *input_width, (keys, sets), aggregates, context)?;
+            Box::new(grouped)
+        }
+        _ => Box::new(derived::Empty),
     })
 }
 
@@ -174,10 +223,25 @@ fn open_pair<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) ->
             kind,
             keys,
             residual,
+            has_bitmap,
         } => {
             let (left, ranges) = (input(left)?, (left_ranges.as_slice(), right_ranges.as_slice()));
-            let joined = hash_join::Hash::open(left, right, ranges, *kind, (keys, residual), context)?;
+            let joined = hash_join::Hash::open(left, right, ranges, *kind, (keys, residual, *has_bitmap), context)?;
             Box::new(joined)
+        }
+        Node::Merge {
+            left,
+            right,
+            left_ranges,
+            right_ranges,
+            kind,
+            keys,
+            residual,
+            is_many,
+        } => {
+            let sides = ((input(left)?, &**left_ranges), (input(right)?, &**right_ranges));
+            let (on, is_many) = ((keys.as_slice(), residual), *is_many);
+            Box::new(merge_join::Merge::new(sides.0, sides.1, *kind, on, is_many, context))
         }
         Node::SetOperation {
             kind,
@@ -216,7 +280,20 @@ fn open_source<'p>(node: &'p Node, locks: &'p LockOwner, context: &Context<'_>) 
             offset,
             locator,
         } => Box::new(derived::VariableRows::new(*slot, *width, *offset, *locator)),
-        Node::Derived { plan, captures, offset } => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
+        Node::Derived {
+            plan,
+            captures,
+            offset,
+            common,
+        } => {
+            let shared = common
+                .as_ref()
+                .and_then(|common| Some((common, common.table.shared()?)));
+            match shared {
+                Some((common, plan)) => Box::new(kept_rows::KeptRows::new(&common.table, plan, *offset)),
+                None => Box::new(derived::Derived::new(plan, captures, *offset, locks)),
+            }
+        }
         Node::Round { id, offset, .. } => Box::new(recursive::RoundRows::new(*id, *offset)),
         Node::Recursive {
             anchor,

@@ -6,7 +6,7 @@
 //! ```
 
 use engine::error::{Error, Result};
-use engine::types::{KeyDirection, Value, encode_key_part};
+use engine::types::{KeyDirection, Value};
 
 use super::row_store::RowStore;
 use super::sort::direction;
@@ -14,6 +14,7 @@ use super::sorter::{Sorted, Sorter};
 use super::{Operator, evaluate};
 use crate::context::Context;
 use crate::plan::{WindowCall, WindowFunction};
+use crate::scalar::compare::push_order_key;
 
 /// Rows with one more column per call.
 pub(super) struct RankStream<'p> {
@@ -81,11 +82,11 @@ fn push(sorter: &mut Sorter, row: &[Value], call: &WindowCall, context: &Context
     sorter.push(row, |key| {
         let start = key.len();
         for part in &call.partition {
-            encode_key_part(&*evaluate(part, row, context)?, KeyDirection::Ascending, key);
+            push_order_key(&*evaluate(part, row, context)?, KeyDirection::Ascending, key);
         }
         let length = (key.len() - start) as u32;
         for (part, descending) in &call.order {
-            encode_key_part(&*evaluate(part, row, context)?, direction(*descending), key);
+            push_order_key(&*evaluate(part, row, context)?, direction(*descending), key);
         }
         key.extend_from_slice(&length.to_le_bytes());
         Ok(())

@@ -27,13 +27,20 @@ impl RowStore {
         }
     }
 
+    /// Forgets all rows; the first piece of memory stays for others.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.chunks.truncate(1);
+        self.chunks.iter_mut().for_each(Vec::clear);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
     /// Adds a row of the width; values beyond it are left out, and missing ones are NULL.
     pub(super) fn push(&mut self, row: impl IntoIterator<Item = Value>) {
-        if self.count.is_multiple_of(ROWS_PER_CHUNK) {
+        if self.chunks.len() * ROWS_PER_CHUNK <= self.count {
             // The first chunk grows as rows come: most sets of rows are small.
             let rows = if self.count == 0 { 1 } else { ROWS_PER_CHUNK };
             self.chunks.push(Vec::with_capacity(rows * self.width));

@@ -2,6 +2,8 @@
 //!
 //! A scan copies a page's rows under its latch and then works on the copy; only the columns that the plan reads are decoded.
 
+use std::rc::Rc;
+
 use engine::cancel;
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -11,11 +13,13 @@ use engine::session::{Isolation, TableScan};
 use engine::store::{ReadMode, Rid, RowLocator};
 use engine::types::{RowColumns, Value};
 
+use super::key_bitmap::KeyBitmap;
 use super::search::{Search, Union};
 use super::{Operator, evaluate, test};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::{Access, Condition, Expr, ScanNode};
+use crate::scalar::compare::push_group_key;
 use crate::state::StatementLock;
 use crate::views::SystemView;
 
@@ -171,14 +175,59 @@ pub fn locator_of(value: &Value) -> Result<RowLocator> {
     }
 }
 
-/// Rows of a heap or a range of a tree; of those that a condition leaves out, no more is decoded than shows it.
+/// Rows of a heap or a range of a tree; of those that a bitmap or a condition leaves out, no more is decoded than shows it.
 struct Scan<'p> {
     node: &'p ScanNode,
+    bitmaps: Vec<Probe>,
     tests: Vec<Test<'p>>,
     /// Columns that the plan reads and no test does.
     others: Vec<usize>,
     rows: TableScan<'p>,
     next: usize,
+    /// The key of the row at hand.
+    key: Vec<u8>,
+}
+
+/// Rows after which a bitmap has to have left some out.
+const PROBES_TRIED: u32 = 4_096;
+/// One in so many of the rows tested so far.
+const PROBES_PER_ROW_LEFT_OUT: u32 = 8;
+
+/// A bitmap that rows are tested by, as long as it pays.
+struct Probe {
+    bitmap: Rc<KeyBitmap>,
+    /// Columns of its keys that no bitmap before it reads.
+    columns: Vec<usize>,
+    rows_tested: u32,
+    rows_left_out: u32,
+}
+
+impl Probe {
+    /// Whether a row, which has the keys decoded, may have a partner.
+    #[inline]
+    fn passes(&mut self, row: &[Value], key: &mut Vec<u8>) -> bool {
+        if self.rows_tested >= PROBES_TRIED {
+            if self.rows_left_out < PROBES_TRIED / PROBES_PER_ROW_LEFT_OUT {
+                return true;
+            }
+        } else {
+            self.rows_tested += 1;
+        }
+        key.clear();
+        let mut is_filled = true;
+        for place in self.bitmap.places() {
+            match row.get(*place) {
+                Some(value) if !value.is_null() => push_group_key(std::slice::from_ref(value), key),
+                _ => is_filled = false,
+            }
+        }
+        // NULL equals nothing.
+        let passes = is_filled && self.bitmap.may_have(key);
+        if !passes && self.rows_tested < PROBES_TRIED {
+            self.rows_left_out += 1;
+        }
+        passes
+    }
 }
 
 /// One of the conditions that have to hold all.
@@ -206,16 +255,26 @@ impl<'p> Scan<'p> {
         };
         Scan {
             node,
+            bitmaps: Vec::new(),
             tests: conditions.iter().map(&mut test_of).collect(),
             others,
             rows,
             next: 0,
+            key: Vec::new(),
         }
     }
 
     /// Decodes a row of the batch; false when its tests leave it out. They are tested as one condition of AND is.
-    fn take(&self, position: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+    fn take(&mut self, position: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         let values = open_row(self.node, self.rows.row(position).unwrap_or_default())?;
+        for probe in &mut self.bitmaps {
+            if let Some(values) = &values {
+                decode_columns(self.node, &probe.columns, values, row)?;
+            }
+            if !probe.passes(row, &mut self.key) {
+                return Ok(false);
+            }
+        }
         let mut is_unknown = false;
         for one in &self.tests {
             if let Some(values) = &values {
@@ -259,6 +318,29 @@ impl Operator for Scan<'_> {
             }
             return Ok(true);
         }
+    }
+
+    fn leave_out(&mut self, bitmap: &Rc<KeyBitmap>) -> bool {
+        if !self.node.bitmaps.iter().any(|places| places == bitmap.places()) {
+            return false;
+        }
+        let mut columns = Vec::new();
+        for column in bitmap.places().iter().map(|place| place - self.node.offset) {
+            // It is decoded for the bitmap, and for nobody else.
+            let in_tests = self.tests.iter_mut().map(|test| &mut test.columns);
+            for later in in_tests.chain([&mut self.others]) {
+                if let Some(position) = later.iter().position(|other| *other == column) {
+                    columns.push(later.remove(position));
+                }
+            }
+        }
+        self.bitmaps.push(Probe {
+            bitmap: bitmap.clone(),
+            columns,
+            rows_tested: 0,
+            rows_left_out: 0,
+        });
+        true
     }
 }
 

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use engine::error::Result;
-use engine::types::{KeyDirection, Value, encode_key_part};
+use engine::types::{KeyDirection, Value};
 
 use super::Operator;
 use super::sorter::{Sorted, Sorter};
 use crate::context::Context;
 use crate::plan::SortKey;
-use crate::scalar::compare::order;
+use crate::scalar::compare::{order, push_order_key};
 
 /// Rows in order.
 pub(super) struct Sort<'p> {
@@ -57,7 +57,7 @@ pub(super) fn direction(descending: bool) -> KeyDirection {
 pub(super) fn push_key(keys: &[SortKey], row: &[Value], output: &mut Vec<u8>) {
     for key in keys {
         if let Some(value) = row.get(key.column) {
-            encode_key_part(value, direction(key.descending), output);
+            push_order_key(value, direction(key.descending), output);
         }
     }
 }

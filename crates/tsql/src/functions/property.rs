@@ -210,6 +210,9 @@ fn databasepropertyex(call: &Call<'_>) -> Result<Value> {
         "isautoupdatestatistics" => database.map_or(Value::Null, |database| {
             Value::Int(i32::from(database.statistics_options().auto_update))
         }),
+        "isparameterizationforced" => database.map_or(Value::Null, |database| {
+            Value::Int(i32::from(database.is_parameterization_forced()))
+        }),
         _ => Value::Null,
     };
     answer(call, value)

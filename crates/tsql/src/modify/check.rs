@@ -8,16 +8,23 @@ use crate::exec::test;
 use crate::messages;
 use crate::plan::{Check, TargetColumn, TargetColumns};
 
-/// NULLs, then every CHECK that the row alone decides.
+/// NULLs, then every CHECK that the row alone decides, then the views that the row goes through.
 ///
 /// # Errors
-/// 515, 547; those of evaluating.
+/// 515, 547, 550; those of evaluating.
 pub(super) fn row(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
     for (column, value) in columns.columns.iter().zip(row) {
         null(column, value, &columns.table_name, statement)?;
     }
     let by_itself = columns.checks.iter().filter(|check| !check.calls_module);
-    judge(by_itself, columns, row, statement, context)
+    judge(by_itself, columns, row, statement, context)?;
+    for condition in &columns.view_conditions {
+        // Of a row that a condition is unknown for, the view shows nothing.
+        if test(condition, row, context)? != Some(true) {
+            return Err(messages::row_leaves_view());
+        }
+    }
+    Ok(())
 }
 
 /// Every CHECK that calls a function of the user, for a row that is written: the function may count it.

@@ -6,8 +6,9 @@
 //! SELECT INTO, OUTPUT INTO        |   2 NULL, CHECK                                                      check
 //! UPDATE, DELETE                  +-> 3 write: the row, then its keys; duplicates are found here         write
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
-//! (MERGE, cascades)                   5 reactions (triggers), of all rows of the statement               this file
+//! (MERGE)                             5 reactions (triggers), of all rows of the statement               this file
 //!                                     6 OUTPUT                                                           output
+//! actions of foreign keys change rows of other tables behind station 3, before station 4                 cascade
 //! ```
 //! *CHECKs that call functions of the user* are judged when their row is written: such a function may look at the table, and counts the
 //! row among the others (sql-docs, "Unique constraints and check constraints": a function that must answer 1 or more for a table that
@@ -32,6 +33,7 @@
 //! Invariant: outside of ALTER TABLE's rewriting, `Table::insert`, `update`, `change`, `delete` and `fill` are called from here only.
 
 mod build;
+mod cascade;
 pub(crate) mod check;
 mod encoded;
 mod output;
@@ -50,6 +52,7 @@ use crate::exec::locator_of;
 use crate::grant::KeptRows;
 use crate::plan::{Assignment, BoundOutput, ChangedRows, RowAction, Target, TargetColumns};
 use crate::state::SessionState;
+use cascade::Cascades;
 use reference::References;
 pub(crate) use reference::check_stored_references;
 pub(crate) use write::Fill;
@@ -113,6 +116,7 @@ pub struct Pipeline<'p> {
     statement: &'static str,
     writer: Writer<'p>,
     references: References<'p>,
+    cascades: Cascades<'p>,
     changed: ChangedRows,
     kept: KeptRows,
     count: u64,
@@ -132,6 +136,11 @@ impl<'p> Pipeline<'p> {
         output: Option<&'p BoundOutput>,
     ) -> Result<Pipeline<'p>> {
         require_current(context.session, target, columns)?;
+        let cascades = Cascades::new(columns);
+        let mut references = References::new(columns, statement);
+        if cascades.has_any() {
+            references.look_at_end();
+        }
         Ok(Pipeline {
             context,
             target,
@@ -139,7 +148,8 @@ impl<'p> Pipeline<'p> {
             output,
             statement,
             writer: Writer::new(context, target),
-            references: References::new(columns, statement),
+            references,
+            cascades,
             changed: ChangedRows::default(),
             kept: KeptRows::default(),
             count: 0,
@@ -302,7 +312,12 @@ impl<'p> Pipeline<'p> {
     /// 547, those of writing and of reactions.
     pub(crate) fn finish(mut self) -> Result<Changed> {
         self.writer.flush()?;
+        let cascades = std::mem::take(&mut self.cascades);
+        let mut pending = cascades.run(self.context, self.statement)?;
         self.references.judge(self.context)?;
+        pending
+            .iter_mut()
+            .try_for_each(|references| references.judge(self.context))?;
         for reaction in &self.columns.reactions {
             reaction.after(self.context, &self.changed)?;
         }
@@ -311,6 +326,19 @@ impl<'p> Pipeline<'p> {
             count: self.count,
             output: self.kept,
         })
+    }
+
+    /// As [`Pipeline::finish`], for rows that the statement changes by the action of a foreign key: what its own foreign keys are to be judged
+    /// by is left to the statement.
+    fn follow(mut self, pending: &mut Vec<References<'p>>) -> Result<()> {
+        self.writer.flush()?;
+        let cascades = std::mem::take(&mut self.cascades);
+        pending.extend(cascades.run(self.context, self.statement)?);
+        for reaction in &self.columns.reactions {
+            reaction.after(self.context, &self.changed)?;
+        }
+        pending.push(self.references);
+        Ok(())
     }
 
     /// Stations 1 and 2 for a row whose given values are in place.
@@ -345,6 +373,9 @@ impl<'p> Pipeline<'p> {
     fn tell(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
         if self.references.has_any() {
             self.references.note(self.context, old, new)?;
+        }
+        if self.cascades.has_any() {
+            self.cascades.note(self.context, old, new)?;
         }
         if !self.columns.reactions.is_empty() {
             let workspace = &self.context.session.instance.workspace;

@@ -35,14 +35,62 @@ pub(super) struct References<'p> {
     ends: Vec<End<'p>>,
     statement: &'static str,
     looks_early: bool,
+    /// Whether a row is judged although it refers to what it referred to: that may be gone.
+    judges_unchanged: bool,
+}
+
+/// A column of a foreign key as it stands in the keys that are looked for.
+pub(super) struct KeyPart {
+    /// The column of the target.
+    pub(super) own: usize,
+    /// The column at the other end.
+    pub(super) other: usize,
+    collation: Collation,
+    direction: KeyDirection,
+}
+
+impl KeyPart {
+    /// A key of these values; `None` with a NULL among them, which refers to nothing and is referred to by nothing.
+    pub(super) fn key<'v>(parts: &[KeyPart], value: impl Fn(&KeyPart) -> Option<&'v Value>) -> Option<Vec<u8>> {
+        let mut key = Vec::with_capacity(16);
+        for part in parts {
+            let value = value(part).filter(|value| !value.is_null())?;
+            encode_stored_key_part(value, part.collation, part.direction, &mut key);
+        }
+        Some(key)
+    }
+}
+
+/// The columns of a foreign key in the order of the index at the other end, with its directions; in their own order, ascending, when it
+/// has none.
+pub(super) fn key_parts(reference: &Reference) -> Vec<KeyPart> {
+    let (table, columns) = (&reference.table.table, &reference.columns);
+    let part = |own: usize, other: usize, direction: KeyDirection| KeyPart {
+        own,
+        other,
+        collation: table.layout().column_collation(other),
+        direction,
+    };
+    let index = reference.index.and_then(|place| table.definition().indexes.get(place));
+    let Some(index) = index else {
+        let both = columns.iter().zip(&reference.other_columns);
+        return both
+            .map(|(&own, &other)| part(own, other, KeyDirection::Ascending))
+            .collect();
+    };
+    let keys = index.keys.iter().take(columns.len()).enumerate();
+    keys.filter_map(|(position, (other, _))| {
+        let place = reference.other_columns.iter().position(|column| column == other)?;
+        Some(part(*columns.get(place)?, *other, index.direction(position)))
+    })
+    .collect()
 }
 
 /// One end of a foreign key.
 struct End<'p> {
     reference: &'p Reference,
     is_referenced: bool,
-    /// Columns of the target in the order of the index at the other end, with its directions.
-    key_columns: Vec<(usize, Collation, KeyDirection)>,
+    parts: Vec<KeyPart>,
     /// Keys that must be there (or, of rows that went, must not).
     keys: HashSet<Vec<u8>>,
     /// Keys of rows that came while others went.
@@ -58,12 +106,18 @@ impl<'p> References<'p> {
             ends: own.chain(others).collect(),
             statement,
             looks_early: true,
+            judges_unchanged: false,
         }
     }
 
     /// Rows that come later may bring back keys: nothing is looked for before the end.
     pub(super) fn look_at_end(&mut self) {
         self.looks_early = false;
+    }
+
+    /// Rows are changed by the action of a foreign key: SET DEFAULT may leave a row with the key that is gone.
+    pub(super) fn judge_unchanged(&mut self) {
+        self.judges_unchanged = true;
     }
 
     pub(super) fn has_any(&self) -> bool {
@@ -74,7 +128,7 @@ impl<'p> References<'p> {
     pub(super) fn note(&mut self, context: &Context<'_>, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
         for end in &mut self.ends {
             let (old, new) = (old.and_then(|row| end.key_of(row)), new.and_then(|row| end.key_of(row)));
-            if old == new {
+            if old == new && (end.is_referenced || !self.judges_unchanged) {
                 continue;
             }
             let is_update = old.is_some() && new.is_some();
@@ -103,33 +157,10 @@ impl<'p> References<'p> {
 
 impl<'p> End<'p> {
     fn new(reference: &'p Reference, is_referenced: bool) -> End<'p> {
-        let collation = |other: usize| reference.table.table.layout().column_collation(other);
-        let index = reference
-            .index
-            .and_then(|place| reference.table.table.definition().indexes.get(place));
-        let key_columns = match index {
-            None => {
-                let both = reference.columns.iter().zip(&reference.other_columns);
-                both.map(|(&column, &other)| (column, collation(other), KeyDirection::Ascending))
-                    .collect()
-            }
-            Some(index) => {
-                let keys = index.keys.iter().take(reference.columns.len()).enumerate();
-                keys.filter_map(|(position, (other, _))| {
-                    let place = reference.other_columns.iter().position(|column| column == other)?;
-                    Some((
-                        *reference.columns.get(place)?,
-                        collation(*other),
-                        index.direction(position),
-                    ))
-                })
-                .collect()
-            }
-        };
         End {
             reference,
             is_referenced,
-            key_columns,
+            parts: key_parts(reference),
             keys: HashSet::new(),
             back: HashSet::new(),
             grant: None,
@@ -138,12 +169,7 @@ impl<'p> End<'p> {
 
     /// The key of a row of the target; `None` with a NULL in it, which refers to nothing and is referred to by nothing.
     fn key_of(&self, row: &[Value]) -> Option<Vec<u8>> {
-        let mut key = Vec::with_capacity(16);
-        for &(column, collation, direction) in &self.key_columns {
-            let value = row.get(column).filter(|value| !value.is_null())?;
-            encode_stored_key_part(value, collation, direction, &mut key);
-        }
-        Some(key)
+        KeyPart::key(&self.parts, |part| row.get(part.own))
     }
 
     fn collect(&mut self, context: &Context<'_>, key: Option<Vec<u8>>, is_back: bool) -> Result<()> {

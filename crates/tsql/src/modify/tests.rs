@@ -78,7 +78,7 @@ fn session() -> Session {
         login: "sa".into(),
         host: "HOST".into(),
         application: "tests".into(),
-        database: None,
+        ..Login::default()
     };
     Session::new(Instance::start(options, env).unwrap(), login).unwrap()
 }

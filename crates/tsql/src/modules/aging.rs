@@ -16,7 +16,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash};
 
-use engine::memory::Charge;
+use engine::memory::{Charge, STEP_BYTES};
 
 /// What a kept value takes.
 pub(crate) trait Footprint {
@@ -165,7 +165,17 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
     {
         if self.find(key).is_some() {
             self.shrink_to(self.bytes_max);
+            if self.charge.grow_to(self.bytes).is_err() {
+                self.shrink_to(self.charge.bytes());
+            }
         }
+    }
+
+    /// Forgets the oldest until so many bytes have come back, or nothing is left.
+    pub(crate) fn give_up(&mut self, bytes: u64) {
+        // They come back by whole steps.
+        self.shrink_to(self.bytes.saturating_sub(bytes.saturating_add(STEP_BYTES)));
+        self.charge.shrink_to(self.bytes);
     }
 
     /// Forgets what is kept under a key.
@@ -188,7 +198,7 @@ impl<K: Hash + Eq + Clone, V: Footprint, S: BuildHasher + Default> AgingCache<K,
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use engine::memory::{Accountant, FREE_BYTES, STEP_BYTES, enter};
+    use engine::memory::{Accountant, FREE_BYTES, enter};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 

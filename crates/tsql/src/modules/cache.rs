@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, ObjectDefinition};
 use engine::error::{Error, Result};
 use engine::instance::Instance;
+use engine::memory::Keeper;
 use parking_lot::Mutex;
 
 use super::aging::{AgingCache, Footprint};
@@ -30,6 +31,15 @@ impl Footprint for Kept {
 /// See [`crate::modules`].
 pub(crate) struct ModuleCache {
     kept: Mutex<AgingCache<usize, Kept>>,
+}
+
+impl Keeper for ModuleCache {
+    fn give_up(&self, bytes: u64) {
+        // Who asks for memory may be this cache itself.
+        if let Some(mut kept) = self.kept.try_lock() {
+            kept.give_up(bytes);
+        }
+    }
 }
 
 impl ModuleCache {

@@ -1,16 +1,17 @@
-//! Comparisons that stand in every branch of an OR are taken out of it.
+//! What the branches of an OR have in common is taken out of it, and what they say of one source is said beside it.
 //!
 //! ```text
 //! (p.id = l.part and x) or (p.id = l.part and y)      p.id = l.part and (x or y)
+//! (p.a = 1 and l.b = 2) or (p.a = 3 and l.b = 4)      the same, and p.a = 1 or p.a = 3, and l.b = 2 or l.b = 4
 //! ```
-//! The two are the same in three-valued logic, and the comparison can then be the key of a join.
+//! The first two are the same in three-valued logic, and the comparison can then be the key of a join. What is drawn for a source holds
+//! wherever the OR does, and leaves rows of the source out before they are joined. Estimates know what is said twice (`join/relations.rs`).
 //!
 //! Invariant: an OR of which a part may fail stays as it is: a comparison in its branch may be what keeps that part from being tested.
 
 use engine::cancel;
 use engine::error::Result;
 
-use crate::ast::ComparisonOperator;
 use crate::plan::Condition;
 
 /// Takes what the branches of each OR have in common out of it, to stand beside it.
@@ -59,21 +60,63 @@ fn without_common(alternatives: Condition, common: &mut Vec<Condition>) -> Resul
     Ok(Condition::Or(branches.into_iter().map(Condition::all).collect()))
 }
 
-/// Whether two conditions are one comparison of the same two expressions.
+/// Whether two conditions are the same, or one equality with its sides exchanged.
 fn is_same(one: &Condition, other: &Condition) -> bool {
-    let (
-        Condition::Compare { operator, left, right },
-        Condition::Compare {
-            operator: other_operator,
-            left: other_left,
-            right: other_right,
-        },
-    ) = (one, other)
-    else {
-        return false;
+    let is_exchanged = match (one.equal_sides(), other.equal_sides()) {
+        (Some((left, right)), Some((other_left, other_right))) => {
+            left.same_as(other_right) && right.same_as(other_left)
+        }
+        _ => false,
     };
-    let is_exchanged = *operator == ComparisonOperator::Equal && left.same_as(other_right) && right.same_as(other_left);
-    operator == other_operator && (is_exchanged || left.same_as(other_left) && right.same_as(other_right))
+    is_exchanged || one.same_as(other)
+}
+
+/// Expressions in an OR of which something is drawn, at most.
+const EXPRESSIONS_MAX: usize = 1_000;
+
+/// What an OR says of some of the rows it reads, by its conditions that read these alone: of several branches each has to say something.
+/// None of what is no OR, says nothing of them or may fail.
+///
+/// # Errors
+/// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
+pub(super) fn drawn(condition: &Condition, is_own: &dyn Fn(&Condition) -> bool) -> Result<Option<Condition>> {
+    if !matches!(condition, Condition::Or(_)) || condition.can_fail() {
+        return Ok(None);
+    }
+    let mut expressions = 0;
+    condition.for_each_expression(&mut |_| expressions += 1);
+    cancel::spend(expressions)?;
+    match expressions <= EXPRESSIONS_MAX {
+        true => said(condition, is_own),
+        false => Ok(None),
+    }
+}
+
+fn said(condition: &Condition, is_own: &dyn Fn(&Condition) -> bool) -> Result<Option<Condition>> {
+    crate::stack::require()?;
+    match condition {
+        Condition::And(parts) => {
+            let mut own = Vec::new();
+            for part in parts {
+                own.extend(said(part, is_own)?);
+            }
+            Ok((!own.is_empty()).then(|| Condition::all(own)))
+        }
+        Condition::Or(branches) => {
+            let mut all: Vec<Condition> = Vec::new();
+            for branch in branches {
+                let Some(own) = said(branch, is_own)? else {
+                    return Ok(None);
+                };
+                cancel::spend(all.len())?;
+                if !all.iter().any(|other| is_same(&own, other)) {
+                    all.push(own);
+                }
+            }
+            Ok(Some(Condition::any(all)))
+        }
+        other => Ok(is_own(other).then(|| other.clone())),
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +126,7 @@ mod tests {
     use engine::types::SqlType;
 
     use super::*;
+    use crate::ast::ComparisonOperator;
     use crate::plan::Expr;
 
     fn equal(left: usize, right: usize) -> Condition {
@@ -113,6 +157,56 @@ mod tests {
     fn a_branch_that_asks_for_nothing_else_leaves_only_what_is_common() {
         let absorbed = Condition::Or(vec![equal(1, 2), Condition::And(vec![equal(1, 2), equal(3, 4)])]);
         assert_eq!(taken_out(absorbed), format!("{:?}", vec![equal(1, 2)]));
+    }
+
+    /// What an OR says of the places below ten.
+    fn drawn_below_ten(condition: &Condition) -> Option<String> {
+        let is_own = |one: &Condition| {
+            let mut only = true;
+            one.for_each_column(&mut |place| only = only && place < 10);
+            only
+        };
+        drawn(condition, &is_own).unwrap().map(|one| format!("{one:?}"))
+    }
+
+    #[test]
+    fn what_every_branch_says_of_a_source_is_drawn() {
+        let branch = |parts: &[Condition]| Condition::And(parts.to_vec());
+        let inner = Condition::Or(vec![branch(&[equal(5, 6), equal(11, 12)]), equal(7, 8)]);
+        let both = Condition::Or(vec![
+            branch(&[equal(1, 2), equal(3, 4), equal(10, 1)]),
+            branch(&[inner, equal(13, 14)]),
+            branch(&[equal(5, 6), equal(15, 16)]),
+        ]);
+        let expected = Condition::Or(vec![
+            branch(&[equal(1, 2), equal(3, 4)]),
+            Condition::Or(vec![equal(5, 6), equal(7, 8)]),
+            equal(5, 6),
+        ]);
+        assert_eq!(drawn_below_ten(&both), Some(format!("{expected:?}")));
+    }
+
+    #[test]
+    fn nothing_is_drawn_where_a_branch_says_nothing_or_a_part_may_fail() {
+        let says_nothing = Condition::Or(vec![equal(1, 2), equal(11, 12)]);
+        assert_eq!(drawn_below_ten(&says_nothing), None);
+        assert_eq!(drawn_below_ten(&equal(1, 2)), None);
+        let (one, other) = (
+            Expr::column(1, SqlType::Int, true),
+            Expr::column(11, SqlType::Int, true),
+        );
+        let quotient = crate::plan::ExprKind::Arithmetic {
+            operator: crate::ast::BinaryOperator::Divide,
+            left: Box::new(one.clone()),
+            right: Box::new(other),
+        };
+        let fails = Condition::Compare {
+            operator: ComparisonOperator::Equal,
+            left: one,
+            right: Expr::new(quotient, SqlType::Int),
+        };
+        let guarded = Condition::Or(vec![Condition::And(vec![equal(1, 2), fails]), equal(3, 4)]);
+        assert_eq!(drawn_below_ten(&guarded), None);
     }
 
     #[test]

@@ -70,6 +70,22 @@ fn set(node: &mut Node, used: &[bool]) {
             set(left, used);
             set(right, used);
         }
+        Node::Merge {
+            left,
+            right,
+            left_ranges,
+            right_ranges,
+            ..
+        } => {
+            *left_ranges = left.used_ranges(used);
+            *right_ranges = right.used_ranges(used);
+            set(left, used);
+            set(right, used);
+        }
+        Node::Arrange { input, ranges, .. } => {
+            *ranges = input.used_ranges(used);
+            set(input, used);
+        }
         Node::From(from) => from.units.iter_mut().for_each(|unit| set(&mut unit.node, used)),
         Node::Outer(join) => {
             set(&mut join.left, used);

@@ -4,11 +4,17 @@
 //! bind       logical: FROM is a set of units and a set of conditions ([`Node::From`], [`Node::Outer`])
 //! optimize   rewrite       the same asked for with less work: queries in FROM merged, outer joins made inner, conditions pushed down
 //!            unnest        subqueries as joins
-//!            alternatives  what all branches of an OR ask for
+//!            alternatives  what all branches of an OR ask for, and what they say of one source
 //!            join      which units are joined in which order, and how
+//!            anti      outer joins of which the rows without partner are asked for
 //!            access    how the rows of a table are found
+//!            ordered   which order rows come in
+//!            groups    how groups are made
+//!            bitmaps   which scans leave out rows that a hash table has no key of
+//!            kept      which queries are computed once for several places
 //!            order     which sorts are not needed
 //!            columns   which columns scans decode
+//!            trees     how it came about, for who asks by trace flags
 //!            estimate  how many rows there will be: what the choices go by
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
 //! ```
@@ -23,14 +29,20 @@
 
 mod access;
 mod alternatives;
+mod anti;
+mod bitmaps;
 mod columns;
 pub mod estimate;
+mod groups;
 mod join;
+mod kept;
 mod order;
+mod ordered;
 mod restriction;
 mod rewrite;
 pub mod shown;
 mod statement;
+mod trees;
 mod unnest;
 
 pub use statement::Logical;
@@ -41,9 +53,10 @@ use engine::cancel;
 use engine::error::Result;
 
 use crate::bind::PlanAdvice;
-use crate::plan::{Condition, Expr, ExprKind, FromNode, Node, OuterJoin, Part, QueryPlan, Subquery};
-use crate::state::{Rule, SessionState};
+use crate::plan::{Condition, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, Part, QueryPlan, Subquery};
+use crate::state::{Rule, SessionState, Trees};
 use estimate::{Estimator, Peeked};
+use trees::Stage;
 
 /// Makes the plan of one statement physical.
 pub struct Optimizer<'s> {
@@ -52,6 +65,14 @@ pub struct Optimizer<'s> {
     shared: Vec<(Arc<QueryPlan>, Arc<QueryPlan>)>,
     /// How many rows are wanted soon: FAST.
     first_rows: Option<f64>,
+    /// Who asks for trees.
+    trees: Option<&'s Trees>,
+    /// Queries around the one that is planned.
+    depth: usize,
+    /// How hints let groups be made.
+    groups: GroupMethod,
+    /// Whether the statement assigns variables while it runs.
+    assigns_variables: bool,
 }
 
 impl<'s> Optimizer<'s> {
@@ -61,6 +82,10 @@ impl<'s> Optimizer<'s> {
             estimator: Estimator::new(session),
             shared: Vec::new(),
             first_rows: None,
+            trees: Some(&session.trees).filter(|trees| trees.is_wanted()),
+            depth: 0,
+            groups: GroupMethod::Any,
+            assigns_variables: false,
         }
     }
 
@@ -69,6 +94,7 @@ impl<'s> Optimizer<'s> {
         self.estimator.peek(peeked);
         self.estimator.has_goals = !advice.is_without_goals;
         self.first_rows = advice.first_rows;
+        self.groups = advice.groups;
         self
     }
 
@@ -91,12 +117,16 @@ impl<'s> Optimizer<'s> {
     /// # Errors
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
+        self.draw(Stage::Bound, &plan.root);
         rewrite::query(plan, self.estimator.rules_off())?;
+        self.draw(Stage::Rewritten, &plan.root);
         unnest::query(plan, &self.estimator)?;
+        self.draw(Stage::Unnested, &plan.root);
         // What scans have to decode decides which indexes hold all of it; and less of it may be left when searches are chosen.
         columns::decode(&mut plan.root, vec![true; plan.width]);
-        self.node(&mut plan.root)?;
+        self.inside(|optimizer| optimizer.node(&mut plan.root))?;
         columns::decode(&mut plan.root, vec![true; plan.width]);
+        self.draw(Stage::Physical, &plan.root);
         Ok(())
     }
 
@@ -122,21 +152,31 @@ impl<'s> Optimizer<'s> {
         crate::stack::require()?;
         cancel::spend(1)?;
         if let Node::From(from) = node {
+            if self.estimator.allows(Rule::AntiFromOuter) {
+                anti::from_outer(from)?;
+            }
             self.units(from)?;
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
+            if self.estimator.allows(Rule::ProbeBitmaps) {
+                bitmaps::place(node)?;
+            }
             return Ok(());
         }
         self.parts(node)?;
         match node {
             Node::Outer(_) => {
                 if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
-                    *node = join::outer(*outer)?;
+                    *node = join::outer(*outer, &self.estimator)?;
                 }
             }
             Node::Sort { .. } => order::sort(node, &self.estimator),
             Node::Top { .. } | Node::Slice { .. } => order::first_rows(node, &self.estimator),
-            Node::Aggregate { .. } => order::extremes(node, &self.estimator),
+            Node::Aggregate { .. } => {
+                order::extremes(node, &self.estimator);
+                groups::aggregate(node, self.groups, &self.estimator)?;
+            }
+            Node::Distinct { .. } => groups::distinct(node, self.groups, &self.estimator),
             Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
             _ => {}
         }
@@ -145,6 +185,9 @@ impl<'s> Optimizer<'s> {
 
     /// Plans everything directly inside an operator.
     fn parts(&mut self, node: &mut Node) -> Result<()> {
+        if let Node::Derived { common: Some(_), .. } = node {
+            return self.common_table(node);
+        }
         node.change_parts(&mut |part| match part {
             Part::Node(below) => self.node(below),
             Part::Plan(plan) => self.shared_query(plan),

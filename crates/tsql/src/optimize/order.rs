@@ -14,8 +14,8 @@ use engine::catalog::{IndexDefinition, TableDefinition};
 use engine::session::EntryColumns;
 use engine::types::{SqlType, Value};
 
-use super::access;
 use super::estimate::Estimator;
+use super::{access, ordered};
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{
     Access, AggregateFunction, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange,
@@ -73,6 +73,13 @@ pub(super) fn soon(root: &mut Node, goal: f64, estimator: &Estimator<'_>) {
 
 fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
     let Node::Sort { input, keys, .. } = node else { return };
+    if !is_found(input) && estimator.allows(Rule::SortFromOrder) && ordered::satisfies(input, keys) {
+        ordered::rely_on(input);
+        if let Node::Sort { input, .. } = std::mem::replace(node, Node::Empty) {
+            *node = *input;
+        }
+        return;
+    }
     if !estimator.allows(Rule::SortFromIndex) {
         return;
     }
@@ -93,6 +100,17 @@ fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
         && let Node::Sort { input, .. } = std::mem::replace(node, Node::Empty)
     {
         *node = *input;
+    }
+}
+
+/// Whether rows come from one table, or from searches for rows that come so: what [`Rule::SortFromIndex`] is about.
+fn is_found(node: &Node) -> bool {
+    match node {
+        Node::Filter { input, .. } | Node::Project { input, .. } => is_found(input),
+        Node::Loop { left, right, .. } if is_single(left) => is_found(right),
+        Node::Loop { left, .. } => is_found(left),
+        Node::Scan(_) => true,
+        _ => false,
     }
 }
 
@@ -119,6 +137,7 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
         keys,
         sets,
         aggregates,
+        ..
     } = node
     else {
         return;
@@ -168,6 +187,36 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
             width: *input_width,
         },
     };
+}
+
+/// Puts the rows of a tree of FROM into the order of expressions, NULL first: by an index where one gives it at less cost, else by a sort.
+pub(super) fn arrange(mut node: Node, keys: Vec<Expr>, estimator: &Estimator<'_>) -> Node {
+    let columns = keys.iter().map(|key| {
+        let place = ordered::place_of(key).filter(|_| !key.sql_type.is_binary());
+        place.map(|place| OrderColumn {
+            place,
+            descending: false,
+        })
+    });
+    if let Some(columns) = columns.collect::<Option<Vec<_>>>() {
+        let wish = Wish {
+            columns: &columns,
+            goal: None,
+            without_null: false,
+            estimator,
+        };
+        if !columns.is_empty() && is_chain(&node) && wish.arrange(&mut node, &mut Vec::new()) {
+            return node;
+        }
+    }
+    match keys.is_empty() {
+        true => node,
+        false => Node::Arrange {
+            input: Box::new(node),
+            ranges: Vec::new(),
+            keys,
+        },
+    }
 }
 
 /// Whether a tree is a scan under filters.
@@ -340,7 +389,7 @@ impl Wish<'_> {
 }
 
 /// Whether a tree gives one row at most, without columns.
-fn is_single(node: &Node) -> bool {
+pub(super) fn is_single(node: &Node) -> bool {
     match node {
         Node::Single => true,
         Node::Filter { input, .. } => is_single(input),
@@ -349,7 +398,7 @@ fn is_single(node: &Node) -> bool {
 }
 
 /// The column of a scan that a condition sets equal to something that no row changes.
-fn fixed_column(condition: &Condition, offset: usize) -> Option<usize> {
+pub(super) fn fixed_column(condition: &Condition, offset: usize) -> Option<usize> {
     let Condition::Compare {
         operator: Op::Equal,
         left,

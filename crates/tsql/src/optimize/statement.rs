@@ -1,11 +1,14 @@
 //! What statements are bound to, as the optimizer meets them.
 
+use std::sync::Arc;
+
 use engine::error::Result;
 
 use super::estimate::{Estimator, Expectations};
+use super::trees::Stage;
 use super::{Optimizer, columns, rewrite, unnest};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, InsertRows};
-use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TopCount};
+use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
 
 /// What was bound, and has to be made physical before it runs.
 pub trait Logical {
@@ -65,6 +68,7 @@ impl Logical for BoundOutput {
 
 impl Logical for BoundQuery {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.assigns_variables = self.assignments.is_some();
         optimizer.statement_query(&mut self.plan)?;
         let mut values = self.assignments.iter_mut().flatten();
         values.try_for_each(|(_, value)| optimizer.expression(value))
@@ -78,6 +82,7 @@ impl Logical for BoundInsert {
             InsertRows::Query(plan) => optimizer.query(plan)?,
             InsertRows::Execute => {}
         }
+        view_conditions(&mut self.columns, optimizer)?;
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)
     }
@@ -85,18 +90,24 @@ impl Logical for BoundInsert {
 
 impl Logical for BoundUpdate {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        optimizer.assigns_variables = !self.variables.is_empty();
         let values = self.assignments.iter_mut().chain(&mut self.variables);
         for (_, value) in values {
             optimizer.expression(value)?;
         }
+        view_conditions(&mut self.columns, optimizer)?;
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        optimizer.draw(Stage::Bound, &self.node);
         rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        optimizer.draw(Stage::Rewritten, &self.node);
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        optimizer.draw(Stage::Unnested, &self.node);
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
-        optimizer.node(&mut self.node)?;
+        optimizer.inside(|optimizer| optimizer.node(&mut self.node))?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
+        optimizer.draw(Stage::Physical, &self.node);
         self.streams = self.streams && is_plain_search(&self.node) && !searches_by(&self.node, &self.assignments);
         Ok(())
     }
@@ -106,14 +117,26 @@ impl Logical for BoundDelete {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        optimizer.draw(Stage::Bound, &self.node);
         rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        optimizer.draw(Stage::Rewritten, &self.node);
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
+        optimizer.draw(Stage::Unnested, &self.node);
         self.used.resize(self.used.len().max(self.width), false);
         columns::decode(&mut self.node, self.used.clone());
-        optimizer.node(&mut self.node)?;
+        optimizer.inside(|optimizer| optimizer.node(&mut self.node))?;
         columns::decode(&mut self.node, with_locator(&self.used, self.locator));
+        optimizer.draw(Stage::Physical, &self.node);
         self.streams = self.streams && is_plain_search(&self.node);
         Ok(())
+    }
+}
+
+/// Plans the queries in what views ask of a new row.
+fn view_conditions(columns: &mut Arc<TargetColumns>, optimizer: &mut Optimizer<'_>) -> Result<()> {
+    match columns.view_conditions.is_empty() {
+        true => Ok(()),
+        false => Arc::make_mut(columns).view_conditions.optimize(optimizer),
     }
 }
 

@@ -35,12 +35,20 @@ impl Node {
                 keys,
                 residual,
                 ..
+            }
+            | Node::Merge {
+                left,
+                right,
+                keys,
+                residual,
+                ..
             } => {
                 let in_keys = keys
                     .iter()
                     .any(|(left, right)| left.calls_module() || right.calls_module());
                 in_keys || residual.calls_module() || left.calls_module() || right.calls_module()
             }
+            Node::Arrange { input, keys, .. } => any(keys) || input.calls_module(),
             Node::SetOperation { left, right, .. } => left.calls_module() || right.calls_module(),
             Node::Append { inputs, .. } => inputs.iter().any(Node::calls_module),
             Node::Filter { input, condition } => condition.calls_module() || input.calls_module(),

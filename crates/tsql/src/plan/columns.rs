@@ -11,6 +11,10 @@ impl Node {
                 condition.mark_columns(used);
                 input.mark_columns(used);
             }
+            Node::Arrange { input, keys, .. } => {
+                mark_all(keys);
+                input.mark_columns(used);
+            }
             Node::From(from) => {
                 from.units.iter().for_each(|unit| unit.node.mark_columns(used));
                 mark_conditions(&from.conjuncts, used);
@@ -29,6 +33,13 @@ impl Node {
                 right.mark_columns(used);
             }
             Node::Hash {
+                left,
+                right,
+                keys,
+                residual,
+                ..
+            }
+            | Node::Merge {
                 left,
                 right,
                 keys,
@@ -66,13 +77,13 @@ impl Node {
     /// Calls `visit` for the ranges of places that a tree of FROM writes to.
     pub fn for_each_range(&self, visit: &mut dyn FnMut((usize, usize))) {
         match self {
-            Node::Filter { input, .. } => input.for_each_range(visit),
+            Node::Filter { input, .. } | Node::Arrange { input, .. } => input.for_each_range(visit),
             Node::From(from) => from.units.iter().for_each(|unit| unit.node.for_each_range(visit)),
             Node::Outer(join) => {
                 join.left.for_each_range(visit);
                 join.right.for_each_range(visit);
             }
-            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
                 left.for_each_range(visit);
                 right.for_each_range(visit);
             }

@@ -83,6 +83,67 @@ impl Condition {
         }
     }
 
+    /// Joins conditions by OR; nothing is false.
+    pub fn any(mut conditions: Vec<Condition>) -> Condition {
+        match conditions.len() {
+            0 => Condition::Constant(Some(false)),
+            1 => conditions.remove(0),
+            _ => Condition::Or(conditions),
+        }
+    }
+
+    /// Whether this is the same condition as another: equal for every row. What holds a query is not compared.
+    pub fn same_as(&self, other: &Condition) -> bool {
+        let all_same = |one: &[Condition], other: &[Condition]| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.same_as(other))
+        };
+        let are_same = |pairs: &[(&Expr, &Expr)]| pairs.iter().all(|(one, other)| one.same_as(other));
+        match (self, other) {
+            (Condition::Constant(one), Condition::Constant(other)) => one == other,
+            (Condition::And(one), Condition::And(other)) | (Condition::Or(one), Condition::Or(other)) => {
+                all_same(one, other)
+            }
+            (Condition::Not(one), Condition::Not(other)) => one.same_as(other),
+            (
+                Condition::Compare { operator, left, right },
+                Condition::Compare {
+                    operator: other_operator,
+                    left: other_left,
+                    right: other_right,
+                },
+            ) => operator == other_operator && are_same(&[(left, other_left), (right, other_right)]),
+            (
+                Condition::In { operand, list },
+                Condition::In {
+                    operand: other_operand,
+                    list: others,
+                },
+            ) => {
+                let mut pairs = list.iter().zip(others);
+                list.len() == others.len()
+                    && operand.same_as(other_operand)
+                    && pairs.all(|(one, other)| one.same_as(other))
+            }
+            (
+                Condition::Like {
+                    operand,
+                    pattern,
+                    escape: None,
+                },
+                Condition::Like {
+                    operand: other_operand,
+                    pattern: other_pattern,
+                    escape: None,
+                },
+            ) => are_same(&[(operand, other_operand), (pattern, other_pattern)]),
+            (Condition::IsNull(one), Condition::IsNull(other)) => one.same_as(other),
+            (Condition::IsDistinct(left, right), Condition::IsDistinct(other_left, other_right)) => {
+                are_same(&[(left, other_left), (right, other_right)])
+            }
+            _ => false,
+        }
+    }
+
     /// Takes apart what AND joins.
     pub fn into_conjuncts(self) -> Vec<Condition> {
         match self {

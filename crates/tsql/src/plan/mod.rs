@@ -9,6 +9,7 @@
 
 mod calls;
 mod columns;
+mod common;
 mod condition;
 mod expression;
 mod failing;
@@ -23,19 +24,22 @@ mod seek;
 mod target;
 
 pub use crate::scalar::{Conflict, Label};
+pub use common::{CommonTable, CommonUse};
 pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
 pub use function::{Call, Implementation};
 pub use label::{label_of, unified};
 pub use locking::{Locking, TableLocks};
 pub use node::{
-    Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin,
-    QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame, WindowFunction,
+    Access, AggregateCall, AggregateFunction, BoundTable, FromNode, FromUnit, GroupMethod, JoinKind, JoinMethods, Node,
+    OuterJoin, QueryPlan, Ranges, ScanNode, SetKind, SortKey, TopCount, WindowBound, WindowCall, WindowFrame,
+    WindowFunction,
 };
 pub use origin::Origin;
 pub use parts::Part;
 pub use reaction::{ChangedRows, Reaction};
 pub use seek::{IndexSeek, SeekEnd, SeekKey, SeekRange};
 pub use target::{
-    Assignment, BoundOutput, Check, OutputTarget, Reference, RowAction, Target, TargetColumn, TargetColumns,
+    Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, Reference, RowAction, Target, TargetColumn,
+    TargetColumns,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::session::Table;
 use engine::types::SqlType;
 
-use super::{Condition, Expr, IndexSeek, Label, Locking};
+use super::{CommonUse, Condition, Expr, IndexSeek, Label, Locking};
 use crate::modules::ModuleCall;
 use crate::sink::ResultColumn;
 use crate::views::SystemView;
@@ -65,6 +65,8 @@ pub struct ScanNode {
     pub locking: Locking,
     /// MAXDOP; without it the instance's setting counts. 0: as many as there are processors.
     pub degree_max: Option<usize>,
+    /// The bitmaps that rows are tested by: of each the places of its keys, all of them this table's.
+    pub bitmaps: Vec<Vec<usize>>,
 }
 
 /// What one FROM holds, as it is bound: its units and what must hold of them together, in no order. How the rows of a unit are found
@@ -130,6 +132,10 @@ pub struct JoinMethods {
     pub loops: bool,
     /// A hash table of one side, by equal values of both.
     pub hashes: bool,
+    /// Both sides in the order of equal values, sorted where they do not come so.
+    pub merges: bool,
+    /// Whether a hint asks for merging, so that sides may be sorted for it.
+    pub sorts: bool,
     /// Whether another method is taken where there is none of these: FORCEPLAN.
     pub is_wish: bool,
 }
@@ -145,22 +151,44 @@ impl JoinMethods {
     pub const ANY: JoinMethods = JoinMethods {
         loops: true,
         hashes: true,
+        merges: true,
+        sorts: false,
         is_wish: false,
+    };
+    /// No method.
+    const NONE: JoinMethods = JoinMethods {
+        loops: false,
+        hashes: false,
+        merges: false,
+        ..JoinMethods::ANY
     };
     /// LOOP.
     pub const LOOPS: JoinMethods = JoinMethods {
-        hashes: false,
-        ..JoinMethods::ANY
+        loops: true,
+        ..JoinMethods::NONE
     };
     /// HASH.
     pub const HASHES: JoinMethods = JoinMethods {
-        loops: false,
-        ..JoinMethods::ANY
+        hashes: true,
+        ..JoinMethods::NONE
+    };
+    /// MERGE.
+    pub const MERGES: JoinMethods = JoinMethods {
+        merges: true,
+        sorts: true,
+        ..JoinMethods::NONE
     };
     /// What FORCEPLAN asks for (SQL Server docs, "SET FORCEPLAN").
     pub const LOOPS_IF_POSSIBLE: JoinMethods = JoinMethods {
         is_wish: true,
         ..JoinMethods::LOOPS
+    };
+
+    /// What is left where hash tables are not wanted.
+    pub const UNHASHED_IF_POSSIBLE: JoinMethods = JoinMethods {
+        hashes: false,
+        is_wish: true,
+        ..JoinMethods::ANY
     };
 
     /// What a hint at a join leaves of the statement's methods. A hint goes before a wish.
@@ -171,7 +199,41 @@ impl JoinMethods {
         JoinMethods {
             loops: self.loops && hint.loops,
             hashes: self.hashes && hint.hashes,
+            merges: self.merges && hint.merges,
+            sorts: self.sorts || hint.sorts,
             is_wish: self.is_wish,
+        }
+    }
+
+    /// What several hints in one place leave: whatever one of them names.
+    pub fn or(self, other: JoinMethods) -> JoinMethods {
+        JoinMethods {
+            loops: self.loops || other.loops,
+            hashes: self.hashes || other.hashes,
+            merges: self.merges || other.merges,
+            sorts: self.sorts || other.sorts,
+            is_wish: false,
+        }
+    }
+}
+
+/// How hints let groups be made, of GROUP BY and DISTINCT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupMethod {
+    #[default]
+    Any,
+    /// HASH GROUP
+    Hash,
+    /// ORDER GROUP
+    Order,
+}
+
+impl GroupMethod {
+    /// What one more hint leaves: either, where both are named.
+    pub fn or(self, named: GroupMethod) -> GroupMethod {
+        match self == GroupMethod::Any || self == named {
+            true => named,
+            false => GroupMethod::Any,
         }
     }
 }
@@ -442,6 +504,8 @@ pub enum Node {
         captures: Vec<Expr>,
         /// Where its columns begin.
         offset: usize,
+        /// What it is a reference to, if others may refer to the same: its rows are kept where several do.
+        common: Option<CommonUse>,
     },
     /// A common table expression that refers to itself.
     Recursive {
@@ -497,6 +561,35 @@ pub enum Node {
         keys: Vec<(Expr, Expr)>,
         /// What else must hold.
         residual: Condition,
+        /// Whether the scan that left rows come from tests its rows by a bitmap of the right side's keys.
+        has_bitmap: bool,
+    },
+    /// Both sides come in the order of equal keys and are read side by side.
+    Merge {
+        /// The outer side: its rows are unique by the keys, unless `is_many`.
+        left: Box<Node>,
+        /// The inner side, of which a group of rows of one key is kept if `is_many`.
+        right: Box<Node>,
+        /// The left side's places that are read.
+        left_ranges: Ranges,
+        /// The right side's places that are read.
+        right_ranges: Ranges,
+        /// Any.
+        kind: JoinKind,
+        /// Pairs of equal expressions, left and right; both sides come in their order, NULL first.
+        keys: Vec<(Expr, Expr)>,
+        /// What else must hold.
+        residual: Condition,
+        /// Whether several left rows may have one key.
+        is_many: bool,
+    },
+    /// Rows of FROM in the order of expressions, NULL first.
+    Arrange {
+        /// Rows.
+        input: Box<Node>,
+        /// The places that are read above: what is kept of the rows.
+        ranges: Ranges,
+        keys: Vec<Expr>,
     },
     /// Rows for which a condition holds.
     Filter {
@@ -515,6 +608,8 @@ pub enum Node {
         /// For GROUPING SETS: which keys each set keeps. Empty means all keys, once.
         sets: Vec<Vec<bool>>,
         aggregates: Vec<AggregateCall>,
+        /// Whether rows of a group follow each other.
+        is_stream: bool,
     },
     /// Window functions; produces the input's row and behind it one column per call.
     Window {
@@ -541,6 +636,8 @@ pub enum Node {
         columns: usize,
         /// Width of the rows.
         width: usize,
+        /// Whether rows that are the same follow each other.
+        is_stream: bool,
     },
     /// Rows in order.
     Sort {

@@ -31,7 +31,9 @@ impl Node {
         match self {
             Node::Scan(scan) => of_source(scan.offset, scan.table.table.definition().columns.len()),
             Node::Variable { offset, width, .. } => of_source(*offset, *width),
-            Node::Derived { plan, captures, offset } if captures.is_empty() => {
+            Node::Derived {
+                plan, captures, offset, ..
+            } if captures.is_empty() => {
                 let own = column.checked_sub(*offset).filter(|own| *own < plan.columns.len())?;
                 plan.root.origin(own)
             }
@@ -45,6 +47,7 @@ impl Node {
                 _ => None,
             },
             Node::Filter { input, .. }
+            | Node::Arrange { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. }
             | Node::Top { input, .. }
@@ -63,8 +66,10 @@ impl Node {
             Node::Outer(join) => join.left.has_window() || join.right.has_window(),
             Node::Loop { left, right, .. }
             | Node::Hash { left, right, .. }
+            | Node::Merge { left, right, .. }
             | Node::SetOperation { left, right, .. } => left.has_window() || right.has_window(),
             Node::Filter { input, .. }
+            | Node::Arrange { input, .. }
             | Node::Aggregate { input, .. }
             | Node::Project { input, .. }
             | Node::Distinct { input, .. }

@@ -48,7 +48,13 @@ impl Node {
                 change(Part::Plan(anchor))?;
                 change(Part::Node(step))
             }
-            Node::From(_) | Node::Outer(_) | Node::Loop { .. } | Node::Hash { .. } => self.change_join_parts(change),
+            Node::From(_) | Node::Outer(_) | Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => {
+                self.change_join_parts(change)
+            }
+            Node::Arrange { input, keys, .. } => {
+                expressions(keys, change)?;
+                change(Part::Node(input))
+            }
             Node::SetOperation { left, right, .. } => {
                 change(Part::Node(left))?;
                 change(Part::Node(right))
@@ -115,6 +121,13 @@ impl Node {
                 change(Part::Node(right))
             }
             Node::Hash {
+                left,
+                right,
+                keys,
+                residual,
+                ..
+            }
+            | Node::Merge {
                 left,
                 right,
                 keys,

@@ -15,7 +15,7 @@ use crate::scalar::convert::{recollated, store};
 use crate::sink::ResultColumn;
 
 /// What a statement changes.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Target {
     Table(Arc<BoundTable>),
     /// A table variable: its slot and its shape.
@@ -72,6 +72,31 @@ pub struct Reference {
     pub is_own: bool,
 }
 
+/// What is done to the rows that refer to a row of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CascadeAction {
+    /// They go.
+    Delete,
+    /// They get the new key.
+    Follow,
+    SetNull,
+    SetDefault,
+}
+
+/// An action of a foreign key that refers to the target.
+#[derive(Clone, Debug)]
+pub struct Cascade {
+    /// The foreign key, as the target sees it.
+    pub reference: Reference,
+    pub action: CascadeAction,
+    /// The types of the target's columns, in the order of the constraint.
+    pub types: Vec<SqlType>,
+    /// The table at the other end, whose rows are changed.
+    pub target: Target,
+    /// What its rows owe.
+    pub columns: Arc<TargetColumns>,
+}
+
 /// A CHECK over a row of a target.
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -92,10 +117,14 @@ pub struct TargetColumns {
     pub columns: Vec<TargetColumn>,
     /// CHECK constraints that are on.
     pub checks: Vec<Check>,
+    /// What a new row must be for the views WITH CHECK OPTION that it goes through: true of all of them.
+    pub view_conditions: Vec<Condition>,
     /// Foreign keys of the target that the change may break: a new row must find its key at the other end.
     pub references: Vec<Reference>,
     /// Foreign keys of other tables, and of itself, that refer to the target: a row that goes must not be referred to.
     pub referenced_by: Vec<Reference>,
+    /// What foreign keys of other tables do when rows of the target go or get other keys.
+    pub cascades: Vec<Cascade>,
     /// What is told of the rows that the statement has changed.
     pub reactions: Vec<Arc<dyn Reaction>>,
     /// `database.schema.table`
@@ -122,9 +151,11 @@ impl TargetColumns {
     /// OUTPUT            yes        yes                               yes
     /// reactions         yes        yes                               yes
     /// CHECK             yes        yes                               -
+    /// CHECK OPTION      yes        yes                               -
     /// computed columns  yes        yes                               -
     /// references        yes        yes                               -
     /// referenced_by     -          yes                               yes
+    /// cascades          -          yes                               yes
     /// ```
     /// The binder puts those references here that the action and the columns set can break, so an UPDATE of other columns has none.
     pub fn needs_row_path(&self, action: RowAction, has_output: bool) -> bool {
@@ -133,9 +164,11 @@ impl TargetColumns {
         has_output
             || !self.reactions.is_empty()
             || makes_rows && !self.checks.is_empty()
+            || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && self.columns.iter().any(|column| column.computed.is_some())
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
+            || takes_rows && !self.cascades.is_empty()
     }
 }
 
@@ -196,6 +229,10 @@ mod tests {
             }],
             ..plain.clone()
         };
+        let viewed = TargetColumns {
+            view_conditions: vec![Condition::Constant(Some(true))],
+            ..plain.clone()
+        };
         let computed = TargetColumns {
             columns: vec![TargetColumn {
                 computed: Some(Expr::constant(Value::Int(1), SqlType::Int)),
@@ -207,10 +244,11 @@ mod tests {
             reactions: vec![Arc::new(Deaf)],
             ..plain.clone()
         };
-        let table: [(&TargetColumns, bool, [bool; 3]); 5] = [
+        let table: [(&TargetColumns, bool, [bool; 3]); 6] = [
             (&plain, false, [false, false, false]),
             (&plain, true, [true, true, true]),
             (&check, false, [true, true, false]),
+            (&viewed, false, [true, true, false]),
             (&computed, false, [true, true, false]),
             (&reaction, false, [true, true, true]),
         ];

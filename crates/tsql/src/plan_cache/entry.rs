@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use engine::memory::Charge;
 use parking_lot::Mutex;
 
 use super::PlanKey;
 use super::handle::{PlanHandle, SqlHandle};
 use super::statistics::QueryStatistics;
-use crate::ast::NodeNumber;
+use crate::ast::{NodeNumber, StatementKind};
 use crate::modules::{Code, Module};
 
 /// What an entry takes beside its text, its tree and its plans.
@@ -58,12 +57,11 @@ struct OfStatement {
     statistics: Arc<QueryStatistics>,
 }
 
-/// The plans of the statements, with what was asked for them.
+/// The plans of the statements. What they take is charged to the cache.
 #[derive(Default)]
 struct Plans {
     by_node: BTreeMap<NodeNumber, OfStatement>,
     bytes: u64,
-    charge: Charge,
 }
 
 /// An entry. See the room.
@@ -73,6 +71,8 @@ pub(crate) struct CachedPlan {
     database_id: u16,
     object_id: Option<u32>,
     text: Arc<str>,
+    /// Bytes of the text before its first statement: declarations of parameters.
+    lead: usize,
     code: Arc<Code>,
     /// Keeps the address in the key its own.
     module: Option<Arc<Module>>,
@@ -95,6 +95,12 @@ impl CachedPlan {
                 text,
                 ..
             } => (*database, text.clone(), declarations.is_empty()),
+            PlanKey::Template {
+                database,
+                declarations,
+                text,
+                ..
+            } => (*database, Arc::from(format!("{declarations}{text}")), false),
             PlanKey::Module(_) => (0, Arc::from(""), false),
         };
         let kind = if is_batch { PlanKind::Adhoc } else { PlanKind::Prepared };
@@ -117,7 +123,12 @@ impl CachedPlan {
         text: Arc<str>,
         code: Arc<Code>,
     ) -> CachedPlan {
+        let lead = match &key {
+            PlanKey::Template { declarations, .. } => declarations.len(),
+            PlanKey::Text { .. } | PlanKey::Module(_) => 0,
+        };
         CachedPlan {
+            lead,
             sql_handle: SqlHandle::new(object_id, database_id, &text),
             plan_handle: PlanHandle::new(object_id, database_id, &text, number),
             key,
@@ -162,6 +173,19 @@ impl CachedPlan {
 
     pub(crate) fn text(&self) -> &Arc<str> {
         &self.text
+    }
+
+    /// The text of a batch, with QUOTED_IDENTIFIER as it was parsed under.
+    pub(crate) fn batch_text(&self) -> Option<(&Arc<str>, bool)> {
+        match &self.key {
+            PlanKey::Text {
+                declarations,
+                text,
+                quoted_identifier,
+                ..
+            } if declarations.is_empty() => Some((text, *quoted_identifier)),
+            _ => None,
+        }
     }
 
     /// Its statements.
@@ -230,17 +254,16 @@ impl CachedPlan {
         of_statement.statistics.clone()
     }
 
-    /// Shares a plan of so many bytes in place of the node's former one; false when there is no memory for it, or the entry has left.
+    /// Shares a plan of so many bytes in place of the node's former one; false when the entry has left.
     pub(crate) fn share(&self, node: NodeNumber, plan: AnyPlan, bytes: u64) -> bool {
         let mut plans = self.plans.lock();
         let plans = &mut *plans;
         let of_statement = plans.by_node.entry(node).or_default();
         plans.bytes -= of_statement.shared.take().map_or(0, |(_, former)| former);
-        let wanted = plans.bytes + bytes;
-        if self.has_left() || plans.charge.grow_to(wanted).is_err() {
+        if self.has_left() {
             return false;
         }
-        plans.bytes = wanted;
+        plans.bytes += bytes;
         of_statement.shared = Some((plan, bytes));
         true
     }
@@ -270,25 +293,33 @@ impl CachedPlan {
             .collect()
     }
 
-    /// The part of the text in which a statement stands: all of it if there is no other, else from its line on to that of the next one that
-    /// has a plan.
+    /// The part of the text in which a statement stands.
     fn statement_text(&self, line: u32) -> &str {
         let range = self.text_range(line);
         self.text.get(range).unwrap_or_default().trim()
     }
 
+    /// Where the statement of a line stands: all of the text if there is no other; on a line of several it is the first that has rows.
     fn text_range(&self, line: u32) -> std::ops::Range<usize> {
         if self.code.statements.len() == 1 && self.object_id.is_none() {
-            return 0..self.text.len();
+            return self.lead..self.text.len();
         }
-        let begin_of = |line: u32| {
-            let before = self.text.split_inclusive('\n').take(line.saturating_sub(1) as usize);
-            before.map(str::len).sum::<usize>()
-        };
-        let plans = self.plans.lock();
-        let lines = plans.by_node.values().map(|one| one.statistics.totals().line);
-        let next = lines.filter(|other| *other > line).min();
-        begin_of(line)..next.map_or(self.text.len(), begin_of)
+        let (mut any, mut with_rows) = (None, None);
+        crate::grammar::walk(&self.code.statements, &mut |statement| {
+            if statement.line == line {
+                any = any.or(Some(statement.span));
+                let has_rows = matches!(
+                    statement.kind,
+                    StatementKind::Select(_)
+                        | StatementKind::Insert(_)
+                        | StatementKind::Update(_)
+                        | StatementKind::Delete(_)
+                );
+                with_rows = with_rows.or(has_rows.then_some(statement.span));
+            }
+        });
+        let (start, end) = with_rows.or(any).unwrap_or((0, u32::MAX));
+        start as usize..(end as usize).min(self.text.len())
     }
 
     /// `statement_start_offset` and `statement_end_offset`: bytes of UTF-16, -1 for the end of the text.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! PlanKey: text, parameters, QUOTED_IDENTIFIER, database      -> CachedPlan: tree, plans of its statements, uses, what they have cost
+//!          statement with parameters for its constants, ...
 //!          definition of a module
 //! session (prepared): the same, found without a lock; it adopts plans from the entry and offers it those it has made
 //! ```
@@ -11,6 +12,9 @@
 //! A plan that is shared was made outside of a transaction, from committed definitions, and of no temporary table: it is what any session
 //! would make (`prepared::batch`). Whether it may be used is asked at each use.
 //!
+//! The cache is charged for all of it, and gives up what is oldest before anybody is refused memory ([`Keeper`]).
+//!
+//! Invariant: nobody asks for memory with the plans of an entry locked: who is asked to give some up may have to lock them.
 //! Invariant: this room knows entries and no plans: what a statement is bound to comes from below as it is, and goes back there.
 
 mod entry;
@@ -24,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::instance::Instance;
+use engine::memory::Keeper;
 use parking_lot::Mutex;
 
 use crate::modules::{AgingCache, Footprint, Module};
@@ -45,6 +50,15 @@ pub(crate) enum PlanKey {
         declarations: Arc<str>,
         text: Arc<str>,
     },
+    /// A statement whose constants parameters stand for.
+    Template {
+        /// The database in which it is run.
+        database: u16,
+        quoted_identifier: bool,
+        /// Of the parameters, in parentheses.
+        declarations: Arc<str>,
+        text: Arc<str>,
+    },
     /// A module, by the address of what was made of its definition. The entry keeps that.
     Module(usize),
 }
@@ -58,7 +72,9 @@ impl PlanKey {
     /// What it takes itself, in bytes.
     fn bytes(&self) -> u64 {
         match self {
-            PlanKey::Text { declarations, text, .. } => (declarations.len() + text.len()) as u64,
+            PlanKey::Text { declarations, text, .. } | PlanKey::Template { declarations, text, .. } => {
+                (declarations.len() + text.len()) as u64
+            }
             PlanKey::Module(_) => 0,
         }
     }
@@ -88,6 +104,15 @@ pub(crate) struct PlanCache {
     kept: Mutex<AgingCache<PlanKey, InCache>>,
     /// The number of the entry made last.
     numbers: AtomicU64,
+}
+
+impl Keeper for PlanCache {
+    fn give_up(&self, bytes: u64) {
+        // Who asks for memory may be this cache itself.
+        if let Some(mut kept) = self.kept.try_lock() {
+            kept.give_up(bytes);
+        }
+    }
 }
 
 impl PlanCache {

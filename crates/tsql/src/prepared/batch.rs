@@ -1,9 +1,10 @@
 //! A parsed batch with the plans of its statements.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
 use engine::error::Error;
@@ -12,7 +13,8 @@ use engine::types::Collation;
 
 use super::hasher::OwnKeys;
 use super::parse_only::{ParseOnly, parseonly_of};
-use crate::ast::NodeNumber;
+use super::template::{self, Setting, Template};
+use crate::ast::{NodeNumber, Statement};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::failure::Failure;
 use crate::messages;
@@ -166,6 +168,9 @@ struct Entered {
     entry: RefCell<Arc<CachedPlan>>,
 }
 
+/// A statement's template, or that it has none, and what was asked under.
+type Looked = (Setting, Option<Rc<Template>>);
+
 /// A parsed batch or procedure body with this session's plans.
 pub struct CompiledBatch {
     /// Its statements and variables, which others may share.
@@ -175,6 +180,12 @@ pub struct CompiledBatch {
     plans: RefCell<HashMap<NodeNumber, InHand, OwnKeys>>,
     /// Its place among what the instance keeps; none of a text that is not kept.
     entered: Option<Entered>,
+    /// Statements with parameters in place of their constants, as far as they were asked for.
+    templates: RefCell<HashMap<NodeNumber, Looked, OwnKeys>>,
+    /// What these take.
+    template_bytes: Cell<u64>,
+    /// Whether it is a text without parameters, whose statements may have templates.
+    is_batch: bool,
     /// Whether the tree is this batch's alone.
     owns_code: bool,
     size: RefCell<Size>,
@@ -236,6 +247,9 @@ impl CompiledBatch {
             parseonly: None,
             plans: RefCell::default(),
             entered: None,
+            templates: RefCell::default(),
+            template_bytes: Cell::default(),
+            is_batch: false,
             owns_code: false,
             size: RefCell::default(),
         }
@@ -252,8 +266,10 @@ impl CompiledBatch {
 
     /// The same batch as the owner of plans that the instance keeps.
     pub(crate) fn entered(self, cache: &Arc<PlanCache>, entry: Arc<CachedPlan>) -> CompiledBatch {
+        let is_batch = entry.batch_text().is_some();
         let (cache, entry) = (cache.clone(), RefCell::new(entry));
         CompiledBatch {
+            is_batch,
             entered: Some(Entered { cache, entry }),
             ..self
         }
@@ -279,6 +295,36 @@ impl CompiledBatch {
         entered.entry.replace(renewed);
         self.plans.borrow_mut().clear();
         self.size.take();
+    }
+
+    /// One of its statements with parameters in place of constants, if that is how this session is to execute it.
+    #[inline]
+    pub(crate) fn template(&self, statement: &Statement, session: &SessionState) -> Option<Rc<Template>> {
+        match self.is_batch {
+            true => self.template_of(statement, session),
+            false => None,
+        }
+    }
+
+    fn template_of(&self, statement: &Statement, session: &SessionState) -> Option<Rc<Template>> {
+        let number = template::number_of(&statement.kind)?;
+        let setting = Setting::of(session);
+        if let Some((made_under, template)) = self.templates.borrow().get(&number)
+            && *made_under == setting
+        {
+            return template.clone();
+        }
+        let entered = self.entered.as_ref()?;
+        let entry = entered.entry.borrow().clone();
+        let text = entry.batch_text()?;
+        let made = template::template(session, setting, (text.0.as_ref(), text.1), statement, &entered.cache);
+        let made = made.map(Rc::new);
+        let bytes_of = |template: &Option<Rc<Template>>| template.as_ref().map_or(0, |template| template.batch.bytes());
+        let former = self.templates.borrow_mut().insert(number, (setting, made.clone()));
+        let former_bytes = former.map_or(0, |(_, template)| bytes_of(&template));
+        self.template_bytes
+            .set((self.template_bytes.get() + bytes_of(&made)).saturating_sub(former_bytes));
+        made
     }
 
     /// The kept plan of a piece of syntax, if the catalogs it was bound against are as they were when all it is bound to is locked.
@@ -313,7 +359,7 @@ impl CompiledBatch {
     /// What the plans take, and the tree if it is the batch's own, in bytes, estimated.
     pub fn bytes(&self) -> u64 {
         let tree = if self.owns_code { self.code.bytes() } else { 0 };
-        self.size.borrow().bytes + tree
+        self.size.borrow().bytes + tree + self.template_bytes.get()
     }
 
     /// Has a plan in hand in place of the node's former one, if there is memory for it.

@@ -6,6 +6,7 @@
 //! module               -> this session's plans of it     cache      procedures and functions; their trees are the instance's
 //! Callable             =  CompiledBatch and parameters   callable
 //! CompiledBatch        =  statements, variables, plans   batch      a plan is kept with what it was bound against
+//! statement of a batch -> Template: a batch and values   template   parameters in place of constants
 //! ```
 //! Texts, modules and their plans belong to entries of the instance's plan cache ([`crate::plan_cache`]), which all sessions share. What a
 //! session keeps is a way to them without a lock, and the plans that are its alone.
@@ -19,11 +20,13 @@ mod handles;
 mod hasher;
 mod parse_only;
 mod shown;
+mod template;
 
 pub(crate) use batch::{Bound, Planned};
 pub use batch::{CompiledBatch, compile};
 pub use callable::Callable;
 pub(crate) use handles::PreparedText;
+pub(crate) use template::Template;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;

@@ -20,6 +20,7 @@ mod random;
 mod rules;
 mod temporary;
 mod transaction;
+mod trees;
 
 pub(crate) use admission::admit;
 pub(crate) use caller::ModuleCaller;
@@ -33,6 +34,7 @@ pub use options::{
 pub use rules::{Rule, RulesOff};
 pub(crate) use temporary::{TemporaryObject, is_private, schema_of};
 pub use transaction::Transaction;
+pub(crate) use trees::{Trees, TreesWanted};
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
@@ -62,6 +64,8 @@ pub struct Login {
     pub host: String,
     /// The client's program.
     pub application: String,
+    /// All that travels between the client and the server is encrypted.
+    pub encrypted: bool,
     /// The database to begin in; master when none is given.
     pub database: Option<String>,
 }
@@ -102,6 +106,8 @@ pub struct SessionState {
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
     measures: RefCell<Option<Rc<Measures>>>,
+    /// How plans come about, for who asks.
+    pub(crate) trees: Trees,
 }
 
 impl SessionState {
@@ -140,6 +146,7 @@ impl SessionState {
             caller,
             function_depth: Cell::new(0),
             measures: RefCell::default(),
+            trees: Trees::default(),
         }
     }
 

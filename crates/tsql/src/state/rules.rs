@@ -28,16 +28,24 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Comparisons that stand in every branch of an OR are tested beside it.
+    /// Conditions that stand in every branch of an OR are tested beside it.
     FactorAlternatives,
+    /// What every branch of an OR says of one source is tested where its rows are read.
+    DrawFromAlternatives,
     /// EXISTS, IN and ANY are joins with the subquery's FROM.
     SemiJoin,
     /// NOT EXISTS, NOT IN and ALL are joins with the subquery's FROM.
     AntiJoin,
+    /// LEFT JOIN of which only the rows without partner are kept is an anti join.
+    AntiFromOuter,
     /// Joins go in the order of least cost, not in the order of the text.
     OrderJoins,
     /// Equal values are joined by a hash table. Without it inner and left joins compare every pair.
     HashJoin,
+    /// Sides of a join that come in the order of equal values are read side by side.
+    MergeJoin,
+    /// Scans leave out rows whose keys are not in the hash table that they are joined with.
+    ProbeBitmaps,
     /// For each row of one side of a join the other side is searched by an index.
     IndexJoin,
     /// Rows are found by ranges of an index.
@@ -48,6 +56,12 @@ rules! {
     IndexCover,
     /// A sort is left out where rows come in its order.
     SortFromIndex,
+    /// A sort is left out where joins and groups below give its order.
+    SortFromOrder,
+    /// Groups, and rows of which one is wanted, are told apart as they come, where they follow each other.
+    StreamAggregate,
+    /// DISTINCT is left out where rows differ by a key.
+    DistinctFromKey,
     /// MIN and MAX read the ends of an index.
     ExtremeFromIndex,
     /// A query in FROM that only joins, filters and computes is part of the FROM around it.
@@ -62,6 +76,8 @@ rules! {
     InferEqualities,
     /// What must hold of the rows of a query in FROM is asked inside of it.
     PushConditions,
+    /// A common table expression that is read in several places is computed once.
+    KeepCommonTables,
 }
 
 impl Rule {

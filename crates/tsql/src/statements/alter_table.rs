@@ -18,11 +18,11 @@ use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
 
 impl Executor<'_> {
-    pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<()> {
+    pub(super) fn alter_table(&mut self, alter: &AlterTable, line: u32) -> Result<()> {
         let (database, object, mut definition) = self.table_to_change(&alter.name)?;
         match &alter.action {
             AlterTableAction::Add { elements, check } => {
-                self.add_elements(&alter.name, elements, check.unwrap_or(true))
+                self.add_elements(&alter.name, elements, (check.unwrap_or(true), line))
             }
             AlterTableAction::Drop(dropped) => {
                 for one in dropped {
@@ -79,7 +79,7 @@ impl Executor<'_> {
         }
     }
 
-    fn add_elements(&mut self, name: &Name, elements: &[TableElement], check: bool) -> Result<()> {
+    fn add_elements(&mut self, name: &Name, elements: &[TableElement], how: (bool, u32)) -> Result<()> {
         for element in elements {
             match element {
                 TableElement::Column(column) => {
@@ -89,10 +89,10 @@ impl Executor<'_> {
                         descending: false,
                     }];
                     for constraint in &column.constraints {
-                        self.add_constraint_to(name, constraint, &own, check)?;
+                        self.add_constraint_to(name, constraint, &own, how)?;
                     }
                 }
-                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, &[], check)?,
+                TableElement::Constraint(constraint) => self.add_constraint_to(name, constraint, &[], how)?,
                 TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
             }
         }
@@ -133,7 +133,7 @@ impl Executor<'_> {
         name: &Name,
         constraint: &TableConstraint,
         own: &[IndexColumn],
-        check: bool,
+        (check, line): (bool, u32),
     ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
         match &constraint.kind {
@@ -144,6 +144,11 @@ impl Executor<'_> {
                 let ordinal = definition
                     .column(&column.text)
                     .ok_or_else(|| messages::invalid_column_name(&column.text))?;
+                let changed = &definition.columns[ordinal];
+                if changed.default.is_some() {
+                    return Err(messages::default_is_there());
+                }
+                self.check_default(&definition.name, changed, &default.text)?;
                 let name = constraint
                     .name
                     .as_ref()
@@ -169,6 +174,7 @@ impl Executor<'_> {
                 if key.primary && is_nullable {
                     return Err(messages::primary_key_nullable(&definition.name));
                 }
+                self.warn_of_long_keys(&definition, &index, line)?;
                 self.add_index(&database, &object, &definition, index)
             }
             ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
@@ -214,6 +220,7 @@ impl Executor<'_> {
         }
         let key = key.clone();
         self.tell_referenced(&database, definition.object_id, std::slice::from_ref(&key))?;
+        self.check_cascades(&database, &extended, 1)?;
         self.replace_definition(&database, &object, extended)?;
         if !check {
             return Ok(());

@@ -43,6 +43,16 @@ impl Executor<'_> {
         Ok(Flow::Next)
     }
 
+    /// Runs a statement that is not control of flow, and tells what it came to if that is asked for.
+    fn run_whole(&mut self, statement: &Statement) -> Outcome<Flow> {
+        self.tell_trees(statement)?;
+        let is_measured = self.session.options().statistics.any();
+        match is_measured {
+            false => self.dispatch(statement),
+            true => self.measured(statement),
+        }
+    }
+
     /// Runs one statement; an error that ends only the statement is told and passed over.
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
         let may_run = cancel::look().and_then(|()| crate::stack::require());
@@ -56,10 +66,9 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.line = statement.line;
-        let is_measured = self.session.options().statistics.any();
-        let outcome = match is_measured {
-            false => self.dispatch(statement),
-            true => self.measured(statement),
+        let outcome = match self.batch.template(statement, self.session) {
+            None => self.run_whole(statement),
+            Some(template) => self.with_parameters(&template, Self::run_whole),
         };
         self.count_execution();
         self.session.end_statement();

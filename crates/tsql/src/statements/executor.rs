@@ -12,14 +12,14 @@ use engine::memory::Charge;
 use engine::types::{SqlType, Value};
 use engine::waits::waited_micros;
 
-use crate::ast::Numbered;
+use crate::ast::{Numbered, Statement};
 use crate::bind::{Binder, PlanAdvice};
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
 use crate::optimize::estimate::{Expectations, Peeked};
 use crate::optimize::{Logical, Optimizer};
 use crate::plan_cache::{Execution, QueryStatistics};
-use crate::prepared::{Bound, CompiledBatch, Planned, Prepared};
+use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
 use crate::state::{Dependencies, SessionState};
 
@@ -90,6 +90,8 @@ pub struct Executor<'s> {
     pub(super) line: u32,
     /// WITH RECOMPILE: no plan of it is kept.
     pub(super) recompiles: bool,
+    /// The batch whose statement runs with parameters in place of its constants.
+    pub(super) whole: Option<Rc<CompiledBatch>>,
     running: RefCell<Option<Running>>,
     /// The plan that the statement under way runs by, where its figures are counted.
     pub(super) ran: RefCell<Option<Planned>>,
@@ -149,9 +151,32 @@ impl<'s> Executor<'s> {
             returned: Value::Null,
             line: 1,
             recompiles: false,
+            whole: None,
             running: RefCell::default(),
             ran: RefCell::default(),
         }
+    }
+
+    /// Runs a statement with parameters in place of its constants.
+    pub(super) fn with_parameters<T>(
+        &mut self,
+        template: &Template,
+        run: impl FnOnce(&mut Self, &Statement) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let code = template.batch.code().clone();
+        let Some(statement) = code.statements.first() else {
+            return Err(self.failure(Error::assertion("a template without a statement"), self.line));
+        };
+        template.batch.use_once();
+        let values = Variables::new(template.values.clone(), Vec::new());
+        let variables = std::mem::replace(&mut self.variables, values);
+        self.whole = Some(std::mem::replace(&mut self.batch, template.batch.clone()));
+        let outcome = run(self, statement);
+        if let Some(whole) = self.whole.take() {
+            self.batch = whole;
+        }
+        self.variables = variables;
+        outcome
     }
 
     /// Decides about a failure: hands it to the TRY block around, or tells the client and perhaps goes on.
@@ -181,7 +206,9 @@ impl<'s> Executor<'s> {
         }
         let ends_batch = failure.reach > Reach::Statement || xact_abort && failure.message.severity > 10;
         if !ends_batch {
-            return Ok(());
+            // The statement is over, and the client learns which of them failed, under NOCOUNT too.
+            let told = self.sink.done(None, DoneKind::Other);
+            return told.map_err(|SinkClosed| Box::new(Failure::closed()));
         }
         if (xact_abort || failure.dooms) && self.session.transaction_count() > 0 {
             self.roll_back_everything();

@@ -13,7 +13,9 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ForeignKey, IndexDefinition, ObjectDefinition, TableDefinition};
+use engine::catalog::{
+    CatalogObject, ForeignKey, IndexDefinition, ObjectDefinition, ReferentialAction, TableDefinition,
+};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::lock::{Mode, Resource};
@@ -33,7 +35,7 @@ impl Executor<'_> {
     /// A foreign key of a table, which may not be stored yet (its id is 0 then).
     ///
     /// # Errors
-    /// 1753, 1757, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 8139.
+    /// 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 1788, 8139.
     pub(super) fn foreign_key(
         &self,
         table: &TableDefinition,
@@ -65,6 +67,7 @@ impl Executor<'_> {
         if referenced.unique_index_of(&referenced_columns).is_none() {
             return Err(messages::foreign_key_without_key(&referenced.name, &name));
         }
+        check_actions(&name, foreign, table, &columns)?;
         Ok(ForeignKey {
             name,
             columns,
@@ -73,6 +76,8 @@ impl Executor<'_> {
             object_id: 0,
             is_not_trusted: false,
             is_disabled: false,
+            on_delete: stored_action(foreign.on_delete),
+            on_update: stored_action(foreign.on_update),
         })
     }
 
@@ -265,6 +270,35 @@ fn referenced_columns(referenced: &TableDefinition, listed: &[Identifier], name:
         referenced.column(&column.text).ok_or_else(missing)
     });
     ordinals.collect()
+}
+
+fn stored_action(written: ast::ReferentialAction) -> ReferentialAction {
+    match written {
+        ast::ReferentialAction::NoAction => ReferentialAction::NoAction,
+        ast::ReferentialAction::Cascade => ReferentialAction::Cascade,
+        ast::ReferentialAction::SetNull => ReferentialAction::SetNull,
+        ast::ReferentialAction::SetDefault => ReferentialAction::SetDefault,
+    }
+}
+
+/// Whether the columns of a foreign key take what its actions would give them.
+fn check_actions(name: &str, foreign: &ast::ForeignKey, table: &TableDefinition, columns: &[usize]) -> Result<()> {
+    use ast::ReferentialAction::{Cascade, SetDefault, SetNull};
+    let actions = [foreign.on_delete, foreign.on_update];
+    for column in columns.iter().filter_map(|column| table.columns.get(*column)) {
+        if actions.contains(&SetNull) && !column.nullable {
+            return Err(messages::set_null_of_not_null(name));
+        }
+        if actions.contains(&SetDefault) && !column.nullable && column.default.is_none() {
+            return Err(messages::set_default_without_default(name));
+        }
+        let is_set =
+            foreign.on_update == Cascade || actions.iter().any(|action| [SetNull, SetDefault].contains(action));
+        if is_set && column.identity.is_some() {
+            return Err(messages::cascade_to_identity(name, &table.name, &column.name));
+        }
+    }
+    Ok(())
 }
 
 /// Two columns of a foreign key have one type and collation. Strings of one type may differ in length, since that changes nothing of how they compare.

@@ -186,9 +186,12 @@ fn begins_with(node: &Node, object_id: u32) -> bool {
         // A search goes on to where its range ends, whatever comes into it meanwhile.
         Node::Scan(scan) => scan.seek.is_none() && scan.table.table.definition().object_id == object_id,
         Node::Derived { plan, captures, .. } => captures.is_empty() && begins_with(&plan.root, object_id),
-        Node::Hash { left, right, .. } => begins_with(left, object_id) || begins_with(right, object_id),
+        Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
+            begins_with(left, object_id) || begins_with(right, object_id)
+        }
         Node::Loop { left, .. } => begins_with(left, object_id),
         Node::Filter { input, .. }
+        | Node::Arrange { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Window { input, .. }
         | Node::Project { input, .. }

@@ -15,6 +15,7 @@ mod alias_type;
 mod alter_index;
 mod alter_table;
 mod bulk;
+mod cascades;
 mod change;
 mod constraint;
 mod cursor;

@@ -1,5 +1,5 @@
 //! SET SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: plans instead of results (SQL Server docs, their pages, for columns and elements); and
-//! plans behind results, for SET STATISTICS PROFILE and XML.
+//! plans behind results, for SET STATISTICS PROFILE and XML; and the trees that a plan comes from, for trace flags.
 //!
 //! | statement | what is shown |
 //! |---|---|
@@ -12,19 +12,61 @@
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
-use super::executor::{Executor, closed};
-use crate::ast::StatementKind;
+use super::executor::{Executor, Outcome, closed};
+use crate::ast::{InsertSource, QueryHint, Statement, StatementKind};
 use crate::measure::Measures;
 use crate::optimize::shown::{Actual, ShownOperator, ShownStatement};
 use crate::prepared::{Bound, Planned};
 use crate::showplan::document;
 use crate::sink::{DoneKind, ResultColumn};
-use crate::state::StatisticsOptions;
+use crate::state::{StatisticsOptions, TreesWanted};
 
 const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
 
+/// Trace flag: trees go to the client.
+const TRACE_TO_CLIENT: u16 = 3604;
+/// Trace flag: trees go to the error log.
+const TRACE_TO_ERRORLOG: u16 = 3605;
+
 impl Executor<'_> {
+    /// Plans a statement ahead of its execution if trace flags ask how its plan comes about, and tells that. A plan that is kept came about
+    /// earlier, and nothing is told of it. What fails here fails again when the statement is executed.
+    pub(super) fn tell_trees(&mut self, statement: &Statement) -> Outcome<()> {
+        let session = self.session;
+        let activity = &session.instance.env.activity;
+        let hints = query_hints(&statement.kind);
+        if hints.is_empty() && !activity.has_traces() {
+            return Ok(());
+        }
+        let is_on = |flag: u16| {
+            let mut hints = hints.iter();
+            let is_asked = |hint: &QueryHint| {
+                hint.name == "QUERYTRACEON" && hint.value.as_deref().and_then(|value| value.parse().ok()) == Some(flag)
+            };
+            hints.any(is_asked) || activity.is_on(flag)
+        };
+        let wanted = TreesWanted::by_flags(is_on);
+        if !wanted.any() {
+            return Ok(());
+        }
+        let (to_client, to_errorlog) = (is_on(TRACE_TO_CLIENT), is_on(TRACE_TO_ERRORLOG));
+        for tree in session.trees.of(wanted, || self.planned(&statement.kind)) {
+            if to_errorlog {
+                session
+                    .instance
+                    .env
+                    .errorlog
+                    .write(&format!("spid{}", session.id), tree.clone());
+            }
+            if to_client {
+                let told = self.inform(0, 0, statement.line, tree);
+                told.map_err(|error| self.failure(error, statement.line))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Shows what a statement would do, in the way that a SHOWPLAN asks for.
     pub(super) fn show_plan(&mut self, how: &str, kind: &StatementKind) -> Result<()> {
         let clock = self.session.instance.env.clock.clone();
@@ -102,7 +144,8 @@ impl Executor<'_> {
 
     /// What is shown of a statement beside its plan. Its text is known if it is alone in its batch.
     fn shown_statement(&self, kind: &'static str, root: Option<ShownOperator>) -> ShownStatement {
-        let text = match self.batch.statements.len() {
+        let batch = self.whole.as_ref().unwrap_or(&self.batch);
+        let text = match batch.statements.len() {
             1 if self.procedure.is_empty() => self.session.request_text().unwrap_or_else(|| kind.to_owned()),
             _ => kind.to_owned(),
         };
@@ -151,6 +194,20 @@ impl Executor<'_> {
             _ => return Ok(None),
         };
         bound.map(Some)
+    }
+}
+
+/// What stands in OPTION behind a statement.
+fn query_hints(kind: &StatementKind) -> &[QueryHint] {
+    match kind {
+        StatementKind::Select(query) => &query.hints,
+        StatementKind::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => &query.hints,
+            _ => &insert.query_hints,
+        },
+        StatementKind::Update(update) => &update.query_hints,
+        StatementKind::Delete(delete) => &delete.query_hints,
+        _ => &[],
     }
 }
 

@@ -9,7 +9,7 @@ use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
 use super::executor::Executor;
-use super::index_limits::check_indexes;
+use super::index_limits::{check_indexes, long_key_warning};
 use super::table_definition::index_columns;
 use crate::ast::{CreateIndex, CreateTable, Drop, Identifier, Name, ObjectKind, StatementKind};
 use crate::messages;
@@ -21,8 +21,8 @@ impl Executor<'_> {
     pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
         match kind {
             StatementKind::CreateTable(create) => self.redefining(|executor| executor.create_table(create, line))?,
-            StatementKind::AlterTable(alter) => self.redefining(|executor| executor.alter_table(alter))?,
-            StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create))?,
+            StatementKind::AlterTable(alter) => self.redefining(|executor| executor.alter_table(alter, line))?,
+            StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create, line))?,
             StatementKind::DropIndex(drop) => {
                 for (index, table) in &drop.indexes {
                     self.redefining(|executor| executor.drop_index(index, table, drop.if_exists))?;
@@ -98,6 +98,10 @@ impl Executor<'_> {
             return Err(messages::object_exists(own_name));
         }
         self.tell_referenced(&database, 0, &definition.foreign_keys)?;
+        self.check_cascades(&database, &definition, definition.foreign_keys.len())?;
+        for index in &definition.indexes {
+            self.warn_of_long_keys(&definition, index, line)?;
+        }
         let object = self.session.engine.borrow_mut().create_table(&database, definition)?;
         self.session.note_temporary(own_name, &object);
         Table::open(&database, &object)
@@ -201,8 +205,21 @@ impl Executor<'_> {
         session.create_object(&database, definition).map(|_| ())
     }
 
+    /// Warns that keys of an index that is made may be too long for it.
+    pub(super) fn warn_of_long_keys(
+        &mut self,
+        table: &TableDefinition,
+        index: &IndexDefinition,
+        line: u32,
+    ) -> Result<()> {
+        match long_key_warning(table, index) {
+            Some(warning) => self.inform(warning.number, warning.severity, line, warning.message),
+            None => Ok(()),
+        }
+    }
+
     /// CREATE INDEX. A clustered one rebuilds the table.
-    fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
+    fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
         let (database, object, definition) = self.table_to_change(&create.table)?;
         let statistics = all_statistics(&database, &definition, self.session.id);
         if statistics.iter().any(|known| create.name.is(&known.name)) {
@@ -233,6 +250,7 @@ impl Executor<'_> {
             },
         };
         check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
+        self.warn_of_long_keys(&definition, &index, line)?;
         self.add_index(&database, &object, &definition, index)?;
         self.set_no_recompute(
             &database,

@@ -178,6 +178,7 @@ impl Executor<'_> {
                 let ordinal = ordinal_in(&draft.table, &column.text)?;
                 let name = name("DF", draft);
                 let text = definition.text.clone();
+                self.check_default(&draft.table.name, &draft.table.columns[ordinal], &text)?;
                 draft.table.columns[ordinal].default = Some(NamedText {
                     name,
                     text,
@@ -228,7 +229,15 @@ impl Executor<'_> {
             // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
             return Err(crate::bind::not_supported("ANSI_PADDING OFF"));
         }
-        draft.add_column(column, declared, collation, options.ansi_null_default_on)
+        draft.add_column(column, declared, collation, options.ansi_null_default_on)?;
+        match (draft.table.columns.last(), &column.default) {
+            (Some(added), Some(default)) => self.check_default(&draft.table.name, added, &default.text),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_default(&self, table: &str, column: &ColumnDefinition, text: &str) -> Result<()> {
+        Binder::new(self.session, &self.batch.scope).check_default(table, column, text)
     }
 
     /// The collation of a column that is declared: the one written, or the default of the database its table is in.

@@ -113,7 +113,7 @@ system_row!(ListedDatabase {
     "is_fulltext_enabled" BIT => |_| false.into();
     "is_trustworthy_on" BIT => |_| false.into();
     "is_db_chaining_on" BIT => |row| (row.entry.database_id == TEMPDB).into();
-    "is_parameterization_forced" BIT => |_| false.into();
+    "is_parameterization_forced" BIT => |row| row.database.as_ref().is_some_and(|database| database.is_parameterization_forced()).into();
     "is_master_key_encrypted_by_server" BIT => |_| false.into();
     "is_query_store_on" BIT => |_| false.into();
     "is_published" BIT => |_| false.into();

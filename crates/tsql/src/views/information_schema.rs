@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, ReferentialAction, TableDefinition};
 use engine::types::{Length, SqlType, Value};
 
 use super::objects::{ObjectRow, columns_of, objects, table_of, tables, with_columns};
@@ -235,8 +235,15 @@ fn key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     all(rows)
 }
 
+/// An action in the words of the standard.
+fn rule(action: ReferentialAction) -> String {
+    action.name().replace('_', " ")
+}
+
 struct ReferentialRow {
     database: String,
+    /// On delete and on update.
+    actions: (ReferentialAction, ReferentialAction),
     owner: ObjectRow,
     constraint: String,
     unique: (String, String),
@@ -250,8 +257,8 @@ system_row!(ReferentialRow {
     "UNIQUE_CONSTRAINT_SCHEMA" NAME => |row| row.unique.0.as_str().into();
     "UNIQUE_CONSTRAINT_NAME" NAME => |row| row.unique.1.as_str().into();
     "MATCH_OPTION" varchar(7) => |_| "SIMPLE".into();
-    "UPDATE_RULE" varchar(11) => |_| "NO ACTION".into();
-    "DELETE_RULE" varchar(11) => |_| "NO ACTION".into();
+    "UPDATE_RULE" varchar(11) => |row| rule(row.actions.1).into();
+    "DELETE_RULE" varchar(11) => |row| rule(row.actions.0).into();
 });
 
 fn referential_constraints(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
@@ -263,6 +270,7 @@ fn referential_constraints(context: &SystemContext<'_>, _arguments: &[Value]) ->
             };
             rows.push(ReferentialRow {
                 database: context.database.name(),
+                actions: (key.on_delete, key.on_update),
                 owner: owner.clone(),
                 constraint: key.name.clone(),
                 unique: (referenced.schema, index),

@@ -32,8 +32,8 @@ pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
 pub(crate) use objects::{
-    FIXED_SCHEMAS, ObjectRow, columns_of, id_of_schema, objects as object_rows, table_of, tables, type_code,
-    with_columns,
+    FIXED_SCHEMAS, ObjectRow, columns_of, id_of_schema, objects as object_rows, only_column, table_of, tables,
+    type_code, with_columns,
 };
 pub(crate) use sessions::{ListedSession, listed_sessions};
 pub(crate) use values::{datetime, lsn_number, parse_time};

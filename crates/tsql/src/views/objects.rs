@@ -23,10 +23,12 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<TableRow>("sys", "tables", |context, _| {
         all(tables(context).into_iter().map(TableRow))
     }),
-    view::<ViewRow>("sys", "views", |context, _| all(of_type(context, "V").map(ViewRow))),
-    view::<ViewRow>("sys", "system_views", |_, _| all(system_objects().map(ViewRow))),
+    view::<ViewRow>("sys", "views", |context, _| all(views(context))),
+    view::<ViewRow>("sys", "system_views", |_, _| {
+        all(system_objects().map(|row| ViewRow(row, false)))
+    }),
     view::<ViewRow>("sys", "all_views", |context, _| {
-        all(of_type(context, "V").chain(system_objects()).map(ViewRow))
+        all(views(context).chain(system_objects().map(|row| ViewRow(row, false))))
     }),
     view::<ProcedureRow>("sys", "procedures", |context, _| {
         all(of_type(context, "P").map(ProcedureRow))
@@ -274,7 +276,20 @@ system_row!(TableRow {
     "is_edge" BIT => |_| false.into();
 });
 
-struct ViewRow(ObjectRow);
+/// A view, and whether it is WITH CHECK OPTION.
+struct ViewRow(ObjectRow, bool);
+
+fn views(context: &SystemContext<'_>) -> impl Iterator<Item = ViewRow> {
+    of_type(context, "V").map(|row| {
+        let object = context.database.catalog.by_id(row.object_id as u32, context.session_id);
+        // Neither word can stand elsewhere in a view: one is reserved, and a view has no OPTION clause.
+        let is_checked = object.is_some_and(|object| match &object.definition {
+            ObjectDefinition::Module(module) => has_word(&module.text, "CHECK") && has_word(&module.text, "OPTION"),
+            _ => false,
+        });
+        ViewRow(row, is_checked)
+    })
+}
 
 system_row!(ViewRow {
     "name" NAME => |row| row.0.name.as_str().into();
@@ -293,7 +308,7 @@ system_row!(ViewRow {
     "has_replication_filter" BIT => |_| false.into();
     "has_opaque_metadata" BIT => |_| false.into();
     "has_unchecked_assembly_data" BIT => |_| false.into();
-    "with_check_option" BIT => |_| false.into();
+    "with_check_option" BIT => |row| row.1.into();
     "is_date_correlation_view" BIT => |_| false.into();
 });
 
@@ -419,7 +434,7 @@ fn checks(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 }
 
 /// `column_id` of the one column that a CHECK names; 0 when it names several.
-fn only_column(table: &TableDefinition, text: &str) -> i32 {
+pub(crate) fn only_column(table: &TableDefinition, text: &str) -> i32 {
     let mut columns: Vec<usize> = names_in(text).iter().filter_map(|name| table.column(name)).collect();
     columns.sort_unstable();
     columns.dedup();
@@ -492,10 +507,10 @@ system_row!(ForeignRow {
     "is_disabled" BIT => |row| row.key.is_disabled.into();
     "is_not_for_replication" BIT => |_| false.into();
     "is_not_trusted" BIT => |row| row.key.is_not_trusted.into();
-    "delete_referential_action" TINYINT => |_| Value::TinyInt(0);
-    "delete_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
-    "update_referential_action" TINYINT => |_| Value::TinyInt(0);
-    "update_referential_action_desc" DESCRIPTION => |_| "NO_ACTION".into();
+    "delete_referential_action" TINYINT => |row| Value::TinyInt(row.key.on_delete as u8);
+    "delete_referential_action_desc" DESCRIPTION => |row| row.key.on_delete.name().into();
+    "update_referential_action" TINYINT => |row| Value::TinyInt(row.key.on_update as u8);
+    "update_referential_action_desc" DESCRIPTION => |row| row.key.on_update.name().into();
 });
 
 fn foreign_keys(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {

@@ -13,7 +13,7 @@ use super::values::{big, datetime};
 use super::{
     BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
 };
-use crate::plan_cache::PlanCache;
+use crate::plan_cache::{CachedPlan, PlanCache};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -23,7 +23,11 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<RequestRow>("sys", "dm_exec_requests", |context, _| {
         let own = background(context);
         let requests = listed_sessions(context).into_iter().filter(ListedSession::is_request);
-        all(own.into_iter().chain(requests).map(RequestRow))
+        let plans = PlanCache::of(context.instance).all();
+        all(own.into_iter().chain(requests).map(move |listed| RequestRow {
+            plan: plan_of(&listed.session, &plans),
+            listed,
+        }))
     }),
     view::<ConnectionRow>("sys", "dm_exec_connections", |context, _| {
         all(listed_sessions(context).into_iter().map(ConnectionRow))
@@ -225,7 +229,19 @@ system_row!(SessionRow {
     "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
 });
 
-struct RequestRow(ListedSession);
+struct RequestRow {
+    listed: ListedSession,
+    /// What the instance keeps of its text.
+    plan: Option<Arc<CachedPlan>>,
+}
+
+/// The plan that is kept of the text that a session executes.
+fn plan_of(session: &SessionInformation, plans: &[Arc<CachedPlan>]) -> Option<Arc<CachedPlan>> {
+    let is_its = |plan: &&Arc<CachedPlan>| {
+        plan.database_id() == session.database_id && plan.object_id().is_none() && **plan.text() == *session.text
+    };
+    plans.iter().find(is_its).cloned()
+}
 
 /// `sql_handle` and the like: what names a session's text here.
 const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
@@ -245,39 +261,45 @@ fn session_of_handle(value: &Value) -> Option<u16> {
 }
 
 system_row!(RequestRow {
-    "session_id" SMALLINT => |row| id(row.0.session.id);
+    "session_id" SMALLINT => |row| id(row.listed.session.id);
     "request_id" INT => |_| 0.into();
-    "start_time" DATETIME => |row| datetime(row.0.session.request_started);
-    "status" nvarchar(30) => |row| row.0.status().into();
-    "command" nvarchar(32) => |row| row.0.command().into();
-    "sql_handle" HANDLE => |row| handle(row.0.session.id);
+    "start_time" DATETIME => |row| datetime(row.listed.session.request_started);
+    "status" nvarchar(30) => |row| row.listed.status().into();
+    "command" nvarchar(32) => |row| row.listed.command().into();
+    "sql_handle" HANDLE => |row| match &row.plan {
+        Some(plan) => Value::binary(&plan.sql_handle().0[..]),
+        None => handle(row.listed.session.id),
+    };
     "statement_start_offset" INT => |_| 0.into();
     "statement_end_offset" INT => |_| (-1).into();
-    "plan_handle" HANDLE => |_| Value::Null;
-    "database_id" SMALLINT => |row| id(row.0.session.database_id);
+    "plan_handle" HANDLE => |row| match &row.plan {
+        Some(plan) => Value::binary(&plan.plan_handle().0[..]),
+        None => Value::Null,
+    };
+    "database_id" SMALLINT => |row| id(row.listed.session.database_id);
     "user_id" INT => |_| 1.into();
-    "connection_id" GUID => |row| row.0.connection_id();
-    "blocking_session_id" SMALLINT => |row| id(row.0.blocked_by);
-    "wait_type" nvarchar(60) => |row| row.0.wait_type().into();
+    "connection_id" GUID => |row| row.listed.connection_id();
+    "blocking_session_id" SMALLINT => |row| id(row.listed.blocked_by);
+    "wait_type" nvarchar(60) => |row| row.listed.wait_type().into();
     "wait_time" INT => |_| 0.into();
-    "last_wait_type" nvarchar(60) => |row| row.0.wait_type().unwrap_or("MISCELLANEOUS").into();
+    "last_wait_type" nvarchar(60) => |row| row.listed.wait_type().unwrap_or("MISCELLANEOUS").into();
     "wait_resource" nvarchar(256) => |_| "".into();
-    "open_transaction_count" INT => |row| (row.0.session.open_transactions as i32).into();
+    "open_transaction_count" INT => |row| (row.listed.session.open_transactions as i32).into();
     "open_resultset_count" INT => |_| 1.into();
     "transaction_id" BIGINT => |_| 0_i64.into();
     "context_info" SqlType::VarBinary(Length::Limited(128)) => |_| Value::Null;
-    "percent_complete" REAL => |row| Value::Real(row.0.percent_complete());
-    "estimated_completion_time" BIGINT => |row| big(row.0.work_left_ms);
+    "percent_complete" REAL => |row| Value::Real(row.listed.percent_complete());
+    "estimated_completion_time" BIGINT => |row| big(row.listed.work_left_ms);
     "cpu_time" INT => |_| 0.into();
-    "total_elapsed_time" INT => |row| i32::try_from(row.0.elapsed_ms).unwrap_or(i32::MAX).into();
+    "total_elapsed_time" INT => |row| i32::try_from(row.listed.elapsed_ms).unwrap_or(i32::MAX).into();
     "scheduler_id" INT => |_| 0.into();
     "reads" BIGINT => |_| 0_i64.into();
     "writes" BIGINT => |_| 0_i64.into();
     "logical_reads" BIGINT => |_| 0_i64.into();
-    "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.0.session.isolation_level));
-    "lock_timeout" INT => |row| row.0.session.options.lock_timeout_ms.into();
-    "deadlock_priority" INT => |row| i32::from(row.0.session.options.deadlock_priority).into();
-    "row_count" BIGINT => |row| row.0.session.row_count.into();
+    "transaction_isolation_level" SMALLINT => |row| Value::SmallInt(i16::from(row.listed.session.isolation_level));
+    "lock_timeout" INT => |row| row.listed.session.options.lock_timeout_ms.into();
+    "deadlock_priority" INT => |row| i32::from(row.listed.session.options.deadlock_priority).into();
+    "row_count" BIGINT => |row| row.listed.session.row_count.into();
     "prev_error" INT => |_| 0.into();
     "nest_level" INT => |_| 0.into();
     "granted_query_memory" INT => |_| 0.into();
@@ -293,7 +315,7 @@ system_row!(ConnectionRow {
     "protocol_type" nvarchar(40) => |_| "TSQL".into();
     "protocol_version" INT => |_| 1_946_157_060.into();
     "endpoint_id" INT => |_| 4.into();
-    "encrypt_option" nvarchar(40) => |_| "FALSE".into();
+    "encrypt_option" nvarchar(40) => |row| if row.0.session.encrypted { "TRUE" } else { "FALSE" }.into();
     "auth_scheme" nvarchar(40) => |_| "SQL".into();
     "node_affinity" SMALLINT => |_| Value::SmallInt(0);
     "num_reads" INT => |_| 0.into();

@@ -171,6 +171,39 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         Test("statistics", "plans_make_and_update_the_statistics_they_want"),
     ),
     (
+        "ALTER DATABASE SET",
+        "PARAMETERIZATION",
+        Test(
+            "parameterization",
+            "forced_parameterization_takes_what_simple_leaves_and_is_stored",
+        ),
+    ),
+    (
+        "OPTION",
+        "QUERYTRACEON",
+        Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
+    ),
+    (
+        "DBCC TRACEON",
+        "3604",
+        Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
+    ),
+    (
+        "DBCC TRACEON",
+        "8605",
+        Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
+    ),
+    (
+        "DBCC TRACEON",
+        "8606",
+        Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
+    ),
+    (
+        "DBCC TRACEON",
+        "8607",
+        Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
+    ),
+    (
         "SET",
         "ANSI_DEFAULTS",
         Test("set_options", "ansi_defaults_sets_seven_options"),
@@ -341,12 +374,27 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "OPTION",
+        "HASH GROUP",
+        Test("stream_groups", "hints_say_how_groups_are_made"),
+    ),
+    (
+        "OPTION",
+        "ORDER GROUP",
+        Test("stream_groups", "hints_say_how_groups_are_made"),
+    ),
+    (
+        "OPTION",
         "HASH JOIN",
         Test("join_hints", "option_leaves_the_methods_it_names"),
     ),
     (
         "OPTION",
         "LOOP JOIN",
+        Test("join_hints", "option_leaves_the_methods_it_names"),
+    ),
+    (
+        "OPTION",
+        "MERGE JOIN",
         Test("join_hints", "option_leaves_the_methods_it_names"),
     ),
     (

@@ -114,7 +114,7 @@ go
 create table heap (a int)
 create table bad (a int references heap)
 go
-create table bad (a int references p on delete cascade)
+create table bad (a int references p on delete cascade, b int constraint fk_second references p on delete set null)
 go
 create table #t (a int references p)
 insert #t values (99)

@@ -164,7 +164,7 @@ pub fn session(instance: &Arc<Instance>) -> Session {
         login: "sa".into(),
         host: "HOST".into(),
         application: "tests".into(),
-        database: None,
+        ..Login::default()
     };
     Session::new(instance.clone(), login).unwrap()
 }

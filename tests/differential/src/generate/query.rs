@@ -6,14 +6,18 @@ use crate::ast::{Body, Expression, Limit, Query, Select, SetOperator};
 use crate::schema::Kind;
 use crate::tape::Sort;
 
-/// Hints of OPTION that must not change an answer. LOOP JOIN and HASH JOIN leave some queries without a plan.
-const OPTIONS: [&str; 6] = [
+/// Hints of OPTION that must not change an answer. One method of joining leaves some queries without a plan; all of them
+/// let sides be sorted to be merged.
+const OPTIONS: [&str; 9] = [
     "fast 1",
     "keep plan",
     "robust plan",
     "force order",
     "maxdop 1",
     "hash group",
+    "order group",
+    "merge join, hash join, loop join",
+    "merge join, hash join, loop join, order group",
 ];
 
 /// A SELECT, with what its columns hold.

@@ -28,6 +28,9 @@ pub struct Answer {
     pub failure: Option<Failure>,
 }
 
+/// Among the places of rules that are off: PARAMETERIZATION of the database is FORCED.
+pub const FORCED_PARAMETERIZATION: u64 = 1 << 63;
+
 /// One who answers statements.
 pub trait Judge: Send {
     /// Its language.
@@ -36,7 +39,8 @@ pub trait Judge: Send {
     /// What to call it.
     fn name(&self) -> &str;
 
-    /// Switches optimizer rules off: those whose places among its rules are set in `off`; all others are on.
+    /// Switches optimizer rules off: those whose places among its rules are set in `off`; all others are on. [`FORCED_PARAMETERIZATION`] is no
+    /// rule.
     ///
     /// # Errors
     /// It does not answer any more.

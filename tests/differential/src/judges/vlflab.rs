@@ -1,6 +1,6 @@
 //! The server as users start it, on a folder of its own.
 
-use super::{Answer, Failure, Judge};
+use super::{Answer, FORCED_PARAMETERIZATION, Failure, Judge};
 use crate::dialect::Dialect;
 use crate::print::Script;
 use lab::client::{ClientError, Connection, Event};
@@ -19,6 +19,7 @@ pub struct Vlflab {
     connection: Connection,
     /// The names of its optimizer's rules; none of a build that has none.
     rules: Vec<String>,
+    is_forced: bool,
     /// Killed when it goes.
     _server: Server,
 }
@@ -47,6 +48,7 @@ impl Vlflab {
         let mut judge = Vlflab {
             connection,
             rules: Vec::new(),
+            is_forced: false,
             _server: server,
         };
         let rules = judge.statement("dbcc showonrules")?;
@@ -57,7 +59,7 @@ impl Vlflab {
     /// The statement that switches the rules at these places.
     fn switching(&self, verb: &str, places: u64) -> Option<String> {
         let rules = self.rules.iter().enumerate();
-        let names = rules.filter(|(place, _)| places >> (place % 64) & 1 == 1);
+        let names = rules.filter(|(place, _)| places & !FORCED_PARAMETERIZATION & 1 << (place % 63) != 0);
         let names: Vec<String> = names.map(|(_, name)| format!("'{name}'")).collect();
         (!names.is_empty()).then(|| format!("dbcc rule{verb} ({}) with no_infomsgs", names.join(", ")))
     }
@@ -92,6 +94,13 @@ impl Vlflab {
     }
 }
 
+fn parameterization(is_forced: bool) -> &'static str {
+    match is_forced {
+        true => "alter database current set parameterization forced",
+        false => "alter database current set parameterization simple",
+    }
+}
+
 impl Judge for Vlflab {
     fn dialect(&self) -> Dialect {
         Dialect::TransactSql
@@ -102,7 +111,10 @@ impl Judge for Vlflab {
     }
 
     fn switch_rules(&mut self, off: u64) -> Result<(), String> {
-        for text in [self.switching("on", !off), self.switching("off", off)]
+        let is_forced = off & FORCED_PARAMETERIZATION != 0;
+        let forcing = (is_forced != self.is_forced).then(|| parameterization(is_forced).to_owned());
+        self.is_forced = is_forced;
+        for text in [self.switching("on", !off), self.switching("off", off), forcing]
             .into_iter()
             .flatten()
         {
@@ -114,7 +126,9 @@ impl Judge for Vlflab {
     }
 
     fn rules_off_in_words(&self, off: u64) -> String {
-        self.switching("off", off).unwrap_or_default()
+        let forcing = (off & FORCED_PARAMETERIZATION != 0).then(|| parameterization(true).to_owned());
+        let switched = [self.switching("off", off), forcing];
+        switched.into_iter().flatten().collect::<Vec<_>>().join(";\n")
     }
 
     fn ask(&mut self, scripts: &[Script]) -> Result<Vec<Answer>, String> {

@@ -241,6 +241,7 @@ impl World {
             address: "here".into(),
             database: "fuzz".into(),
             packet_bytes: 4096,
+            encrypted: false,
         };
         let session = backend
             .open_session(request)

@@ -479,7 +479,7 @@ impl Instance {
         };
         let parts: Vec<String> = rest.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
         match parts.as_slice() {
-            [name] => name.starts_with('.') || name.starts_with(PASSWORD_FILE),
+            [name] => name.starts_with('.') || SECRETS.iter().any(|file| name.starts_with(file)),
             [folder, name] if folder == "log" => name.starts_with("errorlog"),
             [folder, spill, ..] => folder == DEFAULT_FOLDER && spill == super::super::start::SPILL_FOLDER,
             [] => true,
@@ -490,15 +490,18 @@ impl Instance {
     fn own_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let folder = self.folder();
         let log = self.env.disk.list(&folder.join("log")).unwrap_or_default();
-        let names = [".lock", PASSWORD_FILE].map(|name| folder.join(name));
-        names
-            .into_iter()
-            .chain(log.into_iter().filter(|path| self.is_own_name(path)))
+        let names = SECRETS.iter().chain([&".lock"]).map(|name| folder.join(name));
+        names.chain(log.into_iter().filter(|path| self.is_own_name(path)))
     }
 }
 
 /// The file in the instance folder that holds the password of `sa`.
 pub const PASSWORD_FILE: &str = "sa.password";
+/// The files in the instance folder that hold the certificate the server made for itself, and its key.
+pub const CERTIFICATE_FILE: &str = "server.certificate.pem";
+pub const KEY_FILE: &str = "server.key.pem";
+/// What the server shows and proves itself by. Files that begin with these names are successors on their way.
+const SECRETS: [&str; 3] = [PASSWORD_FILE, CERTIFICATE_FILE, KEY_FILE];
 
 enum Owner {
     Nobody,

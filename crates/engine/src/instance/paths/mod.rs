@@ -12,7 +12,9 @@
 mod admission;
 
 pub(super) use admission::{Admission, Claim, Claims, owner_of};
-pub use admission::{Holder, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide};
+pub use admission::{
+    CERTIFICATE_FILE, Holder, KEY_FILE, PASSWORD_FILE, Place, Presence, Purpose, Refusal, Verdict, decide,
+};
 
 use disk::Disk;
 use std::path::{Component, Path, PathBuf};

@@ -366,11 +366,11 @@ fn lengths_beyond_a_page_are_refused() {
     let tree = bench.tree(1);
     let mut work = bench.begin();
     let long_key = vec![1u8; KEY_BYTES_MAX];
-    assert!(tree.insert(&mut bench.ctx(&mut work), &long_key, &[1; 6_389]).unwrap());
+    assert!(tree.insert(&mut bench.ctx(&mut work), &long_key, &[1; 6_329]).unwrap());
     for (key, payload, number) in [
         (KEY_BYTES_MAX + 1, 0, 1946),
         (4, 8_061, 511),
-        (KEY_BYTES_MAX, 6_390, 511),
+        (KEY_BYTES_MAX, 6_330, 511),
     ] {
         let error = tree
             .insert(&mut bench.ctx(&mut work), &vec![2; key], &vec![0; payload])

@@ -42,8 +42,9 @@ use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, ROW_BYTES_
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The longest key: SQL Server's limit for nonclustered indexes (SQL Server docs; 900 bytes for clustered ones).
-pub const KEY_BYTES_MAX: usize = 1_700;
+/// The longest key: SQL Server's limit for the columns of nonclustered indexes (1,700 bytes; SQL Server docs), and what tells rows with
+/// one key apart.
+pub const KEY_BYTES_MAX: usize = 1_760;
 /// Times a writer descends again after making room. Each time makes room or finds that another has used it up.
 const ATTEMPTS_MAX: usize = 10_000;
 
@@ -107,7 +108,7 @@ impl Tree {
     /// Inserts a row; false when a row with this key exists. The row's lock is held exclusively from then on.
     ///
     /// # Errors
-    /// 511 for a row longer than 8,060 bytes, or too long for a page with its key; 1946 for a key longer than 1,700; those of waiting for a lock; 1101, 1105, 9002 for want of space.
+    /// 511 for a row longer than 8,060 bytes, or too long for a page with its key; 1946 for a key longer than [`KEY_BYTES_MAX`]; those of waiting for a lock; 1101, 1105, 9002 for want of space.
     pub fn insert(&self, ctx: &mut StoreContext<'_>, key: &[u8], payload: &[u8]) -> Result<bool> {
         check_lengths(key, payload)?;
         self.lock_row(ctx.storage, ctx.locks, key, Mode::X)?; // step 1
@@ -641,7 +642,7 @@ fn empty_leaf(object: ObjectId, next: PageId, previous: PageId) -> PageOperation
 
 pub(super) fn check_lengths(key: &[u8], payload: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {
-        return Err(Error::index_key_too_long(key.len(), KEY_BYTES_MAX));
+        return Err(Error::tree_entry_too_long(key.len(), KEY_BYTES_MAX));
     }
     let limit = PAYLOAD_BYTES_MAX.min(ROW_BYTES_MAX - 3 - key.len());
     if payload.len() > limit {

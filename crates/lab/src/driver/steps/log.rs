@@ -44,7 +44,8 @@ impl OneRun<'_> {
         let name = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
         let name = name.ok_or_else(|| LabError::Unexpected(format!("{database} has no log file")))?;
         let sizes = &self.setup.log.grown_to;
-        let begin = Instant::now();
+        let begin = self.begin_timing()?;
+        let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
         for (index, bytes) in sizes.iter().enumerate() {
             let grow = format!(
                 "alter database [{database}] modify file (name = [{name}], size = {}KB)",
@@ -53,9 +54,9 @@ impl OneRun<'_> {
             connection.rows(&grow).map_err(failed)?;
             progress((index + 1) as f64 / sizes.len() as f64);
         }
-        let seconds = begin.elapsed().as_secs_f64();
+        let elapsed = self.elapsed(begin)?;
         if let Some(name) = measure.filter(|_| !sizes.is_empty()) {
-            self.measure(found, name, seconds);
+            self.measure_elapsed(found, name, elapsed);
         }
         Ok(())
     }

@@ -83,6 +83,7 @@ fn operators(root: &Node) -> Vec<&Node> {
 fn inputs(node: &Node) -> Vec<&Node> {
     match node {
         Node::Filter { input, .. }
+        | Node::Arrange { input, .. }
         | Node::Project { input, .. }
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
@@ -90,9 +91,10 @@ fn inputs(node: &Node) -> Vec<&Node> {
         | Node::Slice { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Window { input, .. } => vec![input],
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::SetOperation { left, right, .. } => {
-            vec![left, right]
-        }
+        Node::Loop { left, right, .. }
+        | Node::Hash { left, right, .. }
+        | Node::Merge { left, right, .. }
+        | Node::SetOperation { left, right, .. } => vec![left, right],
         Node::Derived { plan, .. } => vec![&plan.root],
         Node::Recursive { anchor, step, .. } => vec![&anchor.root, step],
         Node::Append { inputs, .. } => inputs.iter().collect(),
@@ -105,14 +107,16 @@ pub fn queries_of_node(node: &Node) -> Vec<&QueryPlan> {
     let mut found = Vec::new();
     match node {
         Node::Filter { condition, .. } | Node::Loop { condition, .. } => queries_of_condition(condition, &mut found),
-        Node::Hash { residual, keys, .. } => {
+        Node::Hash { residual, keys, .. } | Node::Merge { residual, keys, .. } => {
             for (left, right) in keys {
                 queries_of(left, &mut found);
                 queries_of(right, &mut found);
             }
             queries_of_condition(residual, &mut found);
         }
-        Node::Project { expressions, .. } => expressions.iter().for_each(|one| queries_of(one, &mut found)),
+        Node::Arrange { keys: expressions, .. } | Node::Project { expressions, .. } => {
+            expressions.iter().for_each(|one| queries_of(one, &mut found))
+        }
         Node::Aggregate { keys, aggregates, .. } => {
             let arguments = aggregates.iter().filter_map(|call| call.argument.as_ref());
             keys.iter().chain(arguments).for_each(|one| queries_of(one, &mut found));
@@ -191,7 +195,7 @@ impl Walk<'_, '_> {
                     _ => rows * self.selectivity(condition, input),
                 }
             }
-            Node::Loop { .. } | Node::Hash { .. } => self.joined(node),
+            Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => self.joined(node),
             other => self.made(other),
         };
         self.found.insert(address, expected);
@@ -243,6 +247,14 @@ impl Walk<'_, '_> {
                 keys,
                 residual,
                 ..
+            }
+            | Node::Merge {
+                left,
+                right,
+                kind,
+                keys,
+                residual,
+                ..
             } => {
                 let (left, right) = (self.expect(left), self.expect(right));
                 let each = keys
@@ -262,7 +274,10 @@ impl Walk<'_, '_> {
             Node::Empty => 0.0,
             Node::Values { rows, .. } => rows.len() as f64,
             Node::Derived { plan, .. } => self.expect(&plan.root),
-            Node::Project { input, .. } | Node::Sort { input, .. } | Node::Window { input, .. } => self.expect(input),
+            Node::Project { input, .. }
+            | Node::Arrange { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Window { input, .. } => self.expect(input),
             Node::Distinct { input, .. } => (self.expect(input) * 0.5).max(1.0),
             Node::Aggregate { input, keys, .. } => {
                 let rows = self.expect(input);

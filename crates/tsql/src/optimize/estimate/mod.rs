@@ -57,13 +57,13 @@ impl<'n> Sources<'n> {
     pub fn add(&mut self, node: &'n Node) {
         match node {
             Node::Scan(scan) => self.scans.push(scan),
-            Node::Filter { input, .. } => self.add(input),
+            Node::Filter { input, .. } | Node::Arrange { input, .. } => self.add(input),
             Node::From(from) => from.units.iter().for_each(|unit| self.add(&unit.node)),
             Node::Outer(join) => {
                 self.add(&join.left);
                 self.add(&join.right);
             }
-            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+            Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
                 self.add(left);
                 self.add(right);
             }
@@ -191,6 +191,7 @@ impl<'s> Estimator<'s> {
             Node::Filter { input, .. } => self.node_rows(input) * INEQUALITY,
             Node::Derived { plan, .. } => self.node_rows(&plan.root),
             Node::Project { input, .. }
+            | Node::Arrange { input, .. }
             | Node::Window { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. } => self.node_rows(input),
@@ -198,7 +199,7 @@ impl<'s> Estimator<'s> {
             Node::Aggregate { input, .. } => self.node_rows(input).powf(EQUALITY_POWER),
             Node::Append { inputs, .. } => inputs.iter().map(|input| self.node_rows(input)).sum(),
             Node::SetOperation { left, .. } => self.node_rows(left),
-            Node::Hash { left, right, .. } | Node::Loop { left, right, .. } => {
+            Node::Hash { left, right, .. } | Node::Loop { left, right, .. } | Node::Merge { left, right, .. } => {
                 self.node_rows(left).max(self.node_rows(right))
             }
             _ => UNKNOWN_ROWS,
@@ -262,7 +263,8 @@ fn note_joined(node: &Node, compared: &mut Vec<usize>) {
             note_compared(condition, compared);
             note_joined(input, compared);
         }
-        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } => {
+        Node::Arrange { input, .. } => note_joined(input, compared),
+        Node::Loop { left, right, .. } | Node::Hash { left, right, .. } | Node::Merge { left, right, .. } => {
             note_joined(left, compared);
             note_joined(right, compared);
         }

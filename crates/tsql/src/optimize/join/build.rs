@@ -1,6 +1,7 @@
 //! The operators of a tree of joins.
 
 use super::classes::Met;
+use super::merge::Sides;
 use super::order::{Method, Step};
 use super::relations::{Relation, Relations, Set};
 use super::{filtered, split_keys};
@@ -13,6 +14,8 @@ pub(super) struct Builder<'e, 's> {
     estimator: &'e Estimator<'s>,
     all: Relations,
     taken: Vec<Option<Relation>>,
+    /// Whether the sides of joins stay as they are written.
+    is_forced: bool,
 }
 
 /// What a step has made: rows of a set.
@@ -22,9 +25,14 @@ struct Made {
 }
 
 impl<'e, 's> Builder<'e, 's> {
-    pub(super) fn new(mut all: Relations, estimator: &'e Estimator<'s>) -> Builder<'e, 's> {
+    pub(super) fn new(mut all: Relations, estimator: &'e Estimator<'s>, is_forced: bool) -> Builder<'e, 's> {
         let taken = std::mem::take(&mut all.relations).into_iter().map(Some).collect();
-        Builder { estimator, all, taken }
+        Builder {
+            estimator,
+            all,
+            taken,
+            is_forced,
+        }
     }
 
     /// Builds the last step's operators from those before it. Without a step there is one row.
@@ -106,6 +114,7 @@ impl<'e, 's> Builder<'e, 's> {
             Method::Search => self.search(left, right, left_node, on, kind),
             Method::Loop => looped(left_node, take(right), kind, on),
             Method::Ask => self.asked(left_node, right),
+            Method::Merge => self.merged((left, left_node), (right, take(right)), kind, on),
             Method::BuildRight => self.hashed((left, left_node), (right, take(right)), kind, on),
             Method::BuildLeft => self.hashed((right, take(right)), (left, left_node), kind.exchanged(), on),
         };
@@ -125,6 +134,18 @@ impl<'e, 's> Builder<'e, 's> {
         )
     }
 
+    fn merged(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
+        let (pairs, residual) = split_keys(on, left.0, right.0, &self.all.places);
+        let sides = Sides {
+            left: left.1,
+            right: right.1,
+            kind,
+            pairs,
+            residual,
+        };
+        sides.merged(!self.is_forced, self.estimator)
+    }
+
     fn hashed(&self, left: (Set, Node), right: (Set, Node), kind: JoinKind, on: Vec<Condition>) -> Node {
         let (keys, residual) = split_keys(on, left.0, right.0, &self.all.places);
         Node::Hash {
@@ -135,6 +156,7 @@ impl<'e, 's> Builder<'e, 's> {
             kind,
             keys,
             residual: Condition::all(residual),
+            has_bitmap: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a plan costs that is run again and again: a subquery, asked row by row. In rows read, as joins are priced.
 
-use super::order::{BUILD_COST, PROBE_COST};
+use super::order::{BUILD_COST, MERGE_COST, PROBE_COST, sort_cost};
 use super::relations::{FETCH_COST, SEARCH_COST};
 use crate::optimize::estimate::{Estimator, Sources};
 use crate::plan::{Condition, IndexSeek, Node, ScanNode, SeekEnd, Subquery};
@@ -50,6 +50,13 @@ pub(super) fn of(node: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
             keys,
             residual,
             ..
+        }
+        | Node::Merge {
+            left,
+            right,
+            keys,
+            residual,
+            ..
         } => {
             let mut sources = Sources::default();
             sources.add(node);
@@ -58,11 +65,18 @@ pub(super) fn of(node: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
                 .iter()
                 .map(|(left, right)| estimator.equality(left, right, &sources));
             let part = each.product::<f64>() * estimator.selectivity(residual, &sources);
-            let cost = left.1 + right.1 + right.0 * BUILD_COST + left.0 * PROBE_COST;
-            (left.0 * right.0 * part, cost)
+            let own = match node {
+                Node::Merge { .. } => (left.0 + right.0) * MERGE_COST,
+                _ => right.0 * BUILD_COST + left.0 * PROBE_COST,
+            };
+            (left.0 * right.0 * part, left.1 + right.1 + own)
         }
         Node::Derived { plan, .. } => of(&plan.root, estimator),
         Node::Project { input, .. } | Node::Window { input, .. } => of(input, estimator),
+        Node::Arrange { input, .. } => {
+            let (rows, cost) = of(input, estimator);
+            (rows, cost + sort_cost(rows))
+        }
         Node::Distinct { input, .. } | Node::Sort { input, .. } | Node::Aggregate { input, .. } => {
             let (rows, cost) = of(input, estimator);
             (estimator.node_rows(node).min(rows), cost + rows * BUILD_COST)

@@ -7,12 +7,14 @@
 //! partners    how many rows have a partner in a semi join
 //! cost        what a subquery costs that is asked row by row
 //! order       the cheapest tree of joins
+//! merge       by which equalities two sides are merged, and what is sorted for it
 //! build       its operators: conditions as low as they can stand, equal pairs as keys
 //! ```
 
 mod build;
 mod classes;
 mod cost;
+mod merge;
 mod order;
 mod partners;
 mod places;
@@ -59,14 +61,14 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
         first_part(&mut from, &mut counts, estimator)?;
     }
     if !estimator.allows(Rule::HashJoin) {
-        from.methods = JoinMethods::LOOPS_IF_POSSIBLE.at_join(from.methods);
+        from.methods = JoinMethods::UNHASHED_IF_POSSIBLE.at_join(from.methods);
     }
     let is_forced = from.is_forced || !estimator.allows(Rule::OrderJoins);
     let mut all = Relations::of(from, estimator);
     let once = std::mem::take(&mut all.once);
     let order = Order::of(&all, is_forced)?;
     let steps = order.steps();
-    let node = Builder::new(all, estimator).build(&steps);
+    let node = Builder::new(all, estimator, is_forced).build(&steps);
     if once.is_empty() {
         return Ok(node);
     }
@@ -168,8 +170,8 @@ fn first_part(from: &mut FromNode, counts: &mut Vec<usize>, estimator: &Estimato
 /// An outer join of both sides, which stays as it is written.
 ///
 /// # Errors
-/// 8622 when hints leave no method for it: rows of both sides without partner are found by a hash table, and that wants equal values.
-pub(super) fn outer(join: OuterJoin) -> Result<Node> {
+/// 8622 when hints leave no method for it: rows of both sides without partner are found by a hash table, or by merging both sides.
+pub(super) fn outer(join: OuterJoin, estimator: &Estimator<'_>) -> Result<Node> {
     let OuterJoin {
         left,
         right,
@@ -180,14 +182,28 @@ pub(super) fn outer(join: OuterJoin) -> Result<Node> {
     } = join;
     let places = Places::of([&left, &right].into_iter());
     let (keys, residual) = split_keys(conjuncts, Set::of(0), Set::of(1), &places);
-    let is_possible = match methods {
-        JoinMethods { is_wish: true, .. } => true,
-        JoinMethods { hashes: false, .. } => false,
-        JoinMethods { loops, .. } => loops || !keys.is_empty(),
+    let hashes = methods.is_wish || methods.hashes && (methods.loops || !keys.is_empty());
+    let sides = merge::Sides {
+        left,
+        right,
+        kind,
+        pairs: keys,
+        residual,
     };
-    if !is_possible {
+    let is_ordered = methods.merges && estimator.allows(Rule::MergeJoin) && sides.are_ordered();
+    if is_ordered || methods.sorts && methods.merges && !hashes {
+        return Ok(sides.merged(true, estimator));
+    }
+    if !hashes {
         return Err(messages::no_plan_for_hints());
     }
+    let merge::Sides {
+        left,
+        right,
+        pairs: keys,
+        residual,
+        ..
+    } = sides;
     Ok(Node::Hash {
         left: Box::new(left),
         right: Box::new(right),
@@ -196,6 +212,7 @@ pub(super) fn outer(join: OuterJoin) -> Result<Node> {
         kind,
         keys,
         residual: Condition::all(residual),
+        has_bitmap: false,
     })
 }
 

@@ -29,7 +29,9 @@ pub(super) fn are_unique(right: &Node, on: &[Condition]) -> bool {
                 keys.all(|(column, _)| is_given(scan.offset + column, on, &is_own))
             })
         }
-        Node::Derived { plan, captures, offset } if captures.is_empty() => {
+        Node::Derived {
+            plan, captures, offset, ..
+        } if captures.is_empty() => {
             let own = *offset..offset + plan.columns.len();
             let is_own = |place: usize| own.contains(&place);
             let Some(unique) = unique_columns(&plan.root, plan.columns.len()) else {

@@ -9,12 +9,16 @@
 //! there. The relation on its right is joined by itself, and only after those that ON reads. A condition that reads it is tested above that
 //! join. Semi and anti joins, which subqueries were made to, are no other. Both sides of FULL stay one relation.
 
+use std::rc::Rc;
+
 use super::classes;
 use super::places::Places;
 use super::{cost, partners};
 use crate::ast::ComparisonOperator;
 use crate::optimize::access;
+use crate::optimize::alternatives;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
+use crate::optimize::ordered::{self, Order};
 use crate::optimize::rewrite;
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
 use crate::state::Rule;
@@ -91,6 +95,8 @@ pub(super) struct Relation {
     pub(super) rows: f64,
     /// What reading them costs.
     pub(super) cost: f64,
+    /// The order they come in.
+    pub(super) order: Rc<Order>,
     /// Ways to search its rows for given rows of others.
     pub(super) searches: Vec<Search>,
     /// Rows of what it extends, times this, are what the extension makes of them.
@@ -158,6 +164,8 @@ pub(super) struct Relations {
     pub(super) places: Places,
     /// How the statement's hints let them be joined.
     pub(super) methods: JoinMethods,
+    /// Whether sides are merged that no hint asks to merge.
+    pub(super) may_merge: bool,
 }
 
 /// A relation before its conditions are known.
@@ -294,6 +302,7 @@ impl Relations {
             once,
             places,
             methods,
+            may_merge: estimator.allows(Rule::MergeJoin),
         };
         all.estimate(between, estimator);
         all
@@ -304,7 +313,8 @@ impl Relations {
         self.relations.iter().for_each(|relation| sources.add(&relation.node));
         let selectivity = |condition: &Condition| {
             let part = |one: &Condition| estimator.selectivity(one, &sources).clamp(1e-9, 1.0);
-            (part(condition) / self.said_of_both(condition, &part)).clamp(1e-9, 1.0)
+            let said = self.said_of_both(condition, &part) * self.said_of_each(condition, &part);
+            (part(condition) / said).clamp(1e-9, 1.0)
         };
         let predicates = between.into_iter().map(|(condition, of)| Predicate {
             // What may fail is tested when all that is written before it is joined, as it is written.
@@ -321,7 +331,7 @@ impl Relations {
         }
         let known = |position: usize| {
             let relation = &self.relations[position];
-            let (rows, cost) = rows_and_cost(relation, estimator);
+            let (rows, cost, order) = rows_and_cost(relation, estimator);
             let row_cost = relation
                 .written
                 .as_ref()
@@ -341,7 +351,7 @@ impl Relations {
                 }
                 _ => 1.0,
             };
-            (rows, cost, factor, searches, row_cost)
+            (rows, cost, order, factor, searches, row_cost)
         };
         let known: Vec<_> = (0..self.relations.len()).map(known).collect();
         for (relation, known) in self.relations.iter_mut().zip(known) {
@@ -349,6 +359,7 @@ impl Relations {
             (
                 relation.rows,
                 relation.cost,
+                relation.order,
                 relation.factor,
                 relation.searches,
                 row_cost,
@@ -376,6 +387,22 @@ impl Relations {
         };
         let is_of_both = |one: &&Condition| own(left).iter().any(|other| rewrite::is_alike(other, left, one, right));
         own(right).iter().filter(is_of_both).map(part).product()
+    }
+
+    /// What conditions leave that were drawn from an OR for single relations (`rewrite/drawn.rs`): the OR leaves so much of less.
+    fn said_of_each(&self, condition: &Condition, part: &dyn Fn(&Condition) -> f64) -> f64 {
+        let of = match condition {
+            Condition::Or(_) => self.places.of_condition(condition),
+            _ => Set::default(),
+        };
+        let positions = (0..self.relations.len()).filter(|position| of.contains(Set::of(*position)));
+        let said = positions.filter_map(|position| {
+            let is_own = |one: &Condition| self.places.of_condition(one) == Set::of(position);
+            let drawn = alternatives::drawn(condition, &is_own).ok().flatten()?;
+            let mut own = self.relations[position].own.iter();
+            own.any(|other| other.same_as(&drawn)).then(|| part(&drawn))
+        });
+        said.product()
     }
 }
 
@@ -422,6 +449,7 @@ fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMetho
         methods: statement.at_join(methods),
         rows: 1.0,
         cost: 1.0,
+        order: Rc::default(),
         searches: Vec::new(),
         factor: 1.0,
         written: written.map(|condition| Written {
@@ -443,13 +471,15 @@ pub(super) const SEARCH_COST: f64 = 4.0;
 /// What a row costs that an index found and that is fetched by its locator.
 pub(super) const FETCH_COST: f64 = 3.0;
 
-fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
+/// How many rows a relation has, what they cost, and the order they come in, found the best way its own conditions allow.
+fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64, Rc<Order>) {
     let Node::Scan(scan) = &relation.node else {
         let rows = estimator.node_rows(&relation.node);
-        return match relation.kind {
+        let (rows, cost) = match relation.kind {
             JoinKind::Semi | JoinKind::Anti => cost::of(&relation.node, estimator),
             _ => (rows, rows),
         };
+        return (rows, cost, Rc::new(ordered::of(&relation.node)));
     };
     let rows = estimator.rows(scan, &relation.own);
     let all = estimator.table_rows(&scan.table);
@@ -467,7 +497,8 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64) {
     } else {
         all
     };
-    (rows, cost)
+    let order = ordered::of_filtered(&chosen, &mut relation.own.clone());
+    (rows, cost, Rc::new(order))
 }
 
 /// A condition that gives a column of a relation by rows of others.

@@ -214,7 +214,10 @@ impl Merging {
 
     /// Takes a query's FROM out of it, its places behind all others; none if it has to stay a query.
     fn opened(&mut self, node: &mut Node, side: Side) -> Result<Option<FromNode>> {
-        let Node::Derived { plan, captures, offset } = node else {
+        let Node::Derived {
+            plan, captures, offset, ..
+        } = node
+        else {
             return Ok(None);
         };
         let plan = Arc::make_mut(plan);

@@ -4,6 +4,7 @@
 //! outer           LEFT and FULL JOIN whose rows without partner WHERE leaves out are inner joins; a join that nothing is read of goes
 //! merge           a query in FROM that only joins, filters and computes becomes part of the FROM around it
 //! contradiction   what cannot be true is not read
+//! drawn           what every branch of an OR says of one source is said beside it
 //! infer           what is said of a column is said of those that equal it
 //! push            what must hold of a query's rows is asked inside of it
 //! ```
@@ -17,6 +18,7 @@
 mod captured;
 mod change;
 mod contradiction;
+mod drawn;
 mod infer;
 mod merge;
 mod nulls;
@@ -151,6 +153,12 @@ fn from(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<
 /// The rules that leave every column where it is.
 fn within_places(from: &mut FromNode, rules: RulesOff) -> Result<()> {
     simplify(from, rules)?;
+    if rules.allow(Rule::FactorAlternatives) {
+        super::alternatives::take_out(&mut from.conjuncts)?;
+    }
+    if rules.allow(Rule::DrawFromAlternatives) {
+        drawn::from_alternatives(from)?;
+    }
     if rules.allow(Rule::InferEqualities) {
         infer::equalities(from)?;
         simplify(from, rules)?;

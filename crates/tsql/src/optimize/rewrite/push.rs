@@ -96,7 +96,12 @@ fn into_right(outer: &mut OuterJoin) {
 fn into_kept(node: &mut Node, condition: &Condition) -> Result<bool> {
     crate::stack::require()?;
     match node {
-        Node::Derived { plan, captures, offset } => {
+        Node::Derived {
+            plan,
+            captures,
+            offset,
+            common,
+        } => {
             // What is captured around this FROM is not what the query captures.
             if !captures.is_empty() && captured::reads_captured(condition) {
                 return Ok(false);
@@ -118,7 +123,12 @@ fn into_kept(node: &mut Node, condition: &Condition) -> Result<bool> {
                 parameter: &|_| None,
             };
             replacing.condition(&mut condition)?;
-            asked(&mut Arc::make_mut(plan).root, &condition)
+            let is_asked = asked(&mut Arc::make_mut(plan).root, &condition)?;
+            if is_asked {
+                // Its rows are no longer those of other references.
+                *common = None;
+            }
+            Ok(is_asked)
         }
         Node::From(from) if !from.is_forced => {
             let mut is_pushed = false;

@@ -41,6 +41,18 @@ pub fn predicate(name: &str, given: &Condition, names: &Names) -> String {
     )
 }
 
+/// The test of a row by a bitmap, which `text` says, inside of the element of a condition.
+pub fn probe(bitmap: &Named, keys: &[Named], text: &str) -> String {
+    let named = [bitmap].into_iter().chain(keys);
+    let arguments: String = named
+        .map(|one| format!("<ScalarOperator>{}</ScalarOperator>", identifier(one)))
+        .collect();
+    format!(
+        "<Predicate><ScalarOperator ScalarString=\"{}\"><Intrinsic FunctionName=\"PROBE\">{arguments}</Intrinsic></ScalarOperator></Predicate>",
+        escaped(text)
+    )
+}
+
 /// An expression inside of an element that holds one.
 pub fn value(name: &str, given: &Expr, names: &Names) -> String {
     format!("<{name}>{}</{name}>", operator(given, names))

@@ -15,6 +15,7 @@ mod actual;
 mod document;
 mod element;
 mod expression;
+mod logical;
 mod names;
 mod operator;
 mod scan;
@@ -119,10 +120,10 @@ impl ShownOperator {
         self.executions.max(1.0) * (self.io_cost + self.cpu_cost) + inputs
     }
 
-    /// `Physical(Logical, Argument)`, the logical name left out where it is the physical one.
+    /// `Physical(Logical, Argument)`, the logical name left out where it is the physical one, or says no more.
     pub fn text(&self) -> String {
         let mut inside = Vec::new();
-        if self.logical != self.physical {
+        if self.logical != self.physical && self.physical != "Stream Aggregate" {
             inside.push(self.logical.as_str());
         }
         if !self.argument.is_empty() {

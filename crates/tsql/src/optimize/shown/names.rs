@@ -16,6 +16,11 @@ impl Named {
     pub fn computed(place: usize) -> Named {
         Named::Expression(format!("[Expr{:04}]", 1_000 + place))
     }
+
+    /// The name of a bitmap whose keys begin with what a place of a row holds.
+    pub fn bitmap(places: &[usize]) -> Named {
+        Named::Expression(format!("[Bitmap{:04}]", 1_000 + places.first().unwrap_or(&0)))
+    }
 }
 
 impl fmt::Display for Named {

@@ -2,12 +2,14 @@
 
 use super::element::{self, columns};
 use super::expression::{condition, scalar};
+use super::logical::logical;
 use super::names::{Named, Names, quoted};
 use super::scan::scanned;
 use super::{Own, ShownOperator};
+use crate::ast::ComparisonOperator;
 use crate::measure::NodeAddress;
 use crate::optimize::estimate::{ByNode, Expectations, Expected, UNKNOWN_ROWS, queries_of, queries_of_condition};
-use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, QueryPlan, SetKind, SortKey};
+use crate::plan::{AggregateCall, Condition, Expr, ExprKind, Node, QueryPlan, SetKind};
 use crate::showplan::escaped;
 
 /// An operator's first row, and each other.
@@ -20,7 +22,7 @@ pub(super) type Shown = (ShownOperator, Names);
 
 /// What is known around an operator: what was expected of the plan, and what the places of a row are called that a search on the right of a
 /// loop looks at.
-struct Around<'p> {
+pub(super) struct Around<'p> {
     expected: &'p ByNode,
     outer: Names,
 }
@@ -31,7 +33,7 @@ impl Around<'_> {
     }
 
     /// Around the right side of a loop, whose left one has these names.
-    fn right_of(&self, left: &Names) -> Around<'_> {
+    pub(super) fn right_of(&self, left: &Names) -> Around<'_> {
         let mut outer = self.outer.clone();
         outer.extend(left.clone());
         Around {
@@ -65,7 +67,7 @@ impl ShownOperator {
     }
 }
 
-fn operator(node: &Node, around: &Around<'_>) -> Shown {
+pub(super) fn operator(node: &Node, around: &Around<'_>) -> Shown {
     if crate::stack::require().is_err() {
         return (leaf("Constant Scan", "Constant Scan", 1.0), Names::default());
     }
@@ -93,9 +95,16 @@ fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
             _ => filtered(node, input, condition, around),
         },
         Node::Scan(scan) => scanned(scan, None, (around.of(node), around.of(node)), &around.outer),
-        Node::Loop { .. } | Node::Hash { .. } => joined(node, around),
-        Node::Derived { plan, offset, .. } => {
-            let (shown, inner) = operator(&plan.root, &around.apart());
+        Node::From(_) | Node::Outer(_) => logical(node, around),
+        Node::Loop { .. } | Node::Hash { .. } | Node::Merge { .. } => joined(node, around),
+        Node::Derived {
+            plan, offset, common, ..
+        } => {
+            let (mut shown, inner) = operator(&plan.root, &around.apart());
+            if common.as_ref().is_some_and(|common| common.table.shared().is_some()) {
+                shown = above("Table Spool", "Eager Spool", shown.rows, vec![shown]);
+                shown.counted = Some(NodeAddress::of(node));
+            }
             let mut names = Names::default();
             for place in 0..plan.columns.len() {
                 names.set(offset + place, inner.of(place));
@@ -105,7 +114,7 @@ fn operator_of(node: &Node, around: &Around<'_>) -> Shown {
         Node::Aggregate { .. } | Node::Distinct { .. } | Node::Window { .. } | Node::Project { .. } => {
             made(node, around)
         }
-        Node::Sort { .. } | Node::Top { .. } | Node::Slice { .. } => ordered(node, around),
+        Node::Arrange { .. } | Node::Sort { .. } | Node::Top { .. } | Node::Slice { .. } => ordered(node, around),
         Node::Append { inputs, .. } => {
             let concatenation = ("Concatenation", "Concatenation");
             several(node, inputs.iter().collect(), concatenation, around)
@@ -145,7 +154,7 @@ fn cpu(rows: f64) -> f64 {
 }
 
 /// An operator above others.
-fn above(physical: &str, logical: &str, rows: f64, inputs: Vec<ShownOperator>) -> ShownOperator {
+pub(super) fn above(physical: &str, logical: &str, rows: f64, inputs: Vec<ShownOperator>) -> ShownOperator {
     let output: Vec<Named> = inputs.iter().flat_map(|input| input.output.clone()).collect();
     ShownOperator {
         row_bytes: inputs.iter().map(|input| input.row_bytes).sum(),
@@ -236,45 +245,121 @@ fn joined(node: &Node, around: &Around<'_>) -> Shown {
             }
             (join, names)
         }
-        Node::Hash {
-            left,
-            right,
-            kind,
-            keys,
-            residual,
-            ..
-        } => {
-            let (probe, mut names) = operator(left, around);
-            let (build, build_names) = operator(right, around);
-            names.extend(build_names);
-            let logical = join_name(&format!("{kind:?}"));
-            let side = |of: fn(&(Expr, Expr)) -> &Expr| {
-                let all: Vec<String> = keys.iter().map(|pair| scalar(of(pair), &names)).collect();
-                all.join(", ")
-            };
-            let mut join = above("Hash Match", logical, rows, vec![build, probe]);
-            join.cpu_cost += ROW * 10.0 * join.inputs.iter().map(|input| input.rows).sum::<f64>();
-            join.argument = format!("HASH:({})=({})", side(|pair| &pair.1), side(|pair| &pair.0));
-            let keys_of = |of: fn(&(Expr, Expr)) -> &Expr| -> String {
-                let all: Vec<Named> = keys.iter().map(|pair| named(of(pair), &names)).collect();
-                columns(&all)
-            };
-            join.own.before = format!(
-                "<HashKeysBuild>{}</HashKeysBuild><HashKeysProbe>{}</HashKeysProbe>",
-                keys_of(|pair| &pair.1),
-                keys_of(|pair| &pair.0)
-            );
-            if !matches!(residual, Condition::Constant(Some(true))) {
-                join.argument
-                    .push_str(&format!(", RESIDUAL:({})", condition(residual, &names)));
-                join.own
-                    .before
-                    .push_str(&element::predicate("ProbeResidual", residual, &names));
-            }
-            (join, names)
-        }
+        Node::Hash { .. } => hashed(node, around),
+        Node::Merge { .. } => merged(node, around),
         _ => (source_of(node), Names::default()),
     }
+}
+
+fn hashed(node: &Node, around: &Around<'_>) -> Shown {
+    let Node::Hash {
+        left,
+        right,
+        kind,
+        keys,
+        residual,
+        has_bitmap,
+        ..
+    } = node
+    else {
+        return (source_of(node), Names::default());
+    };
+    let rows = around.of(node).rows;
+    let (probe, mut names) = operator(left, around);
+    let (build, build_names) = operator(right, around);
+    names.extend(build_names);
+    let logical = join_name(&format!("{kind:?}"));
+    let side = |of: fn(&(Expr, Expr)) -> &Expr| {
+        let all: Vec<String> = keys.iter().map(|pair| scalar(of(pair), &names)).collect();
+        all.join(", ")
+    };
+    let mut join = above("Hash Match", logical, rows, vec![build, probe]);
+    join.cpu_cost += ROW * 10.0 * join.inputs.iter().map(|input| input.rows).sum::<f64>();
+    join.argument = format!("HASH:({})=({})", side(|pair| &pair.1), side(|pair| &pair.0));
+    let keys_of = |of: fn(&(Expr, Expr)) -> &Expr| -> String {
+        let all: Vec<Named> = keys.iter().map(|pair| named(of(pair), &names)).collect();
+        columns(&all)
+    };
+    join.own.before = format!(
+        "<HashKeysBuild>{}</HashKeysBuild><HashKeysProbe>{}</HashKeysProbe>",
+        keys_of(|pair| &pair.1),
+        keys_of(|pair| &pair.0)
+    );
+    if *has_bitmap {
+        define_bitmap(&mut join, keys);
+    }
+    if !matches!(residual, Condition::Constant(Some(true))) {
+        join.argument
+            .push_str(&format!(", RESIDUAL:({})", condition(residual, &names)));
+        join.own
+            .before
+            .push_str(&element::predicate("ProbeResidual", residual, &names));
+    }
+    (join, names)
+}
+
+/// A merge join. Its left side is SQL Server's outer one, which it shows first.
+fn merged(node: &Node, around: &Around<'_>) -> Shown {
+    let Node::Merge {
+        left,
+        right,
+        kind,
+        keys,
+        residual,
+        is_many,
+        ..
+    } = node
+    else {
+        return (source_of(node), Names::default());
+    };
+    let (outer, mut names) = operator(left, around);
+    let (inner, inner_names) = operator(right, around);
+    names.extend(inner_names);
+    let logical = join_name(&format!("{kind:?}"));
+    let mut join = above("Merge Join", logical, around.of(node).rows, vec![outer, inner]);
+    join.cpu_cost += ROW * join.inputs.iter().map(|input| input.rows).sum::<f64>();
+    let (left_keys, right_keys): (Vec<Named>, Vec<Named>) = keys
+        .iter()
+        .map(|(left, right)| (named(left, &names), named(right, &names)))
+        .unzip();
+    let mut tested: Vec<Condition> = keys
+        .iter()
+        .map(|(left, right)| Condition::Compare {
+            operator: ComparisonOperator::Equal,
+            left: left.clone(),
+            right: right.clone(),
+        })
+        .collect();
+    let others = residual.clone().into_conjuncts().into_iter();
+    tested.extend(others.filter(|one| !matches!(one, Condition::Constant(Some(true)))));
+    let tested = Condition::all(tested);
+    join.argument = format!(
+        "{}MERGE:({})=({}), RESIDUAL:({})",
+        if *is_many { "MANY-TO-MANY " } else { "" },
+        joined_text(&left_keys),
+        joined_text(&right_keys),
+        condition(&tested, &names)
+    );
+    join.own.attributes = format!(" ManyToMany=\"{}\"", u8::from(*is_many));
+    join.own.before = format!(
+        "<InnerSideJoinColumns>{}</InnerSideJoinColumns><OuterSideJoinColumns>{}</OuterSideJoinColumns>{}",
+        columns(&right_keys),
+        columns(&left_keys),
+        element::predicate("Residual", &tested, &names)
+    );
+    (join, names)
+}
+
+/// Says of a join that it makes a bitmap of its keys.
+fn define_bitmap(join: &mut ShownOperator, keys: &[(Expr, Expr)]) {
+    let mut places = Vec::new();
+    keys.iter()
+        .for_each(|(left, _)| left.for_each_column(&mut |place| places.push(place)));
+    let bitmap = Named::bitmap(&places);
+    join.argument.push_str(&format!(", DEFINE:({bitmap})"));
+    join.own.attributes.push_str(" BitmapCreator=\"1\"");
+    join.own.defined = defined_as(&bitmap, "");
+    join.defined = vec![bitmap.to_string()];
 }
 
 /// What a value is called: by its column, or as it is written.
@@ -306,16 +391,24 @@ fn made(node: &Node, around: &Around<'_>) -> Shown {
             input,
             keys,
             aggregates,
+            is_stream,
             ..
-        } => grouped(node, (input, keys, aggregates), around),
+        } => grouped(node, (input, keys, aggregates), *is_stream, around),
         Node::Distinct {
-            input, columns: count, ..
+            input,
+            columns: count,
+            is_stream,
+            ..
         } => {
             let (shown, names) = operator(input, around);
             let by: Vec<Named> = (0..*count).map(|place| names.of(place)).collect();
-            let mut distinct = above("Hash Match", "Aggregate", around.of(node).rows, vec![shown]);
-            distinct.argument = format!("HASH:({})", joined_text(&by));
-            distinct.own.before = format!("<HashKeysBuild>{}</HashKeysBuild>", columns(&by));
+            let mut distinct = above(
+                group_operator(*is_stream),
+                "Aggregate",
+                around.of(node).rows,
+                vec![shown],
+            );
+            group_by(&mut distinct, &by, *is_stream);
             (distinct, names)
         }
         Node::Window {
@@ -381,7 +474,30 @@ fn computed(input: &Node, expressions: &[Expr], around: &Around<'_>) -> Shown {
     (compute, names)
 }
 
-fn grouped(node: &Node, (input, keys, aggregates): (&Node, &[Expr], &[AggregateCall]), around: &Around<'_>) -> Shown {
+/// The operator that makes groups.
+fn group_operator(is_stream: bool) -> &'static str {
+    match is_stream {
+        true => "Stream Aggregate",
+        false => "Hash Match",
+    }
+}
+
+/// Says what an operator groups by.
+fn group_by(shown: &mut ShownOperator, by: &[Named], is_stream: bool) {
+    let (word, element) = match is_stream {
+        true => ("GROUP BY", "GroupBy"),
+        false => ("HASH", "HashKeysBuild"),
+    };
+    shown.argument = format!("{word}:({})", joined_text(by));
+    shown.own.before = format!("<{element}>{}</{element}>", columns(by));
+}
+
+fn grouped(
+    node: &Node,
+    (input, keys, aggregates): (&Node, &[Expr], &[AggregateCall]),
+    is_stream: bool,
+    around: &Around<'_>,
+) -> Shown {
     let (shown, below) = operator(input, around);
     let rows = around.of(node).rows;
     let mut names = Names::default();
@@ -405,15 +521,10 @@ fn grouped(node: &Node, (input, keys, aggregates): (&Node, &[Expr], &[AggregateC
         elements.push_str(&defined_as(&name, &aggregate));
         names.set(keys.len() + place, name);
     }
-    let physical = if keys.is_empty() {
-        "Stream Aggregate"
-    } else {
-        "Hash Match"
-    };
+    let physical = group_operator(is_stream || keys.is_empty());
     let mut aggregate = above(physical, "Aggregate", rows, vec![shown]);
     if !keys.is_empty() {
-        aggregate.argument = format!("HASH:({})", joined_text(&by));
-        aggregate.own.before = format!("<HashKeysBuild>{}</HashKeysBuild>", columns(&by));
+        group_by(&mut aggregate, &by, is_stream);
     }
     if !defined.is_empty() {
         let comma = if aggregate.argument.is_empty() { "" } else { " " };
@@ -440,32 +551,40 @@ fn function_name(call: &AggregateCall) -> &'static str {
     }
 }
 
-fn sort_text(keys: &[SortKey], names: &Names) -> String {
-    let keys = keys.iter().map(|key| {
-        let direction = if key.descending { "DESC" } else { "ASC" };
-        format!("{} {direction}", names.of(key.column))
+/// A sort by columns, each with whether it descends.
+fn sorted((below, names): Shown, by: Vec<(Named, bool)>) -> Shown {
+    let rows = below.rows;
+    let mut sort = above("Sort", "Sort", rows, vec![below]);
+    sort.cpu_cost += COMPARE * rows * rows.max(2.0).log2();
+    let direction = |descends: bool| if descends { "DESC" } else { "ASC" };
+    let texts = by
+        .iter()
+        .map(|(name, descends)| format!("{name} {}", direction(*descends)));
+    sort.argument = format!("ORDER BY:({})", texts.collect::<Vec<_>>().join(", "));
+    let elements = by.iter().map(|(name, descends)| {
+        let column = element::column(name);
+        format!(
+            "<OrderByColumn Ascending=\"{}\">{column}</OrderByColumn>",
+            u8::from(!descends)
+        )
     });
-    keys.collect::<Vec<_>>().join(", ")
+    sort.own.before = format!("<OrderBy>{}</OrderBy>", elements.collect::<String>());
+    (sort, names)
 }
 
 /// Sorts, and what takes the first rows.
 fn ordered(node: &Node, around: &Around<'_>) -> Shown {
     match node {
+        Node::Arrange { input, keys, .. } => {
+            let below = operator(input, around);
+            let by = keys.iter().map(|key| (named(key, &below.1), false)).collect();
+            sorted(below, by)
+        }
         Node::Sort { input, keys, .. } => {
-            let (shown, names) = operator(input, around);
-            let rows = shown.rows;
-            let mut sort = above("Sort", "Sort", rows, vec![shown]);
-            sort.cpu_cost += COMPARE * rows * rows.max(2.0).log2();
-            sort.argument = format!("ORDER BY:({})", sort_text(keys, &names));
-            let by = keys.iter().map(|key| {
-                let column = element::column(&names.of(key.column));
-                format!(
-                    "<OrderByColumn Ascending=\"{}\">{column}</OrderByColumn>",
-                    u8::from(!key.descending)
-                )
-            });
-            sort.own.before = format!("<OrderBy>{}</OrderBy>", by.collect::<String>());
-            (sort, names)
+            let below = operator(input, around);
+            let by = keys.iter().map(|key| (below.1.of(key.column), key.descending));
+            let by = by.collect();
+            sorted(below, by)
         }
         Node::Top { input, top, .. } => {
             let (shown, names) = operator(input, around);

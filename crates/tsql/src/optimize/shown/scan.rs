@@ -32,8 +32,11 @@ pub(super) fn scanned(
         names.set(scan.offset + column, name);
     }
     let (physical, mut argument) = way(scan, &full_name, &names);
-    if let Some(above) = above {
-        argument.push_str(&format!(", WHERE:({})", condition(above, &names)));
+    let probes = scan.bitmaps.iter().map(|places| probe(places, &names).2);
+    let own = above.map(|above| condition(above, &names));
+    let tests: Vec<String> = own.into_iter().chain(probes).collect();
+    if !tests.is_empty() {
+        argument.push_str(&format!(", WHERE:({})", tests.join(" AND ")));
     }
     if let Some(seek) = &scan.seek {
         argument.push_str(if seek.is_backward {
@@ -118,12 +121,26 @@ fn describe(
                 .push_str(&format!("<SeekPredicates>{keys}</SeekPredicates>"));
         }
     }
+    for places in &scan.bitmaps {
+        let (bitmap, keys, text) = probe(places, names);
+        shown.own.before.push_str(&element::probe(&bitmap, &keys, &text));
+    }
     if let Some(above) = above {
         shown
             .own
             .before
             .push_str(&element::predicate("Predicate", above, names));
     }
+}
+
+/// A bitmap that rows are tested by: its name, its keys, and how the test is written.
+fn probe(places: &[usize], names: &Names) -> (Named, Vec<Named>, String) {
+    let keys: Vec<Named> = places.iter().map(|place| names.of(*place)).collect();
+    let bitmap = Named::bitmap(places);
+    let mut text = format!("PROBE({bitmap}");
+    keys.iter().for_each(|key| text.push_str(&format!(",{key}")));
+    text.push(')');
+    (bitmap, keys, text)
 }
 
 /// What a range of keys is, as `SeekKeys` holds it.

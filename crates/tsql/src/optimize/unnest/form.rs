@@ -54,6 +54,14 @@ impl Around {
     }
 }
 
+/// The places of a source in FROM that hold no NULL in a row for which conditions hold.
+pub(in crate::optimize) fn never_null(source: &Node, conditions: &[Condition]) -> Vec<usize> {
+    let mut filled = Vec::new();
+    declared(source, &mut filled);
+    conditions.iter().for_each(|condition| accepted(condition, &mut filled));
+    filled
+}
+
 /// The places of columns that are declared NOT NULL, and that no outer join makes NULL.
 fn declared(node: &Node, filled: &mut Vec<usize>) {
     match node {
@@ -346,6 +354,7 @@ impl Rows {
                 plan: Arc::clone(plan),
                 captures: Vec::new(),
                 offset: 0,
+                common: None,
             },
             lateral: false,
             methods: JoinMethods::ANY,

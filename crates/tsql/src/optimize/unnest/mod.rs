@@ -31,6 +31,7 @@ use super::rewrite;
 use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
 use crate::state::Rule;
 use form::Around;
+pub(super) use form::never_null;
 
 /// Sources of one FROM with those of its subqueries: beyond these, subqueries stay what they are.
 const SOURCES_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! ALTER DATABASE ... SET.
 //!
-//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
+//! Options that this engine obeys: RECOVERY, COMPATIBILITY_LEVEL, AUTO_CREATE_STATISTICS, AUTO_UPDATE_STATISTICS, PARAMETERIZATION, SINGLE_USER, RESTRICTED_USER, MULTI_USER, ONLINE, OFFLINE.
 //! Options whose one value here is their default are accepted when they are set to it, or when they change nothing that a
 //! client could see; READ_ONLY and snapshot isolation are refused, for a script that asks for them relies on them.
 
@@ -45,6 +45,15 @@ pub(super) fn set(
             "TARGET_RECOVERY_TIME" => check_target_recovery_time(context, name, option)?,
             "AUTO_CREATE_STATISTICS" | "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => {
                 set_statistics(context, name, option)?;
+            }
+            "PARAMETERIZATION" => {
+                let is_forced = match option.value.as_deref() {
+                    Some("FORCED") => true,
+                    Some("SIMPLE") => false,
+                    other => return Err(crate::messages::incorrect_syntax_near(other.unwrap_or(&option.name))),
+                };
+                let operation = context.instance.alter(name, Work::Alter)?;
+                writable(&operation, name)?.force_parameterization(is_forced)?;
             }
             "READ_ONLY" => return refused(name, "READ_ONLY"),
             "ALLOW_SNAPSHOT_ISOLATION"

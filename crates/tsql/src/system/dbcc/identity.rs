@@ -25,14 +25,10 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
             .text(1)
             .is_some_and(|written| written.eq_ignore_ascii_case(word))
     };
-    if let (true, Some(value)) = (is_word("RESEED"), command.integer(2)) {
-        // Before the first row the value itself comes next, afterwards the one that follows it (sql-docs, DBCC CHECKIDENT).
-        let next = if current.is_some() {
-            value.saturating_add(identity.increment)
-        } else {
-            value
-        };
-        database.reseed_identity(table, identity, next)?;
+    if command.arguments.len() > 2 {
+        let value = command.integer(2).filter(|_| is_word("RESEED"));
+        let value = value.ok_or_else(|| super::incorrect_parameter(2))?;
+        database.reseed_identity(table, identity, value)?;
         return tell(command, host, 7999, &format!("'{}'", shown(current)));
     }
     let farthest = if identity.increment > 0 { "max" } else { "min" };

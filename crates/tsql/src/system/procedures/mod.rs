@@ -8,6 +8,7 @@ mod configuration;
 mod database;
 mod errorlog;
 mod help;
+mod help_constraint;
 mod refresh;
 mod rename;
 mod sessions;
@@ -36,7 +37,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 11] = [
+const TABLES: [&[SystemProcedure]; 12] = [
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,
@@ -44,6 +45,7 @@ const TABLES: [&[SystemProcedure]; 11] = [
     sessions::PROCEDURES,
     catalog::PROCEDURES,
     help::PROCEDURES,
+    help_constraint::PROCEDURES,
     statistics::PROCEDURES,
     refresh::PROCEDURES,
     rename::PROCEDURES,

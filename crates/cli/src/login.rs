@@ -1,0 +1,179 @@
+//! How to log in to a server: go-sqlcmd's letters, its environment variables, and the password asked for at a terminal.
+//!
+//! | letters | the server | what is believed |
+//! |---|---|---|
+//! | none | on this machine (localhost, 127.0.0.0/8, ::1) | anything, with or without encryption: nothing leaves the machine |
+//! | none | elsewhere | as `-N m` |
+//! | `-N` | any | certificates of authorities that this machine trusts, for the server's name, or `-F`'s |
+//! | `-J` | any | that one certificate |
+//! | `-C` | any | anything, encrypted |
+
+use crate::exit::Failure;
+use clap::Args;
+use lab::client::{Encrypt, Security, Trust};
+use std::io::{self, IsTerminal};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// The letters of encryption.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SecurityOptions {
+    /// What of the connection is encrypted: s[trict] (TDS 8.0), m[andatory], o[ptional] (the server chooses) or disable; without a
+    /// value, mandatory [default: mandatory; what the server likes on this machine].
+    #[arg(short = 'N', value_name = "LEVEL", num_args = 0..=1, default_missing_value = "mandatory", value_parser = level)]
+    pub encrypt: Option<Encrypt>,
+    /// Believe whatever certificate the server shows.
+    #[arg(short = 'C', conflicts_with_all = ["host_name_in_certificate", "server_certificate"])]
+    pub trust_server_certificate: bool,
+    /// The name that the server's certificate is for, if it is another one than the server's.
+    #[arg(short = 'F', value_name = "NAME", conflicts_with = "server_certificate")]
+    pub host_name_in_certificate: Option<String>,
+    /// The certificate that the server must show, PEM or DER, whatever its name and time.
+    #[arg(short = 'J', value_name = "FILE")]
+    pub server_certificate: Option<PathBuf>,
+}
+
+/// go-sqlcmd's spellings.
+fn level(text: &str) -> Result<Encrypt, String> {
+    match text.to_lowercase().as_str() {
+        "s" | "strict" => Ok(Encrypt::Strict),
+        "m" | "mandatory" | "t" | "true" | "yes" | "1" => Ok(Encrypt::Mandatory),
+        "o" | "optional" | "f" | "false" | "no" | "0" => Ok(Encrypt::Optional),
+        "disable" => Ok(Encrypt::Disable),
+        _ => Err("write s[trict], m[andatory], o[ptional] or disable".to_owned()),
+    }
+}
+
+impl SecurityOptions {
+    /// Whether any letter was given.
+    pub fn is_given(&self) -> bool {
+        self.encrypt.is_some()
+            || self.trust_server_certificate
+            || self.host_name_in_certificate.is_some()
+            || self.server_certificate.is_some()
+    }
+
+    /// What the letters come to for a server.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn security(&self, host: &str) -> Result<Security, Failure> {
+        if !self.is_given() && is_this_machine(host) {
+            return Ok(Security {
+                encrypt: Encrypt::Optional,
+                trust: Trust::Anything,
+            });
+        }
+        let encrypt = self.encrypt.unwrap_or_default();
+        let trust = match (&self.host_name_in_certificate, &self.server_certificate) {
+            _ if self.trust_server_certificate => Trust::Anything,
+            (Some(name), _) => Trust::AuthoritiesFor(name.clone()),
+            (None, Some(file)) => Trust::Pinned(file.clone()),
+            (None, None) => Trust::Authorities,
+        };
+        match (encrypt, &trust) {
+            (Encrypt::Strict, Trust::Anything) => Err(Failure::Usage(
+                "a strict connection (-N s) always verifies the certificate, so -C means nothing; pin it with -J FILE"
+                    .to_owned(),
+            )),
+            (Encrypt::Disable, trust) if *trust != Trust::Authorities => Err(Failure::Usage(
+                "without encryption (-N disable) there is no certificate, so -C, -F and -J mean nothing".to_owned(),
+            )),
+            _ => Ok(Security { encrypt, trust }),
+        }
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host == "."
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The password from the environment, first come first served, or asked for without echo at a terminal.
+///
+/// # Errors
+/// There is neither.
+pub fn password(user: &str, host: &str, variables: &[&str]) -> Result<String, Failure> {
+    if let Some(given) = variables.iter().find_map(|name| std::env::var(name).ok()) {
+        return Ok(given);
+    }
+    if !io::stdin().is_terminal() {
+        let names = variables.join(" or ");
+        return Err(Failure::Usage(format!(
+            "the password of {user} is missing: set {names}"
+        )));
+    }
+    Ok(rpassword::prompt_password(format!("Password of {user} at {host}: "))?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: SecurityOptions,
+    }
+
+    fn security(line: &str, host: &str) -> Result<Security, String> {
+        let words = ["sql"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.kind().to_string())?;
+        line.options.security(host).map_err(|_| "usage".to_owned())
+    }
+
+    #[test]
+    fn every_letter_alone_and_with_the_others() {
+        use Encrypt::{Disable, Mandatory, Optional, Strict};
+        let authorities = || Trust::Authorities;
+        let named = || Trust::AuthoritiesFor("x".to_owned());
+        let pinned = || Trust::Pinned("x".into());
+        for (line, expected) in [
+            ("", Some((Mandatory, authorities()))),
+            ("-N", Some((Mandatory, authorities()))),
+            ("-N m", Some((Mandatory, authorities()))),
+            ("-Nt", Some((Mandatory, authorities()))),
+            ("-N s", Some((Strict, authorities()))),
+            ("-Noptional", Some((Optional, authorities()))),
+            ("-N disable", Some((Disable, authorities()))),
+            ("-N perhaps", None),
+            ("-C", Some((Mandatory, Trust::Anything))),
+            ("-N -C", Some((Mandatory, Trust::Anything))),
+            ("-N o -C", Some((Optional, Trust::Anything))),
+            ("-N s -C", None),
+            ("-N disable -C", None),
+            ("-F x", Some((Mandatory, named()))),
+            ("-N s -F x", Some((Strict, named()))),
+            ("-N disable -F x", None),
+            ("-J x", Some((Mandatory, pinned()))),
+            ("-N s -J x", Some((Strict, pinned()))),
+            ("-N disable -J x", None),
+            ("-F x -J x", None),
+            ("-C -F x", None),
+            ("-C -J x", None),
+        ] {
+            let expected = expected.map(|(encrypt, trust)| Security { encrypt, trust });
+            assert_eq!(security(line, "db1").ok(), expected, "{line}");
+            if !line.is_empty() {
+                assert_eq!(security(line, "127.0.0.1").ok(), expected, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_letters_this_machine_is_believed_and_no_other() {
+        for (host, encrypt) in [
+            ("localhost", Encrypt::Optional),
+            ("127.0.0.1", Encrypt::Optional),
+            ("127.9.9.9", Encrypt::Optional),
+            ("::1", Encrypt::Optional),
+            ("192.0.2.1", Encrypt::Mandatory),
+            ("localhost.example", Encrypt::Mandatory),
+        ] {
+            assert_eq!(security("", host).unwrap().encrypt, encrypt, "{host}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Which file lies where, across the end of the process: lines that are only ever added to.
+//!
+//! ```text
+//! + FILESYSTEM INODE PLACE BYTES    the file got another extent behind those it has
+//! = FILESYSTEM INODE BYTES          the file was cut to so many bytes
+//! ```
+//! The ledger is as durable as the bytes on the backing disk: it survives the end of the process, not that of the machine. Lines that
+//! make no sense are passed over; the file they meant is placed anew.
+
+use crate::{DiskError, File, FileIdentity};
+use device::volume::{Extent, FileSpace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The open ledger.
+pub(super) struct Ledger {
+    file: Arc<dyn File>,
+    len: u64,
+}
+
+impl Ledger {
+    /// What the ledger says of every file.
+    pub(super) fn read(file: Arc<dyn File>) -> Result<(Ledger, BTreeMap<FileIdentity, Vec<Extent>>), DiskError> {
+        let len = file.len()?;
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+        file.read_at(0, &mut bytes)?;
+        let mut files = BTreeMap::new();
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            // None: passed over.
+            let _ = take(line, &mut files);
+        }
+        Ok((Ledger { file, len }, files))
+    }
+
+    /// Notes how a file's extents differ from what they were.
+    pub(super) fn note(
+        &mut self,
+        identity: FileIdentity,
+        before: &[Extent],
+        space: &FileSpace,
+    ) -> Result<(), DiskError> {
+        let after = space.extents();
+        let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+        let (kept, total) = (bytes_of(before.get(..same)), bytes_of(Some(before)));
+        let FileIdentity { device, inode } = identity;
+        let mut text = String::new();
+        if kept < total {
+            text.push_str(&format!("= {device} {inode} {kept}\n"));
+        }
+        for extent in after.get(same..).unwrap_or_default() {
+            text.push_str(&format!("+ {device} {inode} {} {}\n", extent.place, extent.bytes));
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.file.write_at(self.len, text.as_bytes())?;
+        self.len += text.len() as u64;
+        Ok(())
+    }
+}
+
+fn bytes_of(extents: Option<&[Extent]>) -> u64 {
+    extents.unwrap_or_default().iter().map(|extent| extent.bytes).sum()
+}
+
+fn take(line: &str, files: &mut BTreeMap<FileIdentity, Vec<Extent>>) -> Option<()> {
+    let mut words = line.split(' ');
+    let kind = words.next()?;
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let identity = FileIdentity {
+        device: number()?,
+        inode: number()?,
+    };
+    let extents = files.entry(identity).or_default();
+    match kind {
+        "+" => extents.push(Extent {
+            place: number()?,
+            bytes: number()?,
+        }),
+        "=" => {
+            let mut keep = number()?;
+            extents.retain_mut(|extent| {
+                extent.bytes = extent.bytes.min(keep);
+                keep -= extent.bytes;
+                extent.bytes > 0
+            });
+        }
+        _ => {}
+    }
+    Some(())
+}

@@ -1,0 +1,113 @@
+//! Virtual time: what a device would have taken, and what a processor did take, added up apart.
+//!
+//! ```text
+//! thread     | computes | request ................. | computes |
+//! processor  +----------+                           +----------+     measured (CLOCK_THREAD_CPUTIME_ID), if it is counted at all
+//! device                +--- as the model says -----+                nobody waits for it
+//! now = device + processor
+//! ```
+//! The time is one for all threads: who asks later is later. So it is right for one session whose work is done by its own thread, and
+//! for nothing else: of two sessions at once it would add up what runs side by side. Time in which nobody works does not pass.
+//!
+//! Invariant: without the processor's part, one history of requests has one time, to the nanosecond.
+
+use device::Moment;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Device time and processor time of all who share it.
+#[derive(Debug)]
+pub struct VirtualTime {
+    /// Tells the threads' marks of several times in one process apart.
+    id: u64,
+    counts_processor: bool,
+    device_ns: AtomicU64,
+    processor_ns: AtomicU64,
+}
+
+/// The two parts of a moment, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeParts {
+    /// What the device took.
+    pub device_ns: u64,
+    /// What processors took.
+    pub processor_ns: u64,
+}
+
+thread_local! {
+    /// The time this thread last had to do with, and its own processor time then.
+    static MARK: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl VirtualTime {
+    /// Begins at zero. Without `counts_processor` nothing but the device takes time.
+    pub fn new(counts_processor: bool) -> VirtualTime {
+        VirtualTime {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            counts_processor,
+            device_ns: AtomicU64::new(0),
+            processor_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Both parts, with what the calling thread computed since it was last here.
+    pub fn parts(&self) -> TimeParts {
+        self.count_thread();
+        self.counted()
+    }
+
+    /// Both parts as they were last counted.
+    pub fn counted(&self) -> TimeParts {
+        TimeParts {
+            device_ns: self.device_ns.load(Ordering::SeqCst),
+            processor_ns: self.processor_ns.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Nanoseconds since the beginning.
+    pub fn now_ns(&self) -> u64 {
+        let parts = self.parts();
+        parts.device_ns + parts.processor_ns
+    }
+
+    /// Now, as it was last counted.
+    pub(super) fn moment(&self) -> Moment {
+        let parts = self.counted();
+        Moment(parts.device_ns + parts.processor_ns)
+    }
+
+    /// The device is done at `then`.
+    pub(super) fn device_works(&self, since: Moment, then: Moment) {
+        let waited = then.0.saturating_sub(since.0);
+        self.device_ns.fetch_add(waited, Ordering::SeqCst);
+    }
+
+    /// What the calling thread computed since it was last here counts for nothing: it was the model's own work.
+    pub(super) fn leave_out(&self) {
+        if self.counts_processor {
+            MARK.set((self.id, thread_ns()));
+        }
+    }
+
+    fn count_thread(&self) {
+        if !self.counts_processor {
+            return;
+        }
+        let here = thread_ns();
+        // A thread that comes for the first time begins now.
+        if let (id, before) = MARK.replace((self.id, here))
+            && id == self.id
+        {
+            self.processor_ns
+                .fetch_add(here.saturating_sub(before), Ordering::SeqCst);
+        }
+    }
+}
+
+/// Nanoseconds that the calling thread spent on a processor.
+fn thread_ns() -> u64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    u64::try_from(spent.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(spent.tv_nsec).unwrap_or(0)
+}

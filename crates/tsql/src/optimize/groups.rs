@@ -1,0 +1,97 @@
+//! Groups and DISTINCT: by a table of keys, or as a stream where rows of a group follow each other; and DISTINCT of rows that differ anyway.
+//!
+//! ```text
+//! rows come in an order that begins with the columns of the group    stream
+//! ORDER GROUP                                                        sorted, then a stream
+//! others, HASH GROUP                                                 a table of keys
+//! ```
+//! (SQL Server docs, "Query hints": HASH GROUP and ORDER GROUP are for GROUP BY and DISTINCT.) Sets of groupings are made by a table alone.
+
+use engine::error::Result;
+
+use super::estimate::Estimator;
+use super::order;
+use super::ordered::{self, place_of};
+use crate::messages;
+use crate::plan::{GroupMethod, Node, SortKey};
+use crate::state::Rule;
+
+/// Chooses how groups are made.
+///
+/// # Errors
+/// 8622 for ORDER GROUP of grouping sets.
+pub(super) fn aggregate(node: &mut Node, method: GroupMethod, estimator: &Estimator<'_>) -> Result<()> {
+    let Node::Aggregate {
+        input,
+        keys,
+        sets,
+        is_stream,
+        ..
+    } = node
+    else {
+        return Ok(());
+    };
+    // One set of all keys, in parentheses, is what they are without.
+    let are_sets = !matches!(sets.as_slice(), [] | [_]) || sets.iter().flatten().any(|kept| !kept);
+    if are_sets && method == GroupMethod::Order {
+        return Err(messages::no_plan_for_hints());
+    }
+    if keys.is_empty() || are_sets || method == GroupMethod::Hash {
+        return Ok(());
+    }
+    let is_wanted = method == GroupMethod::Order || estimator.allows(Rule::StreamAggregate);
+    if is_wanted && ordered::brings_together(input, keys) {
+        ordered::rely_on(input);
+        *is_stream = true;
+    } else if method == GroupMethod::Order {
+        let below = std::mem::replace(&mut **input, Node::Empty);
+        **input = order::arrange(below, keys.clone(), estimator);
+        *is_stream = true;
+    }
+    Ok(())
+}
+
+/// The same for DISTINCT, which is left out where rows differ in what they show.
+pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimator<'_>) {
+    let Node::Distinct {
+        input,
+        columns,
+        width,
+        is_stream,
+    } = node
+    else {
+        return;
+    };
+    let Node::Project {
+        input: below,
+        expressions,
+        ..
+    } = &mut **input
+    else {
+        return;
+    };
+    let shown = expressions.get(..*columns).unwrap_or_default();
+    let places: Vec<usize> = shown.iter().filter_map(place_of).collect();
+    if estimator.allows(Rule::DistinctFromKey) && ordered::are_unique(below, &places) {
+        let input = std::mem::replace(&mut **input, Node::Empty);
+        *node = input;
+        return;
+    }
+    let is_wanted = method == GroupMethod::Order || estimator.allows(Rule::StreamAggregate);
+    if method != GroupMethod::Hash && is_wanted && ordered::brings_together(below, shown) {
+        ordered::rely_on(below);
+        *is_stream = true;
+    } else if method == GroupMethod::Order {
+        let keys = (0..*columns).map(|column| SortKey {
+            column,
+            descending: false,
+        });
+        let unsorted = std::mem::replace(&mut **input, Node::Empty);
+        **input = Node::Sort {
+            input: Box::new(unsorted),
+            width: *width,
+            keys: keys.collect(),
+        };
+        *is_stream = true;
+    }
+}

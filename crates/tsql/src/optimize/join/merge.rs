@@ -1,0 +1,156 @@
+//! Merge joins: by which of the equalities two sides are merged, in which order, and what has to be sorted for it.
+//!
+//! ```text
+//! both sides come in an order that begins with the same equalities    merged by these; the others are tested of the pairs
+//! one side does                                                       the other is sorted alike, or read by an index in that order
+//! neither does                                                        both are, by all equalities
+//! ```
+//! The side whose rows no two have the same key is the left one, if there is one and the order of the text does not count: then nothing is
+//! kept of the other.
+
+use crate::ast::ComparisonOperator;
+use crate::optimize::estimate::Estimator;
+use crate::optimize::order;
+use crate::optimize::ordered::{self, Order, place_of};
+use crate::plan::{Condition, Expr, JoinKind, Node};
+
+/// The places that the sides of an equality are.
+pub(super) type Pair = (usize, usize);
+
+/// Which of the pairs two orders begin with, in their order.
+pub(super) fn common(left: &[Vec<usize>], right: &[Vec<usize>], pairs: &[Option<Pair>]) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    for (left, right) in left.iter().zip(right) {
+        let mut fitting = pairs.iter().enumerate();
+        let fits = |pair: &Option<Pair>| pair.is_some_and(|(one, other)| left.contains(&one) && right.contains(&other));
+        match fitting.find(|(place, pair)| !found.contains(place) && fits(pair)) {
+            Some((place, _)) => found.push(place),
+            None => break,
+        }
+    }
+    found
+}
+
+/// Which of the pairs the order of one side begins with.
+fn of_one_side(order: &[Vec<usize>], pairs: &[Option<Pair>], side: fn(Pair) -> usize) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    for column in order {
+        let mut fitting = pairs.iter().enumerate();
+        let fits = |pair: &Option<Pair>| pair.is_some_and(|pair| column.contains(&side(pair)));
+        match fitting.find(|(place, pair)| !found.contains(place) && fits(pair)) {
+            Some((place, _)) => found.push(place),
+            None => break,
+        }
+    }
+    found
+}
+
+/// Two sides that are joined by equalities.
+pub(super) struct Sides {
+    pub(super) left: Node,
+    pub(super) right: Node,
+    pub(super) kind: JoinKind,
+    /// Equal pairs, left expression first.
+    pub(super) pairs: Vec<(Expr, Expr)>,
+    pub(super) residual: Vec<Condition>,
+}
+
+impl Sides {
+    /// Whether both sides come in an order that they can be merged by as they are.
+    pub(super) fn are_ordered(&self) -> bool {
+        let (left, right) = (ordered::of(&self.left), ordered::of(&self.right));
+        !common(&left, &right, &self.places()).is_empty()
+    }
+
+    fn places(&self) -> Vec<Option<Pair>> {
+        let places = self
+            .pairs
+            .iter()
+            .map(|(left, right)| place_of(left).zip(place_of(right)));
+        places.collect()
+    }
+
+    /// The merge join.
+    pub(super) fn merged(mut self, may_exchange: bool, estimator: &Estimator<'_>) -> Node {
+        let places = self.places();
+        let (left_order, right_order) = (ordered::of(&self.left), ordered::of(&self.right));
+        let mut chosen = common(&left_order, &right_order, &places);
+        let (mut sorts_left, mut sorts_right) = (false, false);
+        if chosen.is_empty() {
+            let by_left = of_one_side(&left_order, &places, |(left, _)| left);
+            let by_right = of_one_side(&right_order, &places, |(_, right)| right);
+            (sorts_left, sorts_right) = (by_left.is_empty(), true);
+            chosen = by_left;
+            if by_right.len() > chosen.len() {
+                (sorts_left, sorts_right, chosen) = (true, false, by_right);
+            }
+            if chosen.is_empty() {
+                chosen = (0..self.pairs.len()).collect();
+            }
+        }
+        let keys: Vec<(Expr, Expr)> = chosen.iter().filter_map(|&at| self.pairs.get(at).cloned()).collect();
+        for (at, (left, right)) in self.pairs.drain(..).enumerate() {
+            if !chosen.contains(&at) {
+                let operator = ComparisonOperator::Equal;
+                self.residual.push(Condition::Compare { operator, left, right });
+            }
+        }
+        let left = put_in_order(self.left, keys.iter().map(|(left, _)| left), sorts_left, estimator);
+        let right = put_in_order(self.right, keys.iter().map(|(_, right)| right), sorts_right, estimator);
+        let is_unique = |node: &Node, side: fn(&(Expr, Expr)) -> &Expr| {
+            let places: Vec<usize> = keys.iter().filter_map(|key| place_of(side(key))).collect();
+            ordered::are_unique(node, &places)
+        };
+        let is_left_unique = is_unique(&left, |(left, _)| left);
+        let is_exchanged = may_exchange && !is_left_unique && is_unique(&right, |(_, right)| right);
+        let (left, right) = if is_exchanged { (right, left) } else { (left, right) };
+        let keys = match is_exchanged {
+            true => keys.into_iter().map(|(left, right)| (right, left)).collect(),
+            false => keys,
+        };
+        Node::Merge {
+            left: Box::new(left),
+            right: Box::new(right),
+            left_ranges: Vec::new(),
+            right_ranges: Vec::new(),
+            kind: if is_exchanged { self.kind.exchanged() } else { self.kind },
+            keys,
+            residual: Condition::all(self.residual),
+            is_many: !is_left_unique && !is_exchanged,
+        }
+    }
+}
+
+/// A side in the order of its keys.
+fn put_in_order<'k>(
+    mut node: Node,
+    keys: impl Iterator<Item = &'k Expr>,
+    is_to_sort: bool,
+    estimator: &Estimator<'_>,
+) -> Node {
+    if !is_to_sort {
+        ordered::rely_on(&mut node);
+        return node;
+    }
+    order::arrange(node, keys.cloned().collect(), estimator)
+}
+
+/// The order of what two sides are merged to: that of the side whose rows are passed one by one. Columns that are equal are one.
+pub(super) fn order_of_merged(
+    left: &Order,
+    right: &Order,
+    keys: &[Pair],
+    kind: JoinKind,
+    is_left_unique: bool,
+) -> Order {
+    match kind {
+        JoinKind::Inner => {
+            let mut order = if is_left_unique { right.clone() } else { left.clone() };
+            for (places, &(left, right)) in order.iter_mut().zip(keys) {
+                places.push(if is_left_unique { left } else { right });
+            }
+            order
+        }
+        _ => left.iter().take(keys.len()).cloned().collect(),
+    }
+}

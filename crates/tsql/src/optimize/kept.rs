@@ -1,0 +1,158 @@
+//! Common table expressions that several places of a statement read, and whose rows are computed once.
+//!
+//! ```text
+//! with c as (select k, sum(x) as s from t group by k)
+//! select ... from c where c.s = (select max(s) from c)      t is read and grouped once, its groups are kept for both
+//! ```
+//! A reference is one of those when all of it is computed before its first row comes (groups, sorts, windows): then keeping rows costs
+//! little beside making them, and nobody who wants few rows waits for more. One whose own conditions went down into it has other rows, and
+//! is computed by itself; so is one that was merged into the FROM around it (`rewrite/push.rs`, `rewrite/merge.rs`).
+//!
+//! SQL Server computes an expression for each reference. Invariant: what need not come out the same each time stays so: functions of
+//! nothing (NEWID), those of the user, views of the system, variables that the statement itself assigns, and what a query captured.
+
+use std::sync::Arc;
+
+use engine::cancel;
+use engine::error::Result;
+
+use super::Optimizer;
+use crate::plan::{Condition, Expr, ExprKind, Node, Part, QueryPlan, Subquery};
+use crate::state::Rule;
+
+impl Optimizer<'_> {
+    /// Plans a reference, and enters it among those whose rows may be kept.
+    pub(super) fn common_table(&mut self, node: &mut Node) -> Result<()> {
+        let Node::Derived {
+            plan, common, captures, ..
+        } = node
+        else {
+            return Ok(());
+        };
+        captures.iter_mut().try_for_each(|capture| self.expression(capture))?;
+        let is_allowed =
+            captures.is_empty() && !self.assigns_variables && self.estimator.allows(Rule::KeepCommonTables);
+        let is_fit = is_allowed && is_same_each_time(&mut QueryPlan::clone(plan).root, true)?;
+        self.shared_query(plan)?;
+        let entered = common
+            .take()
+            .filter(|common| is_fit && takes_all_in(&plan.root) && common.table.enter(&common.read, plan, can_fail));
+        *common = entered;
+        Ok(())
+    }
+}
+
+/// Whether all rows below are read before there is a first one.
+fn takes_all_in(node: &Node) -> bool {
+    match node {
+        Node::Aggregate { .. } | Node::Sort { .. } | Node::Window { .. } => true,
+        Node::Project { input, .. }
+        | Node::Filter { input, .. }
+        | Node::Top { input, .. }
+        | Node::Slice { input, .. } => takes_all_in(input),
+        _ => false,
+    }
+}
+
+/// Whether a plan has the same rows whenever it is run in one statement. It may see what is captured around it, or not.
+fn is_same_each_time(node: &mut Node, sees_captured: bool) -> Result<bool> {
+    crate::stack::require()?;
+    cancel::spend(1)?;
+    let mut is_same = !matches!(
+        node,
+        Node::Module { .. } | Node::View { .. } | Node::Recursive { .. } | Node::Round { .. }
+    );
+    let has_own = matches!(node, Node::Derived { captures, .. } if !captures.is_empty());
+    node.change_parts::<engine::error::Error>(&mut |part| {
+        is_same = is_same
+            && match part {
+                Part::Expression(expression) => is_same_value(expression, sees_captured)?,
+                Part::Condition(condition) => is_same_truth(condition, sees_captured)?,
+                Part::Node(below) => is_same_each_time(below, sees_captured)?,
+                Part::Plan(plan) => is_same_each_time(&mut plan.root.clone(), sees_captured && !has_own)?,
+            };
+        Ok(())
+    })?;
+    Ok(is_same)
+}
+
+fn is_same_value(expression: &Expr, sees_captured: bool) -> Result<bool> {
+    crate::stack::require()?;
+    let mut is_same = match &expression.kind {
+        ExprKind::Parameter(_) => !sees_captured,
+        ExprKind::Function { arguments, .. } => !arguments.iter().all(Expr::is_same_for_every_row),
+        ExprKind::Module { .. } => false,
+        ExprKind::Case { .. } => !expression.contains_query(),
+        ExprKind::Subquery(subquery) => is_same_query(subquery, sees_captured)?,
+        _ => true,
+    };
+    let mut failed = None;
+    expression.for_each_child(&mut |child| {
+        if is_same {
+            match is_same_value(child, sees_captured) {
+                Ok(same) => is_same = same,
+                Err(error) => failed = Some(error),
+            }
+        }
+    });
+    failed.map_or(Ok(is_same), Err)
+}
+
+fn is_same_truth(condition: &Condition, sees_captured: bool) -> Result<bool> {
+    crate::stack::require()?;
+    match condition {
+        Condition::And(parts) | Condition::Or(parts) => {
+            for part in parts {
+                if !is_same_truth(part, sees_captured)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Condition::Not(inner) => is_same_truth(inner, sees_captured),
+        Condition::Exists(subquery) => is_same_query(subquery, sees_captured),
+        Condition::Quantified { operand, subquery, .. } => {
+            Ok(is_same_value(operand, sees_captured)? && is_same_query(subquery, sees_captured)?)
+        }
+        other => {
+            let mut expressions = Vec::new();
+            other.for_each_expression(&mut |expression| expressions.push(expression));
+            for expression in expressions {
+                if !is_same_value(expression, sees_captured)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+    }
+}
+
+/// A subquery sees what it captures itself.
+fn is_same_query(subquery: &Subquery, sees_captured: bool) -> Result<bool> {
+    for capture in &subquery.captures {
+        if !is_same_value(capture, sees_captured)? {
+            return Ok(false);
+        }
+    }
+    is_same_each_time(&mut subquery.plan.root.clone(), false)
+}
+
+/// Whether running a plan may fail for one row and not for another.
+fn can_fail(plan: &QueryPlan) -> bool {
+    fn can_node_fail(node: &mut Node) -> Result<bool> {
+        crate::stack::require()?;
+        let mut can_fail = false;
+        node.change_parts::<engine::error::Error>(&mut |part| {
+            can_fail = can_fail
+                || match part {
+                    Part::Expression(expression) => expression.can_fail_by_row(),
+                    Part::Condition(condition) => condition.can_fail_by_row(),
+                    Part::Node(below) => can_node_fail(below)?,
+                    Part::Plan(plan) => can_node_fail(&mut Arc::make_mut(plan).root)?,
+                };
+            Ok(())
+        })?;
+        Ok(can_fail)
+    }
+    can_node_fail(&mut plan.root.clone()).unwrap_or(true)
+}
