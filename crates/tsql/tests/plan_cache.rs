@@ -249,3 +249,110 @@ fn first_rows_come_from_an_index_where_fast_asks_for_them() {
     let without = plan("select top 5 a, c from t order by b option (use hint ('DISABLE_OPTIMIZER_ROWGOAL'))");
     assert!(without.contains("Sort("), "{without}");
 }
+
+/// A plan made over an empty table searched for each of its rows; the same text went on doing so for 100,000 of them.
+#[test]
+fn a_plan_is_made_anew_when_a_table_has_grown_since() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    run(&mut one, "create table e (k int not null, v int not null)");
+    let query = "select count(*) from e join t on t.a = e.k where e.v >= 0";
+    let planned = |session: &mut Session| {
+        let shown = run(
+            session,
+            &format!("set statistics profile on {query} set statistics profile off"),
+        );
+        ["Nested Loops", "Hash Match", "Merge Join"]
+            .into_iter()
+            .find(|join| shown.contains(join))
+    };
+    rows(&mut one, query);
+    assert_eq!(planned(&mut one), Some("Nested Loops"));
+    assert_eq!(planned(&mut other), Some("Nested Loops"));
+    let fill = "set nocount on insert e select top (100000) x.a, y.a from t x cross join t y";
+    assert_eq!(run(&mut one, fill), "");
+    assert_ne!(planned(&mut one), Some("Nested Loops"));
+    assert_ne!(
+        planned(&mut other),
+        Some("Nested Loops"),
+        "what others have in hand is as old"
+    );
+    assert_eq!(rows(&mut one, query), "100000");
+}
+
+/// Rows of the table when the plan is made, rows that come then, and whether the plan is still used.
+const GROWTHS: [(&str, u32, u32, bool); 9] = [
+    ("e", 0, 500, true),
+    ("e", 0, 501, false),
+    ("e", 500, 500, true),
+    ("e", 500, 501, false),
+    ("e", 1000, 700, true),
+    ("e", 1000, 701, false),
+    ("#e", 5, 6, true),
+    ("#e", 5, 7, false),
+    ("#e", 6, 500, true),
+];
+
+/// Makes a table of so many rows, a plan, and so many rows more; whether that plan is executed then.
+fn is_kept(session: &mut Session, (table, before, more): (&str, u32, u32), hint: &str) -> bool {
+    run(
+        session,
+        &format!("drop table if exists {table} create table {table} (k int not null)"),
+    );
+    let fill = |rows: u32| format!("set nocount on insert {table} select top ({rows}) a from t");
+    run(session, &fill(before));
+    let query = format!("select max(k) from {table} where k in (1, 2) {hint}");
+    let made = "select q.plan_generation_num, q.execution_count from sys.dm_exec_query_stats q \
+        cross apply sys.dm_exec_sql_text(q.plan_handle) x where x.text not like '%dm_exec%' and x.text like";
+    let (_, first) = (
+        rows(session, &query),
+        rows(session, &format!("{made} '%max(k) from {table} where%'")),
+    );
+    run(session, &fill(more));
+    rows(session, &query);
+    let second = rows(session, &format!("{made} '%max(k) from {table} where%'"));
+    run(session, "dbcc freeproccache with no_infomsgs");
+    assert_eq!(first, "1 | 1", "{table} {before} {more}");
+    assert!(second == "1 | 2" || second == "2 | 2", "{second}");
+    second == "1 | 2"
+}
+
+#[test]
+fn a_plan_is_used_until_its_statistics_are_out_of_date() {
+    let (_instance, mut one) = started();
+    for (table, before, more, kept) in GROWTHS {
+        assert_eq!(
+            is_kept(&mut one, (table, before, more), ""),
+            kept,
+            "{table}: {before} and {more}"
+        );
+    }
+    // Who says that statistics stay as they are has plans that do.
+    run(
+        &mut one,
+        "create database d alter database d set auto_update_statistics off",
+    );
+    run(&mut one, "use d create table t (a int not null primary key)");
+    run(&mut one, "insert t select top (1000) a from master.dbo.t");
+    assert!(is_kept(&mut one, ("e", 0, 1_000), ""));
+}
+
+#[test]
+fn hints_say_how_soon_a_plan_is_out_of_date() {
+    let (_instance, mut one) = started();
+    let table = [
+        ("#e", 5, 7, "", false),
+        ("#e", 5, 7, "option (keep plan)", true),
+        ("#e", 5, 600, "option (keep plan)", false),
+        ("#e", 5, 600, "option (keepfixed plan)", true),
+        ("#e", 5, 600, "option (keepfixed plan, keep plan)", true),
+        ("e", 0, 1_000, "option (keepfixed plan)", true),
+    ];
+    for (table, before, more, hint, kept) in table {
+        assert_eq!(
+            is_kept(&mut one, (table, before, more), hint),
+            kept,
+            "{table}: {before} and {more} {hint}"
+        );
+    }
+}

@@ -119,9 +119,17 @@ impl Modifications {
         brief.push((columns, at, content));
     }
 
-    fn of_column(&self, column: usize) -> u64 {
+    /// Rows that came or went, or were updated in a column. It never falls.
+    #[inline]
+    pub fn of_column(&self, column: usize) -> u64 {
         let updated = self.columns.get(column);
-        self.rows.load(Ordering::Relaxed) + updated.map_or(0, |count| count.load(Ordering::Relaxed))
+        self.of_rows() + updated.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Rows that came or went. It never falls.
+    #[inline]
+    pub fn of_rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
     }
 
     /// Statistics were counted just now.

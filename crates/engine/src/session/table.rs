@@ -144,7 +144,7 @@ impl Table {
     }
 
     /// How much of it was changed.
-    pub fn modifications(&self) -> &Modifications {
+    pub fn modifications(&self) -> &Arc<Modifications> {
         &self.modifications
     }
 

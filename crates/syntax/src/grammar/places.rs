@@ -130,8 +130,7 @@ pub const SET_OFFSETS: Place = Place {
 
 /// OPTION (...). Those with a number or a text in parentheses are told apart by their names alone.
 ///
-/// What is advice: unions are made in one way whatever method is named. KEEP PLAN and KEEPFIXED PLAN ask for fewer plans to be
-/// made when statistics change, and a kept plan is not made anew because of statistics that are out of date. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
+/// What is advice: unions are made in one way whatever method is named. ROBUST PLAN and NO_PERFORMANCE_SPOOL leave out plans that are
 /// not made here; EXPAND VIEWS and IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX indexes that there are not.
 pub const QUERY_HINTS: Place = Place {
     name: "OPTION",
@@ -148,8 +147,8 @@ pub const QUERY_HINTS: Place = Place {
         "HASH JOIN" => Obeyed,
         "HASH UNION" => Advice,
         "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX" => Advice,
-        "KEEP PLAN" => Advice,
-        "KEEPFIXED PLAN" => Advice,
+        "KEEP PLAN" => Obeyed,
+        "KEEPFIXED PLAN" => Obeyed,
         "LOOP JOIN" => Obeyed,
         "MAXDOP" => Obeyed,
         "MAXRECURSION" => Obeyed,

@@ -9,7 +9,7 @@ use super::{Binder, not_supported};
 use crate::ast::{Join, JoinAlgorithm, JoinKind, QueryHint, TableHint, TableSource};
 use crate::grammar::{QUERY_HINTS, USE_HINTS};
 use crate::messages;
-use crate::plan::{Access, GroupMethod, JoinMethods, Locking};
+use crate::plan::{Access, Aging, GroupMethod, JoinMethods, Locking};
 
 /// Highest MAXRECURSION (sql-docs, "Query hints").
 const MAXRECURSION_MAX: u32 = 32_767;
@@ -194,6 +194,9 @@ impl Binder<'_> {
                 "FAST" => self.advise_first_rows(value)?,
                 "HASH GROUP" => self.advice.groups = self.advice.groups.or(GroupMethod::Hash),
                 "ORDER GROUP" => self.advice.groups = self.advice.groups.or(GroupMethod::Order),
+                "KEEP PLAN" if self.advice.aging == Aging::Usual => self.advice.aging = Aging::TemporaryAsOthers,
+                "KEEP PLAN" => {}
+                "KEEPFIXED PLAN" => self.advice.aging = Aging::Never,
                 "FORCE ORDER" => self.is_order_forced = true,
                 "LOOP JOIN" => add_method(&mut joins, JoinMethods::LOOPS),
                 "HASH JOIN" => add_method(&mut joins, JoinMethods::HASHES),

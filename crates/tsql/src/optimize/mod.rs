@@ -92,6 +92,7 @@ impl<'s> Optimizer<'s> {
     /// The same as the statement's hints advise it, with what it may know of variables.
     pub fn advised(mut self, advice: &PlanAdvice, peeked: Peeked) -> Optimizer<'s> {
         self.estimator.peek(peeked);
+        self.estimator.age(advice.aging);
         self.estimator.has_goals = !advice.is_without_goals;
         self.first_rows = advice.first_rows;
         self.groups = advice.groups;

@@ -217,6 +217,18 @@ impl JoinMethods {
     }
 }
 
+/// By which modifications a plan grows out of date.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Aging {
+    /// By those that put its statistics out of date.
+    #[default]
+    Usual,
+    /// KEEP PLAN: temporary tables are as others.
+    TemporaryAsOthers,
+    /// KEEPFIXED PLAN: by none.
+    Never,
+}
+
 /// How hints let groups be made, of GROUP BY and DISTINCT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupMethod {

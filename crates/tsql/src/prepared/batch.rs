@@ -19,7 +19,7 @@ use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableSco
 use crate::failure::Failure;
 use crate::messages;
 use crate::modules::Code;
-use crate::optimize::estimate::{Estimator, Expectations};
+use crate::optimize::estimate::{Estimator, Expectations, Premises};
 use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
 use crate::parser::ParsedBatch;
@@ -70,6 +70,8 @@ struct Kept {
     bound: Bound,
     /// What was expected of its operators when it was made.
     expectations: Expectations,
+    /// Until when the statistics are in date that it was made from.
+    premises: Premises,
     database: u16,
     /// The database's default then: constants have it.
     collation: Collation,
@@ -125,7 +127,7 @@ impl Planned {
 }
 
 impl Kept {
-    /// Whether it may be used by a session as that is: nothing that it depends on is another one.
+    /// Whether it may be used by a session as that is: nothing that it depends on is another one, or out of date.
     fn is_valid(&self, session: &SessionState) -> bool {
         self.database == session.database_id()
             && self.collation == session.database_collation()
@@ -135,6 +137,7 @@ impl Kept {
                 .hidden
                 .is_none_or(|hidden| hidden == session.hidden_temporary_tables())
             && self.dependencies.are_current(session)
+            && self.premises.hold()
     }
 }
 
@@ -379,7 +382,7 @@ impl CompiledBatch {
     pub(crate) fn planned(
         &self,
         (key, line): (NodeNumber, u32),
-        (bound, expectations): (Bound, Expectations),
+        (bound, expectations, premises): (Bound, Expectations, Premises),
         dependencies: Dependencies,
         session: &SessionState,
     ) -> Planned {
@@ -395,6 +398,7 @@ impl CompiledBatch {
         Planned(Arc::new(Kept {
             bound,
             expectations,
+            premises,
             database: session.database().id,
             collation: session.database_collation(),
             options: session.options().of_plans(),

@@ -16,7 +16,7 @@ use crate::ast::{Numbered, Statement};
 use crate::bind::{Binder, PlanAdvice};
 use crate::context::{Context, TableVariable, Variables};
 use crate::failure::{Failure, Reach};
-use crate::optimize::estimate::{Expectations, Peeked};
+use crate::optimize::estimate::{Expectations, Peeked, Premises};
 use crate::optimize::{Logical, Optimizer};
 use crate::plan_cache::{Execution, QueryStatistics};
 use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
@@ -58,6 +58,8 @@ pub(super) struct New<T> {
     is_once: bool,
     /// What is expected of its operators.
     expectations: Expectations,
+    /// Until when the statistics are in date that it was made from.
+    premises: Premises,
     /// What it takes.
     bytes: u64,
     /// What was asked for it.
@@ -275,13 +277,17 @@ impl<'s> Executor<'s> {
                     bound,
                     is_once,
                     expectations,
+                    premises,
                     bytes,
                     dependencies,
                     charge: _charge,
                 } = self.bound(key, bind)?;
-                let planned =
-                    self.batch
-                        .planned((number, self.line), (bound, expectations), dependencies, self.session);
+                let planned = self.batch.planned(
+                    (number, self.line),
+                    (bound, expectations, premises),
+                    dependencies,
+                    self.session,
+                );
                 if number.is_given() && !is_once && !self.recompiles {
                     self.batch.keep(number, &planned, bytes, self.session);
                 }
@@ -360,6 +366,7 @@ impl<'s> Executor<'s> {
                 bound.optimize(&mut optimizer)?;
                 return Ok(New {
                     expectations: bound.expected(optimizer.estimator()),
+                    premises: optimizer.estimator().take_premises(),
                     bound,
                     is_once: advice.recompile,
                     bytes,

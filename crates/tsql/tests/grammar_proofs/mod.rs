@@ -374,6 +374,16 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "OPTION",
+        "KEEP PLAN",
+        Test("plan_cache", "hints_say_how_soon_a_plan_is_out_of_date"),
+    ),
+    (
+        "OPTION",
+        "KEEPFIXED PLAN",
+        Test("plan_cache", "hints_say_how_soon_a_plan_is_out_of_date"),
+    ),
+    (
+        "OPTION",
         "HASH GROUP",
         Test("stream_groups", "hints_say_how_groups_are_made"),
     ),

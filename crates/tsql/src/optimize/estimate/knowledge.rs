@@ -16,20 +16,26 @@
 //! A table of fewer than [`STORED_ROWS_MIN`] rows, one that nobody else knows yet, and those of the system databases are counted for the
 //! moment: the counts stay in memory until the table is modified.
 //!
+//! A plan is made for as many modifications as its statistics were when it was made ([`Premises`]): when they are out of date, it is, and what it
+//! is made anew from is counted then. So they say "6" of temporary tables of fewer than 6 rows, unless KEEP PLAN asks for the usual numbers;
+//! KEEPFIXED PLAN, AUTO_UPDATE_STATISTICS and NORECOMPUTE keep a plan however much is modified. A table of which no column is compared
+//! counts by its rows, a search for one row by a unique index by nothing.
+//!
 //! It is all done when a plan is made, before the first choice. A search for one row by a unique index asks for nothing.
 //! Statistics are never worth an error: what cannot be counted or stored is guessed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::catalog::StatisticsDefinition;
-use engine::database::Database;
+use engine::database::{Database, Modifications};
 use engine::error::{Error, Result};
-use engine::instance::MSDB;
+use engine::instance::{MSDB, TEMPDB};
 use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id, update_statistics_aside};
 use engine::statistics::{Content, Plan};
 
+use crate::plan::Aging;
 use crate::state::SessionState;
 
 /// Smaller tables are counted for the moment.
@@ -41,9 +47,62 @@ type TableKey = (u16, u32);
 /// Columns, and what was counted of them.
 type Counted = (Vec<usize>, Arc<Content>);
 
+/// So many modifications of smaller temporary tables put their statistics out of date.
+const TEMPORARY_ROWS: u64 = 6;
+
+/// A table, or a column of one, and the count of modifications from which a plan that was made of its statistics is out of date.
+struct Premise {
+    database: Arc<Database>,
+    modifications: Arc<Modifications>,
+    column: Option<usize>,
+    until: u64,
+}
+
+impl Premise {
+    #[inline]
+    fn holds(&self) -> bool {
+        let modified = match self.column {
+            Some(column) => self.modifications.of_column(column),
+            None => self.modifications.of_rows(),
+        };
+        modified < self.until || !self.database.statistics_options().auto_update
+    }
+}
+
+/// What a plan takes for granted of the tables that it reads: that they were not modified by more than statistics may be.
+#[derive(Default)]
+pub struct Premises(Vec<Premise>);
+
+impl Premises {
+    /// Whether none of the statistics that a plan was made from is out of date and may be updated. Two loads for each column.
+    #[inline]
+    pub fn hold(&self) -> bool {
+        self.0.iter().all(Premise::holds)
+    }
+
+    /// Notes that a plan goes by statistics, and by how many modifications they may still grow old.
+    fn note(&mut self, table: &Table, column: Option<usize>, left: u64) {
+        let modifications = table.modifications();
+        let is_it = |known: &&mut Premise| Arc::ptr_eq(&known.modifications, modifications) && known.column == column;
+        let modified = column.map_or_else(|| modifications.of_rows(), |column| modifications.of_column(column));
+        let until = modified.saturating_add(left).saturating_add(1);
+        match self.0.iter_mut().find(is_it) {
+            Some(known) => known.until = known.until.min(until),
+            None => self.0.push(Premise {
+                database: table.database().clone(),
+                modifications: modifications.clone(),
+                column,
+                until,
+            }),
+        }
+    }
+}
+
 /// What is known of columns, for one statement.
 pub(super) struct Knowledge<'s> {
     session: &'s SessionState,
+    premises: RefCell<Premises>,
+    aging: Cell<Aging>,
     /// For tables that were asked about: statistics by their columns.
     known: RefCell<HashMap<TableKey, Vec<Counted>>>,
 }
@@ -64,8 +123,45 @@ impl<'s> Knowledge<'s> {
     pub(super) fn new(session: &'s SessionState) -> Knowledge<'s> {
         Knowledge {
             session,
+            premises: RefCell::default(),
+            aging: Cell::default(),
             known: RefCell::default(),
         }
+    }
+
+    /// By what the plan that is made grows out of date.
+    pub(super) fn age(&self, aging: Aging) {
+        self.aging.set(aging);
+    }
+
+    /// What the plan that was made takes for granted.
+    pub(super) fn take_premises(&self) -> Premises {
+        self.premises.take()
+    }
+
+    /// Notes that the plan goes by how many rows a table has, and by statistics of a column if one is given. `left` says how many
+    /// modifications put these out of date; none: as many as if they had been counted just now.
+    fn rely_on(&self, table: &Table, column: Option<usize>, left: Option<u64>) {
+        if self.aging.get() == Aging::Never {
+            return;
+        }
+        let rows = || table.row_count().unwrap_or(0);
+        let left = match left {
+            _ if self.ages_soon(table) && rows() < TEMPORARY_ROWS => TEMPORARY_ROWS,
+            Some(left) => left,
+            None => modified_rows_max(rows(), table.database().boot().compatibility_level),
+        };
+        self.premises.borrow_mut().note(table, column, left);
+    }
+
+    /// Whether it is a temporary table, of which few modifications count.
+    fn ages_soon(&self, table: &Table) -> bool {
+        table.database().id == TEMPDB && self.aging.get() == Aging::Usual
+    }
+
+    /// The plan goes by how many rows a table has.
+    pub(super) fn rely_on_rows(&self, table: &Table) {
+        self.rely_on(table, None, None);
     }
 
     /// What was counted of a column.
@@ -125,14 +221,22 @@ impl<'s> Knowledge<'s> {
                         .as_ref()
                         .map(|content| modified_rows_max(content.rows, level));
                     let is_out_of_date = most.is_none_or(|most| modified > most);
-                    if is_out_of_date && options.auto_update && !known.no_recompute {
+                    if known.no_recompute {
+                        continue;
+                    }
+                    if is_out_of_date && options.auto_update {
                         wanted.push(known.clone());
                     }
+                    // What is counted now, or meanwhile by others, or cannot be counted, is asked about again after as many as if it had been.
+                    let left = most.filter(|_| !is_out_of_date).map(|most| most - modified);
+                    self.rely_on(table, Some(column), left);
                 }
-                None if options.auto_create && !table.modifications().is_brief(column) => {
-                    wanted.push(own_statistics(database, table, column, wanted.len(), self.session.id));
+                None => {
+                    if options.auto_create && !table.modifications().is_brief(column) {
+                        wanted.push(own_statistics(database, table, column, wanted.len(), self.session.id));
+                    }
+                    self.rely_on(table, Some(column), None);
                 }
-                None => {}
             }
         }
         // Index statistics that were counted for the moment do not say so in the catalog.

@@ -17,12 +17,13 @@ mod expected;
 mod knowledge;
 
 pub use expected::{ByNode, Expectations, Expected, queries_of, queries_of_condition};
+pub use knowledge::Premises;
 
 use engine::error::Result;
 use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
-use crate::plan::{BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
+use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
 use crate::scalar::convert::convert;
 use crate::state::{Rule, RulesOff, SessionState};
 use knowledge::Knowledge;
@@ -117,6 +118,16 @@ impl<'s> Estimator<'s> {
         self.peeked = peeked;
     }
 
+    /// Lets it know by what the plan grows out of date.
+    pub(super) fn age(&self, aging: Aging) {
+        self.knowledge.age(aging);
+    }
+
+    /// What the plan that was made takes for granted of the tables it reads.
+    pub fn take_premises(&self) -> Premises {
+        self.knowledge.take_premises()
+    }
+
     /// The value of an expression that is known when the plan is made: of a constant, of a variable that was looked at, of either in
     /// another type.
     pub(super) fn known(&self, expression: &Expr) -> Option<Value> {
@@ -163,8 +174,9 @@ impl<'s> Estimator<'s> {
             let mut columns: Vec<usize> = own.map(|place| place - scan.offset).collect();
             columns.sort_unstable();
             columns.dedup();
-            if !columns.is_empty() {
-                self.knowledge.require(&scan.table.table, &columns)?;
+            match columns.is_empty() {
+                true => self.knowledge.rely_on_rows(&scan.table.table),
+                false => self.knowledge.require(&scan.table.table, &columns)?,
             }
         }
         Ok(())
