@@ -25,10 +25,12 @@
 //!
 //! Its reserve is taken under the log's mutex together with the record, and shown with it.
 
+mod active;
 mod rollback;
 #[cfg(test)]
 mod tests;
 
+use active::Active;
 pub use rollback::Undone;
 use rollback::{Wanted, roll_back_while};
 
@@ -84,46 +86,6 @@ pub struct TransactionTable {
     active: Mutex<Active>,
     /// The instance stops: sessions' rollbacks end where they are.
     leaves_undone: AtomicBool,
-}
-
-/// The entries in the order of their numbers. Short transactions come and go at the end, and the memory stays. `first` of one
-/// whose Begin is being appended is zero.
-#[derive(Default)]
-struct Active(Vec<(TransactionId, ActiveTransaction)>);
-
-impl Active {
-    fn place(&self, id: TransactionId) -> std::result::Result<usize, usize> {
-        self.0.binary_search_by_key(&id, |entry| entry.0)
-    }
-
-    fn insert(&mut self, id: TransactionId, entry: ActiveTransaction) {
-        match self.place(id) {
-            Ok(place) => self.0[place].1 = entry,
-            Err(place) => self.0.insert(place, (id, entry)),
-        }
-    }
-
-    /// Its Begin is in the log.
-    fn begun(&mut self, id: TransactionId, first: Lsn) {
-        if let Ok(place) = self.place(id) {
-            self.0[place].1.first = first;
-        }
-    }
-
-    fn remove(&mut self, id: TransactionId) {
-        if let Ok(place) = self.place(id) {
-            self.0.remove(place);
-        }
-    }
-
-    fn get(&self, id: TransactionId) -> Option<&ActiveTransaction> {
-        self.place(id).ok().map(|place| &self.0[place].1)
-    }
-
-    /// The first record of the oldest.
-    fn oldest(&self) -> Option<Lsn> {
-        self.0.iter().filter_map(|(_, entry)| entry.begun_at()).min()
-    }
 }
 
 impl TransactionTable {
@@ -312,8 +274,8 @@ impl TransactionTable {
     /// The locks of a transaction that could not be ended have another owner now.
     pub fn set_owner(&self, id: TransactionId, owner: &Arc<LockOwner>) {
         let mut active = self.active.lock();
-        if let Ok(place) = active.place(id) {
-            active.0[place].1.owner = Arc::downgrade(owner);
+        if let Some(entry) = active.get_mut(id) {
+            entry.owner = Arc::downgrade(owner);
         }
     }
 
@@ -336,7 +298,7 @@ impl TransactionTable {
     /// that begin meanwhile.
     pub fn snapshot(&self) -> Vec<(TransactionId, ActiveTransaction)> {
         let active = self.active.lock();
-        let begun = active.0.iter().filter_map(|(id, entry)| {
+        let begun = active.entries().iter().filter_map(|(id, entry)| {
             let first = entry.begun_at()?;
             Some((*id, ActiveTransaction { first, ..entry.clone() }))
         });

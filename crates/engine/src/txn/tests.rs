@@ -150,7 +150,7 @@ fn a_begin_that_finds_no_room_leaves_no_entry() {
         }
     }
     assert!(refused.unwrap().is_log_full());
-    assert!(table.active.lock().0.is_empty());
+    assert!(table.active.lock().entries().is_empty());
     assert_eq!(storage.log.space().reserved_bytes, 0);
     database.checkpoint().unwrap();
     let mut chain = begin_at_length(&database).unwrap();

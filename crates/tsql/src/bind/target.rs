@@ -26,6 +26,7 @@ use super::{Binder, not_supported};
 use crate::ast::{self, Identifier, Name, TableHint, TableReference, TableSource};
 use crate::messages;
 use crate::plan::{Locking, Node, Target, TargetColumns};
+use crate::state::Reading;
 
 /// The target of UPDATE or DELETE within its FROM.
 pub(super) struct Found {
@@ -296,8 +297,11 @@ pub(super) fn claim(
         Some(Node::Scan(scan)) => {
             scan.locator = Some(source.locator);
             scan.locking.is_target = true;
-            let name = &scan.table.table.definition().name;
-            add_locking(&mut scan.locking, hints, Place::Target, name)?;
+            let definition = scan.table.table.definition();
+            add_locking(&mut scan.locking, hints, Place::Target, &definition.name)?;
+            let database = scan.table.table.database().id;
+            let reading = Reading::from(scan.locking);
+            binder.session.note_target(database, definition.object_id, reading);
             Ok((Target::Table(scan.table.clone()), scan.locking.no_wait))
         }
         Some(Node::Variable { slot, locator, .. }) => {

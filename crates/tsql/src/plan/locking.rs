@@ -53,8 +53,9 @@ impl From<Locking> for Reading {
     fn from(locking: Locking) -> Reading {
         Reading {
             isolation: locking.isolation,
-            is_plain: !locking.is_for_update() && locking.whole_table != Some(true),
+            is_plain: locking.rows.is_none() && locking.whole_table != Some(true),
             no_wait: locking.no_wait,
+            is_target: locking.is_target,
         }
     }
 }

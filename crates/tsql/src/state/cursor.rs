@@ -56,9 +56,9 @@ impl SessionState {
 
     /// Drops the cursors of the module or batch that ends.
     pub(crate) fn drop_local_cursors(&self) {
-        let suffix = self.local_cursor("");
         let mut cursors = self.cursors.borrow_mut();
         if !cursors.is_empty() {
+            let suffix = self.local_cursor("");
             cursors.retain(|name, _| !name.ends_with(&suffix));
         }
     }

@@ -52,13 +52,19 @@ pub(crate) struct Reading {
     pub(crate) is_plain: bool,
     /// NOWAIT.
     pub(crate) no_wait: bool,
+    /// UPDATE or DELETE changes the rows.
+    pub(crate) is_target: bool,
 }
 
 impl Reading {
-    /// The lock that a query begins with: that of its scan, if it is the weakest one of a reader.
-    fn mode(self, session: Isolation) -> Mode {
+    /// The lock that a statement begins with: that of its scan, if it is the weakest one of a reader in a query, or of a target.
+    fn mode(self, session: Isolation, is_query: bool) -> Mode {
         match self.isolation.unwrap_or(session) {
-            Isolation::ReadCommitted | Isolation::RepeatableRead if self.is_plain => Mode::IS,
+            _ if !self.is_plain => Mode::SchS,
+            Isolation::ReadCommitted | Isolation::RepeatableRead if is_query => Mode::IS,
+            Isolation::ReadUncommitted | Isolation::ReadCommitted | Isolation::RepeatableRead if self.is_target => {
+                Mode::IX
+            }
             _ => Mode::SchS,
         }
     }
@@ -125,19 +131,25 @@ impl SessionState {
     }
 
     /// Holds everything that a plan is bound to. `is_query` says that the plan changes nothing: its tables are locked as its scans lock
-    /// them then, so that they find the lock there. A stronger lock is left to the scan, and waited for with no more than Sch-S in hand.
+    /// them then, so that they find the lock there, and so is the target of a change. A stronger lock is left to the scan, and waited
+    /// for with no more than Sch-S in hand.
     ///
     /// # Errors
     /// Those of waiting for a lock.
     pub(crate) fn hold_all(&self, dependencies: &Dependencies, is_query: bool) -> Result<()> {
         let isolation = self.options().isolation;
-        dependencies.definitions.iter().try_for_each(|definition| {
-            let mode = match is_query {
-                true => definition.reading.mode(isolation),
-                false => Mode::SchS,
-            };
-            self.lock(definition, mode)
-        })
+        dependencies
+            .definitions
+            .iter()
+            .try_for_each(|definition| self.lock(definition, definition.reading.mode(isolation, is_query)))
+    }
+
+    /// Notes how the statement that is being bound reads the object that it changes, which was found as one of its sources.
+    pub(crate) fn note_target(&self, database: u16, object_id: u32, reading: Reading) {
+        let mut dependencies = self.lookup.dependencies.borrow_mut();
+        let is_it = |one: &&mut Definition| one.database.id == database && one.object_id == object_id;
+        let same = dependencies.definitions.iter_mut().filter(is_it);
+        same.for_each(|one| one.reading = reading);
     }
 
     /// Locks an object, unless some lock of it is held already: each of them keeps its definition as it is.
