@@ -24,6 +24,8 @@ pub struct Error {
     pub state: u8,
     /// The sentence.
     pub message: String,
+    /// What is said behind it: 1750 after the reason why there is no constraint. Whoever catches an error catches the last one.
+    pub after: Option<Box<Error>>,
 }
 
 impl fmt::Display for Error {
@@ -46,7 +48,18 @@ impl Error {
             severity,
             state,
             message: message.into(),
+            after: None,
         }
+    }
+
+    /// With another error said behind all that is said of this one.
+    #[must_use]
+    pub fn followed_by(mut self, other: Error) -> Error {
+        self.after = Some(Box::new(match self.after.take() {
+            Some(after) => after.followed_by(other),
+            None => other,
+        }));
+        self
     }
 
     /// 208: no such table, view or other object.

@@ -17,6 +17,8 @@ pub enum Reach {
 pub struct Failure {
     /// The error, as a client or CATCH sees it.
     pub message: Message,
+    /// What is said behind it. CATCH sees the last of these in its place.
+    pub after: Vec<Message>,
     /// What it ends.
     pub reach: Reach,
     /// Whether the transaction can go on: some errors leave it only the way back.
@@ -28,6 +30,8 @@ pub struct Failure {
     pub silent: bool,
     /// Its message has been sent.
     pub told: bool,
+    /// What its statement had changed was taken back, which the client is told (3621).
+    pub undoes: bool,
 }
 
 /// What an error of this number and severity ends. Binding errors end the batch because the rest of it was written in the
@@ -58,20 +62,35 @@ impl Failure {
         let reach = reach_of(&error);
         let dooms = reach >= Reach::Batch && error.severity >= 13 && !matches!(error.number, 207 | 208);
         let silent = error.number == 3617;
+        let told = |error: &Error| Message {
+            number: error.number,
+            severity: error.severity,
+            state: error.state,
+            line,
+            procedure: procedure.to_owned(),
+            text: error.message.clone(),
+        };
+        let behind = std::iter::successors(error.after.as_deref(), |error| error.after.as_deref());
         Failure {
-            message: Message {
-                number: error.number,
-                severity: error.severity,
-                state: error.state,
-                line,
-                procedure: procedure.to_owned(),
-                text: error.message,
-            },
+            after: behind.map(told).collect(),
+            message: told(&error),
             reach,
             dooms,
             obeys_xact_abort: true,
             silent,
             told: false,
+            undoes: false,
+        }
+    }
+
+    /// 3621, information, where the error was.
+    pub fn statement_terminated(&self) -> Message {
+        Message {
+            number: 3621,
+            severity: 0,
+            state: 0,
+            text: "The statement has been terminated.".to_owned(),
+            ..self.message.clone()
         }
     }
 
@@ -82,7 +101,19 @@ impl Failure {
 
     /// The error this failure was made of.
     pub fn error(&self) -> Error {
-        let message = &self.message;
-        Error::new(message.number, message.severity, message.state, message.text.clone())
+        let error =
+            |message: &Message| Error::new(message.number, message.severity, message.state, message.text.clone());
+        let behind = self.after.iter().map(error);
+        behind.fold(error(&self.message), Error::followed_by)
+    }
+
+    /// All that is said of it, in order.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        std::iter::once(&self.message).chain(&self.after)
+    }
+
+    /// What CATCH and @@ERROR have of it: what is said last.
+    pub fn last_message(&self) -> &Message {
+        self.after.last().unwrap_or(&self.message)
     }
 }

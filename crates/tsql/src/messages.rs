@@ -213,7 +213,11 @@ messages! {
     index_hint_misplaced() = 1069, 16, 1, "Index hints are only allowed in a FROM or OPTION clause.";
     /// 1087: a table variable that was never declared.
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
-    /// 1750 and others are the engine's. 1934..: 2601 and 2627 are raised from the store's duplicate key.
+    /// 1750: behind the reason why there is no constraint.
+    constraint_not_made() = 1750, 16, 0, "Could not create constraint or index. See previous errors.";
+    /// 4413: behind what is wrong in a view that a statement reads.
+    view_unusable(name: &str) = 4413, 16, 1, "Could not use view or function '{name}' because of binding errors.";
+    /// 2601 and 2627 are raised from the store's duplicate key.
     duplicate_key(kind: &str, constraint: &str, table: &str, key: &str) = 2627, 14, 1, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{table}'. The duplicate key value is {key}.";
     /// 1909: a column twice in an index.
     duplicate_index_column(column: &str) = 1909, 16, 1, "Cannot use duplicate column names in index. Column name '{column}' listed more than once.";
@@ -542,6 +546,31 @@ pub(crate) fn syntax(error: ParseError) -> Error {
 pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
     let text = format!("SET {option} option requires {kind} parameter.");
     Error::new(2743, 16, state, text)
+}
+
+/// What says why a key, or a foreign key, cannot be made.
+const REASONS_OF_NO_CONSTRAINT: [i32; 21] = [
+    1505, 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1768, 1769, 1770, 1773, 1776, 1778, 1779, 1785, 1902, 1909, 1911,
+    1919, 8111,
+];
+
+/// 1750 behind an error of CREATE TABLE or ALTER TABLE that keeps a constraint from being made.
+pub fn while_making_constraint(error: Error) -> Error {
+    match REASONS_OF_NO_CONSTRAINT.contains(&error.number) {
+        true => error.followed_by(constraint_not_made()),
+        false => error,
+    }
+}
+
+/// What binding the query of a view can find: names that are not there any more, and columns that are.
+const FAULTS_OF_VIEWS: [i32; 7] = [195, 207, 208, 209, 4104, 4121, 4502];
+
+/// 4413 behind an error of the query of a view.
+pub fn while_reading_view(error: Error, view: &str) -> Error {
+    match FAULTS_OF_VIEWS.contains(&error.number) {
+        true => error.followed_by(view_unusable(view)),
+        false => error,
+    }
 }
 
 /// 313: a call of a function with fewer arguments than it has parameters; state 2 for a scalar function, 3 for one in FROM.

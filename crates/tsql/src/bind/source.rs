@@ -213,7 +213,23 @@ impl<'a> Binder<'a> {
         })
     }
 
+    /// A view in FROM, in place of which its query stands.
+    ///
+    /// # Errors
+    /// Those of binding its query, each with 4413 behind it.
     pub(super) fn user_view(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        exposed: String,
+        from: &mut FromBuilder,
+    ) -> Result<BoundSource> {
+        let bound = self.view_in_from(database, object, exposed, from);
+        let name = object.definition.qualified_name().map_or("", |(_, name)| name);
+        bound.map_err(|error| messages::while_reading_view(error, name))
+    }
+
+    fn view_in_from(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,

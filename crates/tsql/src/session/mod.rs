@@ -244,8 +244,8 @@ impl Session {
 
 /// Sends a failure's message.
 fn tell(state: &SessionState, sink: &mut dyn ResultSink, failure: &Failure) -> BatchOutcome {
-    state.set_error_number(failure.message.number);
-    match sink.message(&failure.message) {
+    state.set_error_number(failure.last_message().number);
+    match failure.messages().try_for_each(|message| sink.message(message)) {
         _ if failure.reach >= Reach::Session => BatchOutcome::Disconnected,
         Ok(()) => BatchOutcome::Failed,
         // An ATTENTION came before the message. It ends the request, not the session; a client that is gone does that by itself.

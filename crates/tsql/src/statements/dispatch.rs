@@ -66,6 +66,7 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.line = statement.line;
+        self.has_undone.set(false);
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),
             Some(template) => self.with_parameters(&template, Self::run_whole),
@@ -79,7 +80,10 @@ impl Executor<'_> {
                 }
                 Ok(flow)
             }
-            Err(failure) => self.handle(failure).map(|()| Flow::Next),
+            Err(mut failure) => {
+                failure.undoes = self.has_undone.take() && is_change(&statement.kind) || failure.message.number == 1505;
+                self.handle(failure).map(|()| Flow::Next)
+            }
         }
     }
 
@@ -123,6 +127,14 @@ impl Executor<'_> {
         };
         result.map(|()| Flow::Next).map_err(|error| self.failure(error, line))
     }
+}
+
+/// Whether a statement changes rows. (What else fails changes nothing that a client would look for.)
+fn is_change(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) | StatementKind::Select(_)
+    )
 }
 
 /// Where a label stands in a list of statements.

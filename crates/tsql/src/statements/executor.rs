@@ -2,7 +2,7 @@
 //!
 //! Invariant: it knows no statement. Which statement runs, and in which order, is `dispatch`'s.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -97,6 +97,8 @@ pub struct Executor<'s> {
     running: RefCell<Option<Running>>,
     /// The plan that the statement under way runs by, where its figures are counted.
     pub(super) ran: RefCell<Option<Planned>>,
+    /// Whether the statement under way failed when it had begun to change rows.
+    pub(super) has_undone: Cell<bool>,
 }
 
 /// What the code that runs answers to who has called it.
@@ -156,6 +158,7 @@ impl<'s> Executor<'s> {
             whole: None,
             running: RefCell::default(),
             ran: RefCell::default(),
+            has_undone: Cell::new(false),
         }
     }
 
@@ -186,7 +189,7 @@ impl<'s> Executor<'s> {
         if self.returns.is_function() {
             return Err(failure);
         }
-        self.session.set_error_number(failure.message.number);
+        self.session.set_error_number(failure.last_message().number);
         if failure.silent {
             return Err(failure);
         }
@@ -203,11 +206,14 @@ impl<'s> Executor<'s> {
         }
         let mut failure = failure;
         if !failure.told {
-            self.send(&failure.message)?;
+            failure.messages().try_for_each(|message| self.send(message))?;
             failure.told = true;
         }
         let ends_batch = failure.reach > Reach::Statement || xact_abort && failure.message.severity > 10;
         if !ends_batch {
+            if failure.undoes {
+                self.send(&failure.statement_terminated())?;
+            }
             // The statement is over, and the client learns which of them failed, under NOCOUNT too.
             let told = self.sink.done(None, DoneKind::Other);
             return told.map_err(|SinkClosed| Box::new(Failure::closed()));

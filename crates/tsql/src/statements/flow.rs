@@ -116,7 +116,7 @@ impl Executor<'_> {
             Err(failure) if failure.silent || failure.reach == Reach::Session => return Err(failure),
             Err(failure) => failure,
         };
-        self.session.push_caught(failure.message);
+        self.session.push_caught(failure.last_message().clone());
         let result = self.statements(handler);
         self.session.pop_caught();
         result

@@ -20,8 +20,14 @@ impl Executor<'_> {
     /// Statements that change the catalog or the instance.
     pub(super) fn definition(&mut self, kind: &StatementKind, line: u32) -> Result<()> {
         match kind {
-            StatementKind::CreateTable(create) => self.redefining(|executor| executor.create_table(create, line))?,
-            StatementKind::AlterTable(alter) => self.redefining(|executor| executor.alter_table(alter, line))?,
+            StatementKind::CreateTable(create) => {
+                let made = self.redefining(|executor| executor.create_table(create, line));
+                made.map_err(messages::while_making_constraint)?;
+            }
+            StatementKind::AlterTable(alter) => {
+                let altered = self.redefining(|executor| executor.alter_table(alter, line));
+                altered.map_err(messages::while_making_constraint)?;
+            }
             StatementKind::CreateIndex(create) => self.redefining(|executor| executor.create_index(create, line))?,
             StatementKind::DropIndex(drop) => {
                 for (index, table) in &drop.indexes {
@@ -282,9 +288,12 @@ impl Executor<'_> {
             ));
         }
         let mut changed = definition.clone();
+        let table = format!("{}.{}", definition.schema, definition.name);
+        let name = index.name.clone();
         changed.indexes.insert(0, index);
         changed.heap = None;
-        self.rebuild(database, object, changed, None)
+        let rebuilt = self.rebuild(database, object, changed, None);
+        rebuilt.map_err(|error| error.while_building_index(&table, &name))
     }
 
     fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {

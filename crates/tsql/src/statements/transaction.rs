@@ -247,7 +247,9 @@ impl Executor<'_> {
         if let Some(event) = self.begin_implicit() {
             self.sink.transaction_changed(event);
         }
-        self.as_unit(writes, work)
+        let result = self.as_unit(writes, work);
+        self.has_undone.set(writes && result.is_err());
+        result
     }
 
     /// As [`Executor::atomically`], for a statement that begins no implicit transaction.
