@@ -15,6 +15,7 @@
 //! | 150, 152, 153 | `LOP_BEGIN_CKPT`, `LOP_XACT_CKPT`, `LOP_END_CKPT` | a checkpoint begins, its transactions, its end |
 //! | 160 | `LOP_VLFLAB_LOCKS_CKPT` | a checkpoint's transactions' locks on what they changed |
 //! | 161 | `LOP_VLFLAB_ID_RANGE` | ids of allocation units and objects are promised |
+//! | 211 | `LOP_SHRINK_NOOP` | nothing: fills a VLF that the log was to leave |
 //!
 //! Where SQL Server has an operation of the same meaning, number and name are its own.
 
@@ -27,7 +28,7 @@ const OURS: [(u8, &str); 4] = [
     (160, "LOP_VLFLAB_LOCKS_CKPT"),
     (161, "LOP_VLFLAB_ID_RANGE"),
 ];
-const SHARED: [u8; 6] = [128, 129, 130, 150, 152, 153];
+const SHARED: [u8; 7] = [128, 129, 130, 150, 152, 153, 211];
 
 /// The number of the operation of a record in `format`; `None` when the bytes are no record.
 pub fn number_of(format: FormatVersion, record: &[u8]) -> Option<u8> {
@@ -59,6 +60,7 @@ mod tests {
         assert_eq!(ours(2), "LOP_VLFLAB_COMPENSATION");
         assert_eq!(ours(3), "LOP_VLFLAB_3");
         assert_eq!(ours(129), "LOP_COMMIT_XACT");
+        assert_eq!(ours(211), "LOP_SHRINK_NOOP");
         assert_eq!(name_of(FormatVersion::SqlServer2012, 2), "LOP_INSERT_ROWS");
     }
 

@@ -170,7 +170,7 @@ impl LogManager {
     }
 
     /// LOGBUFFER: "waiting for space in the log buffer to store a log record" (sql-docs, sys.dm_os_wait_stats).
-    fn wait_for_buffer(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
+    pub(super) fn wait_for_buffer(&self, state: &mut MutexGuard<'_, LogState>) -> Result<()> {
         let clock = &*self.env.clock;
         self.env.waits.time(clock, WaitType::LogBuffer, || {
             if state.may_begin_write(0) {

@@ -1,11 +1,8 @@
-//! Log files as a whole: created, opened, listed, shrunk, added, removed.
+//! Log files as a whole: created, opened, listed, added, removed.
 
 use super::LogManager;
-use super::counters::add;
-use super::directory::{DirectoryState, delete_directory};
 use super::grow::initialize_vlfs;
 use super::policy::{Initialization, LogPolicy, VlfHeaders};
-use super::state::LogState;
 use super::table::{FileGrowth, LogFile, unused_vlfs};
 use crate::error::{Error, NotStored, Result};
 use crate::seams::Environment;
@@ -16,9 +13,6 @@ use std::sync::Arc;
 use vlf::file_header::COPY_BYTES;
 use vlf::growth::FILE_BYTES_MIN;
 use vlf::{FIRST_VLF_OFFSET, FileHeader, LayoutSteps, LogLayout, Lsn, PAGE_BYTES, RuleError, ServerVersion, VlfHeader};
-
-/// Fewest VLFs a log file keeps (message 9006; two is what the smallest real files have).
-const VLFS_MIN: usize = 2;
 
 /// A log file as a database's catalog describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,17 +56,6 @@ pub struct LogFileImage {
     pub page: FileHeader,
     /// Every VLF in the order of the file; one that was never entered need not have this header on disk.
     pub headers: Vec<VlfHeader>,
-}
-
-/// What a shrink did. Sizes in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShrinkOutcome {
-    /// Size before.
-    pub bytes_before: u64,
-    /// Size now.
-    pub bytes: u64,
-    /// Why the file is still larger than asked for, if it is: message 9006 to 9009.
-    pub refusal: Option<Error>,
 }
 
 /// Creates a log file with every VLF unused.
@@ -306,97 +289,5 @@ impl LogManager {
             other => other,
         };
         Ok(())
-    }
-
-    /// Cuts whole free VLFs off the end of a file, as long as it stays at least `target_bytes` long
-    /// (`DBCC SHRINKFILE`; Remus Rusanu, "How to shrink the SQL Server log").
-    ///
-    /// # Errors
-    /// 5020 for an unknown file, 9001 when the disk fails. That the file cannot become as small as asked is not an error:
-    /// see [`ShrinkOutcome::refusal`].
-    pub fn shrink_file(&self, file_id: u16, target_bytes: u64) -> Result<ShrinkOutcome> {
-        let mut state = self.state.lock();
-        self.wait_until_resizable(&mut state)?;
-        let plan = state
-            .plan_shrink(file_id, target_bytes)
-            .ok_or_else(|| Error::no_such_log_file(file_id))?;
-        let file = state
-            .table
-            .files
-            .get(&file_id)
-            .ok_or_else(|| Error::no_such_log_file(file_id))?;
-        let bytes_before = file.bytes();
-        let mut outcome = ShrinkOutcome {
-            bytes_before,
-            bytes: bytes_before,
-            refusal: plan.refusal,
-        };
-        if plan.keep == file.vlfs.len() {
-            return Ok(outcome);
-        }
-        let mut layout = file.layout.clone();
-        layout.truncate(plan.keep);
-        let mut page = file.page.clone();
-        page.generation += 1;
-        page.set_layout(&layout);
-        outcome.bytes = layout.file_bytes();
-        // Page 0 before the cut: a file longer than it says is cut when it is opened. The VLFs leave the table before the mutex is
-        // released, so that the log cannot move into them.
-        let handle = file.handle.clone();
-        let directory_of = state.table.first_file_path();
-        state.directory = DirectoryState::default();
-        state.table.cut(file_id, plan.keep, page.clone(), layout);
-        state.resizing = true;
-        let cut = MutexGuard::unlocked(&mut state, || {
-            if let Some(path) = directory_of {
-                // A growth may lay out other VLFs in the place of those that go.
-                delete_directory(&*self.env.disk, &path)?;
-            }
-            handle.sync()?;
-            write_page(&*handle, &page)?;
-            handle.set_len(page.file_bytes)?;
-            handle.sync()
-        });
-        state.resizing = false;
-        self.room.notify_all();
-        cut.map_err(|error| self.latch(&error))?;
-        add(&self.counters.shrinks, 1);
-        drop(state);
-        self.save_directory();
-        Ok(outcome)
-    }
-}
-
-struct ShrinkPlan {
-    keep: usize,
-    refusal: Option<Error>,
-}
-
-impl LogState {
-    /// How many VLFs stay, and what stops the shrink there.
-    fn plan_shrink(&self, file_id: u16, target_bytes: u64) -> Option<ShrinkPlan> {
-        let file = self.table.files.get(&file_id)?;
-        let name = &file.logical_name;
-        let (mut keep, mut cut_bytes) = (file.vlfs.len(), 0);
-        let refusal = loop {
-            let last = file.vlfs.get(keep.checked_sub(1)?)?;
-            let start = last.header.start_offset;
-            let body_bytes = cut_bytes + last.header.body_bytes();
-            let bytes = start + last.header.vlf_bytes;
-            if bytes <= target_bytes {
-                break None;
-            } else if keep <= VLFS_MIN {
-                break Some(Error::shrink_needs_vlfs(file_id, name, VLFS_MIN));
-            } else if last.active {
-                break Some(Error::shrink_end_in_use(file_id, name));
-            } else if start < target_bytes {
-                break Some(Error::shrink_target_in_last_vlf(file_id, name, target_bytes / 1024));
-            } else if !self.can_spare(file.vlfs.len() - keep + 1, body_bytes) {
-                break Some(Error::shrink_needs_log_space(file_id, name));
-            }
-            keep -= 1;
-            cut_bytes = body_bytes;
-        };
-        Some(ShrinkPlan { keep, refusal })
     }
 }

@@ -27,7 +27,7 @@
 //! | `flush`, `gate` | who writes, what one write covers, how its end is awaited |
 //! | `flight` | which writes are under way, what is durable, when another begins |
 //! | `write` | how blocks become writes |
-//! | `grow`, `files` | growing, shrinking, adding and removing files |
+//! | `grow`, `files`, `shrink` | growing, adding, removing and shrinking files |
 //! | [`stored`] | the VLFs of a file at rest |
 //! | [`fork`] | which path of recovery a stretch of log belongs to |
 //! | `discover`, `page_zero` | finding the VLFs of an existing log |
@@ -56,6 +56,7 @@ mod read_ahead;
 mod record;
 mod runs;
 mod scan;
+mod shrink;
 mod state;
 mod stored;
 mod table;
@@ -69,7 +70,7 @@ pub use counters::LogCounters;
 pub use directory::{delete_directory, directory_path, write_directory};
 pub use discover::Discovery;
 pub(crate) use files::write_page;
-pub use files::{LogFileImage, LogFileInfo, LogFileSpec, ShrinkOutcome};
+pub use files::{LogFileImage, LogFileInfo, LogFileSpec};
 pub(crate) use files::{create_owned, create_restored};
 pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
 pub use policy::{
@@ -83,6 +84,7 @@ pub use record::{
 };
 pub(crate) use scan::REACH_OF_WRITES;
 pub use scan::{EndOfLog, LogScan, RawBlock};
+pub use shrink::ShrinkOutcome;
 pub use stored::{StoredLog, StoredVlf};
 pub use table::FileGrowth;
 

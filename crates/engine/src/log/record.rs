@@ -49,7 +49,7 @@ impl std::fmt::Display for TransactionId {
 }
 
 /// What a record says. Where SQL Server has an operation of the same meaning, the number is its own (`LOP_BEGIN_XACT` 128,
-/// `LOP_COMMIT_XACT` 129, `LOP_ABORT_XACT` 130, `LOP_BEGIN_CKPT` 150, `LOP_XACT_CKPT` 152, `LOP_END_CKPT` 153; public
+/// `LOP_COMMIT_XACT` 129, `LOP_ABORT_XACT` 130, `LOP_BEGIN_CKPT` 150, `LOP_XACT_CKPT` 152, `LOP_END_CKPT` 153, `LOP_SHRINK_NOOP` 211; public
 /// parsers of .ldf files list them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -73,11 +73,13 @@ pub enum RecordKind {
     CheckpointLocks = 160,
     /// Ids below these may be in use from here on; ours.
     IdRange = 161,
+    /// Nothing: fills a VLF that the log is to leave, so that the file can be shrunk.
+    ShrinkNoop = 211,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [RecordKind; 10] = [
+    pub const ALL: [RecordKind; 11] = [
         RecordKind::Change,
         RecordKind::Compensation,
         RecordKind::Begin,
@@ -88,6 +90,7 @@ impl RecordKind {
         RecordKind::CheckpointEnd,
         RecordKind::CheckpointLocks,
         RecordKind::IdRange,
+        RecordKind::ShrinkNoop,
     ];
 
     /// The kind of a stored number.
@@ -108,6 +111,7 @@ impl RecordKind {
             RecordKind::CheckpointEnd => "LOP_END_CKPT",
             RecordKind::CheckpointLocks => "LOP_VLFLAB_LOCKS_CKPT",
             RecordKind::IdRange => "LOP_VLFLAB_ID_RANGE",
+            RecordKind::ShrinkNoop => "LOP_SHRINK_NOOP",
         }
     }
 

@@ -229,7 +229,7 @@ impl LogState {
     }
 
     /// Length of a block that holds one record.
-    fn block_bytes(&self, record_bytes: usize) -> u64 {
+    pub(super) fn block_bytes(&self, record_bytes: usize) -> u64 {
         sealed_length(BLOCK_OVERHEAD_BYTES + record_bytes, usize::from(self.sector_bytes)) as u64
     }
 
@@ -308,11 +308,25 @@ impl LogState {
         let lost_per_vlf = self.block_bytes(self.largest_undo_bytes as usize);
         let free_count = (self.table.free_count() - vlf_count) as u64;
         let free = (self.table.free_body_bytes() - body_bytes).saturating_sub(free_count * lost_per_vlf);
-        let here = self.tail.as_ref().map_or(0, |tail| {
-            let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
-            tail.bytes_left().saturating_sub(open_bytes + lost_per_vlf)
-        });
+        let here = self.bytes_left_in_vlf().saturating_sub(lost_per_vlf);
         self.spread(self.reserved_bytes) + SYSTEM_RESERVE_BYTES <= free + here
+    }
+
+    /// Whether the rest of the VLF in which the log stands may be given up: another is free, and every open transaction could be
+    /// rolled back without that rest.
+    pub(super) fn can_leave_vlf(&self) -> bool {
+        let lost_per_vlf = self.block_bytes(self.largest_undo_bytes as usize);
+        let lost = self.table.free_count() as u64 * lost_per_vlf;
+        let free = self.table.free_body_bytes().saturating_sub(lost);
+        self.table.free_count() > 0 && self.spread(self.reserved_bytes) + SYSTEM_RESERVE_BYTES <= free
+    }
+
+    /// Bytes between the open block and the end of its VLF.
+    pub(super) fn bytes_left_in_vlf(&self) -> u64 {
+        self.tail.as_ref().map_or(0, |tail| {
+            let open_bytes = tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
+            tail.bytes_left().saturating_sub(open_bytes)
+        })
     }
 
     /// Sets space aside for one record of a rollback.
@@ -443,11 +457,6 @@ impl LogState {
 
     /// Bytes of log in use: active VLFs, the one being written up to where it is written.
     pub(crate) fn used_bytes(&self) -> u64 {
-        let open = |tail: &Tail| tail.open.as_ref().map_or(0, |open| open.sealed_bytes() as u64);
-        let unwritten = self
-            .tail
-            .as_ref()
-            .map_or(0, |tail| tail.bytes_left().saturating_sub(open(tail)));
-        self.table.active_bytes().saturating_sub(unwritten)
+        self.table.active_bytes().saturating_sub(self.bytes_left_in_vlf())
     }
 }

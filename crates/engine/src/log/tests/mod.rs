@@ -12,6 +12,7 @@ mod in_flight;
 mod power;
 mod rollback;
 mod round_trip;
+mod shrink;
 mod warming;
 
 use super::*;

@@ -1,4 +1,5 @@
-//! DBCC SHRINKFILE and SHRINKDATABASE: log files give back free VLFs at their end. Data files keep their size, which is said: 40517.
+//! DBCC SHRINKFILE and SHRINKDATABASE: log files give back free VLFs at their end. Where the log itself stands at the end, it moves on
+//! to a free VLF, so that the next round gets further (`engine::log`, shrink). Data files keep their size, which is said: 40517.
 
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ const COLUMNS: [(&str, SqlType); 6] = [
     ("UsedPages", SqlType::Int),
     ("EstimatedPages", SqlType::Int),
 ];
+
+/// The last VLF of the file holds log still needed.
+const LAST_VLF_IN_USE: i32 = 9008;
 
 /// The file that a database cannot be without.
 const PRIMARY_FILE: u16 = 1;
@@ -56,7 +60,7 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     } else if !file.log {
         return Err(crate::messages::not_supported("SHRINKFILE of a data file"));
     }
-    let row = shrink(&database, file, how.target_of(target), host)?;
+    let row = shrink(&database, file, how, target, host)?;
     let mut table = Table::new(&COLUMNS);
     table.push(row);
     table.send(host)
@@ -130,8 +134,8 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
     let mut table = Table::new(&COLUMNS);
     for file in operation.entry().files.iter().filter(|file| file.log) {
         let used = used_pages(&database, file) * PAGE_BYTES;
-        let target = how.target_of(used * 100 / (100 - percent));
-        table.push(shrink(&database, file, target, host)?);
+        let target = used * 100 / (100 - percent);
+        table.push(shrink(&database, file, how, target, host)?);
     }
     table.send(host)?;
     if command.is_silent() {
@@ -150,16 +154,26 @@ fn begin(command: &Command<'_>, database: &Database) -> Result<Operation> {
     instance.alter(&database.name(), Work::Files)
 }
 
-/// Shrinks one file and says how it is now.
-fn shrink(database: &Arc<Database>, file: &FileEntry, target: Option<u64>, host: &mut dyn Host) -> Result<Vec<Value>> {
+/// Shrinks one file and says how it is now. "TRUNCATEONLY doesn't move information in the log, but does remove inactive VLFs from the end
+/// of the log file" (sql-docs, DBCC SHRINKFILE).
+fn shrink(
+    database: &Arc<Database>,
+    file: &FileEntry,
+    how: How,
+    target: u64,
+    host: &mut dyn Host,
+) -> Result<Vec<Value>> {
     let env = &database.storage.env;
     let work = env.begin_work(WorkKind::Shrink, &database.name(), 2);
-    if let (true, Some(target)) = (file.log, target) {
-        // What a checkpoint frees is free to be cut off; SQL Server pads the log and does the same.
+    if let (true, Some(target_bytes)) = (file.log, how.target_of(target)) {
+        // What a checkpoint frees is free to be cut off.
         database.checkpoint()?;
         work.set_done(1);
-        let outcome = database.storage.log.shrink_file(file.file_id, target)?;
+        let outcome = database.storage.log.shrink_file(file.file_id, target_bytes)?;
         if let Some(refusal) = outcome.refusal {
+            if refusal.number == LAST_VLF_IN_USE && !how.only_free_end {
+                database.storage.log.leave_last_vlf(file.file_id, target_bytes)?;
+            }
             host.message(&Error {
                 severity: refusal.severity.min(10),
                 ..refusal
