@@ -31,7 +31,7 @@ if "--quick" in sys.argv:
 
 import measuring  # noqa: F401: makes the modules of benches/peers known.
 from peers import ROOT
-from measuring import backup, beside, binary, draw, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, vlfs
+from measuring import backup, beside, binary, draw, estimates, growth, log_rows, peers_rows, planning, queries, restart, scaling, steps, vlfs
 from measuring.bench import Bench, Found, Line, judge_memory, machine
 
 ROWS = {
@@ -39,6 +39,7 @@ ROWS = {
     for row in (
         vlfs.ROW,
         growth.ROW,
+        steps.ROW,
         peers_rows.ROW,
         log_rows.UPDATE_RATE,
         log_rows.LOG_WRITE,

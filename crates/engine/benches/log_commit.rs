@@ -1,6 +1,6 @@
 //! What a commit costs beside the write it waits for, and what discovery, bulk append and scan do per second.
 //!
-//! `cargo bench -p vlflab-engine --bench log_commit [-- <directory>] [vlfs=126399] [only=commit|growth|vlfs|start]`; the directory (default: the target directory's disk)
+//! `cargo bench -p vlflab-engine --bench log_commit [-- <directory>] [vlfs=126399] [only=commit|growth|steps|vlfs|bulk|start]`; the directory (default: the target directory's disk)
 //! should lie on the disk that is meant. Every figure is the median of several rounds, with the extremes beside it.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark stops at the first surprise")]
@@ -263,6 +263,61 @@ fn growth_under_commits(directory: &Path) {
     report("p99.9 of a commit, growing : not growing", "times", ratios);
 }
 
+/// One session commits 8 KB, 300 MB of log in all, in a log made at once and in logs that grow by 1, 16 and 64 MB, in turns. Besides the
+/// seconds: how much went to space never written before, and how many records found no room.
+fn growth_steps(directory: &Path) {
+    const BYTES: u64 = 300 * MB;
+    let path = directory.join("steps.ldf");
+    let env = environment();
+    let payload = vec![7; 7_600];
+    let layouts = [
+        ("at once", BYTES + 64 * MB, 0),
+        ("1 MB", MB, MB),
+        ("16 MB", 16 * MB, 16 * MB),
+        ("64 MB", 64 * MB, 64 * MB),
+    ];
+    let mut seconds = layouts.map(|_| Vec::new());
+    for round in 0..ROUNDS {
+        for turn in 0..layouts.len() {
+            let which = (turn + round) % layouts.len();
+            let (what, bytes, growth) = layouts[which];
+            let files = [spec(path.clone(), bytes, growth)];
+            let log = LogManager::create(&env, "bench", &files, ServerVersion::V2012, LogPolicy::native(), 1).unwrap();
+            let start = Instant::now();
+            while log.space().used_bytes < BYTES {
+                let mut chain = TransactionChain::new(TransactionId(1));
+                log.append(&mut chain, RecordKind::Change, &[&payload], 60).unwrap();
+                let lsn = log.append(&mut chain, RecordKind::Commit, &[], 0).unwrap();
+                log.flush_to(lsn).unwrap();
+            }
+            seconds[which].push(start.elapsed().as_secs_f64());
+            let counters = log.counters();
+            println!(
+                "{what:<8} round {round}: {:.2} s, {} growths, {} waits for one, {:.1} MB of {} MB cold, {} us a write",
+                start.elapsed().as_secs_f64(),
+                counters.growths,
+                counters.growth_waits,
+                counters.cold_bytes as f64 / MB as f64,
+                BYTES / MB,
+                counters.flush_write_micros / counters.flushes.max(1),
+            );
+            log.close();
+            drop(log);
+            engine::log::delete_directory(&OsDisk, &path).unwrap();
+            OsDisk.delete(&path).unwrap();
+        }
+    }
+    let (at_once, steps) = seconds.split_first().unwrap();
+    for ((what, ..), step) in layouts[1..].iter().zip(steps) {
+        let ratios = step.iter().zip(at_once).map(|(step, at_once)| step / at_once);
+        report(
+            &format!("8 KB commits, growing by {what} : made at once"),
+            "times",
+            ratios.collect(),
+        );
+    }
+}
+
 /// The same work in a log of 16 VLFs and in one of many, both written before; in turns.
 fn commits_by_vlf_count(directory: &Path, vlf_count: u64) {
     const PER_SESSION: u32 = 4_000;
@@ -446,6 +501,9 @@ fn main() {
     }
     if wanted("growth") {
         growth_under_commits(&directory);
+    }
+    if wanted("steps") {
+        growth_steps(&directory);
     }
     if wanted("vlfs") {
         commits_by_vlf_count(&directory, vlf_count());

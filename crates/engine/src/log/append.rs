@@ -10,6 +10,7 @@
 //! | zeros being written just there | wait for that one write |
 
 use super::LogManager;
+use super::counters::add;
 use super::policy::GrowthTiming;
 use super::record::{RecordHeader, RecordKind, TransactionChain, TransactionId, undo_reserve_bytes};
 use super::state::{Claim, LogState, Obstacle};
@@ -150,14 +151,23 @@ impl LogManager {
     }
 
     fn wait_for_room(&self, state: &mut MutexGuard<'_, LogState>, record_bytes: usize, claim: Claim) -> Result<()> {
+        let mut has_waited = false;
         loop {
             self.check_usable()?;
             match state.make_room(record_bytes, claim) {
                 Ok(()) => return Ok(()),
                 Err(Obstacle::NoBuffer) => self.wait_for_buffer(state)?,
                 Err(Obstacle::Warming) => self.wait_for_change(state)?,
-                Err(Obstacle::NoSpace) if state.resizing => self.wait_for_change(state)?,
-                Err(Obstacle::NoSpace) => self.grow_when_full(state, claim)?,
+                Err(Obstacle::NoSpace) => {
+                    add(
+                        &self.counters.growth_waits,
+                        u64::from(!std::mem::replace(&mut has_waited, true)),
+                    );
+                    match state.resizing {
+                        true => self.wait_for_change(state)?,
+                        false => self.grow_when_full(state, claim)?,
+                    }
+                }
                 Err(Obstacle::NotResumed) => return Err(Error::log_not_available(&self.database)),
                 Err(Obstacle::SequencesUsedUp) => {
                     return Err(Error::log_damaged(

@@ -20,6 +20,9 @@
 //! **Create LSNs** of VLFs without a header are in the directory of VLF states, and those of the last growths in page 0. The
 //! directory is saved before page 0 forgets one that only page 0 has.
 //!
+//! Reserved space that the log will reach before the background has written zeros over it is written by the growth, before step 2
+//! ([`super::worker`] says why and how much).
+//!
 //! New VLFs lie behind the end of the file as it was, so nothing of this meets the writing of the log; the mutex is free
 //! meanwhile, and only who needs the new room waits.
 
@@ -33,7 +36,7 @@ use super::table::{FileGrowth, Vlf, unused_vlfs};
 use super::write::header_page;
 use crate::cancel;
 use crate::error::{Error, Result};
-use crate::seams::Environment;
+use crate::seams::{Background, Environment};
 use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, DiskErrorKind, File};
 use parking_lot::MutexGuard;
@@ -58,6 +61,8 @@ struct Growth {
     layout: LayoutSteps,
     added: Vec<Vlf>,
     zeroed: bool,
+    /// Of space that is only reserved, what is written all the same, from its start.
+    near_bytes: u64,
     headers: VlfHeaders,
 }
 
@@ -190,7 +195,15 @@ impl LogManager {
     }
 
     /// Does the planned growth on disk with the mutex released, then takes the new VLFs over.
-    fn carry_out(&self, state: &mut MutexGuard<'_, LogState>, growth: Growth) -> std::result::Result<(), DiskError> {
+    fn carry_out(
+        &self,
+        state: &mut MutexGuard<'_, LogState>,
+        mut growth: Growth,
+    ) -> std::result::Result<(), DiskError> {
+        // Without threads nobody writes zeros ahead of the log, near or far.
+        if self.env.background == Background::Threads && !growth.zeroed {
+            growth.note_near(state.near_bytes(growth.page.file_bytes - growth.from_bytes));
+        }
         state.resizing = true;
         let done = MutexGuard::unlocked(state, || growth.carry_out(&self.env, &self.database));
         state.resizing = false;
@@ -257,12 +270,23 @@ impl LogState {
             layout,
             added,
             zeroed,
+            near_bytes: 0,
             headers,
         })
     }
 }
 
 impl Growth {
+    /// The first `bytes` of the new space are to be written.
+    fn note_near(&mut self, bytes: u64) {
+        self.near_bytes = bytes;
+        let end = self.from_bytes + bytes;
+        for vlf in &mut self.added {
+            let written = end.saturating_sub(vlf.header.start_offset).min(vlf.header.vlf_bytes);
+            vlf.written_bytes = vlf.written_bytes.max(written);
+        }
+    }
+
     fn carry_out(&self, env: &Environment, database: &str) -> std::result::Result<(), DiskError> {
         let result = self
             .extend(env, database)
@@ -277,8 +301,22 @@ impl Growth {
         result
     }
 
+    /// Reserves the new space, and writes zeros where the log will come before the background could.
+    fn write_near(&self, env: &Environment) -> std::result::Result<(), DiskError> {
+        let clock = &*env.clock;
+        let reserve = || self.handle.grow_reserved(self.page.file_bytes);
+        env.waits.time(clock, WaitType::PreemptiveFileOps, reserve)?;
+        let near = self.from_bytes..self.from_bytes + self.near_bytes;
+        env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
+            write_zeros(&*self.handle, near, |_| ())
+        })
+    }
+
     fn extend(&self, env: &Environment, database: &str) -> std::result::Result<(), DiskError> {
         let range = self.from_bytes..self.page.file_bytes;
+        if self.near_bytes > 0 {
+            self.write_near(env)?;
+        }
         let how = (self.zeroed, self.headers);
         initialize_vlfs(env, database, &*self.handle, range, &self.added, how)
     }
@@ -321,21 +359,31 @@ fn initialize(
         .time(clock, WaitType::PreemptiveFileOps, || file.set_len(range.end))?;
     let zeroing = env.begin_zeroing(database, file.path(), range.clone());
     env.waits.time(clock, WaitType::PreemptiveWriteFileGather, || {
-        let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
         // Page 0 says whose file it is, at every moment.
-        let mut offset = range.start.max(FIRST_VLF_OFFSET);
-        while offset < range.end {
-            check_wanted(file)?;
-            let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
-            file.write_at(offset, &zeros[..bytes as usize])?;
-            offset += bytes;
-            zeroing.reached(offset);
-        }
-        Ok(())
+        let space = range.start.max(FIRST_VLF_OFFSET)..range.end;
+        write_zeros(file, space, |reached| zeroing.reached(reached))
     })?;
     env.waits
         .time(clock, WaitType::PreemptiveFlushFileBuffers, || file.sync())?;
     zeroing.completed();
+    Ok(())
+}
+
+/// Writes zeros over a range of whole pages; `reached` is told how far, in bytes from the start of the file.
+fn write_zeros(
+    file: &dyn File,
+    range: std::ops::Range<u64>,
+    reached: impl Fn(u64),
+) -> std::result::Result<(), DiskError> {
+    let zeros = AlignedBuffer::with_len(ZERO_WRITE_BYTES.min(range.end - range.start) as usize);
+    let mut offset = range.start;
+    while offset < range.end {
+        check_wanted(file)?;
+        let bytes = ZERO_WRITE_BYTES.min(range.end - offset);
+        file.write_at(offset, &zeros[..bytes as usize])?;
+        offset += bytes;
+        reached(offset);
+    }
     Ok(())
 }
 

@@ -511,7 +511,10 @@ impl LogManager {
 
     /// The performance counters.
     pub fn counters(&self) -> LogCounters {
-        self.counters.read()
+        LogCounters {
+            cold_bytes: self.state.lock().cold_bytes,
+            ..self.counters.read()
+        }
     }
 
     /// The policy in force.

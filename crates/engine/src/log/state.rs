@@ -19,7 +19,7 @@ use super::directory::DirectoryState;
 use super::flight::{Flight, WRITES_MAX};
 use super::policy::LogPolicy;
 use super::record::RecordHeader;
-use super::table::{VlfPlace, VlfTable};
+use super::table::{VlfPlace, VlfTable, WRITTEN_ALL};
 use super::write::{VLFS_ENTERED_MAX, take_one_write};
 use disk::{AlignedBuffer, File};
 use std::collections::VecDeque;
@@ -189,6 +189,8 @@ pub(crate) struct LogState {
     /// The queue has grown by [`FULL_WRITE_BYTES`] since the background was last asked to write it.
     pub(crate) write_due: bool,
     queued_bytes: u64,
+    /// Of all blocks sealed, what went to space never written before; see [`super::LogCounters::cold_bytes`].
+    pub(super) cold_bytes: u64,
     pub(crate) warming: Option<WarmChunk>,
     /// How many of the VLFs to be entered next the writes cut off by the last stop may have reached. What they have left
     /// in the n-th of them carries the sequence that the n-th VLF entered since gets, and no later one.
@@ -219,6 +221,7 @@ impl LogState {
             sealed_since_warming: 0,
             write_due: false,
             queued_bytes: 0,
+            cold_bytes: 0,
             warming: None,
             to_clear: WRITES_MAX * VLFS_ENTERED_MAX,
             reserved_bytes: 0,
@@ -356,6 +359,8 @@ impl LogState {
         };
         let bytes = builder.sealed_bytes();
         let file_offset = tail.vlf_offset + tail.block_offset;
+        let written_bytes = self.table.vlf(tail.place).map_or(WRITTEN_ALL, |vlf| vlf.written_bytes);
+        self.cold_bytes += (bytes as u64).min((tail.block_offset + bytes as u64).saturating_sub(written_bytes));
         tail.block_offset += bytes as u64;
         tail.previous_block_bytes = bytes as u16; // at most 60 KB
         self.sealed_since_warming += bytes as u64;

@@ -8,6 +8,10 @@
 //! [`WARM_AHEAD_BYTES`] ahead of the log, in VLFs of which that part was never written. Nothing depends on it: zeros are
 //! what the space reads as anyway. While blocks queue up faster than they are written, they come first. The range being zeroed
 //! is announced in [`LogState::warming`]; the log does not open a block in it.
+//!
+//! What a growth adds nearer to the writing end than [`WARM_DISTANCE_BYTES`] would be written by nobody in time. So the growth itself
+//! writes those zeros, before the space is the log's ([`LogState::near_bytes`]): all of a growth by 1 MB, nothing of one that comes
+//! when 8 MB are left. Its own sync pays for the file system's journal, and the log's writes do not.
 
 use super::LogManager;
 use super::state::{LogState, WarmChunk};
@@ -30,7 +34,7 @@ const WARM_CHUNK_BYTES: u64 = 1 << 20;
 const BULK_BLOCKS: usize = 8;
 /// Distance the zeros keep from the writing end, over the borders of VLFs: more than the log writes while one chunk is zeroed.
 /// A distance that ended with the VLF had the log run into them in every small one.
-const WARM_DISTANCE_BYTES: u64 = 8 << 20;
+pub(super) const WARM_DISTANCE_BYTES: u64 = 8 << 20;
 
 /// What a thread shall do next.
 #[derive(Default)]
@@ -134,7 +138,8 @@ impl LogManager {
 
     fn do_background_work(&self, growth: bool) {
         let mut state = self.state.lock();
-        if growth && !state.resizing {
+        // Whoever found the log full before this thread ran has made it grow already.
+        if growth && !state.resizing && state.table.free_count() == 0 {
             self.grow_ahead(&mut state);
         }
         let mut is_bulk = false;
@@ -176,6 +181,26 @@ impl LogManager {
 }
 
 impl LogState {
+    /// Of the space that a growth by `growth_bytes` is about to add, the bytes that lie nearer to the writing end than
+    /// [`WARM_DISTANCE_BYTES`].
+    pub(super) fn near_bytes(&self, growth_bytes: u64) -> u64 {
+        let Some(tail) = self.tail.as_ref() else { return 0 };
+        let (mut place, mut ahead) = (tail.place, tail.vlf_bytes.saturating_sub(tail.block_offset));
+        while ahead < WARM_DISTANCE_BYTES
+            && let Some(next) = self.table.next_free(place, super::policy::VlfSwitch::FreeList)
+        {
+            match next {
+                // The log goes round, through VLFs that it has used, before it comes to what is added.
+                next if next < tail.place => return 0,
+                next if next <= place => break,
+                _ => {}
+            }
+            ahead += self.table.vlf(next).map_or(0, |vlf| vlf.header.vlf_bytes);
+            place = next;
+        }
+        growth_bytes.min(WARM_DISTANCE_BYTES.saturating_sub(ahead))
+    }
+
     pub(super) fn next_cold_chunk(&self) -> Option<(WarmChunk, Arc<dyn File>, u64)> {
         let tail = self.tail.as_ref()?;
         // What the log has still to write before it comes to `entered_at` of the VLF at `place`.

@@ -82,3 +82,53 @@ fn the_log_does_not_write_where_zeros_are_being_written() {
         assert_eq!(appended.join().unwrap().unwrap(), Lsn::new(40, 16, 1));
     });
 }
+
+/// A log that grows by small steps never came to space that zeros had been written over: what a step adds is nearer to its end than the
+/// zeros keep away from it, and every durable write paid for the file system's journal (1.2 GB of 8 KB commits took 1.7 times as long as
+/// in a log made at once). Whatever the step, no log goes to space nobody has written, but what there was at the start.
+#[test]
+fn no_log_goes_to_space_that_growth_by_small_steps_has_only_reserved() {
+    for (step, version) in [
+        (MB, ServerVersion::V2012),
+        (MB, ServerVersion::V2022),
+        (4 * MB, ServerVersion::V2012),
+    ] {
+        let disk = SimDisk::new(7);
+        disk.create_directories(std::path::Path::new("/log")).unwrap();
+        let env = Environment {
+            background: Background::Threads,
+            ..environment(Arc::new(disk.clone()))
+        };
+        let spec = file(MB, step, 64 * MB);
+        let log = LogManager::create(
+            &env,
+            "test",
+            std::slice::from_ref(&spec),
+            version,
+            LogPolicy::native(),
+            40,
+        )
+        .unwrap();
+        let mut written = 0;
+        while log.space().used_bytes < 24 * MB {
+            let mut chain = TransactionChain::new(TransactionId(1));
+            let lsn = log
+                .append(&mut chain, RecordKind::Change, &[&payload(written, 7_000)], 0)
+                .unwrap();
+            log.forget(&mut chain);
+            log.flush_to(lsn).unwrap();
+            written += 1;
+        }
+        let counters = log.counters();
+        assert!(
+            counters.growths >= 5 && counters.cold_bytes < MB,
+            "{step}, {version:?}: {counters:?}"
+        );
+        log.close();
+        drop(log);
+        let (log, _) = LogManager::open(&env, "test", &[spec], version, LogPolicy::native()).unwrap();
+        let (records, _) = read_all(&log, oldest(&log)).unwrap();
+        let numbers: Vec<u32> = records.iter().map(number_of).collect();
+        assert_eq!(numbers, (0..written).collect::<Vec<_>>(), "{step}, {version:?}");
+    }
+}
