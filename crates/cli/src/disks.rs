@@ -1,7 +1,8 @@
 //! `vlflab disks`: the devices that experiments can be run on, and what is known of them.
 
 use crate::exit::Failure;
-use clap::Args;
+use crate::probe::{self, ProbeOptions};
+use clap::{Args, Subcommand};
 use device::parameter::{DurableWrite, Figures, Kind};
 use device::price::{self, Price};
 use lab::disks::{self, DiskDescription};
@@ -13,12 +14,16 @@ pub const DISKS_EXAMPLES: &str = "Examples:
   vlflab disks hdd-7200-2006                 its figures, with their sources
   vlflab disks hdd-7200-2006 --toml > mine.toml
   vlflab run recovery --disk mine.toml       an experiment on a disk of your own
+  vlflab disks probe /var/opt/mssql          measures the disk of that folder and writes probed-disk.toml
 
-All seconds are computed from the figures, not measured.";
+All seconds but those of a probe are computed from the figures, not measured.";
 
 /// Options of `vlflab disks`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct DisksOptions {
+    #[command(subcommand)]
+    pub work: Option<DisksWork>,
     /// A disk of the program, or a file of your own ending in .toml; all of the program without.
     #[arg(value_name = "DISK")]
     pub disk: Option<String>,
@@ -27,12 +32,22 @@ pub struct DisksOptions {
     pub toml: bool,
 }
 
+/// What `vlflab disks` does beside listing and explaining.
+#[derive(Debug, Subcommand)]
+pub enum DisksWork {
+    /// Measures the disk of a folder in less than a minute, fits a device to it and writes its file.
+    Probe(ProbeOptions),
+}
+
 const MB: u64 = 1 << 20;
 /// The log of the published experiment on recovery: 5 GB grown by 1 MB.
 const KNOWN_VLFS: u64 = 20_480;
 
 /// Runs the subcommand.
 pub fn run(options: &DisksOptions) -> Result<(), Failure> {
+    if let Some(DisksWork::Probe(options)) = &options.work {
+        return probe::run(options);
+    }
     let failed = |error: disks::DiskFileError| Failure::Usage(error.to_string());
     let mut out = io::stdout().lock();
     match &options.disk {
@@ -149,7 +164,7 @@ fn meaning(durable_write: DurableWrite) -> &'static str {
 }
 
 /// Seconds with three digits, in the unit that suits them.
-fn shown(seconds: f64) -> String {
+pub fn shown(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),

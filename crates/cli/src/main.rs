@@ -14,6 +14,7 @@ mod instance;
 mod login;
 mod memory;
 mod plan;
+mod probe;
 mod progress;
 mod run;
 mod sample;

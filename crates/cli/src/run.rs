@@ -76,7 +76,7 @@ fn experiments(named: &[String]) -> Result<Vec<Experiment>, Failure> {
 }
 
 /// The first signal ends the run with its report written, the second one ends the program as it stands.
-fn watch_signals() -> io::Result<Arc<AtomicBool>> {
+pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&interrupt))?;

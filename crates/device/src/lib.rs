@@ -15,6 +15,7 @@
 //! - [`rotating`], [`flash`]: the equations, request by request
 //! - [`volume`]: extents, and the blocks that a change of length makes dirty
 //! - [`price`]: the same in closed form, for what happens many times over
+//! - [`probe`]: the requests that measure a disk, and a device fitted to them
 //!
 //! Left out, because what is measured here does not follow from it: zones and head switches of rotating disks, garbage collection
 //! and wear of flash, parity of RAID, credits for bursts, and tails: a request costs what the figures say, not now and then more.
@@ -24,6 +25,7 @@
 pub mod flash;
 pub mod parameter;
 pub mod price;
+pub mod probe;
 mod random;
 pub mod rotating;
 pub mod volume;

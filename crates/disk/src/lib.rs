@@ -23,6 +23,7 @@ mod aligned;
 mod error;
 pub mod modelled;
 mod os;
+pub mod probe;
 pub mod sim;
 
 pub use aligned::{AlignedBuffer, BUFFER_ALIGNMENT_BYTES};

@@ -17,6 +17,7 @@
 
 use crate::catalogue::remedy;
 use device::parameter::{DurableWrite, Kind, Parameter, Range, Ranges};
+use device::probe::Fitted;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -158,6 +159,38 @@ pub fn parse(name: &str, text: &str) -> Result<DiskDescription, DiskFileError> {
         }),
         _ => Err(told(&mistakes)),
     }
+}
+
+/// The file of a device that was fitted to measurements; [`parse`] reads it back.
+pub fn document_of(fitted: &Fitted, title: &str, about: &str) -> String {
+    let mut text = format!("title = {}\n", quoted(title));
+    let kind = match fitted.kind {
+        Kind::Rotating(_) => "rotating",
+        Kind::Flash => "flash",
+    };
+    text += &format!("kind = {}\nabout = {}\n", quoted(kind), quoted(about));
+    if let Kind::Rotating(durable_write) = fitted.kind {
+        let source = quoted("measured: cached writes, durable writes and flushes beside each other");
+        text += &format!(
+            "durable_write = {}\ndurable_write_source = {source}\n",
+            quoted(durable_write.name())
+        );
+    }
+    for figure in &fitted.figures {
+        let Range { low, typical, high } = figure.range;
+        let values = match low == high {
+            true => format!("value = {typical}"),
+            false => format!("low = {low}\ntypical = {typical}\nhigh = {high}"),
+        };
+        let source = quoted(&figure.source);
+        text += &format!("\n[figure.{}]\n{values}\nsource = {source}\n", figure.name);
+    }
+    text
+}
+
+/// A text as TOML has it: JSON's escapes are a part of TOML's, which wants one character more escaped.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 fn kind_of(document: &Document) -> Result<Kind, String> {

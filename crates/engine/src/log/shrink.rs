@@ -181,7 +181,7 @@ impl LogState {
 
     /// Adds one record of filling: as large as the rest of the VLF has room for, or one that goes to the next VLF.
     fn push_filling(&mut self) -> std::result::Result<Lsn, Obstacle> {
-        const NOTHING: [u8; PAYLOAD_BYTES_MAX] = [0; PAYLOAD_BYTES_MAX];
+        static NOTHING: [u8; PAYLOAD_BYTES_MAX] = [0; PAYLOAD_BYTES_MAX];
         let left = self.bytes_left_in_vlf() as usize; // below 2 TB
         let sector_bytes = usize::from(self.sector_bytes);
         let around = self.block_bytes(RECORD_HEADER_BYTES) as usize + sector_bytes;
