@@ -80,6 +80,7 @@ const RUN_EXAMPLES: &str = "Examples:
   vlflab run recovery dml --only bad --runs 5
   vlflab run recovery --scale full --disk hdd-7200-2006
                                              the published size on a model of a disk of its time
+  vlflab run --template my-experiment        writes an experiment to begin with
   vlflab run my-experiment.toml --out results
   MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 -J db1.pem --yes
 
@@ -281,9 +282,17 @@ pub struct RunOptions {
     /// Size: quick, full, or what the experiment's file defines.
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     pub scale: String,
-    /// Folder for the results, the report and, meanwhile, the databases.
-    #[arg(long, value_name = "DIR", default_value = "vlflab-results")]
-    pub out: PathBuf,
+    /// Folder for the results, the report and, meanwhile, the databases [default: vlflab-results, or vlflab-results-2 and so on
+    /// where that is taken].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the results that --out holds.
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+    /// Write an experiment of your own, NAME.toml with its scripts, and end; it runs as it is, and docs/experiments.md tells every
+    /// key.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "my-experiment", conflicts_with_all = ["experiments", "list", "target", "disk"])]
+    pub template: Option<String>,
     /// Runs of each configuration, instead of the scale's own count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub runs: Option<u16>,

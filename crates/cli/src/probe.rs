@@ -9,7 +9,7 @@ use clap::Args;
 use device::parameter::Case;
 use device::probe::{self, Measure, Measured, Surroundings};
 use disk::probe::{Bounds, FILE_BYTES_MIN, GROWTHS_MAX, Probe, ProbeError, Probed};
-use disk::{Access, Disk, DiskError, File, OsDisk};
+use disk::{Access, Disk, File, OsDisk};
 use lab::disks::{self, DiskDescription};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -44,7 +44,8 @@ pub fn run(options: &ProbeOptions) -> Result<(), Failure> {
     let began = Instant::now();
     let file_bytes = room(options)?;
     let stop = watch_signals()?;
-    let (file, growing) = nameless_files(&options.folder).map_err(|error| failed(&options.folder, &error))?;
+    let file = nameless_file(&options.folder, "places")?;
+    let growing = nameless_file(&options.folder, "growth")?;
     let surroundings = surroundings(&options.folder, &*file)?;
     eprintln!(
         "measuring the disk of {} with {} MB, for {SECONDS:.0} s at most",
@@ -134,15 +135,12 @@ fn room(options: &ProbeOptions) -> Result<u64, Failure> {
     }
 }
 
-/// Two files for direct access that nobody can find by name.
-fn nameless_files(folder: &Path) -> Result<(Arc<dyn File>, Arc<dyn File>), DiskError> {
-    let make = |name: &str| {
-        let path = folder.join(format!(".vlflab-probe-{}-{name}", std::process::id()));
-        let file = OsDisk.create(&path, Access::Direct)?;
-        OsDisk.delete(&path)?;
-        Ok(file)
-    };
-    Ok((make("places")?, make("growth")?))
+/// A file for direct access that nobody can find by name.
+fn nameless_file(folder: &Path, part: &str) -> Result<Arc<dyn File>, Failure> {
+    let path = folder.join(format!(".vlflab-probe-{}-{part}", std::process::id()));
+    let file = OsDisk.create(&path, Access::Direct);
+    let file = file.and_then(|file| OsDisk.delete(&path).map(|()| file));
+    file.map_err(|error| failed(folder, &error))
 }
 
 fn surroundings(folder: &Path, file: &dyn File) -> Result<Surroundings, Failure> {

@@ -4,13 +4,13 @@ use crate::arguments::RunOptions;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::target;
-use lab::driver::{self, Outcome, RESULTS_FILE};
+use lab::driver::{self, DATA_FOLDER, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
 use lab::results::{Results, RunFile};
 use lab::{catalogue, disks, report};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,6 +20,9 @@ const INTERRUPTED: i32 = 130;
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if options.list {
         return list();
+    }
+    if let Some(name) = &options.template {
+        return template(name);
     }
     let experiments = experiments(&options.experiments)?;
     let target = match &options.target {
@@ -34,9 +37,10 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let disks: Result<Vec<_>, Failure> = named
         .map(|chosen| chosen.map_err(|error| Failure::Usage(error.to_string())))
         .collect();
+    let out = out_folder(options)?;
     let options_of_run = driver::RunOptions {
         program: std::env::current_exe()?,
-        out: options.out.clone(),
+        out: out.clone(),
         scale: options.scale.clone(),
         runs: options.runs.map(usize::from),
         only: options.only.clone(),
@@ -48,7 +52,48 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let mut progress = Progress::new();
     let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
-    conclude(&options.out, outcome?)
+    conclude(&out, outcome?)
+}
+
+/// Folder of the results when none is named.
+const DEFAULT_OUT: &str = "vlflab-results";
+
+/// Where results go. Nothing that is there is replaced but the results of a run, and these only when that was asked for:
+///
+/// | results | databases | overwrite | |
+/// |---|---|---|---|
+/// | no | no | any | goes there |
+/// | yes | any | no | refused; without a folder named, the next is taken |
+/// | yes | any | yes | goes there |
+/// | no | yes | any | refused: that folder is not a run's |
+fn out_folder(options: &RunOptions) -> Result<PathBuf, Failure> {
+    let holds = |folder: &Path| [RESULTS_FILE, DATA_FOLDER].map(|name| folder.join(name).exists());
+    if let Some(named) = &options.out {
+        let shown = named.display();
+        return match (holds(named), options.overwrite) {
+            ([false, false], _) | ([true, _], true) => Ok(named.clone()),
+            ([true, _], false) => Err(Failure::Usage(format!(
+                "{shown} holds the results of a run; --overwrite replaces them, another --out keeps them"
+            ))),
+            ([false, true], _) => Err(Failure::Usage(format!(
+                "{shown}/{DATA_FOLDER} is there, and no run's; name another folder with --out"
+            ))),
+        };
+    }
+    let names = std::iter::once(DEFAULT_OUT.to_owned()).chain((2..).map(|number| format!("{DEFAULT_OUT}-{number}")));
+    let free = names.map(PathBuf::from).find(|folder| holds(folder) == [false, false]);
+    free.ok_or_else(|| Failure::Failed("no folder for the results is free".into()))
+}
+
+/// Writes an experiment to begin with.
+fn template(name: &str) -> Result<(), Failure> {
+    let written = lab::template::write(Path::new("."), name).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut out = io::stdout().lock();
+    for path in &written {
+        writeln!(out, "{}", path.strip_prefix(".").unwrap_or(path).display())?;
+    }
+    writeln!(out, "\nRun it with: vlflab run {name}.toml")?;
+    Ok(())
 }
 
 /// The experiments named, or the published ones; every mistake of every file at once.

@@ -288,4 +288,5 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_no_server() {
         String::from_utf8_lossy(&line).contains(data.to_str().unwrap())
     });
     assert!(!still_running, "a server was left behind");
+    assert!(!data.exists(), "databases were left behind");
 }

@@ -173,7 +173,8 @@ impl Ledger<'_> {
 
 /// Name of the results file in the output folder.
 pub const RESULTS_FILE: &str = "results.json";
-const DATA_FOLDER: &str = "data";
+/// Name of the folder of the databases in it, while a run lasts.
+pub const DATA_FOLDER: &str = "data";
 /// Settings that only a server of our own is started with.
 const OWN_SERVER_SETTINGS: [&str; 2] = ["log_policy", "instant_file_initialization"];
 
@@ -202,6 +203,8 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
     };
     observer.begin(jobs.iter().map(Job::units_in_all).sum());
     let path = options.out.join(RESULTS_FILE);
+    // From the first moment the folder says that it is a run's.
+    file.save(&path).map_err(|error| LabError::Io(path.clone(), error))?;
     let mut failures = Vec::new();
     let mut units_before = 0;
     for (index, job) in jobs.iter().enumerate() {
@@ -302,9 +305,12 @@ fn run_all(
         for (index, setup) in job.setups.iter().enumerate() {
             (place.run, place.configuration) = (run, index);
             remove_folder(&data)?;
-            // The databases of a failed run are kept for a look at them.
-            steps::OneRun::new(job.experiment, setup, options, &data, place).run(ledger, observer)?;
-            remove_folder(&data)?;
+            let outcome = steps::OneRun::new(job.experiment, setup, options, &data, place).run(ledger, observer);
+            // The databases of a failed run are kept for a look at them; who ended it by a signal does not want one.
+            if outcome.as_ref().err().is_none_or(LabError::is_interrupt) {
+                remove_folder(&data)?;
+            }
+            outcome?;
             place.units_before += place.units;
             observer.advance(place.units_before);
         }

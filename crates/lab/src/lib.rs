@@ -6,7 +6,8 @@
 //!                                              |  client: the server's own protocol, decoded by an independent library
 //!                                              |  server_process: a child process, never left behind
 //! ```
-//! - [`catalogue`], [`experiment`], [`plan`]: what is run
+//! - [`catalogue`], [`experiment`], [`plan`]: what is run; [`template`]: one to begin with
+//! - [`disks`]: modelled disks as files
 //! - [`driver`], [`server_process`], [`client`], [`error_log`]: running it
 //! - [`target`]: running it on a server that is there already
 //! - [`environment`], [`statistics`], [`results`], [`slope`], [`threshold`], [`report`], [`compare`]: what comes of it
@@ -26,4 +27,5 @@ pub mod server_process;
 pub mod slope;
 pub mod statistics;
 pub mod target;
+pub mod template;
 pub mod threshold;

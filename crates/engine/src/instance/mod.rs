@@ -64,7 +64,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use vlf::ServerVersion;
 
 /// The setting of `sp_configure` for memory, in MB.
@@ -112,6 +112,8 @@ pub struct Instance {
     /// [`Instance::shutdown`] was called.
     shut_down: AtomicBool,
     worker: Mutex<Option<worker::Worker>>,
+    /// When [`Instance::look_for_checkpoints`] looked last.
+    checkpoints_looked_micros: AtomicU64,
     finisher: Mutex<Option<finishing::Finisher>>,
     aside: Mutex<Option<aside::Aside>>,
     policy: RwLock<LogPolicy>,

@@ -17,7 +17,7 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MB: u64 = 1 << 20;
 /// Former error logs kept, as SQL Server keeps six.
@@ -140,6 +140,7 @@ impl Instance {
             stopping: AtomicBool::new(false),
             shut_down: AtomicBool::new(false),
             worker: Mutex::new(None),
+            checkpoints_looked_micros: AtomicU64::new(0),
             finisher: Mutex::new(None),
             aside: Mutex::new(None),
             policy: RwLock::new(policy),
@@ -155,6 +156,21 @@ impl Instance {
         instance.apply_server_memory();
         instance.open_user_databases()?;
         Ok(Arc::new(instance))
+    }
+
+    /// For who runs statements, between two of them: where time is a modelled disk's no thread looks every so often whether a
+    /// checkpoint is due, so this does, as often as that thread would in such time.
+    pub fn look_for_checkpoints(&self) {
+        let clock = &*self.env.clock;
+        if clock.device_micros().is_none() {
+            return;
+        }
+        let now = clock.now_micros();
+        let before = self.checkpoints_looked_micros.load(Ordering::Relaxed);
+        if now.saturating_sub(before) >= worker::LOOK_EVERY.as_micros() as u64 {
+            self.checkpoints_looked_micros.store(now, Ordering::Relaxed);
+            worker::run_due_checkpoints(self);
+        }
     }
 
     /// Checkpoints every database where one is due: for instances without background threads.

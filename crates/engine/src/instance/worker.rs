@@ -42,7 +42,7 @@ use std::time::Duration;
 pub const REDO_BYTES_PER_SECOND: u64 = 100 << 20;
 /// Share of the log in use, in percent, at which a log that checkpoints can free is checkpointed.
 const LOG_FULL_PERCENT: u64 = 70;
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Log between two indirect checkpoints. Reading it takes analysis about a tenth of a second.
 pub const INDIRECT_EVERY_BYTES: u64 = 128 << 20;
 /// Time between two indirect checkpoints while anything is committed: half of the target recovery time.

@@ -28,6 +28,6 @@ pub(super) fn notes(options: &RunOptions) -> Vec<String> {
             "Modelled, not measured: the log and data files lay on models of {}. Every statement was executed, with every byte; what its reads, writes and flushes would have taken was computed from the disk's figures ('vlflab disks NAME' shows them with their sources). {processor}",
             names.join(", ")
         ),
-        "Left out of modelled times: several clients at once, parallel plans (MAXDOP is 1), growth and writes of pages in the background, automatic checkpoints, and whatever else waits for no session; waits that are no disk's (WAITFOR) take no time. The log is not watched while it fills.".into(),
+        "Left out of modelled times: several clients at once, parallel plans (MAXDOP is 1), growth and writes of pages in the background, and whatever else waits for no session; automatic checkpoints are made between two statements, whose time they add to; waits that are no disk's (WAITFOR) take no time. The log is not watched while it fills.".into(),
     ]
 }

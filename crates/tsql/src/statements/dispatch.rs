@@ -64,6 +64,9 @@ impl Executor<'_> {
         if is_flow(&statement.kind) {
             return self.flow(statement);
         }
+        if !self.session.is_in_unit() && !self.returns.is_function() {
+            self.session.instance.look_for_checkpoints();
+        }
         self.session.take_time();
         self.line = statement.line;
         self.has_undone.set(false);
