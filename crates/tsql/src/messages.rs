@@ -549,9 +549,9 @@ pub fn set_option_requires(option: &str, kind: &str, state: u8) -> Error {
 }
 
 /// What says why a key, or a foreign key, cannot be made.
-const REASONS_OF_NO_CONSTRAINT: [i32; 21] = [
-    1505, 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1768, 1769, 1770, 1773, 1776, 1778, 1779, 1785, 1902, 1909, 1911,
-    1919, 8111,
+const REASONS_OF_NO_CONSTRAINT: [i32; 22] = [
+    1505, 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1768, 1769, 1770, 1773, 1776, 1778, 1779, 1785, 1788, 1902, 1909,
+    1911, 1919, 8111,
 ];
 
 /// 1750 behind an error of CREATE TABLE or ALTER TABLE that keeps a constraint from being made.
