@@ -1,3 +1,8 @@
+import com.microsoft.sqlserver.jdbc.ISQLServerBulkData;
+import com.microsoft.sqlserver.jdbc.SQLServerBulkCopy;
+import com.microsoft.sqlserver.jdbc.SQLServerBulkCopyOptions;
+import com.microsoft.sqlserver.jdbc.SQLServerDataTable;
+import com.microsoft.sqlserver.jdbc.SQLServerPreparedStatement;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -7,10 +12,17 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Microsoft's JDBC driver against the server; reports as harness.py says. */
 public class Jdbc {
@@ -229,6 +241,130 @@ public class Jdbc {
         }
     }
 
+    private static void tableParameters() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("drop procedure if exists dbo.jdbc_pairs_sum");
+            statement.execute("drop type if exists dbo.jdbc_pairs");
+            statement.execute("create type dbo.jdbc_pairs as table (id int not null primary key, v nvarchar(20), d decimal(9, 2), m nvarchar(max))");
+            statement.execute("create procedure dbo.jdbc_pairs_sum @rows dbo.jdbc_pairs readonly, @more int as"
+                    + " select count(*) + @more, max(v), sum(d), max(len(m)) from @rows");
+            SQLServerDataTable table = new SQLServerDataTable();
+            table.addColumnMetadata("id", Types.INTEGER);
+            table.addColumnMetadata("v", Types.NVARCHAR);
+            table.addColumnMetadata("d", Types.DECIMAL);
+            table.addColumnMetadata("m", Types.NVARCHAR);
+            table.addRow(1, "a", new BigDecimal("1.25"), "m".repeat(20000));
+            table.addRow(2, null, new BigDecimal("2.50"), null);
+            table.addRow(3, "te\u4e2dxt", null, "");
+            for (String sql : new String[] {"exec dbo.jdbc_pairs_sum ?, ?",
+                "select count(*) + ?, max(v), sum(d), max(len(m)) from ?"}) {
+                boolean isCall = sql.startsWith("exec");
+                try (SQLServerPreparedStatement call = (SQLServerPreparedStatement) connection.prepareStatement(sql)) {
+                    for (int round = 0; round < 3; round++) {
+                        call.setStructured(isCall ? 1 : 2, "dbo.jdbc_pairs", table);
+                        call.setInt(isCall ? 2 : 1, 10);
+                        try (ResultSet rows = call.executeQuery()) {
+                            rows.next();
+                            equal(rows.getInt(1), 13, "rows");
+                            equal(rows.getString(2), "te\u4e2dxt", "text");
+                            equal(rows.getBigDecimal(3), new BigDecimal("3.75"), "sum");
+                            equal(rows.getLong(4), 20000L, "length");
+                        }
+                    }
+                }
+            }
+            table.clear();
+            table.addColumnMetadata("id", Types.INTEGER);
+            table.addRow(1);
+            try (SQLServerPreparedStatement call = (SQLServerPreparedStatement) connection.prepareStatement("exec dbo.jdbc_pairs_sum ?, 1")) {
+                call.setStructured(1, "dbo.jdbc_pairs", table);
+                equal(failure(call::executeQuery).getErrorCode(), 500, "number of columns");
+            }
+        }
+    }
+
+    private static void bulkCopies() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("drop table if exists jdbc_bulk");
+            statement.execute("create table jdbc_bulk (id int identity, i int not null, b bigint, d decimal(9, 3) default 7, f float, n nvarchar(20),"
+                    + " v varchar(20), m nvarchar(max), x varbinary(max), t datetime2(3), dt date, u uniqueidentifier, c int check (c > 0))");
+            Object[][] columns = {{"i", Types.INTEGER, 10, 0}, {"b", Types.BIGINT, 19, 0}, {"d", Types.DECIMAL, 9, 3}, {"f", Types.DOUBLE, 15, 0},
+                {"n", Types.NVARCHAR, 20, 0}, {"v", Types.VARCHAR, 20, 0}, {"m", Types.LONGNVARCHAR, 0, 0},
+                {"x", Types.LONGVARBINARY, 0, 0}, {"t", Types.TIMESTAMP, 23, 3}, {"dt", Types.DATE, 10, 0}, {"c", Types.INTEGER, 10, 0}};
+            List<Object[]> table = new ArrayList<>();
+            for (int row = 0; row < 5000; row++) {
+                boolean odd = row % 2 == 1;
+                table.add(new Object[] {row, odd ? null : (long) row, odd ? null : new BigDecimal("1.500"), 0.5, "te\u4e2d" + row,
+                    odd ? null : "v" + row, odd ? null : "m".repeat(row % 300), odd ? null : new byte[] {1, 2, (byte) row},
+                    Timestamp.valueOf("2026-01-02 03:04:05.123"), java.sql.Date.valueOf("2026-02-28"), row == 7 ? -1 : 1});
+            }
+            bulk(connection, table, columns, false);
+            try (ResultSet rows = statement.executeQuery("select count(*), count(b), sum(d), min(id), max(id), min(c), count(distinct t),"
+                    + " cast(max(len(m)) as int), cast(sum(datalength(x)) as int) from jdbc_bulk")) {
+                rows.next();
+                Object[] expected = {5000, 2500, new BigDecimal("21250.000"), 1, 5000, -1, 1, 298, 7500};
+                for (int place = 0; place < expected.length; place++) {
+                    equal(rows.getObject(place + 1), expected[place], "column " + (place + 1));
+                }
+            }
+            equal(value(connection, "select is_not_trusted from sys.check_constraints where parent_object_id = object_id('jdbc_bulk')"), true, "trust");
+            equal(failure(() -> bulk(connection, table, columns, true)).getErrorCode(), 547, "checked");
+            equal(value(connection, "select count(*) from jdbc_bulk"), 5000, "all or nothing");
+        }
+    }
+
+    /** Rows of a bulk copy with their columns: name, type, precision, scale. */
+    private record Rows(Object[][] columns, Iterator<Object[]> rows) implements ISQLServerBulkData {
+        @Override
+        public Set<Integer> getColumnOrdinals() {
+            return IntStream.rangeClosed(1, columns.length).boxed().collect(Collectors.toCollection(TreeSet::new));
+        }
+
+        @Override
+        public String getColumnName(int column) {
+            return (String) columns[column - 1][0];
+        }
+
+        @Override
+        public int getColumnType(int column) {
+            return (int) columns[column - 1][1];
+        }
+
+        @Override
+        public int getPrecision(int column) {
+            return (int) columns[column - 1][2];
+        }
+
+        @Override
+        public int getScale(int column) {
+            return (int) columns[column - 1][3];
+        }
+
+        @Override
+        public Object[] getRowData() {
+            return rows.next();
+        }
+
+        @Override
+        public boolean next() {
+            return rows.hasNext();
+        }
+    }
+
+    private static void bulk(Connection connection, List<Object[]> table, Object[][] columns, boolean checked) throws SQLException {
+        SQLServerBulkCopyOptions options = new SQLServerBulkCopyOptions();
+        options.setCheckConstraints(checked);
+        options.setTableLock(checked);
+        try (SQLServerBulkCopy copy = new SQLServerBulkCopy(connection)) {
+            copy.setBulkCopyOptions(options);
+            copy.setDestinationTableName("dbo.jdbc_bulk");
+            for (Object[] column : columns) {
+                copy.addColumnMapping((String) column[0], (String) column[0]);
+            }
+            copy.writeToServer(new Rows(columns, table.iterator()));
+        }
+    }
+
     public static void main(String[] arguments) {
         check("connects", Jdbc::connects);
         check("reads every type", Jdbc::types);
@@ -238,6 +374,8 @@ public class Jdbc {
         check("reads several result sets", Jdbc::resultSets);
         check("cancels", Jdbc::cancels);
         check("waits for locks", Jdbc::lockWait);
+        check("passes tables", Jdbc::tableParameters);
+        check("copies in bulk", Jdbc::bulkCopies);
         System.exit(failed == 0 ? 0 : 1);
     }
 }

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import uuid
+from contextlib import closing
 
 from harness import CERTIFICATE, ENCRYPT, Report, equal
 
@@ -355,11 +356,71 @@ CHECKS = [
 ]
 
 
+def passes_tables(client):
+    """The only one of these drivers that sends them by its interface."""
+    import pytds
+
+    with closing(client.connect(autocommit=True)) as connection:
+        for statement in (
+            "drop procedure if exists dbo.pytds_sum",
+            "drop type if exists dbo.pytds_pairs",
+            "create type dbo.pytds_pairs as table (id int not null primary key, v nvarchar(20), m nvarchar(max))",
+            "create procedure dbo.pytds_sum @rows dbo.pytds_pairs readonly as select count(*), max(v), max(len(m)) from @rows",
+        ):
+            run(connection, statement)
+
+        def table(*values):
+            return pytds.TableValuedParam(type_name="dbo.pytds_pairs", rows=list(values))
+
+        cursor = connection.cursor()
+        cursor.callproc("dbo.pytds_sum", (table((1, "a", "m" * 20000), (2, "te\u4e2dxt", "")),))
+        equal(cursor.fetchall(), [(2, "te\u4e2dxt", 20000)])
+        cursor.execute("select id, v from %s order by id", (table((2, "b", "x"), (1, "a", "y")),))
+        equal(cursor.fetchall(), [(1, "a"), (2, "b")])
+        failure = raised(cursor.callproc, "dbo.pytds_sum", (table((1, "a", "x"), (1, "b", "y")),))
+        equal(client.number(failure) in (2627, 8061), True, str(failure))
+
+
+def copies_in_bulk(client):
+    import pytds
+    from pytds.tds_base import Column
+    from pytds.tds_types import BigIntType, DecimalType, IntType, NVarCharMaxType, NVarCharType
+
+    with closing(client.connect(autocommit=True)) as connection:
+        run(connection, "drop table if exists pytds_bulk")
+        run(connection, "create table pytds_bulk (id int identity, n nvarchar(4000) default N'none', b bigint, d decimal(9, 2), m nvarchar(max))")
+        columns = [
+            Column("n", type=NVarCharType(size=50), flags=Column.fNullable),
+            Column("b", type=BigIntType(), flags=Column.fNullable),
+            Column("d", type=DecimalType(precision=9, scale=2), flags=Column.fNullable),
+            Column("m", type=NVarCharMaxType(), flags=Column.fNullable),
+        ]
+        data = [
+            (None if row % 2 else f"te\u4e2d{row}", row, decimal.Decimal("1.25"), None if row % 2 else "m" * (row % 500))
+            for row in range(3000)
+        ]
+        connection.cursor().copy_to(table_or_view="pytds_bulk", columns=columns, data=data, rows_per_batch=100, kb_per_batch=8)
+        query = "select count(*), sum(case when n = 'none' then 1 else 0 end), sum(b), sum(d), max(len(m)), max(id) from pytds_bulk"
+        expected = (3000, 1500, sum(range(3000)), decimal.Decimal("3750.00"), 498, 3000)
+        equal(rows(connection, query), [expected])
+        connection.cursor().copy_to(table_or_view="pytds_bulk", columns=columns, data=data[:100], keep_nulls=True, tablock=True, check_constraints=True)
+        equal(rows(connection, "select count(*) from pytds_bulk where n is null"), [(50,)])
+        wrong = [Column("n", type=IntType(), flags=0)]
+        failure = raised(lambda: connection.cursor().copy_to(table_or_view="pytds_bulk", columns=wrong, data=[(1,)]))
+        equal(client.number(failure), 4816)
+        failure = raised(lambda: connection.cursor().copy_to(table_or_view="absent", columns=columns, data=data[:1]))
+        equal(client.number(failure), 208)
+        equal(rows(connection, "select count(*) from pytds_bulk"), [(3100,)])
+
+
 def main():
     client = {each.name: each for each in (MssqlPython(), Pymssql(), PythonTds())}[sys.argv[1]]
     report = Report(client.name)
     for name, check in CHECKS:
         report.check(name, check, client)
+    if client.name == "python-tds":
+        report.check("passes tables", passes_tables, client)
+        report.check("copies in bulk", copies_in_bulk, client)
     return 1 if report.failed else 0
 
 

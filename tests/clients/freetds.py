@@ -1,6 +1,7 @@
 """FreeTDS's command line clients, `bsqldb` and `tsql`, in every protocol version they speak."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,40 @@ def errors():
         assert expected in out, (expected, out)
 
 
+def copies_in_bulk():
+    """freebcp: out and in again, identity kept, a hint."""
+    bsqldb(
+        "drop table if exists freetds_bulk\ngo\n"
+        "create table freetds_bulk (id int identity not null primary key, n varchar(40) null default 'none', d decimal(9, 2) null, t datetime null,"
+        " i bigint not null)\ngo\n"
+        "drop table if exists freetds_copy\ngo\n"
+        "create table freetds_copy (id int not null primary key, n varchar(40) null, d decimal(9, 2) null, t datetime null, i bigint not null)\ngo\n"
+    )
+    folder = tempfile.mkdtemp(prefix="freebcp-")
+    try:
+        text, copy = os.path.join(folder, "rows.txt"), os.path.join(folder, "copy.txt")
+        with open(text, "w", encoding="ascii") as file:
+            for row in range(1, 1001):
+                name = "" if row % 2 else f"name {row}"
+                file.write(f"{row * 2},{name},1.25,2026-01-02 03:04:05.123,{row}\n")
+        freebcp("freetds_bulk", "in", text, "-c", "-t", ",", "-E", "-b", "300")
+        freebcp("freetds_bulk", "out", copy, "-c", "-t", ",")
+        freebcp("freetds_copy", "in", copy, "-c", "-t", ",", "-h", "TABLOCK, ORDER (id ASC)")
+        query = "select 'rows', count(*), count(n), sum(d), max(id), sum(i) from {}\ngo\n"
+        for table, names in (("freetds_bulk", "1000"), ("freetds_copy", "1000")):
+            out, err, _ = bsqldb(query.format(table))
+            last = [cell.strip() for cell in out.strip().splitlines()[-1].split("|")]
+            equal(last, ["rows", "1000", names, "1250.00", "2000", "500500"], err)
+    finally:
+        shutil.rmtree(folder)
+
+
+def freebcp(table, direction, file, *options):
+    command = ["freebcp", f"clients.dbo.{table}", direction, file, "-S", f"127.0.0.1:{PORT}", "-U", "sa", "-P", PASSWORD]
+    done = subprocess.run(command + list(options), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "1000 rows copied" in done.stdout, (done.stdout, done.stderr)
+
+
 def dies():
     """The client is killed in mid-statement: its transaction is rolled back and its locks released."""
     bsqldb("if object_id('held') is not null drop table held\ngo\ncreate table held (a int)\ngo\n")
@@ -88,6 +123,7 @@ def main():
     report.check("is refused with a wrong password", wrong_password)
     report.check("runs batches", batches)
     report.check("is told errors with line and state", errors)
+    report.check("copies in bulk", copies_in_bulk)
     report.check("dies and its locks are released", dies)
     return 1 if report.failed else 0
 

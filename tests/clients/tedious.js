@@ -140,6 +140,57 @@ const checks = {
     await waiting;
     equal(await value(first, 'select amount from tedious_account'), 21, 'both updates');
   }),
+  'passes tables': () => withConnection(1, async (c) => {
+    await run(c, 'drop procedure if exists dbo.tedious_sum');
+    await run(c, 'drop type if exists dbo.tedious_pairs');
+    await run(c, 'create type dbo.tedious_pairs as table (id int not null primary key, v nvarchar(20), m nvarchar(max))');
+    await run(c, 'create procedure dbo.tedious_sum @rows dbo.tedious_pairs readonly as select count(*), max(v), max(len(m)) from @rows');
+    const table = (rows) => ({
+      schema: 'dbo', name: 'tedious_pairs', rows,
+      columns: [{ name: 'id', type: TYPES.Int }, { name: 'v', type: TYPES.NVarChar, length: 20 },
+        { name: 'm', type: TYPES.NVarChar, length: Infinity }],
+    });
+    const call = (rows) => new Promise((resolve, reject) => {
+      const found = [];
+      const request = new Request('dbo.tedious_sum', (error) => (error ? reject(error) : resolve(found)));
+      request.on('row', (columns) => found.push(columns.map((column) => column.value)));
+      request.addParameter('rows', TYPES.TVP, table(rows));
+      c.callProcedure(request);
+    });
+    equal(await call([[1, 'a', 'm'.repeat(20000)], [2, 'te\u4e2dxt', null]]), [[2, 'te\u4e2dxt', 20000]], 'procedure');
+    equal(await call([]), [[0, null, null]], 'no rows');
+    const text = await value(c, 'select count(*) from @rows', [['rows', TYPES.TVP, table([[1, 'a', null]])]]);
+    equal(text, 1, 'text');
+    const twice = await failure(call([[1, 'a', null], [1, 'b', null]]));
+    equal(twice.errors.map((error) => error.number), [2627, 8061], 'duplicate');
+  }),
+  'copies in bulk': () => withConnection(1, async (c) => {
+    await run(c, 'drop table if exists tedious_bulk');
+    await run(c, 'create table tedious_bulk (id int not null primary key, n nvarchar(50) default N\'none\', m varchar(max), d decimal(9, 2), t datetime2(3), x varbinary(20), c int check (c > 0))');
+    const bulk = (options, rows, columns) => new Promise((resolve, reject) => {
+      const load = c.newBulkLoad('tedious_bulk', options, (error, count) => (error ? reject(error) : resolve(count)));
+      for (const [name, type, more] of columns || [
+        ['id', TYPES.Int, { nullable: false }], ['n', TYPES.NVarChar, { length: 50, nullable: true }],
+        ['m', TYPES.VarChar, { length: Infinity, nullable: true }], ['d', TYPES.Decimal, { precision: 9, scale: 2, nullable: true }],
+        ['t', TYPES.DateTime2, { scale: 3, nullable: true }], ['x', TYPES.VarBinary, { length: 20, nullable: true }],
+        ['c', TYPES.Int, { nullable: true }],
+      ]) load.addColumn(name, type, more);
+      c.execBulkLoad(load, rows);
+    });
+    const moment = new Date('2026-01-02T03:04:05.123Z');
+    const rows = (from) => Array.from({ length: 1000 }, (_, i) => [
+      from + i, i % 2 ? null : `te\u4e2d${i}`, i % 2 ? null : 'm'.repeat(i), i % 2 ? null : 1.25, moment, Buffer.from([1, 2]), i === 5 ? -1 : 1]);
+    equal(await bulk({}, rows(0)), 1000, 'rows');
+    equal(await bulk({ keepNulls: true, lockTable: true, order: { id: 'ASC' } }, rows(1000)), 1000, 'rows');
+    const { sets } = await run(c, "select count(*), sum(case when n = N'none' then 1 else 0 end), sum(case when n is null then 1 else 0 end), max(len(m)), sum(d), min(c), max(t) from tedious_bulk");
+    equal(sets[0], [[2000, 500, 500, 998, 1250, -1, moment]], 'what is there');
+    equal((await failure(bulk({ checkConstraints: true }, rows(5000)))).number, 547, 'checked');
+    equal((await failure(bulk({}, rows(0)))).number, 2627, 'duplicate');
+    equal((await failure(bulk({ order: { id: 'ASC' } }, rows(9000).reverse()))).number, 4819, 'order');
+    const narrow = [['id', TYPES.Int, { nullable: true }]];
+    equal((await failure(bulk({}, [[1]], narrow))).number, 4816, 'nullability');
+    equal(await value(c, 'select count(*) from tedious_bulk'), 2000, 'all or nothing');
+  }),
 };
 
 (async () => {

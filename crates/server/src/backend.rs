@@ -71,6 +71,8 @@ pub enum StatementKind {
     Update,
     Delete,
     Merge,
+    /// The rows of INSERT BULK.
+    BulkLoad,
     /// Anything else.
     #[default]
     Other,

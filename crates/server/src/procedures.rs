@@ -12,8 +12,11 @@ use crate::results::Results;
 /// A prepared statement: the text is kept, its plan is the backend's to cache.
 #[derive(Debug)]
 struct Prepared {
+    /// The statement, or the name of the procedure.
     text: String,
     declarations: String,
+    /// A procedure that is called, not a text (sp_prepexecrpc).
+    is_call: bool,
 }
 
 /// The prepared statements of a session.
@@ -55,6 +58,23 @@ impl PreparedStatements {
                 return Ok(self.last_handle);
             }
         }
+    }
+
+    /// Keeps what has just been executed, and adds its handle to what is returned.
+    fn added(
+        &mut self,
+        mut returned: Returned,
+        text: String,
+        declarations: String,
+        is_call: bool,
+    ) -> Result<Returned, Notice> {
+        let handle = self.add(Prepared {
+            text,
+            declarations,
+            is_call,
+        })?;
+        returned.values.insert(0, (0, Value::Int(handle)));
+        Ok(returned)
     }
 
     fn get(&self, handle: Option<i64>) -> Result<&Prepared, Notice> {
@@ -175,34 +195,30 @@ fn dispatch<S: BackendSession>(
         Procedure::Prepare => {
             let declarations = arguments.optional_text(1, "@params")?;
             let text = arguments.text(2, "@stmt")?;
-            let handle = prepared.add(Prepared { text, declarations })?;
+            let handle = prepared.add(Prepared {
+                text,
+                declarations,
+                is_call: false,
+            })?;
             Ok(Returned {
                 status: 0,
                 values: vec![(0, Value::Int(handle))],
             })
         }
-        Procedure::Execute => {
-            let statement = prepared.get(arguments.handle(0))?;
-            Ok(run(
-                session,
-                &statement.text,
-                &statement.declarations,
-                arguments.from(1),
-                1,
-                results,
-            ))
-        }
+        Procedure::Execute => execute(session, prepared, &arguments, results),
         Procedure::PrepExec => {
-            let declarations = arguments.optional_text(1, "@params")?;
             let text = arguments.text(2, "@stmt")?;
-            if let Some(former) = arguments.handle(0) {
-                // Drivers hand in the handle they no longer need; one already gone is no error here.
-                let _ = prepared.remove(Some(former));
-            }
-            let mut returned = run(session, &text, &declarations, arguments.from(3), 3, results);
-            let handle = prepared.add(Prepared { text, declarations })?;
-            returned.values.insert(0, (0, Value::Int(handle)));
-            Ok(returned)
+            let declarations = arguments.optional_text(1, "@params")?;
+            // Drivers hand in the handle they no longer need; one already gone is no error here.
+            let _ = prepared.remove(arguments.handle(0));
+            let returned = run(session, &text, &declarations, arguments.from(3), 3, results);
+            prepared.added(returned, text, declarations, false)
+        }
+        Procedure::PrepExecRpc => {
+            let text = arguments.text(1, "@RpcCall")?;
+            let _ = prepared.remove(arguments.handle(0));
+            let outcome = session.call(&text, arguments.from(2), results);
+            prepared.added(Returned::from_outcome(outcome, 2), text, String::new(), true)
         }
         Procedure::Unprepare => {
             prepared.remove(arguments.handle(0))?;
@@ -216,6 +232,22 @@ fn dispatch<S: BackendSession>(
             Ok(Returned::from_outcome(outcome, 0))
         }
     }
+}
+
+/// Runs what a handle stands for.
+fn execute<S: BackendSession>(
+    session: &mut S,
+    prepared: &PreparedStatements,
+    arguments: &Arguments<'_>,
+    results: &mut Results<'_>,
+) -> Result<Returned, Notice> {
+    let statement = prepared.get(arguments.handle(0))?;
+    let (text, declarations) = (&statement.text, &statement.declarations);
+    let values = arguments.from(1);
+    Ok(match statement.is_call {
+        true => Returned::from_outcome(session.call(text, values, results), 1),
+        false => run(session, text, declarations, values, 1, results),
+    })
 }
 
 fn run<S: BackendSession>(

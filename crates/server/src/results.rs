@@ -226,6 +226,7 @@ fn command(kind: StatementKind) -> u16 {
         StatementKind::Delete => 0xC4,
         StatementKind::Update => 0xC5,
         StatementKind::Merge => 0x117,
+        StatementKind::BulkLoad => 0xF0,
         StatementKind::Other => 0,
     }
 }

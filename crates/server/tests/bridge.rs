@@ -130,6 +130,7 @@ fn every_value_goes_out_and_comes_back_as_a_parameter() {
             default: false,
             column_type: column_type(*sql_type),
             value: sent,
+            table: None,
         };
         let back = parameter(&sent);
         assert_eq!((back.sql_type, &back.value), (*sql_type, value));
@@ -191,6 +192,7 @@ fn output_parameters_find_their_arguments() {
         default: false,
         column_type: ColumnType::Int,
         value: WireValue::Null,
+        table: None,
     };
     let arguments = [argument("@a", false), argument("", true), argument("@B", true)];
     let mut taker = taker();

@@ -1,6 +1,7 @@
 //! Whole conversations over real sockets, against a backend that obeys a few words.
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)]
 mod support;
 
 use std::io::{Read, Write};

@@ -7,48 +7,9 @@
 #[allow(dead_code)]
 mod support;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use disk::sim::SimDisk;
-use engine::errorlog::ErrorLog;
-use engine::instance::{Instance, InstanceOptions};
-use engine::log::LogPolicy;
-use engine::seams::{Background, Environment, SystemClock};
-use engine::waits::WaitStatistics;
-use server::credentials::hash_password;
-use server::sql::SqlBackend;
-use server::{Server, ServerOptions};
-use support::{Client, PASSWORD};
+use support::{Client, start_sql as start};
 use tds_protocol::token::DoneStatus;
 use tds_protocol::{RpcParam, RpcRequest, Token};
-use vlf::ServerVersion;
-
-/// A server on a simulated disk.
-fn start() -> Server {
-    let clock = Arc::new(SystemClock::default());
-    let env = Environment {
-        disk: Arc::new(SimDisk::new(7)),
-        clock: clock.clone(),
-        background: Background::Inline,
-        waits: Arc::new(WaitStatistics::new()),
-        activity: Arc::default(),
-        errorlog: Arc::new(ErrorLog::new(clock)),
-    };
-    let options = InstanceOptions {
-        folder: PathBuf::from("/instance"),
-        server_name: "VLFLAB".to_owned(),
-        version: ServerVersion::V2022,
-        policy: LogPolicy::native(),
-        max_server_memory_bytes: 64 << 20,
-        instant_file_initialization: true,
-    };
-    let instance = Instance::start(options, env).unwrap();
-    let backend = SqlBackend::new(instance, 1000, hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
-    let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    Server::start(options, Arc::new(backend)).unwrap()
-}
 
 fn done(kind: &str, status: DoneStatus, rows: u64) -> String {
     let mut text = kind.to_owned();

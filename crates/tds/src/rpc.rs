@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! ALL_HEADERS, then per call: name length u16 | name UTF-16   or   FFFF | id u16
-//!   options u16 | parameters: (name B_VARCHAR | status u8 | TYPE_INFO | value)*
+//!   options u16 | parameters: (name B_VARCHAR | status u8 | TYPE_INFO | value, or F3 and a table)*
 //! between calls: FF (80 below 7.2), or FE "do not execute"
 //! ```
+
+use std::sync::Arc;
 
 use crate::column::{ColumnType, WireType};
 use crate::cursor::{Cursor, DecodeError};
 use crate::request::RequestHeaders;
+use crate::table::{TABLE, TableValue};
 use crate::value::Value;
 use crate::version::TdsVersion;
 
@@ -127,9 +130,12 @@ pub struct RpcParameter {
     pub output: bool,
     /// The procedure's default is to be used.
     pub default: bool,
-    /// The type the client declared.
+    /// The type the client declared; of no meaning for a table.
     pub column_type: ColumnType,
+    /// Its value; NULL for a table.
     pub value: Value,
+    /// The table, in place of a value.
+    pub table: Option<Arc<TableValue>>,
 }
 
 /// One call.
@@ -236,12 +242,21 @@ fn parameter(cursor: &mut Cursor<'_>) -> Result<RpcParameter, DecodeError> {
     if status & 0x08 != 0 {
         return Err(DecodeError::Unsupported("encrypted parameter", u64::from(status)));
     }
-    let wire = WireType::parse(cursor)?;
-    Ok(RpcParameter {
+    let mut parameter = RpcParameter {
         name,
         output: status & 1 != 0,
         default: status & 2 != 0,
-        column_type: wire.column,
-        value: Value::parse(cursor, &wire)?,
-    })
+        column_type: ColumnType::Bit,
+        value: Value::Null,
+        table: None,
+    };
+    if cursor.peek() == Some(TABLE) {
+        cursor.u8("type")?;
+        parameter.table = Some(Arc::new(TableValue::parse(cursor)?));
+        return Ok(parameter);
+    }
+    let wire = WireType::parse(cursor)?;
+    parameter.column_type = wire.column;
+    parameter.value = Value::parse(cursor, &wire)?;
+    Ok(parameter)
 }

@@ -3,6 +3,8 @@
 //! The order of calls is the order in which a client must see them: `columns`, then any number of `row`, then `done`; a
 //! message may come at any time. A sink that answers [`SinkClosed`] has lost its client, and the batch ends.
 
+use std::rc::Rc;
+
 use engine::types::{SqlType, Value};
 
 use crate::scalar::Label;
@@ -74,6 +76,8 @@ pub enum DoneKind {
     Insert,
     Update,
     Delete,
+    /// The rows of INSERT BULK.
+    BulkLoad,
     /// SELECT without a result set: assignments.
     Assign,
     /// All others.
@@ -111,16 +115,53 @@ pub trait ResultSink {
     fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
 }
 
+/// A column of rows that a client sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientColumn {
+    /// Its name; a table-valued parameter's have none.
+    pub name: String,
+    /// The type its values are sent as.
+    pub sql_type: SqlType,
+    /// Whether it is sent as one that may be NULL.
+    pub nullable: bool,
+    /// No values are sent for it: every row has its default.
+    pub is_default: bool,
+}
+
+/// Rows that a client sends with a request, one after the other.
+pub trait ClientRows {
+    /// Their columns.
+    fn columns(&self) -> &[ClientColumn];
+    /// The next row: a value for each column, NULL for those that are left to their default. False behind the last.
+    ///
+    /// # Errors
+    /// When what was sent is no row; 701.
+    fn next(&mut self, row: &mut Vec<Value>) -> engine::error::Result<bool>;
+}
+
+/// A table that a client passes as a parameter.
+pub trait ClientTable: std::fmt::Debug {
+    /// Database, schema and name of its type, each empty where the client leaves it out.
+    fn type_name(&self) -> [&str; 3];
+    /// Its rows, from the first on; `None` when it is passed as NULL, which is an empty table.
+    fn rows(&self) -> Option<Box<dyn ClientRows + '_>>;
+}
+
 /// One parameter of a call by the client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Parameter {
     /// With its `@`; empty when passed by position.
     pub name: String,
     /// The type the client sent it as.
     pub sql_type: SqlType,
+    /// Its value; NULL for a table.
     pub value: Value,
     /// Whether the client wants it back.
     pub output: bool,
+    /// The client asks for the parameter's default.
+    pub is_default: bool,
+    /// The table, in place of a value.
+    pub table: Option<Rc<dyn ClientTable>>,
 }
 
 /// How a batch ended.

@@ -23,7 +23,7 @@ const SETUP: &str = "set nocount on create table t (a int not null primary key, 
                      create table c (a int not null constraint ck check (a > 0)) create index ib on t (b)";
 
 /// A place, and a statement with an option in it.
-const STATEMENTS: [(&str, &str); 25] = [
+const STATEMENTS: [(&str, &str); 26] = [
     ("SET", "set {}"),
     ("SET with a value", "set {}"),
     ("SET STATISTICS", "set statistics {}"),
@@ -61,10 +61,14 @@ const STATEMENTS: [(&str, &str); 25] = [
         "create function f () returns int with {} as begin return 1 end",
     ),
     ("CREATE VIEW WITH", "create view v with {} as select a from dbo.t"),
+    ("INSERT BULK", "insert bulk t (a int, b varchar(20)) with ({})"),
 ];
 
 /// How an option is written where its name alone is not enough.
-const WRITTEN: [(&str, &str, &str); 30] = [
+const WRITTEN: [(&str, &str, &str); 33] = [
+    ("INSERT BULK", "ORDER", "order (a)"),
+    ("INSERT BULK", "ROWS_PER_BATCH", "rows_per_batch = 100"),
+    ("INSERT BULK", "KILOBYTES_PER_BATCH", "kilobytes_per_batch = 8"),
     ("ALTER DATABASE SET", "ENABLE_BROKER", "enable_broker"),
     (
         "ALTER DATABASE SET",
@@ -145,7 +149,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 16] = [
+const SOURCES: [(&str, &str); 17] = [
+    ("bulk_load", include_str!("bulk_load.rs")),
     ("parameterization", include_str!("parameterization.rs")),
     ("plan_trees", include_str!("plan_trees.rs")),
     ("figures", include_str!("figures.rs")),

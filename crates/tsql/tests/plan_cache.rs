@@ -35,6 +35,8 @@ fn with_p(session: &mut Session, sql: &str, value: i32) -> String {
         sql_type: SqlType::Int,
         value: Value::Int(value),
         output: false,
+        is_default: false,
+        table: None,
     };
     let mut transcript = Transcript::default();
     session.execute_with_parameters(sql, "@p int", &[parameter], &mut transcript);

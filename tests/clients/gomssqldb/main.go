@@ -254,6 +254,100 @@ func waitsForLocks(db *sql.DB) error {
 	return nil
 }
 
+type pair struct {
+	Id int32
+	V  *string
+	D  float64
+}
+
+func passesTables(db *sql.DB) error {
+	if err := runAll(db, "drop procedure if exists dbo.go_sum", "drop type if exists dbo.go_pairs",
+		"create type dbo.go_pairs as table (id int not null primary key, v nvarchar(20), d float)",
+		"create procedure dbo.go_sum @rows dbo.go_pairs readonly as select count(*), max(v), sum(d) from @rows"); err != nil {
+		return err
+	}
+	text := "te\u4e2dxt"
+	rows := mssql.TVP{TypeName: "dbo.go_pairs", Value: []pair{{1, nil, 1.5}, {2, &text, 2.25}}}
+	for _, query := range []string{"exec dbo.go_sum @rows", "select count(*), max(v), sum(d) from @rows"} {
+		var count int
+		var found string
+		var sum float64
+		if err := db.QueryRow(query, sql.Named("rows", rows)).Scan(&count, &found, &sum); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		if count != 2 || found != text || sum != 3.75 {
+			return fmt.Errorf("%s: %d, %q, %v", query, count, found, sum)
+		}
+	}
+	twice := mssql.TVP{TypeName: "dbo.go_pairs", Value: []pair{{1, nil, 0}, {1, nil, 0}}}
+	_, err := db.Exec("exec dbo.go_sum @rows", sql.Named("rows", twice))
+	// The last error is the one that counts: what a row has broken comes before it.
+	return fails(err, 8061)
+}
+
+func copiesIn(db *sql.DB, options mssql.BulkOptions, from, count int) (int64, error) {
+	transaction, err := db.Begin()
+	if err != nil {
+		return 0, err
+	}
+	defer transaction.Rollback()
+	statement, err := transaction.Prepare(mssql.CopyIn("go_bulk", options, "id", "n", "m", "d", "t", "c"))
+	if err != nil {
+		return 0, err
+	}
+	moment := time.Date(2026, 1, 2, 3, 4, 5, 123_000_000, time.UTC)
+	for i := 0; i < count; i++ {
+		var name, long any
+		if i%2 == 0 {
+			name, long = fmt.Sprintf("te\u4e2d%d", i), strings.Repeat("m", i)
+		}
+		check := 1
+		if i == 7 {
+			check = -1
+		}
+		if _, err := statement.Exec(from+i, name, long, 1.25, moment, check); err != nil {
+			return 0, err
+		}
+	}
+	result, err := statement.Exec()
+	if err != nil {
+		return 0, err
+	}
+	if err := transaction.Commit(); err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func copiesInBulk(db *sql.DB) error {
+	if err := runAll(db, "drop table if exists go_bulk",
+		"create table go_bulk (id int not null primary key, n nvarchar(20) default N'none', m varchar(max), d decimal(9, 2), t datetime2(3), c int check (c > 0))"); err != nil {
+		return err
+	}
+	for from, options := range map[int]mssql.BulkOptions{
+		0:    {},
+		2000: {KeepNulls: true, Tablock: true, RowsPerBatch: 100, Order: []string{"id"}},
+	} {
+		if count, err := copiesIn(db, options, from, 2000); err != nil || count != 2000 {
+			return fmt.Errorf("%d rows: %v", count, err)
+		}
+	}
+	var count, none, null, longest, least int
+	query := "select count(*), sum(case when n = N'none' then 1 else 0 end), sum(case when n is null then 1 else 0 end), max(len(m)), min(c) from go_bulk"
+	if err := db.QueryRow(query).Scan(&count, &none, &null, &longest, &least); err != nil {
+		return err
+	}
+	if count != 4000 || none != 1000 || null != 1000 || longest != 1998 || least != -1 {
+		return fmt.Errorf("found %d, %d, %d, %d, %d", count, none, null, longest, least)
+	}
+	_, err := copiesIn(db, mssql.BulkOptions{CheckConstraints: true}, 9000, 10)
+	if err := fails(err, 547); err != nil {
+		return err
+	}
+	_, err = copiesIn(db, mssql.BulkOptions{}, 0, 10)
+	return fails(err, 2627)
+}
+
 func main() {
 	db := open(os.Getenv("VLFLAB_PASSWORD"))
 	defer db.Close()
@@ -270,6 +364,8 @@ func main() {
 		{"reads several result sets", readsResultSets},
 		{"cancels", cancels},
 		{"waits for locks", waitsForLocks},
+		{"passes tables", passesTables},
+		{"copies in bulk", copiesInBulk},
 	} {
 		if err := check.test(db); err != nil {
 			failed = true

@@ -110,6 +110,8 @@ const SCRIPT: &[&str] = &[
     "create function f3 (@x int) returns @r table (c1 int, c2 varchar(20)) as begin insert @r values (@x, 'a') return end",
     "create procedure p1 @a1 int = 1, @a2 varchar(20) = null output as select @a1, @a2 return 3",
     "create procedure p2 as select 1 as a union select 2",
+    "create type tt1 as table (i int not null primary key, s varchar(20) default 'x', n int check (n > 0))",
+    "create procedure p3 @r tt1 readonly, @n int = 1 as select *, @n from @r",
     "insert t1 values (1, 10, 'abc', '2024-01-01'), (2, null, 'a%c', null), (3, -5, '', '1999-12-31'), (4, 10, 'ABC', '0001-01-01')
      insert t2 (n, u, e, f) values (1.5, N'\u{e4}\u{df}', '2020-02-29', 0.5), (null, N'\u{1F600}', null, 1e300), (-99, '', '1900-01-01', -0.0)
      insert t3 values (1, 1, 'x', 2, 0x41, newid(), 5), (2, null, null, null, null, null, 'text'), (3, 2, 'y', -1, 0x, newid(), getdate())

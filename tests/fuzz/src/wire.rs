@@ -8,6 +8,7 @@ const PROCEDURES: &[&str] = &[
     "sp_prepare",
     "sp_who",
     "p1",
+    "p3",
     "sys.sp_help",
     "[dbo].[p1]",
     "sp_describe_first_result_set",
@@ -19,6 +20,7 @@ const STATEMENTS: &[&str] = &[
     "select 1",
     "select @p0",
     "select @p0, @p1",
+    "select * from @p0",
     "select i, s from fuzz..t1",
     "select sql_variant_property(@p0, 'BaseType')",
     "insert fuzz..t1 (i, s) values (@p0, @p1)",
@@ -37,6 +39,7 @@ const DECLARATIONS: &[&str] = &[
     "@p0 varchar(20) output, @p1 datetime2(3)",
     "",
     "@p0 decimal(38, 5)",
+    "@p0 tt1 readonly",
     "@",
 ];
 /// A collation as clients of the server's own send it, and one of UTF-8.
@@ -304,8 +307,60 @@ fn parameter(out: &mut Vec<u8>, random: &mut Random, place: u64) {
     };
     short_text(out, &name);
     out.push(*random.choose(&[0_u8, 0, 0, 1, 2, 3, 8]));
+    if random.below(4) == 0 {
+        table(out, random);
+        return;
+    }
     let value = typed_value(out, random, false);
     out.extend(value);
+}
+
+/// A table-valued parameter.
+fn table(out: &mut Vec<u8>, random: &mut Random) {
+    out.push(0xF3);
+    for text in [
+        "",
+        drawn(random, &["", "dbo", "other"]),
+        drawn(random, &["tt1", "", "ut1", "nothing"]),
+    ] {
+        short_text(out, text);
+    }
+    let columns = random.below(5);
+    let is_null = random.below(8) == 0;
+    let mut row = Vec::new();
+    if is_null {
+        out.extend(u16::MAX.to_le_bytes());
+    } else {
+        out.extend((columns as u16).to_le_bytes());
+        for _ in 0..columns {
+            let is_default = random.below(5) == 0;
+            out.extend([0; 4]);
+            out.extend(if is_default { [0, 2] } else { [random.below(2) as u8, 0] });
+            let value = typed_value(out, random, false);
+            out.push(0);
+            if !is_default {
+                row.extend(value);
+            }
+        }
+    }
+    if random.below(4) == 0 {
+        out.extend([0x10, 1, 0, 1, 0, random.below(4) as u8]);
+    }
+    if random.below(4) == 0 {
+        out.push(0x11);
+        out.extend((columns as u16).to_le_bytes());
+        for number in (1..=columns).rev() {
+            out.extend((number as u16).to_le_bytes());
+        }
+    }
+    out.push(0);
+    if !is_null {
+        for _ in 0..random.below(4) {
+            out.push(1);
+            out.extend(&row);
+        }
+    }
+    out.push(0);
 }
 
 /// A parameter of nvarchar(max) with a text.

@@ -394,6 +394,16 @@ pub struct AliasType {
     pub nullable: bool,
 }
 
+/// A type of tables (CREATE TYPE ... AS TABLE): what variables and parameters of it look like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableType {
+    /// `user_type_id` of `sys.types`: [`USER_TYPE_ID_FIRST`] and above.
+    pub user_type_id: u32,
+    /// Its columns and constraints, under its own schema and name. The id is the catalog row's, `type_table_object_id`. It has no
+    /// storage.
+    pub table: TableDefinition,
+}
+
 /// The first `user_type_id` that is not a system type's (SQL Server docs, sys.types: system types are below 257).
 pub const USER_TYPE_ID_FIRST: u32 = 257;
 
@@ -437,6 +447,8 @@ pub enum ObjectDefinition {
     },
     /// Another name for a type.
     AliasType(AliasType),
+    /// A type of tables.
+    TableType(TableType),
     /// In master only: a database of the instance.
     Database(DatabaseEntry),
     /// In master only: an instance setting of `sp_configure`.
@@ -469,9 +481,19 @@ impl ObjectDefinition {
             | ObjectDefinition::Setting { object_id, .. }
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
+            ObjectDefinition::TableType(table_type) => table_type.table.object_id,
             ObjectDefinition::Statistics(statistics) => statistics.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
+        }
+    }
+
+    /// Schema, name and `user_type_id` of a type.
+    pub fn type_name(&self) -> Option<(&str, &str, u32)> {
+        match self {
+            ObjectDefinition::AliasType(alias) => Some((&alias.schema, &alias.name, alias.user_type_id)),
+            ObjectDefinition::TableType(own) => Some((&own.table.schema, &own.table.name, own.user_type_id)),
+            _ => None,
         }
     }
 

@@ -16,7 +16,7 @@ mod definition;
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
     Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition,
-    ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, USER_TYPE_ID_FIRST,
+    ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 use crate::buffer::DatabaseStorage;
@@ -203,15 +203,16 @@ impl Catalog {
             .collect()
     }
 
-    /// Every alias type `session` sees, in the order of their creation.
-    pub fn alias_types(&self, session: u16) -> Vec<AliasType> {
-        let objects = self.objects(session).into_iter();
-        objects
-            .filter_map(|object| match &object.definition {
-                ObjectDefinition::AliasType(alias) => Some(alias.clone()),
-                _ => None,
+    /// The type of a schema and name, ignoring case: an alias type or a table type.
+    pub fn user_type(&self, schema: &str, name: &str, session: u16) -> Option<Arc<CatalogObject>> {
+        let (schema, name) = (schema.to_lowercase(), name.to_lowercase());
+        let is_it = |object: &Arc<CatalogObject>| {
+            let named = object.definition.type_name();
+            named.is_some_and(|(own_schema, own_name, _)| {
+                own_name.to_lowercase() == name && own_schema.to_lowercase() == schema
             })
-            .collect()
+        };
+        self.objects(session).into_iter().find(is_it)
     }
 
     /// Stores a new object in the transaction of `ctx`.

@@ -198,6 +198,14 @@ impl Database {
         })
     }
 
+    /// Says in the boot record that the catalog has table types, before it does.
+    pub(crate) fn note_table_types(&self) -> Result<()> {
+        if self.boot.lock().has_table_types {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_table_types = true)
+    }
+
     /// FULL, BULK_LOGGED or SIMPLE.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.boot.lock().recovery_model

@@ -207,6 +207,7 @@ fn restore_set(
     boot.is_parameterization_forced = newest.is_parameterization_forced;
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_referential_actions |= newest.has_referential_actions;
+    boot.has_table_types |= newest.has_table_types;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {
         (SetKind::Database, _) | (_, None) => redo_start,

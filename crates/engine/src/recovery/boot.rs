@@ -11,7 +11,7 @@
 //!                                                                                 format 2 ends here
 //! 168 ids not promised yet: u32 unit, u32 object | 176 u16 server version, u16 log policy of the instance, 0 = not said
 //! 180 u32 features in use that a reader must know: 1 = collations other than the default one, 2 = index entries with values,
-//! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
+//! 4 = statistics, or their options, 8 = options of the database, 16 = foreign keys with actions, 32 = table types | 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made by themselves,
 //! 2 = not updated by themselves, 4 = updated by themselves behind the statement's back | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED | 187 zero .. 256 room for
 //! what is to come
 //! ```
@@ -57,8 +57,14 @@ const FEATURE_STATISTICS: u32 = 4;
 const FEATURE_OPTIONS: u32 = 8;
 /// Foreign keys with actions other than NO ACTION. A reader that does not know them would take them for that.
 const FEATURE_REFERENTIAL_ACTIONS: u32 = 16;
-const FEATURES_KNOWN: u32 =
-    FEATURE_COLLATIONS | FEATURE_CARRIED_COLUMNS | FEATURE_STATISTICS | FEATURE_OPTIONS | FEATURE_REFERENTIAL_ACTIONS;
+/// Bit of the features: the catalog has table types.
+const FEATURE_TABLE_TYPES: u32 = 32;
+const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
+    | FEATURE_CARRIED_COLUMNS
+    | FEATURE_STATISTICS
+    | FEATURE_OPTIONS
+    | FEATURE_REFERENTIAL_ACTIONS
+    | FEATURE_TABLE_TYPES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -159,6 +165,8 @@ pub struct BootRecord {
     pub is_parameterization_forced: bool,
     /// Whether a foreign key may have actions other than NO ACTION.
     pub has_referential_actions: bool,
+    /// The catalog has, or had, table types.
+    pub has_table_types: bool,
     /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
     pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
@@ -196,6 +204,7 @@ impl BootRecord {
             statistics_options: 0,
             is_parameterization_forced: false,
             has_referential_actions: false,
+            has_table_types: false,
             has_carried_columns: false,
             collation: 0,
         }
@@ -236,7 +245,8 @@ impl BootRecord {
             | feature(self.has_carried_columns, FEATURE_CARRIED_COLUMNS)
             | feature(self.has_statistics, FEATURE_STATISTICS)
             | feature(self.is_parameterization_forced, FEATURE_OPTIONS)
-            | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS);
+            | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
+            | feature(self.has_table_types, FEATURE_TABLE_TYPES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
@@ -287,6 +297,7 @@ impl BootRecord {
             has_referential_actions: number_at(bytes, AT_FEATURES) & FEATURE_REFERENTIAL_ACTIONS != 0,
             statistics_options: bytes[AT_STATISTICS],
             is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
+            has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
@@ -389,6 +400,7 @@ mod tests {
             statistics_options: 5,
             is_parameterization_forced: true,
             has_referential_actions: true,
+            has_table_types: true,
             has_carried_columns: true,
             collation: 7,
         }
@@ -426,6 +438,7 @@ mod tests {
             statistics_options: 0,
             is_parameterization_forced: false,
             has_referential_actions: false,
+            has_table_types: false,
             has_carried_columns: false,
             collation: 0,
             ..sample()

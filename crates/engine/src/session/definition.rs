@@ -10,7 +10,7 @@
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{
     AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, StorageRoot, TableDefinition,
-    USER_TYPE_ID_FIRST,
+    TableType, USER_TYPE_ID_FIRST,
 };
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -85,20 +85,39 @@ impl Session {
     ///
     /// Errors: 219 when the name is taken.
     pub fn create_alias_type(&mut self, database: &Arc<Database>, mut alias: AliasType) -> Result<Arc<CatalogObject>> {
-        // One at a time in a database, so that names and ids stay unique.
-        self.locks()
-            .lock(Resource::name(database.id, "alias types of the database"), Mode::X)?;
-        let existing = database.catalog.alias_types(self.id);
-        let same = |other: &AliasType| {
-            other.schema.eq_ignore_ascii_case(&alias.schema) && other.name.to_lowercase() == alias.name.to_lowercase()
-        };
-        if existing.iter().any(same) {
-            return Err(Error::type_exists(&format!("{}.{}", alias.schema, alias.name)));
-        }
-        let newest = existing.iter().map(|other| other.user_type_id).max();
-        alias.user_type_id = newest.map_or(USER_TYPE_ID_FIRST, |id| id + 1);
+        alias.user_type_id = self.new_type_id(database, &alias.schema, &alias.name)?;
         alias.object_id = database.new_object_id()?;
         self.create_object(database, ObjectDefinition::AliasType(alias))
+    }
+
+    /// Stores a table type. Its ids are chosen here; what `table` says of them is not looked at.
+    ///
+    /// Errors: 219 when the name is taken.
+    pub fn create_table_type(
+        &mut self,
+        database: &Arc<Database>,
+        mut table: TableDefinition,
+    ) -> Result<Arc<CatalogObject>> {
+        let user_type_id = self.new_type_id(database, &table.schema, &table.name)?;
+        table.object_id = database.new_object_id()?;
+        database.number_constraints(&mut table)?;
+        database.note_features(&table)?;
+        database.note_table_types()?;
+        self.create_object(database, ObjectDefinition::TableType(TableType { user_type_id, table }))
+    }
+
+    /// The id of a type that is about to be made. One at a time is made in a database, so that names and ids stay unique.
+    ///
+    /// Errors: 219 when the name is taken.
+    fn new_type_id(&self, database: &Database, schema: &str, name: &str) -> Result<u32> {
+        self.locks()
+            .lock(Resource::name(database.id, "types of the database"), Mode::X)?;
+        if database.catalog.user_type(schema, name, self.id).is_some() {
+            return Err(Error::type_exists(&format!("{schema}.{name}")));
+        }
+        let objects = database.catalog.objects(self.id);
+        let ids = objects.iter().filter_map(|object| object.definition.type_name());
+        Ok(ids.map(|(_, _, id)| id).max().map_or(USER_TYPE_ID_FIRST, |id| id + 1))
     }
 
     /// Locks an object against everybody before its definition is changed or dropped, or before it is judged whether that may be.

@@ -11,6 +11,7 @@ use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
 use tsql::session::{BatchOutcome, Login, Parameter, Session};
 
+use super::rows::BulkRows;
 use super::{Announced, Bridge, parameter};
 use crate::backend::{
     Backend, BackendSession, Identity, Notice, Outcome, ParameterizedSql, ResultSink, SessionRequest,
@@ -210,10 +211,18 @@ impl BackendSession for SqlSession {
         }
     }
 
-    fn bulk_load(&mut self, _: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
-        // T-SQL has no INSERT BULK, so the batch that announces rows has failed already; a client that sends them all the
-        // same gets this answer. Whether it still listens does not matter.
-        let _ = sink.notice(&notices::request_not_served(&"no INSERT BULK announced these rows"));
+    fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink) {
+        let mut rows = BulkRows::new(load);
+        let loaded = self
+            .session
+            .bulk_load(&mut rows, &mut Bridge::new(sink, &[], &mut self.announced));
+        match loaded {
+            Some(outcome) => self.after(outcome),
+            // A client that sends rows though INSERT BULK has failed gets this answer. Whether it still listens does not matter.
+            None => {
+                let _ = sink.notice(&notices::request_not_served(&"no INSERT BULK announced these rows"));
+            }
+        }
     }
 
     fn reset(&mut self, keep_transaction: bool) {

@@ -1,6 +1,7 @@
 //! The bridge to T-SQL: its types, values and results in the protocol's terms, and back.
 
 mod backend;
+mod rows;
 mod sink;
 mod values;
 

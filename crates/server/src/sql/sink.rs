@@ -104,6 +104,7 @@ impl SessionSink for Bridge<'_> {
             DoneKind::Insert => StatementKind::Insert,
             DoneKind::Update => StatementKind::Update,
             DoneKind::Delete => StatementKind::Delete,
+            DoneKind::BulkLoad => StatementKind::BulkLoad,
             DoneKind::Assign | DoneKind::Other => StatementKind::Other,
         };
         self.sink.done(kind, row_count).map_err(closed)

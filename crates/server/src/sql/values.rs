@@ -3,9 +3,13 @@
 //! The engine keeps time in ticks of 100 ns whatever the declared scale; the wire counts in units of the scale. Strings are
 //! UTF-8 in the engine; on the wire they are UTF-16 or code page 1252, as the column's type says.
 
+use std::rc::Rc;
+
 use engine::types::{Decimal, Length, SqlType, Value, Variant};
 use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue};
-use tsql::session::Parameter;
+use tsql::session::{ClientTable, Parameter};
+
+use super::rows::SentTable;
 
 /// The finest scale of the time types: ticks of 100 ns.
 const SCALE_MAX: u8 = 7;
@@ -44,7 +48,7 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
 }
 
 /// The engine's type of a parameter; a sql_variant has the type of what is in it.
-fn sql_type(column: ColumnType, value: &WireValue) -> SqlType {
+pub(super) fn sql_type(column: ColumnType, value: &WireValue) -> SqlType {
     let limited = |units: u16| Length::Limited(units.max(1));
     match column {
         ColumnType::Bit => SqlType::Bit,
@@ -75,11 +79,12 @@ fn sql_type(column: ColumnType, value: &WireValue) -> SqlType {
         ColumnType::VarBinary(units) => SqlType::VarBinary(limited(units)),
         ColumnType::VarBinaryMax | ColumnType::Image => SqlType::VarBinary(Length::Max),
         ColumnType::UniqueIdentifier => SqlType::UniqueIdentifier,
+        ColumnType::SqlVariant if *value == WireValue::Null => SqlType::SqlVariant,
         ColumnType::SqlVariant => variant_type(value),
     }
 }
 
-fn variant_type(value: &WireValue) -> SqlType {
+pub(super) fn variant_type(value: &WireValue) -> SqlType {
     match *value {
         WireValue::Bit(_) => SqlType::Bit,
         WireValue::TinyInt(_) => SqlType::TinyInt,
@@ -111,10 +116,15 @@ pub fn parameter(sent: &RpcParameter) -> Parameter {
         sql_type,
         value: from_wire(&sent.value, sql_type),
         output: sent.output,
+        is_default: sent.default,
+        table: sent
+            .table
+            .clone()
+            .map(|table| Rc::new(SentTable(table)) as Rc<dyn ClientTable>),
     }
 }
 
-fn from_wire(value: &WireValue, sql_type: SqlType) -> Value {
+pub(super) fn from_wire(value: &WireValue, sql_type: SqlType) -> Value {
     let day = |days: u32| i32::try_from(days).unwrap_or(i32::MAX);
     match *value {
         WireValue::Null => Value::Null,

@@ -2,15 +2,25 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use disk::sim::SimDisk;
+use engine::errorlog::ErrorLog;
+use engine::instance::{Instance, InstanceOptions};
+use engine::log::LogPolicy;
+use engine::seams::{Background, Environment, SystemClock};
+use engine::waits::WaitStatistics;
 use server::backend::{ParameterizedSql, SessionChange, StatementKind};
+use server::credentials::hash_password;
+use server::sql::SqlBackend;
 use server::{Backend, BackendSession, Identity, Notice, Outcome, ResultSink, Server, ServerOptions, SessionRequest};
 use tds::bulk::BulkLoad;
 use tds::{Column, ColumnType, PacketReader, RpcParameter, TransactionRequest, Value};
 use tds_protocol::{Login7, PreLogin, Token, TokenParser};
+use vlf::ServerVersion;
 
 pub const PASSWORD: &str = "P\u{E4}ssword 1";
 
@@ -228,6 +238,31 @@ impl BackendSession for WordSession {
     fn reset(&mut self, _: bool) {
         self.database = "master".to_owned();
     }
+}
+
+/// A server that speaks T-SQL, on a simulated disk.
+pub fn start_sql() -> Server {
+    let clock = Arc::new(SystemClock::default());
+    let env = Environment {
+        disk: Arc::new(SimDisk::new(7)),
+        clock: clock.clone(),
+        background: Background::Inline,
+        waits: Arc::new(WaitStatistics::new()),
+        activity: Arc::default(),
+        errorlog: Arc::new(ErrorLog::new(clock)),
+    };
+    let options = InstanceOptions {
+        folder: PathBuf::from("/instance"),
+        server_name: "VLFLAB".to_owned(),
+        version: ServerVersion::V2022,
+        policy: LogPolicy::native(),
+        max_server_memory_bytes: 64 << 20,
+        instant_file_initialization: true,
+    };
+    let instance = Instance::start(options, env).unwrap();
+    let backend = SqlBackend::new(instance, 1000, hash_password(PASSWORD).unwrap(), Arc::new(|_| {}));
+    let options = ServerOptions::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    Server::start(options, Arc::new(backend)).unwrap()
 }
 
 /// Starts a server on a free port of the loopback interface.

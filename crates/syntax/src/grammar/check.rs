@@ -8,8 +8,8 @@ use super::definition::{
 };
 use super::*;
 use crate::ast::{
-    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, Restore, RestoreKind, SetOption,
-    Statement, StatementKind,
+    AlterDatabaseAction, CreateDatabase, DeclarationKind, DeclareCursor, FunctionBody, InsertBulk, Restore,
+    RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
 };
 
 /// Whether every option of a batch is obeyed.
@@ -42,6 +42,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::CreateStatistics(_)
         | StatementKind::UpdateStatistics(_)
         | StatementKind::CreateSchema(_)
+        | StatementKind::CreateType(_)
         | StatementKind::Declare(_) => check_definition(line, &statement.kind),
         StatementKind::CreateDatabase(_)
         | StatementKind::AlterDatabase(_)
@@ -50,16 +51,13 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::Dbcc(_) => check_administration(line, &statement.kind),
         StatementKind::SetOption(option) => check_set(line, option),
         StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => check_cursor(line, cursor),
-        StatementKind::BeginTransaction { .. }
-        | StatementKind::Permission(_)
-        | StatementKind::BulkInsert(_)
-        | StatementKind::InsertBulk(_) => {
+        StatementKind::BeginTransaction { .. } | StatementKind::Permission(_) | StatementKind::BulkInsert(_) => {
             undone(&statement.kind).map_or(Ok(()), |what| Err(ParseError::not_supported(line, what)))
         }
+        StatementKind::InsertBulk(bulk) => check_insert_bulk(line, bulk),
         // Commits are durable whatever they ask for, as in a database whose DELAYED_DURABILITY is DISABLED (SQL Server docs,
         // "Control transaction durability"). Nothing but what the executor reads stands in the others.
         StatementKind::CommitTransaction { .. }
-        | StatementKind::CreateType(_)
         | StatementKind::Select(_)
         | StatementKind::Insert(_)
         | StatementKind::Update(_)
@@ -93,6 +91,36 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
     }
 }
 
+/// INSERT BULK: columns have names and types alone, ORDER has columns.
+fn check_insert_bulk(line: u32, bulk: &InsertBulk) -> Parsed<()> {
+    for column in &bulk.columns {
+        let is_plain = column.data_type.is_some()
+            && column.default.is_none()
+            && column.identity.is_none()
+            && column.constraints.is_empty()
+            && !column.row_guid
+            && !column.sparse;
+        if !is_plain {
+            let text = format!("Incorrect syntax near '{}'.", column.name.text);
+            return Err(ParseError::new(102, line, text));
+        }
+    }
+    for option in &bulk.options {
+        let is_number = matches!(option.name.as_str(), "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH");
+        let has_columns = !option.arguments.is_empty();
+        if has_columns != (option.name == "ORDER") || option.value.is_some() && !is_number {
+            let text = format!("Incorrect syntax near '{}'.", option.name);
+            return Err(ParseError::new(102, option.line, text));
+        }
+        let arguments_apart = OptionValue {
+            arguments: Vec::new(),
+            ..option.clone()
+        };
+        INSERT_BULK_OPTIONS.admit_option(&arguments_apart)?;
+    }
+    Ok(())
+}
+
 /// What a statement is that is not done at all.
 fn undone(kind: &StatementKind) -> Option<&'static str> {
     match kind {
@@ -103,7 +131,6 @@ fn undone(kind: &StatementKind) -> Option<&'static str> {
             crate::ast::PermissionAction::Revoke => "REVOKE",
         }),
         StatementKind::BulkInsert(_) => Some("BULK INSERT"),
-        StatementKind::InsertBulk(_) => Some("INSERT BULK"),
         _ => None,
     }
 }
@@ -180,6 +207,10 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             check_filegroup(line, text_filegroup.as_ref())?;
             TABLE_OPTIONS.admit_all(options)
         }
+        StatementKind::CreateType(create) => match &create.definition {
+            TypeDefinition::Table(elements) => check_elements(elements),
+            TypeDefinition::Alias { .. } => Ok(()),
+        },
         StatementKind::AlterTable(alter) => check_alter_table(alter),
         StatementKind::CreateIndex(index) => check_index(line, index),
         StatementKind::AlterIndex(alter) => check_alter_index(line, alter),

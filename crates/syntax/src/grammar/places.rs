@@ -41,6 +41,7 @@ pub const PLACES: &[&Place] = &[
     &PROCEDURE_OPTIONS,
     &FUNCTION_OPTIONS,
     &VIEW_OPTIONS,
+    &INSERT_BULK_OPTIONS,
 ];
 
 /// SET options that are ON or OFF.
@@ -719,5 +720,22 @@ pub const VIEW_OPTIONS: Place = Place {
         "ENCRYPTION" => Refused,
         "SCHEMABINDING" => Obeyed,
         "VIEW_METADATA" => Refused,
+    },
+};
+
+/// INSERT BULK.
+pub const INSERT_BULK_OPTIONS: Place = Place {
+    name: "INSERT BULK",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "CHECK_CONSTRAINTS" => Obeyed,
+        // There are no triggers.
+        "FIRE_TRIGGERS" => BARE,
+        "KEEP_NULLS" => Obeyed,
+        "KILOBYTES_PER_BATCH" => Advice,
+        "ORDER" => Obeyed,
+        "ROWS_PER_BATCH" => Advice,
+        "TABLOCK" => Obeyed,
     },
 };

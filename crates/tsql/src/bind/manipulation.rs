@@ -447,6 +447,9 @@ impl<'a> Binder<'a> {
                     .variables
                     .table(name)
                     .ok_or_else(|| messages::table_variable_not_declared(name))?;
+                if found.1.is_read_only {
+                    return Err(messages::table_parameter_is_read_only(name));
+                }
                 Ok(Target::Variable(found.0, found.1.clone()))
             }
             ast::Target::Table(name) => {
@@ -507,8 +510,13 @@ impl<'a> Binder<'a> {
                         computed: None,
                     });
                 }
+                let checks = match shape.checks.is_empty() {
+                    true => Vec::new(),
+                    false => self.checks_of(&shape.as_table(self.collation), &|_| true)?,
+                };
                 Ok(TargetColumns {
                     columns,
+                    checks,
                     table_name: shape.name.clone(),
                     ..TargetColumns::default()
                 })
@@ -589,7 +597,11 @@ fn short_name(full_name: &str) -> &str {
 }
 
 /// The columns an INSERT fills, by number: those it lists, or all but the identity column.
-fn listed_columns(columns: &TargetColumns, listed: &[Identifier], with_identity: bool) -> Result<Vec<usize>> {
+pub(super) fn listed_columns(
+    columns: &TargetColumns,
+    listed: &[Identifier],
+    with_identity: bool,
+) -> Result<Vec<usize>> {
     if listed.is_empty() {
         if with_identity && columns.columns.iter().any(|column| column.identity) {
             return Err(messages::identity_needs_column_list(short_name(&columns.table_name)));

@@ -9,6 +9,7 @@
 mod advice;
 mod aggregate;
 mod assigned_rows;
+mod bulk;
 mod case;
 mod check;
 mod condition;

@@ -33,7 +33,7 @@ impl<'a> Binder<'a> {
     pub(super) fn user_function(&mut self, call: &'a FunctionCall) -> Result<Expr> {
         let not_found = || messages::function_not_found(call.name.schema().unwrap_or(""), &call.name.to_string());
         let (database, object) = self.user_function_object(call)?.ok_or_else(not_found)?;
-        let module = self.session.module(&object)?;
+        let module = self.session.module(&database, &object)?;
         let ModuleBody::Scalar { returns, .. } = &module.body else {
             return Err(not_found());
         };
@@ -104,7 +104,7 @@ impl<'a> Binder<'a> {
         let Some((database, object)) = self.user_function_object(call)? else {
             return Ok(None);
         };
-        let module = self.session.module(&object)?;
+        let module = self.session.module(&database, &object)?;
         if matches!(module.body, ModuleBody::Scalar { .. }) {
             return Ok(None);
         }

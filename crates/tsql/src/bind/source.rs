@@ -237,7 +237,7 @@ impl<'a> Binder<'a> {
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
         self.session.hold(database, object, Reading::default())?;
-        let module = self.session.module(object)?;
+        let module = self.session.module(database, object)?;
         let ModuleBody::View(view) = &module.body else {
             return Err(messages::invalid_object_name(&exposed));
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{AliasType, CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
@@ -311,13 +311,13 @@ fn type_id(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Int(*id));
     }
     let name = call.text(0).and_then(crate::ast::Name::parse);
+    let session = call.context.session;
     let own = name.and_then(|name| {
-        let schema = name.schema().unwrap_or("dbo").to_owned();
-        alias_types(call)
-            .into_iter()
-            .find(|alias| alias.name.eq_ignore_ascii_case(name.object()) && alias.schema.eq_ignore_ascii_case(&schema))
+        let catalog = &session.database().catalog;
+        catalog.user_type(name.schema().unwrap_or("dbo"), name.object(), session.id)
     });
-    Ok(own.map_or(Value::Null, |alias| Value::Int(alias.user_type_id as i32)))
+    let id = own.as_ref().and_then(|own| own.definition.type_name());
+    Ok(id.map_or(Value::Null, |(_, _, id)| Value::Int(id as i32)))
 }
 
 fn type_name(call: &Call<'_>) -> Result<Value> {
@@ -327,15 +327,11 @@ fn type_name(call: &Call<'_>) -> Result<Value> {
     if let Some((name, _)) = found {
         return Ok(Value::from(*name));
     }
-    let own = alias_types(call)
-        .into_iter()
-        .find(|alias| call.integer(0) == Some(i64::from(alias.user_type_id)));
-    Ok(own.map_or(Value::Null, |alias| Value::from(alias.name)))
-}
-
-fn alias_types(call: &Call<'_>) -> Vec<AliasType> {
     let session = call.context.session;
-    session.database().catalog.alias_types(session.id)
+    let objects = session.database().catalog.objects(session.id);
+    let mut types = objects.iter().filter_map(|object| object.definition.type_name());
+    let own = types.find(|(_, _, id)| call.integer(0) == Some(i64::from(*id)));
+    Ok(own.map_or(Value::Null, |(_, name, _)| Value::from(name)))
 }
 
 /// `SQL_VARIANT_PROPERTY(value, 'property')`, itself a sql_variant: names are nvarchar, all else int.

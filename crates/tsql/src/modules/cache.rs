@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::aging::{AgingCache, Footprint};
 use super::compile::Module;
+use super::user_types::UserTypes;
 
 /// Most that the trees of an instance's modules take together.
 const BYTES_MAX: u64 = 16 << 20;
@@ -51,11 +52,11 @@ impl ModuleCache {
         })
     }
 
-    /// The module of a definition, parsed if nobody has used it lately.
+    /// The module of a definition, parsed if nobody has used it lately; `types` are those of its database.
     ///
     /// # Errors
     /// Those of a text that does not parse; 701 when there is no memory for its tree.
-    pub(crate) fn module(&self, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
+    pub(crate) fn module(&self, object: &Arc<CatalogObject>, types: UserTypes<'_>) -> Result<Arc<Module>> {
         let key = Arc::as_ptr(object) as usize;
         if let Some(kept) = self.kept.lock().find(&key) {
             return Ok(kept.module.clone());
@@ -64,7 +65,7 @@ impl ModuleCache {
             return Err(Error::assertion("a module that is none"));
         };
         // Two sessions may parse the same text at once; the one that comes second is kept.
-        let module = Arc::new(Module::parse(definition)?);
+        let module = Arc::new(Module::parse(definition, types)?);
         let kept = Kept {
             module: module.clone(),
             _definition: object.clone(),

@@ -7,13 +7,14 @@ use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::SqlType;
 
+use super::user_types::{Declared, UserTypes};
 use super::variables::{TableVariableShape, VariableScope};
 use crate::ast::{
-    CreateFunction, CreateProcedure, CreateView, Expression, FunctionBody, Parameter, Query, Statement, StatementKind,
+    CreateFunction, CreateProcedure, CreateView, DataType, Expression, FunctionBody, Parameter, Query, Statement,
+    StatementKind,
 };
 use crate::messages;
 use crate::parser::ParsedBatch;
-use crate::scalar::data_type::{TypePlace, resolve};
 
 /// Statements with the variables they see: the same for everybody who runs them.
 pub struct Code {
@@ -32,14 +33,18 @@ impl Code {
     ///
     /// # Errors
     /// Those of the declarations, with their line.
-    pub(crate) fn new(parsed: ParsedBatch, mut scope: VariableScope) -> std::result::Result<Code, (u32, Error)> {
+    pub(crate) fn new(
+        parsed: ParsedBatch,
+        mut scope: VariableScope,
+        types: UserTypes<'_>,
+    ) -> std::result::Result<Code, (u32, Error)> {
         let ParsedBatch {
             statements,
             bytes,
             charge,
         } = parsed;
         let parameters = scope.types().len();
-        scope.collect(&statements)?;
+        scope.collect(&statements, types)?;
         Ok(Code {
             statements,
             scope,
@@ -59,7 +64,10 @@ impl Code {
 pub struct ModuleParameter {
     /// Its name, with the `@`.
     pub name: String,
+    /// Its type; of no meaning for a table.
     pub sql_type: SqlType,
+    /// What it looks like, if it is a table: READONLY, and one of the callee's first table variables.
+    pub table: Option<Arc<TableVariableShape>>,
     /// Whether its final value is for the caller.
     pub output: bool,
     pub default: Option<Expression>,
@@ -71,21 +79,50 @@ pub(super) type Parametrised = (VariableScope, Arc<[ModuleParameter]>);
 /// Declares parameters.
 ///
 /// # Errors
-/// 134, and those of unknown types.
-pub(crate) fn declared(parameters: Vec<Parameter>) -> Result<Parametrised> {
+/// 134, and those of unknown types; 346 and 352 for READONLY that is too much or missing.
+pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Result<Parametrised> {
     let mut scope = VariableScope::default();
     let mut list = Vec::with_capacity(parameters.len());
     for (position, parameter) in parameters.into_iter().enumerate() {
-        let sql_type = resolve(&parameter.data_type, TypePlace::Declaration, position + 1)?;
-        scope.declare(&parameter.name, sql_type)?;
+        let (declared, id) = types.declared(&parameter.data_type, position + 1)?;
+        scope.note_user_type(id);
+        let (sql_type, table) = match declared {
+            Declared::Scalar(_) if parameter.read_only => return Err(messages::read_only_value(&parameter.name)),
+            Declared::Scalar(sql_type) => {
+                scope.declare(&parameter.name, sql_type)?;
+                (sql_type, None)
+            }
+            Declared::Table(_) if !parameter.read_only => {
+                return Err(messages::table_parameter_not_read_only(&parameter.name));
+            }
+            Declared::Table(_) if parameter.output => return Err(messages::incorrect_syntax_near("OUTPUT")),
+            Declared::Table(_) if parameter.default.is_some() => return Err(messages::incorrect_syntax_near("=")),
+            Declared::Table(shape) => {
+                let shape = scope.declare_table_parameter(&parameter.name, &shape)?;
+                (SqlType::Int, Some(shape))
+            }
+        };
         list.push(ModuleParameter {
             name: parameter.name,
             sql_type,
+            table,
             output: parameter.output,
             default: parameter.default,
         });
     }
     Ok((scope, list.into()))
+}
+
+/// Declares the parameters of a function.
+///
+/// # Errors
+/// Those of [`declared`]; 40517 for a table.
+pub(crate) fn declared_of_function(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Result<Parametrised> {
+    let (scope, parameters) = declared(parameters, types)?;
+    match parameters.iter().any(|parameter| parameter.table.is_some()) {
+        true => Err(messages::not_supported("table-valued parameter of a function")),
+        false => Ok((scope, parameters)),
+    }
 }
 
 /// What a module does.
@@ -149,7 +186,7 @@ impl Module {
     ///
     /// # Errors
     /// Those of a text that is no module any more.
-    pub(crate) fn parse(definition: &ModuleDefinition) -> Result<Module> {
+    pub(crate) fn parse(definition: &ModuleDefinition, types: UserTypes<'_>) -> Result<Module> {
         let parsed = crate::parser::parse_to_keep(&definition.text, definition.uses_quoted_identifier)
             .map_err(messages::syntax)?;
         let (bytes, charge) = (parsed.bytes, parsed.charge);
@@ -168,10 +205,10 @@ impl Module {
             StatementKind::CreateView(view) => (Arc::default(), ModuleBody::View(view)),
             StatementKind::CreateProcedure(procedure) => {
                 let CreateProcedure { parameters, body, .. } = *procedure;
-                let (scope, parameters) = declared(parameters)?;
-                (parameters, ModuleBody::Procedure(code(part(body), scope)?))
+                let (scope, parameters) = declared(parameters, types)?;
+                (parameters, ModuleBody::Procedure(code(part(body), scope, types)?))
             }
-            StatementKind::CreateFunction(function) => function_body(*function, part)?,
+            StatementKind::CreateFunction(function) => function_body(*function, part, types)?,
             _ => return Err(none()),
         };
         Ok(Module {
@@ -200,6 +237,17 @@ impl Module {
         matches!(self.body, ModuleBody::Scalar { null_on_null: true, .. })
     }
 
+    /// The ids in the catalog of the types that it declares anything with, beside the system's.
+    pub(crate) fn user_types(&self) -> &[u32] {
+        match &self.body {
+            ModuleBody::Procedure(code) | ModuleBody::Scalar { code, .. } | ModuleBody::Table { code, .. } => {
+                code.scope.user_types()
+            }
+            ModuleBody::Inline { scope, .. } => scope.user_types(),
+            ModuleBody::View(_) => &[],
+        }
+    }
+
     /// Its statements, if it has any.
     pub fn code(&self) -> Option<&Arc<Code>> {
         match &self.body {
@@ -211,18 +259,31 @@ impl Module {
     }
 }
 
-fn code(parsed: ParsedBatch, scope: VariableScope) -> Result<Arc<Code>> {
-    Code::new(parsed, scope).map(Arc::new).map_err(|(_, error)| error)
+fn code(parsed: ParsedBatch, scope: VariableScope, types: UserTypes<'_>) -> Result<Arc<Code>> {
+    Code::new(parsed, scope, types)
+        .map(Arc::new)
+        .map_err(|(_, error)| error)
+}
+
+/// The type that a scalar function returns.
+fn returned(data_type: &DataType, scope: &mut VariableScope, types: UserTypes<'_>) -> Result<SqlType> {
+    let (sql_type, id) = types.scalar(data_type, 1)?;
+    scope.note_user_type(id);
+    Ok(sql_type)
 }
 
 type Body = (Arc<[ModuleParameter]>, ModuleBody);
 
-fn function_body(function: CreateFunction, part: impl FnOnce(Vec<Statement>) -> ParsedBatch) -> Result<Body> {
-    let (mut scope, parameters) = declared(function.parameters)?;
+fn function_body(
+    function: CreateFunction,
+    part: impl FnOnce(Vec<Statement>) -> ParsedBatch,
+    types: UserTypes<'_>,
+) -> Result<Body> {
+    let (mut scope, parameters) = declared_of_function(function.parameters, types)?;
     let body = match function.body {
         FunctionBody::Scalar { returns, statements } => ModuleBody::Scalar {
-            returns: resolve(&returns, TypePlace::Declaration, 1)?,
-            code: code(part(statements), scope)?,
+            returns: returned(&returns, &mut scope, types)?,
+            code: code(part(statements), scope, types)?,
             null_on_null: function
                 .options
                 .iter()
@@ -234,11 +295,11 @@ fn function_body(function: CreateFunction, part: impl FnOnce(Vec<Statement>) -> 
             elements,
             statements,
         } => {
-            scope.declare_table(&variable, &elements)?;
+            scope.declare_table(&variable, &elements, types)?;
             let shape = scope.shapes().first().cloned().unwrap_or_default();
             ModuleBody::Table {
                 shape,
-                code: code(part(statements), scope)?,
+                code: code(part(statements), scope, types)?,
             }
         }
     };

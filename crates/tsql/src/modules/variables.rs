@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::catalog::{CheckConstraint, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
@@ -10,7 +11,8 @@ use crate::ast::{
     ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, Statement, StatementKind, TableElement,
 };
 use crate::messages;
-use crate::scalar::data_type::{TypePlace, resolve};
+
+use super::user_types::{Declared, UserTypes};
 
 /// Columns of a table (sql-docs, "Maximum capacity specifications").
 pub(crate) const TABLE_COLUMNS_MAX: usize = 1_024;
@@ -30,6 +32,17 @@ pub struct VariableColumn {
     pub default: Option<String>,
 }
 
+/// A table type, as those who pass tables compare it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableTypeId {
+    /// The database it is in.
+    pub database: u16,
+    /// Its object in the catalog.
+    pub object: u32,
+    /// Its own name, for errors.
+    pub name: String,
+}
+
 /// What a table variable looks like.
 #[derive(Clone, Debug, Default)]
 pub struct TableVariableShape {
@@ -38,6 +51,81 @@ pub struct TableVariableShape {
     pub columns: Vec<VariableColumn>,
     /// Column lists of its keys, with whether they are the primary key.
     pub keys: Vec<(Vec<usize>, bool)>,
+    /// CHECK constraints.
+    pub checks: Vec<CheckConstraint>,
+    /// The table type it was declared with.
+    pub table_type: Option<TableTypeId>,
+    /// A parameter: READONLY.
+    pub is_read_only: bool,
+}
+
+impl TableVariableShape {
+    /// The shape of a table type, under the type's name.
+    pub(super) fn of_type(table: &TableDefinition, id: TableTypeId) -> TableVariableShape {
+        let column = |column: &engine::catalog::ColumnDefinition| VariableColumn {
+            name: column.name.clone(),
+            sql_type: column.sql_type,
+            collation: column.sql_type.is_character().then_some(column.collation),
+            nullable: column.nullable,
+            identity: column.identity.map(|identity| (identity.seed, identity.increment)),
+            default: column.default.as_ref().map(|default| default.text.clone()),
+        };
+        let unique = table.indexes.iter().filter(|index| index.unique);
+        TableVariableShape {
+            name: id.name.clone(),
+            columns: table.columns.iter().map(column).collect(),
+            keys: unique
+                .map(|index| {
+                    (
+                        index.keys.iter().map(|(column, _)| *column).collect(),
+                        index.primary_key,
+                    )
+                })
+                .collect(),
+            checks: table.checks.clone(),
+            table_type: Some(id),
+            is_read_only: false,
+        }
+    }
+}
+
+impl TableVariableShape {
+    /// Adds a CHECK, under a name that is made up.
+    fn add_check(&mut self, text: &str) {
+        let stem: String = self.name.trim_start_matches('@').chars().take(9).collect();
+        self.checks.push(CheckConstraint {
+            name: format!("CK__{stem}__{:08X}", self.checks.len() + 1),
+            text: text.to_owned(),
+            object_id: 0,
+            is_not_trusted: false,
+            is_disabled: false,
+        });
+    }
+
+    /// The columns and checks as those of a table; `collation` is that of strings without one.
+    pub(crate) fn as_table(&self, collation: Collation) -> TableDefinition {
+        let column = |column: &VariableColumn| engine::catalog::ColumnDefinition {
+            name: column.name.clone(),
+            sql_type: column.sql_type,
+            collation: column.collation.unwrap_or(collation),
+            alias_type: None,
+            nullable: column.nullable,
+            identity: None,
+            default: None,
+            computed: None,
+        };
+        TableDefinition {
+            object_id: 0,
+            schema: String::new(),
+            name: self.name.clone(),
+            columns: self.columns.iter().map(column).collect(),
+            heap: None,
+            indexes: Vec::new(),
+            checks: self.checks.clone(),
+            foreign_keys: Vec::new(),
+            created: (0, 0),
+        }
+    }
 }
 
 /// The variables of a batch or procedure.
@@ -47,6 +135,8 @@ pub struct VariableScope {
     types: Vec<SqlType>,
     tables: HashMap<String, (usize, Arc<TableVariableShape>)>,
     shapes: Vec<Arc<TableVariableShape>>,
+    /// The catalog's objects of the types that are not the system's.
+    user_types: Vec<u32>,
 }
 
 impl VariableScope {
@@ -90,26 +180,30 @@ impl VariableScope {
     ///
     /// # Errors
     /// 134, and those of unknown types, with the line of the declaration.
-    pub fn collect(&mut self, statements: &[Statement]) -> std::result::Result<(), (u32, engine::error::Error)> {
+    pub(crate) fn collect(
+        &mut self,
+        statements: &[Statement],
+        types: UserTypes<'_>,
+    ) -> std::result::Result<(), (u32, engine::error::Error)> {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Declare(declarations) => {
                     for declaration in declarations {
-                        self.collect_one(declaration)
+                        self.collect_one(declaration, types)
                             .map_err(|error| (declaration.line, error))?;
                     }
                 }
-                StatementKind::Block(inner) => self.collect(inner)?,
+                StatementKind::Block(inner) => self.collect(inner, types)?,
                 StatementKind::If(branch) => {
-                    self.collect(std::slice::from_ref(&branch.then))?;
+                    self.collect(std::slice::from_ref(&branch.then), types)?;
                     if let Some(otherwise) = &branch.otherwise {
-                        self.collect(std::slice::from_ref(otherwise))?;
+                        self.collect(std::slice::from_ref(otherwise), types)?;
                     }
                 }
-                StatementKind::While(repeated) => self.collect(std::slice::from_ref(&repeated.body))?,
+                StatementKind::While(repeated) => self.collect(std::slice::from_ref(&repeated.body), types)?,
                 StatementKind::TryCatch { attempt, handler } => {
-                    self.collect(attempt)?;
-                    self.collect(handler)?;
+                    self.collect(attempt, types)?;
+                    self.collect(handler, types)?;
                 }
                 _ => {}
             }
@@ -117,34 +211,85 @@ impl VariableScope {
         Ok(())
     }
 
-    fn collect_one(&mut self, declaration: &Declaration) -> Result<()> {
+    fn collect_one(&mut self, declaration: &Declaration, types: UserTypes<'_>) -> Result<()> {
+        let variable = &declaration.variable;
         match &declaration.kind {
-            DeclarationKind::Scalar { data_type, .. } => {
-                let sql_type = resolve(data_type, TypePlace::Declaration, self.types.len() + 1)?;
-                self.declare(&declaration.variable, sql_type).map(|_| ())
+            DeclarationKind::Scalar { data_type, initial } => {
+                let (declared, id) = types.declared(data_type, self.types.len() + 1)?;
+                self.user_types.extend(id);
+                match declared {
+                    Declared::Scalar(sql_type) => self.declare(variable, sql_type).map(|_| ()),
+                    Declared::Table(shape) if initial.is_some() => {
+                        let own = shape.table_type.as_ref().map_or("table", |own| own.name.as_str());
+                        Err(messages::operand_type_clash("sql_variant", own))
+                    }
+                    Declared::Table(shape) => self.declare_shape(TableVariableShape {
+                        name: variable.clone(),
+                        ..(*shape).clone()
+                    }),
+                }
             }
-            DeclarationKind::Table(elements) => self.declare_table(&declaration.variable, elements),
+            DeclarationKind::Table(elements) => self.declare_table(variable, elements, types),
             DeclarationKind::Cursor => Ok(()),
         }
+    }
+
+    /// The ids in the catalog of the types that its declarations name, beside the system's.
+    pub(crate) fn user_types(&self) -> &[u32] {
+        &self.user_types
+    }
+
+    /// Remembers that a declaration names a type which is not the system's.
+    pub(crate) fn note_user_type(&mut self, id: Option<u32>) {
+        self.user_types.extend(id);
+    }
+
+    /// Declares a parameter that is a table. It has a place among the values as well, which no name leads to: so the place of a parameter
+    /// is its place in the list.
+    ///
+    /// # Errors
+    /// 134 when the name is taken.
+    pub(crate) fn declare_table_parameter(
+        &mut self,
+        name: &str,
+        shape: &TableVariableShape,
+    ) -> Result<Arc<TableVariableShape>> {
+        self.types.push(SqlType::Int);
+        self.declare_shape(TableVariableShape {
+            name: name.to_owned(),
+            is_read_only: true,
+            ..shape.clone()
+        })?;
+        Ok(self.shapes.last().cloned().unwrap_or_default())
     }
 
     /// Declares a table variable.
     ///
     /// # Errors
     /// 134 when the name is taken, and those of its columns.
-    pub fn declare_table(&mut self, name: &str, elements: &[TableElement]) -> Result<()> {
-        let key = name.to_lowercase();
+    pub(crate) fn declare_table(&mut self, name: &str, elements: &[TableElement], types: UserTypes<'_>) -> Result<()> {
+        let shape = shape_of(name, elements, types, &mut self.user_types)?;
+        self.declare_shape(shape)
+    }
+
+    fn declare_shape(&mut self, shape: TableVariableShape) -> Result<()> {
+        let key = shape.name.to_lowercase();
         if self.scalars.contains_key(&key) || self.tables.contains_key(&key) {
-            return Err(messages::variable_already_declared(name));
+            return Err(messages::variable_already_declared(&shape.name));
         }
-        let shape = Arc::new(shape_of(name, elements)?);
+        let shape = Arc::new(shape);
         self.tables.insert(key, (self.shapes.len(), shape.clone()));
         self.shapes.push(shape);
         Ok(())
     }
 }
 
-fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape> {
+fn shape_of(
+    name: &str,
+    elements: &[TableElement],
+    types: UserTypes<'_>,
+    user_types: &mut Vec<u32>,
+) -> Result<TableVariableShape> {
     let mut shape = TableVariableShape {
         name: name.to_owned(),
         ..TableVariableShape::default()
@@ -155,10 +300,14 @@ fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape>
             if ordinal >= TABLE_COLUMNS_MAX {
                 return Err(messages::too_many_table_columns(&column.name.text, name));
             }
-            shape.columns.push(variable_column(column, ordinal + 1)?);
+            let (column_of_shape, id) = variable_column(column, ordinal + 1, types)?;
+            user_types.extend(id);
+            shape.columns.push(column_of_shape);
             for constraint in &column.constraints {
-                if let ConstraintKind::Key(key) = &constraint.kind {
-                    shape.keys.push((vec![ordinal], key.primary));
+                match &constraint.kind {
+                    ConstraintKind::Key(key) => shape.keys.push((vec![ordinal], key.primary)),
+                    ConstraintKind::Check { text, .. } => shape.add_check(text),
+                    _ => {}
                 }
             }
         }
@@ -167,6 +316,9 @@ fn shape_of(name: &str, elements: &[TableElement]) -> Result<TableVariableShape>
         let TableElement::Constraint(constraint) = element else {
             continue;
         };
+        if let ConstraintKind::Check { text, .. } = &constraint.kind {
+            shape.add_check(text);
+        }
         if let ConstraintKind::Key(key) = &constraint.kind {
             let find = |column: &crate::ast::IndexColumn| {
                 let found = shape.columns.iter().position(|other| column.name.is(&other.name));
@@ -194,14 +346,19 @@ fn written_collation(column: &ColumnDefinition) -> Result<Option<Collation>> {
     Ok(Some(found))
 }
 
-fn variable_column(column: &ColumnDefinition, ordinal: usize) -> Result<VariableColumn> {
+fn variable_column(
+    column: &ColumnDefinition,
+    ordinal: usize,
+    types: UserTypes<'_>,
+) -> Result<(VariableColumn, Option<u32>)> {
     let Some(data_type) = &column.data_type else {
         return Err(messages::not_supported("computed column of a table variable"));
     };
     let number = |number: i128| i64::try_from(number).unwrap_or(1);
-    Ok(VariableColumn {
+    let (sql_type, id) = types.scalar(data_type, ordinal)?;
+    let declared = VariableColumn {
         name: column.name.text.clone(),
-        sql_type: resolve(data_type, TypePlace::Declaration, ordinal)?,
+        sql_type,
         collation: written_collation(column)?,
         nullable: column.nullable.unwrap_or(column.identity.is_none()),
         identity: column
@@ -209,5 +366,6 @@ fn variable_column(column: &ColumnDefinition, ordinal: usize) -> Result<Variable
             .as_ref()
             .map(|identity| (number(identity.seed), number(identity.increment))),
         default: column.default.as_ref().map(|default| default.text.clone()),
-    })
+    };
+    Ok((declared, id))
 }

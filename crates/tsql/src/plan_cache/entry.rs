@@ -349,7 +349,12 @@ impl CachedPlan {
     /// An entry of an empty batch that takes about so many bytes.
     pub(super) fn for_test(number: u64, key: PlanKey, bytes: u64) -> CachedPlan {
         let parsed = crate::parser::parse_to_keep("", true).unwrap();
-        let code = Code::new(parsed, crate::modules::VariableScope::default()).map_err(|(_, error)| error);
+        let code = Code::new(
+            parsed,
+            crate::modules::VariableScope::default(),
+            crate::modules::UserTypes::none(),
+        )
+        .map_err(|(_, error)| error);
         let entry = CachedPlan::of_text(number, key, Arc::new(code.unwrap()));
         entry.plans.lock().bytes = bytes;
         entry

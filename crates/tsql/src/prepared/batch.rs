@@ -18,7 +18,7 @@ use crate::ast::{NodeNumber, Statement};
 use crate::bind::{BoundDelete, BoundInsert, BoundQuery, BoundUpdate, VariableScope};
 use crate::failure::Failure;
 use crate::messages;
-use crate::modules::Code;
+use crate::modules::{Code, UserTypes};
 use crate::optimize::estimate::{Estimator, Expectations, Premises};
 use crate::optimize::shown::{ShownOperator, ShownStatement};
 use crate::optimize::{Logical, Optimizer};
@@ -213,10 +213,15 @@ struct Size {
 ///
 /// # Errors
 /// Syntax errors, variables declared twice, unknown types: nothing of the batch runs then.
-pub fn compile(text: &str, quoted_identifier: bool, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
+pub(crate) fn compile(
+    text: &str,
+    quoted_identifier: bool,
+    scope: VariableScope,
+    types: UserTypes<'_>,
+) -> Result<CompiledBatch, Box<Failure>> {
     let parsed = crate::parser::parse_to_keep(text, quoted_identifier).map_err(failed)?;
     crate::grammar::check(&parsed.statements).map_err(failed)?;
-    CompiledBatch::new(parsed, scope)
+    CompiledBatch::new(parsed, scope, types)
 }
 
 /// The failure of a batch that is not run at all.
@@ -233,8 +238,12 @@ impl CompiledBatch {
     ///
     /// # Errors
     /// Those of its declarations.
-    pub(crate) fn new(parsed: ParsedBatch, scope: VariableScope) -> Result<CompiledBatch, Box<Failure>> {
-        let code = Code::new(parsed, scope).map_err(|(line, error)| Failure::new(error, line, ""))?;
+    pub(crate) fn new(
+        parsed: ParsedBatch,
+        scope: VariableScope,
+        types: UserTypes<'_>,
+    ) -> Result<CompiledBatch, Box<Failure>> {
+        let code = Code::new(parsed, scope, types).map_err(|(line, error)| Failure::new(error, line, ""))?;
         Ok(CompiledBatch {
             parseonly: parseonly_of(&code.statements),
             owns_code: true,

@@ -22,8 +22,9 @@ mod parse_only;
 mod shown;
 mod template;
 
+pub use batch::CompiledBatch;
+pub(crate) use batch::compile;
 pub(crate) use batch::{Bound, Planned};
-pub use batch::{CompiledBatch, compile};
 pub use callable::Callable;
 pub(crate) use handles::PreparedText;
 pub(crate) use template::Template;
@@ -37,7 +38,7 @@ use engine::error::{Error, Result};
 use engine::instance::Instance;
 
 use crate::failure::Failure;
-use crate::modules::{Code, Module, VariableScope};
+use crate::modules::{Code, Module, UserTypes, VariableScope};
 use crate::plan_cache::{CachedPlan, PlanCache, PlanKey};
 use crate::state::SessionState;
 use cache::{StatementCache, TEXT_BYTES_MAX};
@@ -81,8 +82,10 @@ impl Prepared {
             kept.batch.use_once();
             return Ok(kept);
         }
+        let database = session.database();
+        let types = UserTypes::of(&database, session.id);
         if text.len() > TEXT_BYTES_MAX {
-            return Callable::text(text, declarations, quoted_identifier, None).map(Rc::new);
+            return Callable::text(text, declarations, quoted_identifier, types, None).map(Rc::new);
         }
         let key = PlanKey::Text {
             database: setting.0,
@@ -90,8 +93,11 @@ impl Prepared {
             declarations: declarations.into(),
             text: text.into(),
         };
-        let callable = Callable::text(text, declarations, quoted_identifier, Some((&self.plans, key)))?;
+        let callable = Callable::text(text, declarations, quoted_identifier, types, Some((&self.plans, key)))?;
         let callable = Rc::new(callable);
+        if !callable.batch.scope.user_types().is_empty() {
+            return Ok(callable);
+        }
         callable.batch.use_once();
         let mut cache = self.cache.borrow_mut();
         cache.keep_text(setting, declarations, text, callable.clone());
@@ -126,7 +132,7 @@ impl Prepared {
         if let Some(empty) = self.empty.get() {
             return Ok(empty.clone());
         }
-        let empty = Rc::new(compile("", true, VariableScope::default())?);
+        let empty = Rc::new(compile("", true, VariableScope::default(), UserTypes::none())?);
         Ok(self.empty.get_or_init(|| empty).clone())
     }
 

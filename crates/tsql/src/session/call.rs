@@ -3,7 +3,7 @@
 use engine::error::Error;
 use engine::types::{SqlType, Value};
 
-use super::{BatchOutcome, Failure, Parameter, ResultSink, Session, tell};
+use super::{BatchOutcome, ClientRows, Failure, Parameter, ResultSink, Session, tell};
 use crate::ast::Name;
 use crate::messages;
 use crate::prepared::PreparedText;
@@ -50,6 +50,28 @@ impl Session {
             return outcome;
         }
         self.run_parametrised(sql, declarations, parameters, sink)
+    }
+
+    /// Loads the rows of the bulk load that the batch before has announced. False, with nothing sent, when none was.
+    pub fn bulk_load(&mut self, rows: &mut dyn ClientRows, sink: &mut dyn ResultSink) -> Option<BatchOutcome> {
+        let _working = self.enter();
+        let target = self.state.take_bulk()?;
+        if let Some(outcome) = self.begin_request("INSERT BULK") {
+            return Some(outcome);
+        }
+        let loaded = match self.caller(sink) {
+            Ok(mut executor) => executor.bulk_loaded(&target, rows),
+            Err(failure) => Err(failure),
+        };
+        Some(match loaded {
+            Ok(flow) => self.end_request(sink, Ok(flow)),
+            Err(failure) => {
+                if !failure.told && !failure.silent {
+                    tell(&self.state, sink, &failure);
+                }
+                self.end_request(sink, Err(failure))
+            }
+        })
     }
 
     fn run_parametrised(

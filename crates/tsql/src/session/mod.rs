@@ -7,7 +7,8 @@ mod call;
 mod request;
 
 pub use crate::sink::{
-    BatchOutcome, DoneKind, Message, Parameter, ResultColumn, ResultSink, SinkClosed, TransactionEvent,
+    BatchOutcome, ClientColumn, ClientRows, ClientTable, DoneKind, Message, Parameter, ResultColumn, ResultSink,
+    SinkClosed, TransactionEvent,
 };
 pub use crate::state::{Login, SessionState};
 

@@ -21,6 +21,8 @@ impl Session {
             self.roll_back_ended();
             return Some(BatchOutcome::Disconnected);
         }
+        // What was announced is for the request that follows it, and for none behind that.
+        self.state.take_bulk();
         let clock = &self.state.instance.env.clock;
         let (started, started_micros) = (clock.wall_ticks(), clock.now_micros());
         let database_id = self.state.database_id();

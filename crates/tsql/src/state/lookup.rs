@@ -16,7 +16,7 @@ use super::definitions::Dependencies;
 use super::temporary::{TemporaryObjects, schema_of};
 use crate::ast::{Identifier, Name};
 use crate::messages;
-use crate::modules::{Module, ModuleCache, ModuleSettings};
+use crate::modules::{Module, ModuleCache, ModuleSettings, UserTypes};
 
 /// What names mean to a session.
 pub struct Lookup {
@@ -207,12 +207,19 @@ impl SessionState {
         Ok(())
     }
 
-    /// A module of the catalog, parsed for all sessions.
+    /// A module of a database, parsed for all sessions.
     ///
     /// # Errors
     /// Those of a text that does not parse; 701 when there is no memory for its tree.
-    pub fn module(&self, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
-        self.lookup.modules.module(object)
+    pub fn module(&self, database: &Database, object: &Arc<CatalogObject>) -> Result<Arc<Module>> {
+        let current = self.database();
+        // A temporary procedure lives in tempdb, and means the types of where it was made.
+        let is_temporary = object
+            .definition
+            .qualified_name()
+            .is_some_and(|(_, name)| name.starts_with('#'));
+        let place = if is_temporary { &*current } else { database };
+        self.lookup.modules.module(object, UserTypes::of(place, self.id))
     }
 
     /// Works in a database: names without one are looked up there.

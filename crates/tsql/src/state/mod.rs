@@ -6,11 +6,13 @@
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
+//! bulk          the bulk load that INSERT BULK has announced
 //! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
 mod admission;
+mod bulk;
 mod caller;
 mod cursor;
 mod definitions;
@@ -23,6 +25,7 @@ mod transaction;
 mod trees;
 
 pub(crate) use admission::admit;
+pub(crate) use bulk::BulkTarget;
 pub(crate) use caller::ModuleCaller;
 pub use cursor::Cursor;
 pub use definitions::StatementLock;
@@ -108,6 +111,8 @@ pub struct SessionState {
     measures: RefCell<Option<Rc<Measures>>>,
     /// How plans come about, for who asks.
     pub(crate) trees: Trees,
+    /// The bulk load that is expected.
+    bulk: bulk::AnnouncedBulk,
 }
 
 impl SessionState {
@@ -147,6 +152,7 @@ impl SessionState {
             function_depth: Cell::new(0),
             measures: RefCell::default(),
             trees: Trees::default(),
+            bulk: bulk::AnnouncedBulk::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use engine::workspace::Workspace;
 
 use super::executor::{Executor, Flow, Outcome, Returns};
 use super::host::{BatchHost, type_of};
+use super::table_argument::{GivenTable, TableArguments, name_of_table};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
 use crate::failure::{Failure, Reach};
 use crate::grant::KeptRows;
@@ -32,6 +33,15 @@ pub(crate) struct GivenArgument<'g> {
     pub(crate) value: Option<Cow<'g, Value>>,
     /// The value's type.
     pub(crate) sql_type: SqlType,
+    /// The table, in place of a value.
+    pub(crate) table: Option<GivenTable<'g>>,
+}
+
+/// What a callee begins with.
+struct Received<'g> {
+    /// Of its first variables.
+    values: Vec<Value>,
+    tables: TableArguments<'g>,
 }
 
 /// What runs inside of something else.
@@ -110,7 +120,12 @@ impl Executor<'_> {
     fn given_arguments<'g>(&self, arguments: &'g [Argument]) -> Result<Vec<GivenArgument<'g>>> {
         let mut given = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            let is_default = matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
+            let table = match &argument.value.kind {
+                ExpressionKind::Variable(name) => self.batch.scope.table(name),
+                _ => None,
+            };
+            let is_default =
+                table.is_some() || matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
             let (value, sql_type) = if is_default {
                 (Value::Null, SqlType::Int)
             } else {
@@ -120,6 +135,7 @@ impl Executor<'_> {
                 name: argument.name.as_deref().unwrap_or_default(),
                 value: (!is_default).then_some(Cow::Owned(value)),
                 sql_type,
+                table: table.map(|(slot, _)| GivenTable::Variable(slot)),
             });
         }
         Ok(given)
@@ -170,12 +186,16 @@ impl Executor<'_> {
             returns: Returns::Nothing,
             recompiles: false,
         };
-        let nested = || self.nested(frame, Vec::new());
+        let received = Received {
+            values: Vec::new(),
+            tables: Vec::new(),
+        };
+        let nested = || self.nested(frame, received);
         session.within_schema(None, nested).map(|(flow, _)| flow)
     }
 
-    /// Runs a batch inside this one; `values` are those of its first variables.
-    fn nested(&mut self, frame: Frame, values: Vec<Value>) -> Outcome<(Flow, Vec<Value>)> {
+    /// Runs a batch inside this one, with what its first variables have received.
+    fn nested(&mut self, frame: Frame, received: Received<'_>) -> Outcome<(Flow, Vec<Value>)> {
         let Frame {
             batch,
             procedure,
@@ -186,12 +206,17 @@ impl Executor<'_> {
         let scope_identity = self.session.replace_scope_identity(None);
         let (options, database) = (self.session.options().clone(), self.session.database());
         let (count, name) = (self.session.transaction_count(), procedure.clone());
+        let Received { values, tables } = received;
         let mut inner = Executor::with_values(self.session, self.prepared, &mut *self.sink, batch, values);
         inner.procedure = procedure;
         inner.returns = returns;
         inner.recompiles = recompiles;
         inner.try_depth = self.try_depth;
-        let result = inner.run();
+        let result = match inner.receive_tables(&self.variables, &tables) {
+            Ok(()) => inner.run(),
+            Err(failure) => Err(failure),
+        };
+        inner.return_tables(&self.variables, &tables);
         let values = inner.variables.values.take();
         self.session.drop_local_cursors();
         self.end_temporary_tables();
@@ -272,7 +297,8 @@ impl Executor<'_> {
         recompiles: bool,
         line: u32,
     ) -> Outcome<CallResult> {
-        let module = self.session.module(object).map_err(|error| self.failure(error, line))?;
+        let module = self.session.module(database, object);
+        let module = module.map_err(|error| self.failure(error, line))?;
         let callable = self.prepared.callable(&module, database);
         let callable = callable.map_err(|error| self.failure(error, line))?;
         let missing = |parameter: &str| messages::parameter_not_supplied(name, parameter);
@@ -304,14 +330,14 @@ impl Executor<'_> {
         object: &Arc<CatalogObject>,
         given: &[GivenArgument<'_>],
     ) -> Result<CallResult> {
-        let module = self.session.module(object)?;
+        let module = self.session.module(&database, object)?;
         let ModuleBody::Scalar { returns, .. } = &module.body else {
             return Err(messages::not_a_procedure(&module.name));
         };
         let sql_type = *returns;
         let callable = self.prepared.callable(&module, &database)?;
         let missing = |parameter: &str| messages::parameter_not_supplied(&module.name, parameter);
-        let values = self.argument_values(&callable, &module.name, given, &missing)?;
+        let Received { values, .. } = self.argument_values(&callable, &module.name, given, &missing)?;
         let call = ModuleCall {
             module: module.clone(),
             database,
@@ -326,22 +352,31 @@ impl Executor<'_> {
     }
 
     /// The parameters' values in order: what was given, else their defaults.
-    fn argument_values(
+    fn argument_values<'g>(
         &self,
         callable: &Callable,
         name: &str,
-        given: &[GivenArgument<'_>],
+        given: &[GivenArgument<'g>],
         missing: &dyn Fn(&str) -> Error,
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Received<'g>> {
         let parameter = |place: usize| callable.parameters.get(place).map(|parameter| parameter.name.as_str());
         let places = places_of(given, &parameter, name)?;
         let mut values = Vec::with_capacity(callable.batch.scope.types().len());
+        let (mut tables, mut table_slot) = (Vec::new(), 0);
         for (position, parameter) in callable.parameters.iter().enumerate() {
             let sql_type = parameter.sql_type;
             let argument = places
                 .iter()
                 .position(|&place| place == position)
                 .and_then(|index| given.get(index));
+            if let Some(shape) = &parameter.table {
+                let table = self.table_given(argument, shape, position)?;
+                tables.extend(table.map(|table| (table_slot, table)));
+                table_slot += 1;
+                values.push(Value::Null);
+                continue;
+            }
+            argument.map_or(Ok(()), |argument| self.require_value(argument, sql_type))?;
             let value = argument.and_then(|argument| Some((argument.value.as_deref()?, argument.sql_type)));
             values.push(match (value, &parameter.default) {
                 (Some((value, from)), _) => convert(value, from, sql_type, None)?,
@@ -354,7 +389,20 @@ impl Executor<'_> {
                 (None, None) => return Err(missing(&parameter.name)),
             });
         }
-        Ok(values)
+        Ok(Received { values, tables })
+    }
+
+    /// 206 for a table in place of a value.
+    fn require_value(&self, argument: &GivenArgument<'_>, wanted: SqlType) -> Result<()> {
+        let given = match argument.table {
+            None => return Ok(()),
+            Some(GivenTable::Client(table)) => table.type_name()[2],
+            Some(GivenTable::Variable(slot)) => {
+                let shape = self.batch.scope.shapes().get(slot);
+                name_of_table(shape.and_then(|shape| shape.table_type.as_ref()))
+            }
+        };
+        Err(messages::operand_type_clash(given, messages::type_name(wanted)))
     }
 
     /// Runs a procedure or text with its arguments in place.
@@ -362,9 +410,9 @@ impl Executor<'_> {
         &mut self,
         parameters: &[ModuleParameter],
         frame: Frame,
-        values: Vec<Value>,
+        received: Received<'_>,
     ) -> Outcome<CallResult> {
-        let (flow, finals) = self.nested(frame, values)?;
+        let (flow, finals) = self.nested(frame, received)?;
         let outputs = parameters.iter().zip(finals).enumerate();
         let outputs = outputs
             .filter(|(_, (parameter, _))| parameter.output)
@@ -413,6 +461,7 @@ impl Executor<'_> {
             let places = places_of(given, &parameter, procedure.name)?;
             let mut values = vec![Value::Null; procedure.parameters.len()];
             for (argument, &place) in given.iter().zip(&places) {
+                self.require_value(argument, procedure.parameters[place].1)?;
                 if let (Some(value), Some(slot)) = (&argument.value, values.get_mut(place)) {
                     *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?;
                 }
@@ -593,7 +642,8 @@ pub(crate) fn given_by_client(parameter: &crate::sink::Parameter) -> GivenArgume
     };
     GivenArgument {
         name: &parameter.name,
-        value: Some(Cow::Borrowed(&parameter.value)),
+        value: (!parameter.is_default && parameter.table.is_none()).then_some(Cow::Borrowed(&parameter.value)),
         sql_type,
+        table: parameter.table.as_deref().map(GivenTable::Client),
     }
 }

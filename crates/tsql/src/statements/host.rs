@@ -61,7 +61,7 @@ impl Executor<'_> {
         match kind {
             StatementKind::Use(name) => self.use_database(&name.text, line),
             StatementKind::BulkInsert(_) => Err(crate::bind::not_supported("BULK INSERT")),
-            StatementKind::InsertBulk(_) => Err(crate::bind::not_supported("INSERT BULK")),
+            StatementKind::InsertBulk(bulk) => self.insert_bulk(bulk),
             _ => Err(crate::bind::not_supported("statement")),
         }
     }

@@ -11,10 +11,10 @@
 //!   otherwise           -> message, the next statement
 //! ```
 
-mod alias_type;
 mod alter_index;
 mod alter_table;
 mod bulk;
+mod bulk_load;
 mod cascades;
 mod change;
 mod constraint;
@@ -37,11 +37,13 @@ mod select;
 mod showplan;
 mod statistics;
 mod table;
+mod table_argument;
 mod table_definition;
 mod temporary;
 pub(crate) mod transaction;
 mod unexecuted;
 mod update;
+mod user_type;
 mod variable;
 
 pub(crate) use execute::{CallResult, given_by_client};

@@ -16,7 +16,10 @@ use crate::ast::{
 use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
 use crate::messages;
-use crate::modules::{ModuleBody, VariableScope, check_function, declared, dependent_on_object, one_part_source};
+use crate::modules::{
+    ModuleBody, UserTypes, VariableScope, check_function, declared, declared_of_function, dependent_on_object,
+    one_part_source,
+};
 use crate::sink::{DoneKind, ResultColumn};
 
 /// Parameters of a procedure or function (sql-docs, "Maximum capacity specifications").
@@ -102,7 +105,9 @@ impl Executor<'_> {
     /// statements of others are looked at for names alone, and only WITH SCHEMABINDING.
     fn columns_of_function(&self, function: &CreateFunction, line: &Cell<u32>) -> Result<Vec<ColumnDefinition>> {
         check_parameters("CREATE FUNCTION", function.parameters.len())?;
-        let (mut scope, _) = declared(function.parameters.clone())?;
+        let database = self.session.database();
+        let types = UserTypes::of(&database, self.session.id);
+        let (mut scope, _) = declared_of_function(function.parameters.clone(), types)?;
         if let FunctionBody::InlineTable(query) = &function.body {
             return self.columns_of_query(&ModuleQuery::of_function(function, query), &scope, line);
         }
@@ -115,7 +120,7 @@ impl Executor<'_> {
         let FunctionBody::Table { variable, elements, .. } = &function.body else {
             return Ok(Vec::new());
         };
-        scope.declare_table(variable, elements)?;
+        scope.declare_table(variable, elements, types)?;
         let collation = self.session.database_collation();
         let shapes = scope.shapes().iter().flat_map(|shape| &shape.columns);
         let columns = shapes.map(|column| ColumnDefinition {
@@ -162,7 +167,7 @@ impl Executor<'_> {
         module.shown(&plan.columns)
     }
 
-    /// Stores a procedure, whose names are resolved when it runs.
+    /// Stores a procedure. Names of tables and columns are resolved when it runs, types here.
     pub(super) fn create_procedure(&mut self, procedure: &CreateProcedure) -> Result<()> {
         let module = NewModule {
             name: &procedure.name,
@@ -171,6 +176,11 @@ impl Executor<'_> {
             text: &procedure.text,
         };
         check_parameters("CREATE PROCEDURE", procedure.parameters.len())?;
+        let database = self.session.database();
+        let types = UserTypes::of(&database, self.session.id);
+        let (mut scope, _) = declared(procedure.parameters.clone(), types)?;
+        scope.collect(&procedure.body, types).map_err(|(_, error)| error)?;
+        self.check_read_only(&procedure.body, &scope)?;
         self.redefining(|executor| executor.store_module(&module, |_| Ok(Vec::new())))
     }
 
@@ -247,7 +257,7 @@ impl Executor<'_> {
             let ObjectDefinition::Module(former) = &object.definition else {
                 return Err(missing());
             };
-            let module = executor.session.module(&object)?;
+            let module = executor.session.module(&database, &object)?;
             let line = Cell::new(0);
             let options: &[String] = &[];
             let scope_of_view = VariableScope::default();

@@ -6,9 +6,9 @@ use engine::catalog::{
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, RowLayout, SqlType};
 
-use super::alias_type::DeclaredType;
 use super::executor::Executor;
 use super::index_limits::check_indexes;
+use super::user_type::DeclaredType;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;

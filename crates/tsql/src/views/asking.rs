@@ -24,6 +24,11 @@ pub struct SystemContext<'a> {
 }
 
 impl SystemContext<'_> {
+    /// The types of the database asked.
+    pub(crate) fn user_types(&self) -> crate::modules::UserTypes<'_> {
+        crate::modules::UserTypes::of(&self.database, self.session_id)
+    }
+
     /// The database of that name, usable or not.
     pub fn slot(&self, name: &str) -> Option<Arc<DatabaseSlot>> {
         let folded = name.to_lowercase();

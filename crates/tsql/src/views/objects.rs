@@ -82,6 +82,7 @@ pub(crate) fn type_code(definition: &ObjectDefinition) -> &'static str {
 pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'static str)> {
     Some(match definition {
         ObjectDefinition::Table(_) => ("U", "USER_TABLE"),
+        ObjectDefinition::TableType(_) => ("TT", "TYPE_TABLE"),
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
@@ -95,6 +96,7 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
     match definition {
         ObjectDefinition::Table(table) => table.created,
         ObjectDefinition::Module(module) => module.created,
+        ObjectDefinition::TableType(own) => own.table.created,
         _ => (0, 0),
     }
 }
@@ -104,6 +106,11 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
     let database = &context.database;
     let mut rows = Vec::new();
     for object in database.catalog.objects(context.session_id) {
+        if let ObjectDefinition::TableType(own) = &object.definition {
+            let row = row_of_table_type(&own.table);
+            rows.extend(constraints(&own.table, &row));
+            rows.push(row);
+        }
         let (Some(kind), Some((schema, name))) = (kind_of(&object.definition), object.definition.qualified_name())
         else {
             continue;
@@ -124,6 +131,20 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
         rows.push(row);
     }
     rows
+}
+
+/// What a table type looks like is an object of the system, under a name that is made up.
+fn row_of_table_type(table: &TableDefinition) -> ObjectRow {
+    ObjectRow {
+        name: format!("TT_{}_{:08X}", table.name, table.object_id),
+        object_id: table.object_id as i32,
+        schema: "sys".to_owned(),
+        schema_id: 4,
+        parent: 0,
+        kind: ("TT", "TYPE_TABLE"),
+        created: table.created,
+        shipped: true,
+    }
 }
 
 fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
@@ -186,7 +207,7 @@ pub(crate) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<Catalog
 
 /// Every object that has columns, with its definition: tables, views, table-valued functions.
 pub(crate) fn with_columns(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
-    let kinds = ["U", "V", "IF", "TF"];
+    let kinds = ["U", "V", "IF", "TF", "TT"];
     let rows = objects(context).into_iter().filter(|row| kinds.contains(&row.kind.0));
     let catalog = &context.database.catalog;
     rows.filter_map(|row| Some((row.clone(), catalog.by_id(row.object_id as u32, context.session_id)?)))
@@ -197,6 +218,7 @@ pub(crate) fn with_columns(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<C
 pub(crate) fn columns_of(object: &CatalogObject) -> &[ColumnDefinition] {
     match &object.definition {
         ObjectDefinition::Table(table) => &table.columns,
+        ObjectDefinition::TableType(own) => &own.table.columns,
         ObjectDefinition::Module(module) => &module.columns,
         _ => &[],
     }
@@ -382,7 +404,7 @@ fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let objects = context.database.catalog.objects(context.session_id);
     all(objects.iter().filter_map(|object| match &object.definition {
         ObjectDefinition::Module(definition) => {
-            let module = ModuleCache::of(context.instance).module(object);
+            let module = ModuleCache::of(context.instance).module(object, context.user_types());
             Some(ModuleRow {
                 object_id: definition.object_id as i32,
                 definition: definition.clone(),

@@ -2,7 +2,7 @@
 
 use engine::types::{Length, SqlType, Value};
 
-use super::types::user_type_id;
+use super::types::{TABLE_TYPE_ID, user_type_id};
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
 use crate::modules::{ModuleBody, ModuleCache};
 use crate::views::SystemContext;
@@ -20,6 +20,8 @@ struct ParameterRow {
     number: i32,
     sql_type: SqlType,
     output: bool,
+    /// `user_type_id` of its type, if it is a table.
+    table_type: Option<i32>,
 }
 
 // Defaults are shown for objects of the CLR alone (sql-docs, "sys.parameters").
@@ -27,10 +29,10 @@ system_row!(ParameterRow {
     "object_id" INT => |row| row.object_id.into();
     "name" NAME => |row| row.name.as_str().into();
     "parameter_id" INT => |row| row.number.into();
-    "system_type_id" TINYINT => |row| Value::TinyInt(row.sql_type.system_type_id());
-    "user_type_id" INT => |row| user_type_id(row.sql_type).into();
-    "max_length" SMALLINT => |row| Value::SmallInt(row.sql_type.max_length());
-    "precision" TINYINT => |row| Value::TinyInt(row.sql_type.precision());
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.table_type.map_or(row.sql_type.system_type_id(), |_| TABLE_TYPE_ID));
+    "user_type_id" INT => |row| row.table_type.unwrap_or_else(|| user_type_id(row.sql_type)).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.table_type.map_or(row.sql_type.max_length(), |_| -1));
+    "precision" TINYINT => |row| Value::TinyInt(row.table_type.map_or(row.sql_type.precision(), |_| 0));
     "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
     "is_output" BIT => |row| row.output.into();
     "is_cursor_ref" BIT => |_| false.into();
@@ -38,7 +40,7 @@ system_row!(ParameterRow {
     "is_xml_document" BIT => |_| false.into();
     "default_value" SqlType::NVarChar(Length::Max) => |_| Value::Null;
     "xml_collection_id" INT => |_| 0.into();
-    "is_readonly" BIT => |_| false.into();
+    "is_readonly" BIT => |row| row.table_type.is_some().into();
     "is_nullable" BIT => |_| true.into();
 });
 
@@ -49,7 +51,7 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
         if !matches!(object.definition, engine::catalog::ObjectDefinition::Module(_)) {
             continue;
         }
-        let module = modules.module(&object)?;
+        let module = modules.module(&object, context.user_types())?;
         let object_id = object.definition.object_id() as i32;
         if let ModuleBody::Scalar { returns, .. } = &module.body {
             rows.push(ParameterRow {
@@ -58,6 +60,7 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 number: 0,
                 sql_type: *returns,
                 output: true,
+                table_type: None,
             });
         }
         let declared = module.parameters.iter().zip(1..);
@@ -67,6 +70,11 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             number,
             sql_type: parameter.sql_type,
             output: parameter.output,
+            table_type: parameter.table.as_ref().and_then(|shape| {
+                let id = shape.table_type.as_ref()?.object;
+                let own = context.database.catalog.by_id(id, context.session_id)?;
+                own.definition.type_name().map(|(_, _, id)| id as i32)
+            }),
         }));
     }
     all(rows)

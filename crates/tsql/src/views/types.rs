@@ -1,6 +1,6 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::ColumnDefinition;
+use engine::catalog::{ColumnDefinition, ObjectDefinition};
 use engine::types::{Collation, Length, SqlType, Value};
 
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
@@ -8,6 +8,12 @@ use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<TypeRow>("sys", "types", types),
+    view::<TableTypeRow>("sys", "table_types", |context, _| {
+        all(user_types(context)
+            .into_iter()
+            .filter(|row| row.table_object_id.is_some())
+            .map(TableTypeRow))
+    }),
     function::<Collation>("fn_helpcollations", &[], 0, |_, _| all(Collation::ALL)),
 ];
 
@@ -18,17 +24,30 @@ system_row!(Collation {
 
 fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let collation = context.database.collation();
-    let aliases = context.database.catalog.alias_types(context.session_id).into_iter();
-    let schemas = |name: &str| super::id_of_schema(&context.database, context.session_id, name).unwrap_or(1);
-    let own = aliases.map(|alias| TypeRow {
-        sql_type: alias.base,
-        user_type_id: alias.user_type_id as i32,
-        schema_id: schemas(&alias.schema),
-        nullable: alias.nullable,
-        collation,
-        name: alias.name,
+    all(every_type(collation).into_iter().chain(user_types(context)))
+}
+
+/// Alias types and table types.
+fn user_types(context: &SystemContext<'_>) -> Vec<TypeRow> {
+    let collation = context.database.collation();
+    let objects = context.database.catalog.objects(context.session_id);
+    let own = objects.iter().filter_map(|object| {
+        let (schema, name, user_type_id) = object.definition.type_name()?;
+        let (sql_type, nullable, table_object_id) = match &object.definition {
+            ObjectDefinition::AliasType(alias) => (alias.base, alias.nullable, None),
+            other => (SqlType::Int, false, Some(other.object_id() as i32)),
+        };
+        Some(TypeRow {
+            name: name.to_owned(),
+            sql_type,
+            user_type_id: user_type_id as i32,
+            schema_id: super::id_of_schema(&context.database, context.session_id, schema).unwrap_or(1),
+            nullable,
+            collation,
+            table_object_id,
+        })
     });
-    all(every_type(collation).into_iter().chain(own))
+    own.collect()
 }
 
 /// `schema_id` of sys.
@@ -58,7 +77,22 @@ pub(super) struct TypeRow {
     nullable: bool,
     /// The database's, for strings.
     collation: Collation,
+    /// `type_table_object_id` of a table type, which has no type of values.
+    table_object_id: Option<i32>,
 }
+
+impl TypeRow {
+    /// What is said of a type of values; of a table type something else.
+    fn of_values(&self, value: impl FnOnce(SqlType) -> Value, of_table: Value) -> Value {
+        match self.table_object_id {
+            None => value(self.sql_type),
+            Some(_) => of_table,
+        }
+    }
+}
+
+/// `system_type_id` of table types (sql-docs, "sys.types").
+pub(super) const TABLE_TYPE_ID: u8 = 243;
 
 /// Every type, in the order of their ids, as long as it may be.
 fn every_type(collation: Collation) -> Vec<TypeRow> {
@@ -99,6 +133,7 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         schema_id: SYS_SCHEMA,
         nullable: true,
         collation,
+        table_object_id: None,
     });
     let sysname = TypeRow {
         name: "sysname".to_owned(),
@@ -107,24 +142,47 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         schema_id: SYS_SCHEMA,
         nullable: false,
         collation,
+        table_object_id: None,
     };
     types.chain([sysname]).collect()
 }
 
 system_row!(TypeRow {
     "name" NAME => |row| row.name.as_str().into();
-    "system_type_id" TINYINT => |row| Value::TinyInt(row.sql_type.system_type_id());
+    "system_type_id" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID));
     "user_type_id" INT => |row| row.user_type_id.into();
     "schema_id" INT => |row| row.schema_id.into();
     "principal_id" INT => |_| Value::Null;
-    "max_length" SMALLINT => |row| Value::SmallInt(row.sql_type.max_length());
-    "precision" TINYINT => |row| Value::TinyInt(row.sql_type.precision());
-    "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
+    "max_length" SMALLINT => |row| row.of_values(|own| Value::SmallInt(own.max_length()), Value::SmallInt(-1));
+    "precision" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.precision()), Value::TinyInt(0));
+    "scale" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.scale()), Value::TinyInt(0));
     "collation_name" NAME => |row| row.sql_type.is_character().then_some(row.collation.name()).into();
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
     "is_assembly_type" BIT => |_| false.into();
     "default_object_id" INT => |_| 0.into();
     "rule_object_id" INT => |_| 0.into();
-    "is_table_type" BIT => |_| false.into();
+    "is_table_type" BIT => |row| row.table_object_id.is_some().into();
+});
+
+struct TableTypeRow(TypeRow);
+
+system_row!(TableTypeRow {
+    "name" NAME => |row| row.0.name.as_str().into();
+    "system_type_id" TINYINT => |_| Value::TinyInt(TABLE_TYPE_ID);
+    "user_type_id" INT => |row| row.0.user_type_id.into();
+    "schema_id" INT => |row| row.0.schema_id.into();
+    "principal_id" INT => |_| Value::Null;
+    "max_length" SMALLINT => |_| Value::SmallInt(-1);
+    "precision" TINYINT => |_| Value::TinyInt(0);
+    "scale" TINYINT => |_| Value::TinyInt(0);
+    "collation_name" NAME => |_| Value::Null;
+    "is_nullable" BIT => |row| row.0.nullable.into();
+    "is_user_defined" BIT => |_| true.into();
+    "is_assembly_type" BIT => |_| false.into();
+    "default_object_id" INT => |_| 0.into();
+    "rule_object_id" INT => |_| 0.into();
+    "is_table_type" BIT => |_| true.into();
+    "type_table_object_id" INT => |row| row.0.table_object_id.into();
+    "is_memory_optimized" BIT => |_| false.into();
 });

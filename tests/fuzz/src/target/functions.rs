@@ -311,6 +311,8 @@ fn parameter(place: usize, line: &str) -> Option<(String, Parameter)> {
         sql_type: *sql_type,
         value,
         output: false,
+        is_default: false,
+        table: None,
     };
     Some((declared, parameter))
 }

@@ -89,6 +89,12 @@ pub const TARGETS: &[Description] = &[
         build: tds::calls,
     },
     Description {
+        name: "tds-bulk",
+        share: 9,
+        history: 1_000,
+        build: tds::bulk,
+    },
+    Description {
         name: "tds-conversation",
         share: 1,
         history: 200,

@@ -38,6 +38,11 @@ pub fn calls() -> Box<dyn Target> {
     Box::new(Calls { world: None })
 }
 
+/// Rows that INSERT BULK announces and that are loaded.
+pub fn bulk() -> Box<dyn Target> {
+    Box::new(Bulk { world: None })
+}
+
 /// Connections to a server of its own.
 pub fn conversation() -> Box<dyn Target> {
     Box::new(Conversation { server: None })
@@ -139,6 +144,12 @@ fn requests(payload: &[u8], version: TdsVersion) -> Result<Vec<RpcRequest>, ::td
         // What the server makes of parameters is done with all of them.
         for parameter in &request.parameters {
             let _ = server::sql::parameter(parameter);
+            if let Some(table) = &parameter.table {
+                let (mut rows, mut row) = (table.rows(), Vec::new());
+                while rows.next_row(&mut row)? {
+                    assert_eq!(row.len(), table.columns.len());
+                }
+            }
         }
         // A message of very many calls is served one at a time.
         if requests.len() < 100 {
@@ -298,6 +309,57 @@ impl Target for Calls {
                 write_back(&mut answers.tokens, request, place, &value);
             }
         }
+        if world.session.has_ended() {
+            self.world = None;
+        }
+        if answers.errors == 0 {
+            Reached::Taken
+        } else {
+            Reached::Refused
+        }
+    }
+}
+
+/// What announces rows; the places of these are the first byte of an input.
+const ANNOUNCED: &[&str] = &[
+    "insert bulk fuzz..t1 (i int, b bigint, s varchar(40))",
+    "insert bulk fuzz..t2 (i int, n decimal(18, 4)) with (check_constraints)",
+    "insert bulk fuzz..t3 (i int, a sql_variant, v varbinary(30)) with (keep_nulls, tablock)",
+    "insert bulk fuzz..t4 (w varchar(max), x char(10), z varchar(30))",
+    "insert bulk fuzz.other.t5 (i int, r real, s nvarchar(max)) with (order (r))",
+    "insert bulk fuzz..t1",
+    "select 1",
+];
+
+struct Bulk {
+    world: Option<World>,
+}
+
+impl Target for Bulk {
+    fn make(&self, random: &mut Random) -> Vec<u8> {
+        let mut payload = wire::bulk(random);
+        if random.below(3) == 0 {
+            mutate::change_bytes(&mut payload, random);
+        }
+        payload.insert(0, random.below(ANNOUNCED.len() as u64) as u8);
+        payload
+    }
+
+    fn take(&mut self, input: &[u8]) -> Reached {
+        let Some((announced, payload)) = input.split_first() else {
+            return Reached::Refused;
+        };
+        let Ok(mut load) = BulkLoad::parse(payload, TdsVersion::V7_4) else {
+            return Reached::Refused;
+        };
+        let world = self.world.get_or_insert_with(World::new);
+        let mut answers = Answers {
+            tokens: TokenWriter::new(TdsVersion::V7_4),
+            errors: 0,
+        };
+        let announced = ANNOUNCED[usize::from(*announced) % ANNOUNCED.len()];
+        world.session.run_batch(announced, &mut answers);
+        world.session.bulk_load(&mut load, &mut answers);
         if world.session.has_ended() {
             self.world = None;
         }

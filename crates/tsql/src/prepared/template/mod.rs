@@ -28,7 +28,7 @@ use engine::types::Value;
 
 use super::batch::CompiledBatch;
 use crate::ast::{InsertSource, NodeNumber, QueryHint, Statement, StatementKind};
-use crate::modules::{Code, VariableScope};
+use crate::modules::{Code, UserTypes, VariableScope};
 use crate::parser::ParsedBatch;
 use crate::plan_cache::{CachedPlan, PlanCache, PlanKey};
 use crate::state::SessionState;
@@ -124,7 +124,7 @@ pub(super) fn template(
         bytes,
         charge,
     };
-    let code = Arc::new(Code::new(parsed, scope).ok()?);
+    let code = Arc::new(Code::new(parsed, scope, UserTypes::none()).ok()?);
     let key = PlanKey::Template {
         database: setting.database,
         quoted_identifier,

@@ -1,0 +1,88 @@
+//! What names of types mean beyond the system's: alias types, and table types, of one database.
+//!
+//! A text is parsed with what its types mean at that time. So a module keeps the ids of the types it is made of, and none of them is
+//! dropped while it is there (3732); a text that is no module and uses one is parsed anew each time it is sent.
+
+use std::sync::Arc;
+
+use engine::catalog::ObjectDefinition;
+use engine::database::Database;
+use engine::error::Result;
+use engine::types::SqlType;
+
+use super::variables::{TableTypeId, TableVariableShape};
+use crate::ast::DataType;
+use crate::messages;
+use crate::scalar::data_type::{TypePlace, resolve};
+
+/// 2715: there is no type of that name.
+const UNKNOWN_TYPE: i32 = 2715;
+
+/// What a variable or parameter is declared as.
+pub(crate) enum Declared {
+    Scalar(SqlType),
+    /// A table type; the shape has its name in place of a variable's.
+    Table(Arc<TableVariableShape>),
+}
+
+/// The types of a database, as a session sees them.
+#[derive(Clone, Copy)]
+pub(crate) struct UserTypes<'d> {
+    place: Option<(&'d Database, u16)>,
+}
+
+impl<'d> UserTypes<'d> {
+    /// Those of a database.
+    pub(crate) fn of(database: &'d Database, session: u16) -> UserTypes<'d> {
+        UserTypes {
+            place: Some((database, session)),
+        }
+    }
+
+    /// The system's types alone.
+    pub(crate) fn none() -> UserTypes<'static> {
+        UserTypes { place: None }
+    }
+
+    /// What a written type means, with the id of the catalog's object if it is no system type; `ordinal` is the number of the variable
+    /// or parameter, for the error.
+    ///
+    /// # Errors
+    /// Those of [`resolve`].
+    pub(crate) fn declared(&self, data_type: &DataType, ordinal: usize) -> Result<(Declared, Option<u32>)> {
+        let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
+            Ok(sql_type) => return Ok((Declared::Scalar(sql_type), None)),
+            Err(error) if error.number == UNKNOWN_TYPE && data_type.arguments.is_empty() => error,
+            Err(error) => return Err(error),
+        };
+        let Some((database, session)) = self.place.filter(|_| data_type.name.parts.len() <= 2) else {
+            return Err(unknown);
+        };
+        let (schema, name) = (data_type.name.schema().unwrap_or("dbo"), data_type.name.object());
+        let found = database.catalog.user_type(schema, name, session).ok_or(unknown)?;
+        let declared = match &found.definition {
+            ObjectDefinition::TableType(own) => {
+                let id = TableTypeId {
+                    database: database.id,
+                    object: own.table.object_id,
+                    name: own.table.name.clone(),
+                };
+                Declared::Table(Arc::new(TableVariableShape::of_type(&own.table, id)))
+            }
+            ObjectDefinition::AliasType(alias) => Declared::Scalar(alias.base),
+            _ => return Err(messages::unknown_type(ordinal, name)),
+        };
+        Ok((declared, Some(found.definition.object_id())))
+    }
+
+    /// The type that a value is declared with.
+    ///
+    /// # Errors
+    /// Those of [`UserTypes::declared`]; 2715 for a table type, which no value has.
+    pub(crate) fn scalar(&self, data_type: &DataType, ordinal: usize) -> Result<(SqlType, Option<u32>)> {
+        match self.declared(data_type, ordinal)? {
+            (Declared::Scalar(sql_type), id) => Ok((sql_type, id)),
+            (Declared::Table(_), _) => Err(messages::unknown_type(ordinal, data_type.name.object())),
+        }
+    }
+}
