@@ -353,7 +353,7 @@ fn test_like<S: Surroundings>(
         }
     };
     Ok(match (&*text, pattern.as_str()) {
-        (Value::Text(text), Some(pattern)) => Some(Pattern::new(pattern, escape, text.collation()).matches(text)?),
+        (Value::Text(text), Some(pattern)) => Some(Pattern::matches_again(pattern, escape, text.collation(), text)?),
         _ => None,
     })
 }

@@ -9,36 +9,25 @@
 //! that a search in the clustered index decides by itself: a key column of a whole number's type equals a value of the same
 //! type. (Rows found by another index are read later, when they may have changed.)
 //!
-//! *Costs* are in pages read one after the other. A row looked up by its locator is a page read out of order; one that is read where it is
-//! costs its part of a page and a little time. How many rows there are is the estimator's word, and only that: whatever it says, every way
+//! *Costs* are those of the table of prices. How many rows there are is the estimator's word, and only that: whatever it says, every way
 //! finds the same rows.
 
 use engine::catalog::IndexDefinition;
 use engine::session::EntryColumns;
 
 use super::estimate::Estimator;
+use super::prices;
 use super::restriction::{Alternative, Reader, Restriction, narrow};
 use crate::plan::{Access, Condition, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange};
 use crate::state::Rule;
 
 /// Ranges of one search, at most. Beyond, a list is left to the condition.
 const RANGES_MAX: usize = 1_000;
-/// Going from the root of an index to a leaf.
-const DESCENT_COST: f64 = 0.3;
-/// Reading a row by its locator.
-const LOOKUP_COST: f64 = 0.3;
 /// In a table of fewer rows than this either way is fast, and a search for a value waits for fewer rows of others, and locks fewer: it
 /// is preferred unless it finds more than this part of the rows.
 const SMALL_TABLE_ROWS: f64 = 20_000.0;
 const EQUAL_PART_MAX: f64 = 0.6;
 const PREFERENCE: f64 = 0.9;
-/// What a row costs beside its page.
-pub(super) const ROW_COST: f64 = 0.01;
-/// What a row costs that is sorted with all others.
-pub(super) const SORT_COST: f64 = 0.05;
-/// An entry of a nonclustered index takes about so much of a page.
-const ENTRY_PAGES: f64 = 1.0 / 200.0;
-
 /// What the choice goes by.
 pub(super) struct Choosing<'c, 's> {
     /// How many rows there will be.
@@ -76,13 +65,23 @@ pub(super) fn choose(
 
 /// What reading a whole table costs.
 pub(super) fn scan_cost(scan: &ScanNode, estimator: &Estimator<'_>) -> f64 {
-    estimator.table_pages(&scan.table) + estimator.table_rows(&scan.table) * ROW_COST
+    estimator.table_pages(&scan.table) * prices::PAGE + estimator.table_rows(&scan.table) * prices::ROW
 }
 
-/// What so many entries of a nonclustered index cost, with their rows unless the entries hold all that is asked for.
-pub(super) fn entries_cost(entries: f64, covers: bool) -> f64 {
-    let lookup = if covers { 0.0 } else { LOOKUP_COST };
-    entries * (ENTRY_PAGES + ROW_COST + lookup)
+/// What a row costs that a search in an index finds.
+pub(super) fn price_each(scan: &ScanNode, index: &IndexDefinition) -> f64 {
+    match index.index_id {
+        1 => prices::SCANNED,
+        _ => prices::entries(1.0, covers(scan, index)),
+    }
+}
+
+/// Whether the entries of a nonclustered index hold all that is asked for.
+fn covers(scan: &ScanNode, index: &IndexDefinition) -> bool {
+    let definition = scan.table.table.definition();
+    index.index_id != 1
+        && !scan.locking.is_for_update()
+        && EntryColumns::new(definition, index, &scan.columns).is_some()
 }
 
 impl Choosing<'_, '_> {
@@ -135,7 +134,7 @@ impl Choosing<'_, '_> {
             if !self.may(scan, rule) {
                 continue;
             }
-            let covers = self.covers(scan, index);
+            let covers = covers(scan, index);
             if is_whole && (index.index_id == 1 || scan.access == Access::Seek || !(is_forced || covers)) {
                 continue;
             }
@@ -145,13 +144,6 @@ impl Choosing<'_, '_> {
                 return;
             }
         }
-    }
-
-    fn covers(&self, scan: &ScanNode, index: &IndexDefinition) -> bool {
-        let definition = scan.table.table.definition();
-        index.index_id != 1
-            && !scan.locking.is_for_update()
-            && EntryColumns::new(definition, index, &scan.columns).is_some()
     }
 
     fn candidate(
@@ -174,12 +166,12 @@ impl Choosing<'_, '_> {
             self.estimator.rows(scan, &taken).min(all)
         };
         let reading = match index.index_id {
-            1 => rows * (pages / all + ROW_COST),
+            1 => rows * (pages / all * prices::PAGE + prices::ROW),
             // The whole index is a page at least.
-            _ if ranges.conditions.is_empty() => entries_cost(rows, covers) + 1.0,
-            _ => entries_cost(rows, covers),
+            _ if ranges.conditions.is_empty() => prices::entries(rows, covers) + prices::PAGE,
+            _ => prices::entries(rows, covers),
         };
-        let mut cost = ranges.ranges.len() as f64 * DESCENT_COST + reading;
+        let mut cost = ranges.ranges.len() as f64 * prices::DESCENT + reading;
         let has_equal = ranges.ranges.iter().all(|range| !range.equal.is_empty());
         if all < SMALL_TABLE_ROWS && has_equal && rows <= all * EQUAL_PART_MAX {
             cost = cost.min(scan_cost(scan, self.estimator) * PREFERENCE);

@@ -14,6 +14,7 @@
 //!            kept      which queries are computed once for several places
 //!            order     which sorts are not needed
 //!            columns   which columns scans decode
+//!            prices    what the steps of a plan cost
 //!            trees     how it came about, for who asks by trace flags
 //!            estimate  how many rows there will be: what the choices go by
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
@@ -38,6 +39,7 @@ mod join;
 mod kept;
 mod order;
 mod ordered;
+mod prices;
 mod restriction;
 mod rewrite;
 pub mod shown;

@@ -15,7 +15,7 @@ use engine::session::EntryColumns;
 use engine::types::{SqlType, Value};
 
 use super::estimate::Estimator;
-use super::{access, ordered};
+use super::{access, ordered, prices};
 use crate::ast::ComparisonOperator as Op;
 use crate::plan::{
     Access, AggregateFunction, Condition, Expr, ExprKind, IndexSeek, Node, ScanNode, SeekEnd, SeekKey, SeekRange,
@@ -294,8 +294,8 @@ impl Wish<'_> {
         let (all, part) = (self.estimator.table_rows(&scan.table), self.part_of(scan, conditions));
         let read = self.goal.map_or(all, |goal| (goal / part.max(1.0 / all)).min(all));
         let sort_cost = match self.goal {
-            Some(_) => access::ROW_COST * all * part,
-            None => access::SORT_COST * all * part,
+            Some(_) => prices::HEAPED_ROW * all * part,
+            None => prices::SORTED_ROW * all * part,
         };
         let mut best = (access::scan_cost(scan, self.estimator) + sort_cost, None);
         for (place, index) in definition
@@ -312,7 +312,7 @@ impl Wish<'_> {
                 continue;
             };
             let covers = !scan.locking.is_for_update() && EntryColumns::new(definition, index, &scan.columns).is_some();
-            let cost = access::entries_cost(read, covers);
+            let cost = prices::entries(read, covers);
             if cost < best.0 {
                 best = (cost, Some((place, is_backward)));
             }

@@ -1,5 +1,6 @@
 //! LIKE and PATINDEX: `%`, `_`, `[set]`, `[^set]`, ESCAPE.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use engine::cancel;
@@ -73,9 +74,32 @@ impl Pattern {
     /// # Errors
     /// 3617 when the request is to stop: a long pattern and a long text take long.
     pub fn matches(&self, text: &str) -> Result<bool> {
+        if text.is_ascii() {
+            let is_over = |rest: &[u8]| rest.iter().all(|byte| *byte == b' ');
+            return match_at(&self.elements, text.as_bytes(), self.collation, is_over);
+        }
         let characters: Vec<char> = text.chars().collect();
-        match_at(&self.elements, &characters, self.collation, |rest| {
-            rest.iter().all(|&character| character == ' ')
+        let is_over = |rest: &[char]| rest.iter().all(|character| *character == ' ');
+        match_at(&self.elements, &characters, self.collation, is_over)
+    }
+
+    /// Whether a text matches a pattern that many texts are compared with: it is taken apart once, and kept for the next.
+    ///
+    /// # Errors
+    /// As [`Pattern::matches`].
+    pub fn matches_again(pattern: &str, escape: Option<char>, collation: Collation, text: &str) -> Result<bool> {
+        if pattern.len() > KEPT_BYTES_MAX {
+            return Pattern::new(pattern, escape, collation).matches(text);
+        }
+        LATEST.with_borrow_mut(|latest| {
+            let is_it = |kept: &Kept| kept.0 == pattern && kept.1 == escape && kept.2.collation == collation;
+            let place = latest.iter().position(is_it).unwrap_or_else(|| {
+                latest.truncate(KEPT_MAX - 1);
+                let made = Pattern::new(pattern, escape, collation);
+                latest.insert(0, (pattern.to_owned(), escape, made));
+                0
+            });
+            latest.get(place).map_or(Ok(false), |kept| kept.2.matches(text))
         })
     }
 
@@ -130,6 +154,19 @@ impl Pattern {
     }
 }
 
+/// Longer patterns are taken apart each time.
+const KEPT_BYTES_MAX: usize = 256;
+/// Patterns that a thread keeps: those of a condition with several.
+const KEPT_MAX: usize = 8;
+
+/// A pattern as it is written, with its escape character.
+type Kept = (String, Option<char>, Pattern);
+
+thread_local! {
+    /// Those taken apart last, the last one first.
+    static LATEST: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Characters compared in the time of a step.
 const CHARACTERS_PER_STEP: usize = 64;
 
@@ -177,7 +214,12 @@ fn matches_one(element: &Element, character: char, collation: Collation) -> bool
 }
 
 /// Matches with one point to go back to, the last `%`: linear in practice, and never worse than pattern times text.
-fn match_at(elements: &[Element], text: &[char], collation: Collation, end: impl Fn(&[char]) -> bool) -> Result<bool> {
+fn match_at<C: Copy + Into<char>>(
+    elements: &[Element],
+    text: &[C],
+    collation: Collation,
+    end: impl Fn(&[C]) -> bool,
+) -> Result<bool> {
     let (mut element, mut at) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     let mut compared = 0;
@@ -199,7 +241,7 @@ fn match_at(elements: &[Element], text: &[char], collation: Collation, end: impl
             Some(wanted)
                 if text
                     .get(at)
-                    .is_some_and(|&character| matches_one(wanted, character, collation)) =>
+                    .is_some_and(|&character| matches_one(wanted, character.into(), collation)) =>
             {
                 element += 1;
                 at += 1;
@@ -256,6 +298,18 @@ mod tests {
                 "{text:?} LIKE {pattern:?}"
             );
         }
+        // More patterns than are kept, each asked for twice, and texts of which a character is more than a byte.
+        for (text, pattern, expected) in cases.into_iter().chain(cases) {
+            let again =
+                |text: &str, pattern: &str| Pattern::matches_again(pattern, None, Collation::default(), text).unwrap();
+            assert_eq!(again(text, pattern), expected, "{text:?} LIKE {pattern:?}");
+            let (text, pattern) = (format!("Ω{text}"), format!("Ω{pattern}"));
+            assert_eq!(again(&text, &pattern), expected, "{text:?} LIKE {pattern:?}");
+        }
+        assert!(Pattern::matches_again("50!%", Some('!'), Collation::default(), "50%").unwrap());
+        assert!(!Pattern::matches_again("50!%", None, Collation::default(), "50%").unwrap());
+        assert!(!Pattern::matches_again("A%", None, Collation::Bin2, "abc").unwrap());
+        assert!(Pattern::matches_again("A%", None, Collation::default(), "abc").unwrap());
         assert!(
             Pattern::new("50!%", Some('!'), Collation::default())
                 .matches("50%")

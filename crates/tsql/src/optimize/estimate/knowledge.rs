@@ -179,12 +179,28 @@ impl<'s> Knowledge<'s> {
         Some(content.distinct(columns.len()))
     }
 
+    /// How many rows a table had when its latest statistics were counted.
+    pub(super) fn rows_when_counted(&self, table: &Table) -> Option<u64> {
+        let latest = |of_table: &[Counted]| {
+            let contents = of_table.iter().map(|(_, content)| content);
+            contents
+                .max_by_key(|content| content.updated)
+                .map(|content| content.rows)
+        };
+        self.of_table(table, latest)
+    }
+
     fn find(&self, table: &Table, is_it: impl Fn(&[usize]) -> bool) -> Option<Arc<Content>> {
+        self.of_table(table, |of_table| {
+            let found = of_table.iter().find(|(columns, _)| is_it(columns));
+            found.map(|(_, content)| content.clone())
+        })
+    }
+
+    fn of_table<T>(&self, table: &Table, ask: impl FnOnce(&[Counted]) -> T) -> T {
         let key = (table.database().id, table.definition().object_id);
         let mut known = self.known.borrow_mut();
-        let of_table = known.entry(key).or_insert_with(|| self.usable(table));
-        let found = of_table.iter().find(|(columns, _)| is_it(columns));
-        found.map(|(_, content)| content.clone())
+        ask(known.entry(key).or_insert_with(|| self.usable(table)))
     }
 
     /// The statistics of a table that say something of its columns as they are.

@@ -182,11 +182,14 @@ impl<'s> Estimator<'s> {
         Ok(())
     }
 
-    /// Rows of a table; at least one, so that a plan for an empty table is none for an infinitely small one.
+    /// Rows of a table; at least one, so that a plan for an empty table is none for an infinitely small one. Where they were not counted
+    /// since the start, as many as there were when statistics were.
     pub fn table_rows(&self, table: &BoundTable) -> f64 {
         let table = &table.table;
+        let of_statistics = || self.knowledge.rows_when_counted(table);
         let guessed = || table.page_count() * (PAGE_BYTES / ROW_BYTES_GUESS);
-        (table.row_count().unwrap_or_else(guessed) as f64).max(1.0)
+        let rows = table.row_count().or_else(of_statistics).unwrap_or_else(guessed);
+        (rows as f64).max(1.0)
     }
 
     pub fn table_pages(&self, table: &BoundTable) -> f64 {

@@ -1,12 +1,9 @@
 //! What a plan costs that is run again and again: a subquery, asked row by row. In rows read, as joins are priced.
 
-use super::order::{BUILD_COST, MERGE_COST, PROBE_COST, sort_cost};
-use super::relations::{FETCH_COST, SEARCH_COST};
+use crate::optimize::access;
 use crate::optimize::estimate::{Estimator, Sources};
+use crate::optimize::prices;
 use crate::plan::{Condition, IndexSeek, Node, ScanNode, SeekEnd, Subquery};
-
-/// Putting a subquery's operators together and taking them apart: about 5 us, where a row that is read and joined takes 0.1 us.
-const OPENING_COST: f64 = 60.0;
 
 /// What it costs to ask a condition with a subquery for one row.
 pub(super) fn of_asking(condition: &Condition, estimator: &Estimator<'_>) -> f64 {
@@ -15,9 +12,9 @@ pub(super) fn of_asking(condition: &Condition, estimator: &Estimator<'_>) -> f64
         // The first row is enough.
         Condition::Exists(Subquery { plan, .. }) => {
             let (rows, cost) = of(&plan.root, estimator);
-            OPENING_COST + (cost / rows.max(1.0)).max(SEARCH_COST)
+            prices::OPENING + (cost / rows.max(1.0)).max(prices::SEARCH)
         }
-        Condition::Quantified { subquery, .. } => OPENING_COST + of(&subquery.plan.root, estimator).1,
+        Condition::Quantified { subquery, .. } => prices::OPENING + of(&subquery.plan.root, estimator).1,
         _ => f64::INFINITY,
     }
 }
@@ -66,8 +63,8 @@ pub(super) fn of(node: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
                 .map(|(left, right)| estimator.equality(left, right, &sources));
             let part = each.product::<f64>() * estimator.selectivity(residual, &sources);
             let own = match node {
-                Node::Merge { .. } => (left.0 + right.0) * MERGE_COST,
-                _ => right.0 * BUILD_COST + left.0 * PROBE_COST,
+                Node::Merge { .. } => (left.0 + right.0) * prices::MERGE,
+                _ => right.0 * prices::BUILD + left.0 * prices::PROBE,
             };
             (left.0 * right.0 * part, left.1 + right.1 + own)
         }
@@ -75,11 +72,11 @@ pub(super) fn of(node: &Node, estimator: &Estimator<'_>) -> (f64, f64) {
         Node::Project { input, .. } | Node::Window { input, .. } => of(input, estimator),
         Node::Arrange { input, .. } => {
             let (rows, cost) = of(input, estimator);
-            (rows, cost + sort_cost(rows))
+            (rows, cost + prices::sorting(rows))
         }
         Node::Distinct { input, .. } | Node::Sort { input, .. } | Node::Aggregate { input, .. } => {
             let (rows, cost) = of(input, estimator);
-            (estimator.node_rows(node).min(rows), cost + rows * BUILD_COST)
+            (estimator.node_rows(node).min(rows), cost + rows * prices::BUILD)
         }
         Node::Top { input, .. } | Node::Slice { input, .. } => of(input, estimator),
         other => {
@@ -95,16 +92,10 @@ fn scanned(scan: &ScanNode, above: &[Condition], estimator: &Estimator<'_>) -> (
         return (rows, estimator.table_rows(&scan.table));
     };
     let found = found_by(scan, seek, estimator);
-    let is_clustered = scan
-        .table
-        .table
-        .definition()
-        .indexes
-        .get(seek.index)
-        .is_none_or(|index| index.index_id == 1);
-    let each = if is_clustered { 1.0 } else { FETCH_COST };
+    let index = scan.table.table.definition().indexes.get(seek.index);
+    let each = index.map_or(prices::FETCH, |index| access::price_each(scan, index));
     // What the search decides by itself stands in no condition above it.
-    (rows.min(found), SEARCH_COST + found * each)
+    (rows.min(found), prices::SEARCH + found * each)
 }
 
 /// The rows that a search finds.

@@ -19,6 +19,7 @@ use crate::optimize::access;
 use crate::optimize::alternatives;
 use crate::optimize::estimate::{Estimator, Sources, column_of};
 use crate::optimize::ordered::{self, Order};
+use crate::optimize::prices;
 use crate::optimize::rewrite;
 use crate::plan::{Condition, FromNode, JoinKind, JoinMethods, Node, OuterJoin};
 use crate::state::Rule;
@@ -97,6 +98,8 @@ pub(super) struct Relation {
     pub(super) cost: f64,
     /// The order they come in.
     pub(super) order: Rc<Order>,
+    /// Whether it is a table of which every row is read.
+    pub(super) is_scanned: bool,
     /// Ways to search its rows for given rows of others.
     pub(super) searches: Vec<Search>,
     /// Rows of what it extends, times this, are what the extension makes of them.
@@ -124,7 +127,7 @@ pub(super) struct Search {
 impl Search {
     /// Of so many rows that fit the first one is enough.
     fn stop_at_one_of(&mut self, rows: f64) {
-        self.cost = SEARCH_COST + (self.cost - SEARCH_COST) / rows.max(1.0);
+        self.cost = prices::SEARCH + (self.cost - prices::SEARCH) / rows.max(1.0);
     }
 }
 
@@ -166,6 +169,8 @@ pub(super) struct Relations {
     pub(super) methods: JoinMethods,
     /// Whether sides are merged that no hint asks to merge.
     pub(super) may_merge: bool,
+    /// Whether scans test their rows by bitmaps of hash tables.
+    pub(super) may_probe: bool,
 }
 
 /// A relation before its conditions are known.
@@ -303,6 +308,7 @@ impl Relations {
             places,
             methods,
             may_merge: estimator.allows(Rule::MergeJoin),
+            may_probe: estimator.allows(Rule::ProbeBitmaps),
         };
         all.estimate(between, estimator);
         all
@@ -331,7 +337,8 @@ impl Relations {
         }
         let known = |position: usize| {
             let relation = &self.relations[position];
-            let (rows, cost, order) = rows_and_cost(relation, estimator);
+            let read = rows_and_cost(relation, estimator);
+            let rows = read.rows;
             let row_cost = relation
                 .written
                 .as_ref()
@@ -351,19 +358,13 @@ impl Relations {
                 }
                 _ => 1.0,
             };
-            (rows, cost, order, factor, searches, row_cost)
+            (read, factor, searches, row_cost)
         };
         let known: Vec<_> = (0..self.relations.len()).map(known).collect();
         for (relation, known) in self.relations.iter_mut().zip(known) {
-            let row_cost;
-            (
-                relation.rows,
-                relation.cost,
-                relation.order,
-                relation.factor,
-                relation.searches,
-                row_cost,
-            ) = known;
+            let (read, factor, searches, row_cost) = known;
+            (relation.rows, relation.cost, relation.order) = (read.rows, read.cost, read.order);
+            (relation.factor, relation.searches, relation.is_scanned) = (factor, searches, read.is_scanned);
             if let (Some(written), Some(row_cost)) = (&mut relation.written, row_cost) {
                 written.row_cost = row_cost;
             }
@@ -450,6 +451,7 @@ fn relation(position: usize, piece: Piece, places: &Places, statement: JoinMetho
         rows: 1.0,
         cost: 1.0,
         order: Rc::default(),
+        is_scanned: false,
         searches: Vec::new(),
         factor: 1.0,
         written: written.map(|condition| Written {
@@ -466,20 +468,29 @@ pub(super) fn sides(condition: &Condition, places: &Places) -> Option<(Set, Set)
     (!left.is_empty() && !right.is_empty()).then_some((left, right))
 }
 
-/// What one search in an index costs, beside the rows it finds.
-pub(super) const SEARCH_COST: f64 = 4.0;
-/// What a row costs that an index found and that is fetched by its locator.
-pub(super) const FETCH_COST: f64 = 3.0;
+/// A relation's rows by themselves.
+struct Read {
+    rows: f64,
+    cost: f64,
+    order: Rc<Order>,
+    is_scanned: bool,
+}
 
 /// How many rows a relation has, what they cost, and the order they come in, found the best way its own conditions allow.
-fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64, Rc<Order>) {
+fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> Read {
     let Node::Scan(scan) = &relation.node else {
         let rows = estimator.node_rows(&relation.node);
         let (rows, cost) = match relation.kind {
             JoinKind::Semi | JoinKind::Anti => cost::of(&relation.node, estimator),
             _ => (rows, rows),
         };
-        return (rows, cost, Rc::new(ordered::of(&relation.node)));
+        let order = Rc::new(ordered::of(&relation.node));
+        return Read {
+            rows,
+            cost,
+            order,
+            is_scanned: false,
+        };
     };
     let rows = estimator.rows(scan, &relation.own);
     let all = estimator.table_rows(&scan.table);
@@ -491,14 +502,22 @@ fn rows_and_cost(relation: &Relation, estimator: &Estimator<'_>) -> (f64, f64, R
             is_known: &|_| false,
         },
     );
-    let is_found = matches!(&chosen, Node::Scan(scan) if scan.seek.is_some());
-    let cost = if is_found {
-        (SEARCH_COST + rows * FETCH_COST).min(all)
-    } else {
-        all
+    let whole = all * prices::SCANNED;
+    let found = match &chosen {
+        Node::Scan(scan) => scan.seek.as_ref().map(|seek| {
+            let index = scan.table.table.definition().indexes.get(seek.index);
+            let each = index.map_or(prices::FETCH, |index| access::price_each(scan, index));
+            (prices::SEARCH + rows * each).min(whole)
+        }),
+        _ => None,
     };
     let order = ordered::of_filtered(&chosen, &mut relation.own.clone());
-    (rows, cost, Rc::new(order))
+    Read {
+        rows,
+        cost: found.unwrap_or(whole),
+        order: Rc::new(order),
+        is_scanned: found.is_none(),
+    }
 }
 
 /// A condition that gives a column of a relation by rows of others.
@@ -590,8 +609,7 @@ fn searches(
             if index.unique && columns == index.keys.len() {
                 left = 1.0;
             }
-            let each = if index.index_id == 1 { 1.0 } else { FETCH_COST };
-            let cost = SEARCH_COST + left * each;
+            let cost = prices::SEARCH + left * access::price_each(scan, index);
             match found.iter_mut().find(|search| search.needs == needs) {
                 Some(search) => search.cost = search.cost.min(cost),
                 None => found.push(Search { needs, cost }),
