@@ -2,6 +2,8 @@
 //! against a server; a server stops cleanly.
 #![allow(clippy::unwrap_used)]
 
+mod schema;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -69,6 +71,7 @@ fn modelled_times(out: &Folder) -> std::collections::BTreeMap<String, serde_json
     let json: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
     assert_eq!(json["schema_version"], 1);
+    assert_eq!(schema::faults(&json), Vec::<String>::new(), "docs/results.schema.json");
     let configuration = &json["experiments"][0]["configurations"][0];
     assert_eq!(configuration["settings"]["disk"], "hdd-7200-2006");
     let report = fs::read_to_string(out.0.join("report.html")).unwrap();

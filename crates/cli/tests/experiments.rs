@@ -1,6 +1,8 @@
 //! Every experiment of the program runs to its end at its smallest scale, and every check in it holds.
 #![allow(clippy::unwrap_used)]
 
+mod schema;
+
 use lab::results::RunFile;
 use std::fs;
 use std::path::Path;
@@ -27,6 +29,8 @@ fn tiny(experiment: &str, only: &[&str]) -> RunFile {
     let failed: Vec<_> = checks.filter(|check| check.failed > 0).collect();
     assert!(failed.is_empty(), "{failed:?}");
     assert!(output.status.success() && file.complete, "{said}");
+    let json = serde_json::from_str(&fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+    assert_eq!(schema::faults(&json), Vec::<String>::new(), "docs/results.schema.json");
     fs::remove_dir_all(&out).unwrap();
     file
 }
@@ -98,4 +102,56 @@ fn curve() {
             .any(|slope| slope.variant == "classic" && slope.measure == "discovery_s")
     );
     assert!(slopes.iter().all(|slope| slope.points.len() == 2));
+}
+
+/// A field that the schema does not know, one that is missing, one of another kind, at the root and far below.
+#[test]
+fn the_schema_refuses_what_is_no_result() {
+    let mut file = RunFile {
+        schema_version: lab::results::SCHEMA_VERSION,
+        ..RunFile::default()
+    };
+    file.experiments.push(lab::results::Results {
+        configurations: vec![lab::results::ConfigurationResults::default()],
+        ..lab::results::Results::default()
+    });
+    file.experiments[0].configurations[0].measure("fill_s", 1.5);
+    let sound = serde_json::from_str::<serde_json::Value>(&file.to_json()).unwrap();
+    assert_eq!(schema::faults(&sound), Vec::<String>::new());
+    let measurement = "/experiments/0/configurations/0/measurements/fill_s";
+    for place in [
+        "",
+        "/environment",
+        "/experiments/0",
+        "/experiments/0/configurations/0",
+        measurement,
+    ] {
+        let change = |change: &dyn Fn(&mut serde_json::Map<String, serde_json::Value>)| {
+            let mut other = sound.clone();
+            change(other.pointer_mut(place).unwrap().as_object_mut().unwrap());
+            schema::faults(&other).len()
+        };
+        assert_eq!(
+            change(&|fields| drop(fields.insert("new".into(), 1.into()))),
+            1,
+            "{place}"
+        );
+        let first = sound
+            .pointer(place)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .keys()
+            .next()
+            .unwrap();
+        assert_eq!(
+            change(&|fields| drop(fields.remove(first))),
+            1,
+            "{place} without {first}"
+        );
+        assert!(
+            change(&|fields| drop(fields.insert(first.clone(), serde_json::Value::Null))) > 0,
+            "{place}: {first}"
+        );
+    }
 }
