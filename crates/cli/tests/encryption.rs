@@ -220,7 +220,7 @@ fn a_wire_that_is_listened_to_shows_what_was_agreed_on() {
     let server = format!("127.0.0.1,{}", again.port);
     let output = sql(&server, &["-N", "m", "-C"]);
     assert!(
-        said(&output).contains("Strict encryption is required"),
+        said(&output).contains("Encryption is required to connect to this server"),
         "{}",
         said(&output)
     );

@@ -45,6 +45,7 @@ fn pool() -> Result<BufferPool> {
         errorlog: Arc::new(ErrorLog::new(clock)),
     };
     let identity = DatabaseIdentity {
+        id: 5,
         name: "bench".to_string(),
         guid: [0; 16],
     };

@@ -55,6 +55,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         growth: FileGrowth::Bytes(64 << 20),
     };
     let identity = DatabaseIdentity {
+        id: 5,
         name: "cost".to_string(),
         guid: [1; 16],
     };

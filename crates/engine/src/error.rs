@@ -96,21 +96,24 @@ impl Error {
     /// 823: the operating system failed a read or write of a data file.
     pub fn data_file_io(operation: &str, offset: u64, path: &str, cause: &str) -> Error {
         let text = format!(
-            "The operating system returned error {cause} to SQL Server during a {operation} at offset {offset:#018x} in file \
+            "The operating system returned error {cause} to SQL Server during a {operation} at offset {offset:#016x} in file \
              '{path}'. Additional messages in the SQL Server error log and operating system error log may provide more detail. \
              This is a severe system-level error condition that threatens database integrity and must be corrected immediately. \
-             Complete a full database consistency check (DBCC CHECKDB)."
+             Complete a full database consistency check (DBCC CHECKDB). This error can be caused by many factors; for more \
+             information, see SQL Server Books Online."
         );
         Error::new(823, 24, 2, text)
     }
 
-    /// 824: a page was read whose content contradicts itself (checksum, page id, structure).
-    pub fn damaged_page(what: &str, page: &str, database: &str, path: &str) -> Error {
+    /// 824: a page was read whose content contradicts itself (checksum, page id, structure). `offset` is where it begins in its file,
+    /// in bytes.
+    pub fn damaged_page(what: &str, page: &str, database_id: u16, offset: u64, path: &str) -> Error {
         let text = format!(
             "SQL Server detected a logical consistency-based I/O error: {what}. It occurred during a read of page {page} in \
-             database '{database}' in file '{path}'. Additional messages in the SQL Server error log or operating system error \
-             log may provide more detail. This is a severe error condition that threatens database integrity and must be \
-             corrected immediately. Complete a full database consistency check (DBCC CHECKDB)."
+             database ID {database_id} at offset {offset:#016x} in file '{path}'.  Additional messages in the SQL Server error log \
+             or operating system error log may provide more detail. This is a severe error condition that threatens database \
+             integrity and must be corrected immediately. Complete a full database consistency check (DBCC CHECKDB). This error \
+             can be caused by many factors; for more information, see SQL Server Books Online."
         );
         Error::new(824, 24, 2, text)
     }
@@ -122,10 +125,16 @@ impl Error {
 
     /// 824: a row was read whose offsets contradict themselves, on a page whose checksum was right.
     pub fn damaged_row(what: &str) -> Error {
+        Error::damaged_content(&format!("damaged row ({what})"))
+    }
+
+    /// 824: what sound pages hold contradicts itself; which page it was is not known any more.
+    pub fn damaged_content(what: &str) -> Error {
         let text = format!(
-            "SQL Server detected a logical consistency-based I/O error: damaged row ({what}). This is a severe error condition \
-             that threatens database integrity and must be corrected immediately. Complete a full database consistency check \
-             (DBCC CHECKDB)."
+            "SQL Server detected a logical consistency-based I/O error: {what}. Additional messages in the SQL Server error log or \
+             operating system error log may provide more detail. This is a severe error condition that threatens database \
+             integrity and must be corrected immediately. Complete a full database consistency check (DBCC CHECKDB). This error \
+             can be caused by many factors; for more information, see SQL Server Books Online."
         );
         Error::new(824, 24, 3, text)
     }
@@ -193,7 +202,7 @@ impl Error {
     /// 945: files are missing or there is no room; the error log says which.
     pub fn inaccessible(name: &str) -> Error {
         let text = format!(
-            "Database '{name}' cannot be opened due to inaccessible files or insufficient memory or disk space. See the SQL Server errorlog for details."
+            "Database '{name}' cannot be opened due to inaccessible files or insufficient memory or disk space.  See the SQL Server errorlog for details."
         );
         Error::new(945, 14, 2, text)
     }
@@ -334,17 +343,18 @@ impl Error {
         )
     }
 
-    /// 3624: a rule of our own code did not hold; the session ends, the server goes on.
+    /// 3624: a rule of our own code did not hold; the session ends, the server goes on. `what` stands behind SQL Server's words: no
+    /// dump says it.
     pub fn assertion(what: &str) -> Error {
         let text = format!(
-            "A system assertion check has failed ({what}). Check the SQL Server error log for details. Typically, an assertion \
-             failure is caused by a software bug or data corruption. To check for database corruption, consider running DBCC CHECKDB."
+            "A system assertion check has failed. Check the SQL Server error log for details. Typically, an assertion failure is \
+             caused by a software bug or data corruption. To check for database corruption, consider running DBCC CHECKDB. ({what})"
         );
         Error::new(3624, 20, 1, text)
     }
 
     /// 6005: what is not done by now is not done any more. The documentation lists it with severity 10, a message; whoever is told it here
-    /// has failed, so it is an error.
+    /// has failed, so it is an error, of severity 14 as SQL Server raises it.
     pub fn shutdown_in_progress() -> Error {
         Error::new(6005, 14, 2, "SHUTDOWN is in progress.")
     }
@@ -372,13 +382,6 @@ impl Error {
             1,
             "The primary data or log file cannot be removed from a database.",
         )
-    }
-
-    /// 5039: a file is made larger, never smaller, by MODIFY FILE.
-    pub fn file_is_that_large(file_id: u16) -> Error {
-        let text =
-            format!("MODIFY FILE failed for file {file_id}. Specified size is less than or equal to current size.");
-        Error::new(5039, 16, 1, text)
     }
 
     /// 5042: a file still holds something.
@@ -424,10 +427,10 @@ impl Error {
         Error::new(5052, 16, 1, text)
     }
 
-    /// 5040: system databases keep their names.
+    /// 5016: system databases keep their names.
     pub fn cannot_rename_system_database(name: &str) -> Error {
         let text = format!("Cannot change the name of the system database {name}.");
-        Error::new(5040, 16, 1, text)
+        Error::new(5016, 16, 1, text)
     }
 
     /// 3702: somebody uses it.
@@ -445,24 +448,29 @@ impl Error {
     /// 3414, after the error that ended a database's recovery.
     pub fn recovery_failed(database: &str, database_id: u16) -> Error {
         let text = format!(
-            "An error occurred during recovery, preventing the database '{database}' (database ID {database_id}) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup."
+            "An error occurred during recovery, preventing the database '{database}' ({database_id}:0) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup. If errors are not corrected or expected, contact Technical Support."
         );
         Error::new(3414, 21, 1, text)
     }
 
-    /// 5039: MODIFY FILE cannot make a file smaller.
-    pub fn size_not_larger(file: &str) -> Error {
-        let text = format!("MODIFY FILE failed. Specified size is less than or equal to current size ({file}).");
+    /// 5039: MODIFY FILE makes a file larger, never smaller.
+    pub fn size_not_larger() -> Error {
+        let text = "MODIFY FILE failed. Specified size is less than or equal to current size.";
         Error::new(5039, 16, 1, text)
     }
 
-    /// 5040: SIZE above MAXSIZE.
-    pub fn size_above_maximum(file: &str) -> Error {
+    /// 5040: MODIFY FILE with a size above the file's MAXSIZE.
+    pub fn size_above_maximum() -> Error {
+        Error::new(5040, 16, 1, "MODIFY FILE failed. Size is greater than MAXSIZE.")
+    }
+
+    /// 5103: a new file whose SIZE is above its MAXSIZE.
+    pub fn maximum_below_size(file: &str) -> Error {
         Error::new(
-            5040,
+            5103,
             16,
             1,
-            format!("The size of file '{file}' is greater than its MAXSIZE."),
+            format!("MAXSIZE cannot be less than SIZE for file '{file}'."),
         )
     }
 
@@ -477,8 +485,8 @@ impl Error {
     }
 
     /// 5009: REMOVE FILE of a file that the database does not have.
-    pub fn no_file_to_remove(file: &str) -> Error {
-        let text = format!("The file '{file}' does not exist in the database.");
+    pub fn no_file_to_remove() -> Error {
+        let text = "One or more files listed in the statement could not be found or could not be initialized.";
         Error::new(5009, 16, 9, text)
     }
 
@@ -488,13 +496,18 @@ impl Error {
             5105,
             16,
             2,
-            format!("A file activation error occurred. The physical file name '{path}' may be incorrect."),
+            format!(
+                "A file activation error occurred. The physical file name '{path}' may be incorrect. Diagnose and correct \
+                 additional errors, and retry the operation."
+            ),
         )
     }
 
-    /// 5120: a physical file could not be opened.
+    /// 5120: a physical file could not be opened. `cause` as [`Error::cause`] writes it, its number first.
     pub fn cannot_open_file(path: &str, cause: &str) -> Error {
-        let text = format!("Unable to open the physical file \"{path}\". Operating system error {cause}.");
+        let number = cause.split('(').next().unwrap_or_default();
+        let text =
+            format!("Unable to open the physical file \"{path}\". Operating system error {number}: \"{cause}\".");
         Error::new(5120, 16, 101, text)
     }
 
@@ -562,12 +575,10 @@ impl Error {
     }
 
     /// 5173: a data file belongs to another database or has another file id.
-    pub fn file_of_another_database(path: &str) -> Error {
-        let text = format!(
-            "One or more files do not match the primary file of the database ('{path}'). If you are attempting to attach a \
-             database, retry the operation with the correct files. If this is an existing database, the file may be corrupted \
-             and should be restored from a backup."
-        );
+    pub fn file_of_another_database() -> Error {
+        let text = "One or more files do not match the primary file of the database. If you are attempting to attach a database, \
+                    retry the operation with the correct files. If this is an existing database, the file may be corrupted and \
+                    should be restored from a backup.";
         Error::new(5173, 16, 1, text)
     }
 
@@ -702,6 +713,15 @@ impl Error {
             1,
             format!("{what}: Operating system error {cause} encountered."),
         )
+    }
+
+    /// 17809: every session number is in use.
+    pub fn connection_limit(sessions_max: usize) -> Error {
+        let text = format!(
+            "Could not connect because the maximum number of '{sessions_max}' user connections has already been reached. The system \
+             administrator can use sp_configure to increase the maximum value. The connection has been closed."
+        );
+        Error::new(17809, 20, 1, text)
     }
 
     /// 17204: a file of a database could not be opened at start-up; for the error log.

@@ -77,7 +77,7 @@ impl<B: Backend> Connection<'_, B> {
         }
         if self.encryption.demand() == ServerEncryption::Strict && !introduced.is_strict {
             return Err(Refusal {
-                notices: vec![notices::strict_encryption_required()],
+                notices: vec![notices::encryption_required()],
                 state: 1,
                 reason: "Strict encryption is required.".to_owned(),
             });
@@ -127,8 +127,12 @@ impl<B: Backend> Connection<'_, B> {
 
     fn refuse(&self, introduced: &Introduced, identity: &Identity, refusal: &Refusal) {
         let login = &introduced.login;
-        let number = refusal.notices.last().map_or(18456, |notice| notice.number);
-        self.log(&format!("Error: {number}, Severity: 14, State: {}.", refusal.state));
+        let last = refusal.notices.last();
+        let (number, severity) = last.map_or((18456, 14), |notice| (notice.number, notice.severity));
+        self.log(&format!(
+            "Error: {number}, Severity: {severity}, State: {}.",
+            refusal.state
+        ));
         self.log(&format!(
             "Login failed for user '{}'. Reason: {} [CLIENT: {}]",
             login.user, refusal.reason, self.address

@@ -45,18 +45,18 @@ pub(crate) fn assertion_failed() -> Notice {
         20,
         1,
         "A system assertion check has failed. Check the SQL Server error log for details. Typically, an assertion \
-         failure is caused by a software bug or data corruption.",
+         failure is caused by a software bug or data corruption. To check for database corruption, consider running DBCC \
+         CHECKDB.",
     )
 }
 
-/// 4804-like: the rows of a bulk load cannot be read.
-pub(crate) fn bulk_stream(reason: &dyn std::fmt::Display) -> Notice {
-    notice(
-        4804,
-        16,
-        1,
-        format!("While reading the bulk load stream, a premature end or an invalid part was found: {reason}."),
-    )
+/// 4804: the rows of a bulk load cannot be read. The documentation lists it with severity 21; one that the table's columns cause has
+/// been seen with 16 (`tsql`'s INSERT BULK), and a number has one severity here.
+pub(crate) fn bulk_stream() -> Notice {
+    let text = "While reading current row from host, a premature end-of-message was encountered--an incoming data stream was \
+                interrupted when the server expected to see more data. The host program may have terminated. Ensure that you \
+                are using a supported client application programming interface (API).";
+    notice(4804, 16, 1, text)
 }
 
 /// 5701: the database context changed; state 2 at login, 1 by USE.
@@ -96,16 +96,11 @@ pub(crate) fn connection_limit(maximum: usize) -> Notice {
     notice(17809, 20, 1, text)
 }
 
-/// A client of TDS 7 where only TDS 8.0 is let in. The number is that of a client without encryption; SQL Server has none for this.
-pub(crate) fn strict_encryption_required() -> Notice {
-    Notice {
-        number: 17835,
-        severity: 14,
-        state: 1,
-        text: "Strict encryption is required to connect to this server. Ask the client library for it (Encrypt=strict, TDS 8.0)."
-            .to_owned(),
-        ..Notice::default()
-    }
+/// 17835: a client of TDS 7 where only TDS 8.0 is let in; what it lacks is the encryption of that protocol.
+pub(crate) fn encryption_required() -> Notice {
+    let text = "Encryption is required to connect to this server but the client library does not support encryption; the \
+                connection has been closed. Please upgrade your client library.";
+    notice(17835, 20, 1, text)
 }
 
 /// 18452: integrated authentication is not served.

@@ -200,7 +200,7 @@ fn serve_calls<S: BackendSession>(
 fn refuse(problem: &DecodeError, kind: PacketType, results: &mut Results<'_>) -> bool {
     let notice = match kind {
         PacketType::Rpc => notices::rpc_stream(problem),
-        PacketType::BulkLoad => notices::bulk_stream(problem),
+        PacketType::BulkLoad if !matches!(problem, DecodeError::Unsupported(..)) => notices::bulk_stream(),
         _ => notices::request_not_served(problem),
     };
     if kind == PacketType::Rpc {

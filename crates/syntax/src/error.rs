@@ -52,13 +52,13 @@ impl ParseError {
 
     /// Error 156, near a reserved word; error 319 if that word is WITH.
     pub fn near_keyword(line: u32, keyword: &str) -> Self {
-        let text = format!("Incorrect syntax near the keyword '{keyword}'.");
         if keyword.eq_ignore_ascii_case("WITH") {
-            let advice = "If this statement is a common table expression, an xmlnamespaces clause or a change tracking \
-                          context clause, the previous statement must be terminated with a semicolon.";
-            return Self::new(319, line, format!("{text} {advice}"));
+            let text = "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an \
+                        xmlnamespaces clause or a change tracking context clause, the previous statement must be \
+                        terminated with a semicolon.";
+            return Self::new(319, line, text);
         }
-        Self::new(156, line, text)
+        Self::new(156, line, format!("Incorrect syntax near the keyword '{keyword}'."))
     }
 
     /// Error 105.
@@ -93,10 +93,13 @@ impl ParseError {
     }
 
     /// Error 40517 (Azure SQL's "keyword or statement option is not supported in this version"), for what this engine
-    /// knows of but does not do.
+    /// knows of but does not do; of severity 16.
     pub fn not_supported(line: u32, what: &str) -> Self {
         let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
-        Self::new(40517, line, text)
+        Self {
+            severity: 16,
+            ..Self::new(40517, line, text)
+        }
     }
 }
 

@@ -150,7 +150,7 @@ messages! {
     /// 266: a procedure left other transactions open than it found.
     transaction_count_mismatch(before: u32, after: u32) = 266, 16, 2, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}.";
     /// 281: a style that does not exist for the types.
-    invalid_style(style: i32, from: &str, to: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to {to}.";
+    invalid_style(style: i32, from: &str) = 281, 16, 1, "{style} is not a valid style number when converting from {from} to a character string.";
     /// 307: an index hint with an id that the table does not have.
     no_index_of_id(id: u32, table: &str) = 307, 16, 1, "Index ID {id} on table '{table}' (specified in the FROM clause) does not exist.";
     /// 308: an index hint with a name that the table does not have.
@@ -176,7 +176,7 @@ messages! {
     /// 460: DISTINCT in a recursive member.
     distinct_in_recursion(name: &str) = 460, 16, 1, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '{name}'.";
     /// 461: TOP in a recursive member.
-    top_in_recursion(name: &str) = 461, 16, 1, "TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '{name}'.";
+    top_in_recursion(name: &str) = 461, 16, 1, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '{name}'.";
     /// 462: an outer join in a recursive member.
     outer_join_in_recursion(name: &str) = 462, 16, 1, "Outer join is not allowed in the recursive part of a recursive common table expression '{name}'.";
     /// 465: a subquery that refers to the expression it is in.
@@ -322,9 +322,9 @@ messages! {
     /// 4194: RANGE with a distance.
     range_with_distance() = 4194, 16, 1, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
     /// 5308: `ORDER BY 1` in OVER.
-    window_order_by_number() = 5308, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
+    window_order_by_number() = 5308, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.";
     /// 5309: `ORDER BY 'x'` in OVER.
-    window_order_by_constant() = 5309, 15, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.";
+    window_order_by_constant() = 5309, 16, 1, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as ORDER BY clause expressions.";
     /// 239: two common table expressions of one name.
     duplicate_common_table_expression(name: &str) = 239, 16, 1, "Duplicate common table expression name '{name}' was specified.";
     /// 8161: GROUPING of what is no key.
@@ -433,8 +433,8 @@ messages! {
     module_column_without_name(ordinal: usize) = 4511, 16, 1, "Create View or Function failed because no column name was specified for column {ordinal}.";
     /// 2809: EXECUTE of what is no procedure.
     not_a_procedure(name: &str) = 2809, 16, 1, "The request for procedure '{name}' failed because '{name}' is a table valued function object.";
-    /// 4508: CREATE VIEW #name.
-    temporary_view() = 4508, 16, 1, "Temporary views are not allowed.";
+    /// 4103: CREATE VIEW #name.
+    temporary_view(name: &str) = 4103, 15, 1, "\"{name}\": Temporary views are not allowed.";
     /// 166: a database before the name of what is created.
     database_prefix(statement: &str) = 166, 15, 1, "'{statement}' does not allow specifying the database name as a prefix to the object name.";
     /// 8144: more arguments than parameters.
@@ -471,7 +471,7 @@ messages! {
     output_into_view(name: &str) = 330, 16, 1, "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression.";
     /// 332: OUTPUT INTO a table with foreign keys.
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
-    /// 10727: OUTPUT and others that are known and not done; 40517 is the parser's word for it.
+    /// 40517: what is known and not done, as the parser says it. SQL Server's sentence ends "of SQL Server", which does all this.
     not_supported(what: &str) = 40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of vlflab.";
     /// 9829: STRING_AGG of strings that are not `max`.
     string_agg_too_long() = 9829, 16, 1, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
@@ -509,8 +509,8 @@ messages! {
     plan_too_complex() = 8623, 16, 1, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.";
     /// 1702: more than 1024 columns of a table.
     too_many_table_columns(column: &str, table: &str) = 1702, 16, 1, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of 1024 columns.";
-    /// 7999: ALTER INDEX of an index that there is not.
-    no_such_index(name: &str) = 7999, 16, 9, "Cannot find index '{name}'.";
+    /// 2727: ALTER INDEX of an index that there is not.
+    no_such_index(name: &str) = 2727, 11, 1, "Cannot find index '{name}'.";
     /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that there is not.
     no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
     /// 16911: FETCH of another row than the next one.
@@ -524,7 +524,7 @@ messages! {
     /// 1753: columns of a foreign key differ in length.
     foreign_key_lengths(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1753, 16, 0, "Column '{referenced}.{referenced_column}' is not the same length or scale as referencing column '{table}.{column}' in foreign key '{key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
     /// 1756: a foreign key of a temporary table is left out.
-    foreign_key_skipped(table: &str) = 1756, 0, 1, "Skipping FOREIGN KEY constraint '{table}' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
+    foreign_key_skipped(table: &str) = 1756, 10, 1, "Skipping FOREIGN KEY constraint '{table}' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
     /// 1757: columns of a foreign key differ in collation.
     foreign_key_collations(referenced: &str, referenced_column: &str, table: &str, column: &str, key: &str) = 1757, 16, 0, "Column '{referenced}.{referenced_column}' is not of same collation as referencing column '{table}.{column}' in foreign key '{key}'.";
     /// 1763: a foreign key to another database.
@@ -555,6 +555,8 @@ messages! {
     depends_on_column(object: &str, column: &str) = 5074, 16, 1, "The object '{object}' is dependent on column '{column}'.";
     /// 8139: a foreign key lists other numbers of columns.
     foreign_key_column_counts(table: &str) = 8139, 16, 0, "Number of referencing columns in foreign key differs from number of referenced columns, table '{table}'.";
+    /// 5021: ALTER DATABASE MODIFY NAME has worked.
+    database_name_set(name: &str) = 5021, 10, 1, "The database name '{name}' has been set.";
     /// 35100: THROW of a number below 50000.
     throw_number_invalid(number: i64) = 35100, 16, 10, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     /// 10734: a variable that a query of a set operation is to fill.

@@ -71,7 +71,7 @@ const OTHER_ERRORS: &[(&str, i32, u32, &str)] = &[
         "SELECT 1 WITH c AS (SELECT 1) SELECT * FROM c",
         319,
         1,
-        "Incorrect syntax near the keyword 'WITH'. If this statement is a common table expression",
+        "Incorrect syntax near the keyword 'with'. If this statement is a common table expression",
     ),
     (
         "SELECT 1 WHERE 5",

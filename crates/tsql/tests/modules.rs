@@ -233,7 +233,7 @@ fn temporary_procedures_are_their_sessions_and_go_with_it() {
     assert_eq!(error(&mut two, "exec #p"), 2812);
     run(&mut one, &["create procedure ##g as select 'for all'"]);
     assert_eq!(rows(&mut two, "exec ##g"), "for all");
-    assert_eq!(error(&mut one, "create view #v as select 1 as a"), 4508);
+    assert_eq!(error(&mut one, "create view #v as select 1 as a"), 4103);
     assert_eq!(error(&mut one, "create procedure master.dbo.q as select 1"), 166);
     let left = "select count(*) from tempdb.sys.objects where type = 'P'";
     assert_eq!(rows(&mut two, left), "2");

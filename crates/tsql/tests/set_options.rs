@@ -93,7 +93,7 @@ const REFUSALS: [(&str, &str); 35] = [
     ),
     (
         "set dateformat dmy",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'DATEFORMAT DMY' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'DATEFORMAT DMY' is not supported in this version of vlflab.",
     ),
     (
         "set language klingon",
@@ -101,7 +101,7 @@ const REFUSALS: [(&str, &str); 35] = [
     ),
     (
         "set language [British English]",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'LANGUAGE BRITISH ENGLISH' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'LANGUAGE BRITISH ENGLISH' is not supported in this version of vlflab.",
     ),
     (
         "set context_info 'ab'",
@@ -121,7 +121,7 @@ const REFUSALS: [(&str, &str); 35] = [
     ),
     (
         "set query_governor_cost_limit 5",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'QUERY_GOVERNOR_COST_LIMIT 5' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'QUERY_GOVERNOR_COST_LIMIT 5' is not supported in this version of vlflab.",
     ),
     (
         "set fips_flagger 'nope'",
@@ -129,7 +129,7 @@ const REFUSALS: [(&str, &str); 35] = [
     ),
     (
         "set fips_flagger 'full'",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'FIPS_FLAGGER FULL' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'FIPS_FLAGGER FULL' is not supported in this version of vlflab.",
     ),
     (
         "set banana on",
@@ -157,15 +157,15 @@ const REFUSALS: [(&str, &str); 35] = [
     ),
     (
         "set offsets select, from on",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'OFFSETS' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'OFFSETS' is not supported in this version of vlflab.",
     ),
     (
         "set ansi_warnings off",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'ANSI_WARNINGS OFF' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'ANSI_WARNINGS OFF' is not supported in this version of vlflab.",
     ),
     (
         "set numeric_roundabort on",
-        "40517, Level 15, State 1, Line 1: Keyword or statement option 'NUMERIC_ROUNDABORT ON' is not supported in this version of vlflab.",
+        "40517, Level 16, State 1, Line 1: Keyword or statement option 'NUMERIC_ROUNDABORT ON' is not supported in this version of vlflab.",
     ),
     (
         "select 1 set showplan_text on",

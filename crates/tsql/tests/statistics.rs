@@ -305,11 +305,11 @@ const REFUSALS: [(&str, &str); 13] = [
     ),
     (
         "create statistics x on t (b) where b > 1",
-        "Msg 40517, Level 15, State 1",
+        "Msg 40517, Level 16, State 1",
     ),
     ("create index sb on t (b)", "Msg 1913, Level 16, State 1"),
     ("update statistics t nope", "Msg 2767, Level 16, State 1"),
-    ("update statistics t with rowcount = 5", "Msg 40517, Level 15, State 1"),
+    ("update statistics t with rowcount = 5", "Msg 40517, Level 16, State 1"),
     ("drop statistics t.nope", "Msg 3701, Level 11"),
     ("drop statistics t.ib", "Msg 3739, Level 11, State 1"),
     ("alter table t drop column b", "Msg 5074, Level 16, State 1"),

@@ -30,12 +30,12 @@ impl Error {
             thousandths_of_mb / 1_000,
             thousandths_of_mb % 1_000
         );
-        Error::new(3014, 0, 1, text)
+        Error::new(3014, 10, 1, text)
     }
 
     /// 3043: a page of the database is damaged, and is not backed up as if it were not.
-    pub fn page_not_backed_up(statement: &str, page: &str, path: &str) -> Error {
-        let text = format!("{statement} detected an error on page {page} in file '{path}'.");
+    pub fn page_not_backed_up(database: &str, page: &str, path: &str) -> Error {
+        let text = format!("BACKUP '{database}' detected an error on page {page} in file '{path}'.");
         Error::new(3043, 16, 1, text)
     }
 
@@ -148,7 +148,7 @@ impl Error {
 
     /// 3211: progress.
     pub fn percent_processed(percent: u64) -> Error {
-        Error::new(3211, 0, 1, format!("{percent} percent processed."))
+        Error::new(3211, 10, 1, format!("{percent} percent processed."))
     }
 
     /// 3234: MOVE of a file that the set does not have.
@@ -162,7 +162,7 @@ impl Error {
     /// 3241: not a media file of ours.
     pub fn incorrect_media(path: &str) -> Error {
         let text = format!(
-            "The media family on device '{path}' is incorrectly formatted. SQL Server cannot process this media family."
+            "The media family on device '{path}' is incorrectly formed. SQL Server cannot process this media family."
         );
         Error::new(3241, 16, 0, text)
     }
@@ -189,7 +189,7 @@ impl Error {
 
     /// 3262: VERIFYONLY found nothing.
     pub fn set_is_valid(position: u32) -> Error {
-        Error::new(3262, 0, 1, format!("The backup set on file {position} is valid."))
+        Error::new(3262, 10, 1, format!("The backup set on file {position} is valid."))
     }
 
     /// 3287: the media file has no set with that number.
@@ -201,16 +201,24 @@ impl Error {
     /// 4035: pages of one file.
     pub fn pages_processed(pages: u64, database: &str, file: &str, position: u32) -> Error {
         let text = format!("Processed {pages} pages for database '{database}', file '{file}' on file {position}.");
-        Error::new(4035, 0, 1, text)
+        Error::new(4035, 10, 1, text)
     }
 
-    /// 3441: the undo file is not there, or not the one of this database.
+    /// 3441: the undo file cannot be read.
     pub fn standby_file_inaccessible(database: &str, id: u16, path: &str, cause: &Error) -> Error {
         let text = format!(
             "During startup of warm standby database '{database}' (database ID {id}), its standby file ('{path}') was inaccessible to the RESTORE statement. The operating system error was '{}'. Diagnose the operating system error, correct the problem, and retry startup.",
             cause.message
         );
         Error::new(3441, 21, 1, text)
+    }
+
+    /// 3445: the undo file is none, or not the one of this database. The quote that SQL Server's sentence opens stays open.
+    pub fn not_an_undo_file(database: &str, id: u16, path: &str) -> Error {
+        let text = format!(
+            "File '{path}' is not a valid undo file for database '{database} (database ID {id}). Verify the file path, and specify the correct file."
+        );
+        Error::new(3445, 21, 1, text)
     }
 
     /// 3906: a standby database can only be read.
@@ -253,7 +261,7 @@ impl Error {
     /// 4322: STOPAT lies behind the set.
     pub fn stop_point_not_reached() -> Error {
         let text = "This backup set contains records that were logged before the designated point in time. The database is being left in the restoring state so that more roll forward can be performed.";
-        Error::new(4322, 0, 1, text)
+        Error::new(4322, 10, 1, text)
     }
 
     /// 4326: everything in the set is restored already.

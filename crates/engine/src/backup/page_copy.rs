@@ -80,7 +80,7 @@ fn read_run(storage: &DatabaseStorage, run: PageRun, mut payload: Payload) -> Re
 fn copy_from_pool(storage: &DatabaseStorage, id: PageId) -> Result<Box<PageBytes>> {
     let read = storage.pool.read(storage.id, id).map_err(|error| {
         storage.env.errorlog.write_error("Backup", &error);
-        Error::page_not_backed_up("BACKUP", &id.to_string(), &storage.files.path_text(id.file))
+        Error::page_not_backed_up(&storage.name, &id.to_string(), &storage.files.path_text(id.file))
     })?;
     let mut page: Box<PageBytes> = Box::new([0; PAGE_BYTES]);
     page.copy_from_slice(&read[..]);

@@ -86,8 +86,7 @@ impl BeforeImages {
         let file = disk.open(path, Access::Buffered).map_err(&failed)?;
         let mut head = vec![0; ENTRIES_AT as usize];
         file.read_at(0, &mut head).map_err(&failed)?;
-        let note =
-            read_note(&head, guid).ok_or_else(|| Error::file_of_another_database(&path.display().to_string()))?;
+        let note = read_note(&head, guid).ok_or_else(Error::file_of_another_database)?;
         let images = BeforeImages {
             file,
             note,

@@ -184,7 +184,7 @@ impl DataFile {
         file.read(0, &mut page)?;
         let found = read_header(&page).ok_or_else(|| Error::not_a_data_file(&text))?;
         if found != (identity.guid, specification.id) {
-            return Err(Error::file_of_another_database(&text));
+            return Err(Error::file_of_another_database());
         }
         Ok(file)
     }

@@ -26,6 +26,8 @@ pub struct Grown {
 /// What ties files to their database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseIdentity {
+    /// Its number in the instance, for messages.
+    pub id: u16,
     /// For messages.
     pub name: String,
     /// The same in every file of the database.
@@ -278,8 +280,10 @@ impl DataFiles {
         self.failed.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    pub(super) fn damaged(&self, id: PageId, what: &str) -> Error {
-        Error::damaged_page(what, &id.to_string(), &self.identity.name, &self.path_text(id.file))
+    /// 824 for a page that contradicts itself.
+    pub(crate) fn damaged(&self, id: PageId, what: &str) -> Error {
+        let path = self.path_text(id.file);
+        Error::damaged_page(what, &id.to_string(), self.identity.id, id.file_offset(), &path)
     }
 
     /// Reads consecutive pages from `first` on until the buffer is full, and checks none of them.

@@ -501,10 +501,8 @@ fn split_row<'r>(storage: &DatabaseStorage, row: &'r [u8]) -> Result<(u32, u16, 
 }
 
 fn damaged(storage: &DatabaseStorage, what: &str) -> Error {
-    Error::damaged_page(
-        &format!("the catalog is damaged ({what})"),
-        "of the catalog",
-        &storage.name,
-        "primary",
-    )
+    Error::damaged_content(&format!(
+        "the catalog of database '{}' is damaged ({what})",
+        storage.name
+    ))
 }

@@ -163,6 +163,7 @@ impl DatabaseFiles {
 
     fn identity(&self) -> DatabaseIdentity {
         DatabaseIdentity {
+            id: self.entry.database_id,
             name: self.entry.name.clone(),
             guid: self.entry.guid,
         }
@@ -403,8 +404,11 @@ impl OpenedData {
         let boot = BootRecord::decode(&bytes, name)?;
         if let Some(undo_file) = &files.entry.standby {
             let images = BeforeImages::open(env.disk.as_ref(), Path::new(undo_file), files.entry.guid);
-            let images = images
-                .map_err(|error| Error::standby_file_inaccessible(name, files.entry.database_id, undo_file, &error))?;
+            let id = files.entry.database_id;
+            let images = images.map_err(|error| match error.number {
+                5173 => Error::not_an_undo_file(name, id, undo_file),
+                _ => Error::standby_file_inaccessible(name, id, undo_file, &error),
+            })?;
             data.set_before_images(Some(Arc::new(images)));
         }
         Ok(OpenedData {

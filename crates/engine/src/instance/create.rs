@@ -302,7 +302,7 @@ impl Instance {
     /// Gives a database another name.
     ///
     /// # Errors
-    /// 911 when there is none of the old name, 1801 when there is one of the new name, 5040 for a system database.
+    /// 911 when there is none of the old name, 1801 when there is one of the new name, 5016 for a system database.
     pub fn rename_database(&self, name: &str, new_name: &str) -> Result<()> {
         let operation = self.operate(name, Work::Alter)?;
         let operation = operation.ok_or_else(|| Error::no_such_database(name))?;
@@ -440,7 +440,7 @@ impl Instance {
         let growth = file.spec.growth.unwrap_or(file.growth);
         if let Some(maximum) = max_bytes {
             if bytes > maximum {
-                return Err(Error::size_above_maximum(&name));
+                return Err(Error::maximum_below_size(&name));
             }
             if matches!(growth, GrowthEntry::Bytes(step) if step > maximum) {
                 return Err(Error::growth_above_maximum(&name));

@@ -75,7 +75,7 @@ impl Instance {
         let mut entry = operation.entry();
         let is_it = |file: &FileEntry| file.name.to_lowercase() == name.to_lowercase();
         let place = entry.files.iter().position(is_it);
-        let file = entry.files.remove(place.ok_or_else(|| Error::no_file_to_remove(name))?);
+        let file = entry.files.remove(place.ok_or_else(Error::no_file_to_remove)?);
         let statement = format!("ALTER DATABASE '{}' REMOVE FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [self.resolve(&file.physical_name)?])?;
         let _held = self.hold_files(&intent);

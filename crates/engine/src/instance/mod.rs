@@ -73,6 +73,9 @@ const MAX_SERVER_MEMORY: &str = "max server memory (MB)";
 /// The first `session_id` of a user.
 pub const USER_SESSION_FIRST: u16 = 51;
 
+/// One past the last.
+const USER_SESSION_END: u16 = 32_767;
+
 /// How an instance is started.
 #[derive(Clone)]
 pub struct InstanceOptions {
@@ -197,15 +200,8 @@ impl Instance {
     pub fn open_session(&self) -> Result<Session> {
         let cancel = Arc::new(AtomicBool::new(false));
         let mut sessions = self.sessions.lock();
-        let free = (USER_SESSION_FIRST..32_767).find(|id| !sessions.contains_key(id));
-        let id = free.ok_or_else(|| {
-            Error::new(
-                17809,
-                20,
-                1,
-                "Could not connect because the maximum number of user connections has been reached.",
-            )
-        })?;
+        let free = (USER_SESSION_FIRST..USER_SESSION_END).find(|id| !sessions.contains_key(id));
+        let id = free.ok_or_else(|| Error::connection_limit(usize::from(USER_SESSION_END - USER_SESSION_FIRST)))?;
         let locks = Arc::new(self.lock_owner(id, cancel.clone()));
         let now = self.env.clock.wall_ticks();
         sessions.insert(id, sessions::OpenSession::new(id, locks.id(), cancel.clone(), now));

@@ -162,7 +162,7 @@ impl LogManager {
         let (current, path) = (file.bytes(), file.path.display().to_string());
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         if bytes <= current {
-            return Err(Error::file_is_that_large(file_id));
+            return Err(Error::size_not_larger());
         }
         if bytes > FILE_BYTES_MAX {
             return Err(Error::log_file_too_large());

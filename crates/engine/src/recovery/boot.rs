@@ -255,7 +255,7 @@ impl BootRecord {
 
     /// Reads a record. Errors: 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
-        let damaged = || Error::damaged_page("the boot record is not readable", "(1:9)", database, "primary");
+        let damaged = || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"));
         let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
         let is_format_2 = number_at(bytes, 0) == OLDEST_FORMAT;
         let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);

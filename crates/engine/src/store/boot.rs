@@ -45,7 +45,10 @@ impl BootPage {
     /// # Errors
     /// 824 when neither copy is whole.
     pub fn open(files: &DataFiles) -> Result<(BootPage, Vec<u8>)> {
-        let copies = BOOT_PAGES.map(|id| files.read_page(id).and_then(|page| decode(id, &page)));
+        let copies = BOOT_PAGES.map(|id| {
+            let page = files.read_page(id)?;
+            decode(&page).ok_or_else(|| files.damaged(id, "the boot page contradicts itself"))
+        });
         let newest = copies.iter().flatten().max_by_key(|(generation, _)| *generation);
         if let Some((generation, payload)) = newest {
             let boot = BootPage {
@@ -67,7 +70,7 @@ impl BootPage {
             file.read_at(u64::from(id.page) * PAGE_BYTES as u64, &mut page[..])
                 .ok()?;
             (PageRef::new(&page).id() == id && checksum_holds(&page)).then_some(())?;
-            decode(id, &page).ok()
+            decode(&page)
         };
         let copies = BOOT_PAGES.into_iter().filter_map(read);
         copies
@@ -105,18 +108,14 @@ impl BootPage {
     }
 }
 
-/// Generation and payload of a whole copy.
-fn decode(id: PageId, page: &PageBytes) -> Result<(u64, Vec<u8>)> {
-    let fault = || Error::damaged_page("the boot page contradicts itself", &id.to_string(), "", "primary");
+/// Generation and payload of a copy; `None` when it contradicts itself.
+fn decode(page: &PageBytes) -> Option<(u64, Vec<u8>)> {
     if PageRef::new(page).kind() != Some(PageKind::Boot) {
-        return Err(fault());
+        return None;
     }
     let body = &page[HEADER_BYTES..];
-    let generation = body
-        .first_chunk()
-        .map(|bytes| u64::from_le_bytes(*bytes))
-        .ok_or_else(fault)?;
+    let generation = u64::from_le_bytes(*body.first_chunk()?);
     let payload_bytes = usize::from(u16::from_le_bytes([body[8], body[9]]));
-    let payload = body.get(10..10 + payload_bytes).ok_or_else(fault)?;
-    Ok((generation, payload.to_vec()))
+    let payload = body.get(10..10 + payload_bytes)?;
+    Some((generation, payload.to_vec()))
 }

@@ -285,7 +285,7 @@ pub fn fresh(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
 
 /// 824 for a page whose content contradicts itself.
 pub fn damaged(storage: &DatabaseStorage, id: PageId, what: &str) -> Error {
-    Error::damaged_page(what, &id.to_string(), &storage.name, &storage.files.path_text(id.file))
+    storage.files.damaged(id, what)
 }
 
 /// The state of 824 that tells a sound page in the wrong place from damage of its bytes.

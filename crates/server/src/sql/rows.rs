@@ -92,8 +92,8 @@ impl ClientRows for BulkRows<'_, '_> {
     }
 
     fn next(&mut self, row: &mut Vec<Value>) -> Result<bool> {
-        let has_row = self.load.next_row(&mut self.row).map_err(|problem| {
-            let notice = notices::bulk_stream(&problem);
+        let has_row = self.load.next_row(&mut self.row).map_err(|_| {
+            let notice = notices::bulk_stream();
             Error::new(notice.number, notice.severity, notice.state, notice.text)
         })?;
         row.clear();

@@ -472,7 +472,7 @@ fn project(
     if let Some(TopCount { ties: Some(ties), .. }) = &mut top {
         if keys.is_empty() {
             let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
-            return Err(engine::error::Error::new(1062, 15, 1, text));
+            return Err(engine::error::Error::new(1062, 16, 1, text));
         }
         ties.clone_from(&keys);
     }

@@ -245,8 +245,7 @@ fn write(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) -> Resul
         _ => {
             let moment = Moment::from_value(value).ok_or_else(messages::text_to_date)?;
             let style = style.unwrap_or_else(|| moment_format::default_style(from));
-            moment_format::format(moment, from, style)
-                .ok_or_else(|| messages::invalid_style(style, from.name(), to.name()))?
+            moment_format::format(moment, from, style).ok_or_else(|| messages::invalid_style(style, from.name()))?
         }
     })
 }

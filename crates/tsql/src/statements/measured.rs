@@ -99,7 +99,7 @@ impl Executor<'_> {
         if wanted.io {
             let version = self.session.instance.options.version;
             for table in measures.tables(ran.and_then(|planned| target_name(planned)).as_deref()) {
-                self.inform(3615, 0, line, io_text(version, &table))?;
+                self.inform(3615, 10, line, io_text(version, &table))?;
             }
         }
         if let Some(planned) = ran
@@ -113,7 +113,7 @@ impl Executor<'_> {
                 spent.cpu_micros / 1_000,
                 spent.elapsed_micros / 1_000
             );
-            self.inform(3612, 0, line, text)?;
+            self.inform(3612, 10, line, text)?;
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Executor<'_> {
 pub(crate) fn tell_compile(sink: &mut dyn ResultSink, spent: Spent, line: u32, procedure: &str) -> Result<()> {
     let message = Message {
         number: 3613,
-        severity: 0,
+        severity: 10,
         state: 1,
         line,
         procedure: procedure.to_owned(),

@@ -196,7 +196,7 @@ impl Executor<'_> {
             return Err(messages::database_prefix(statement_of(kind)));
         }
         if own_name.starts_with('#') && kind == ModuleKind::View {
-            return Err(messages::temporary_view());
+            return Err(messages::temporary_view(own_name));
         }
         let database = self.session.database_of(name)?;
         let former = self.session.find_object(name)?;

@@ -237,15 +237,27 @@ impl Executor<'_> {
             .options()
             .identity_insert
             .filter(|other| on && *other != own);
-        if other.is_some() {
+        if let Some(other) = other.and_then(|other| self.table_text(other)) {
             let text = format!(
-                "IDENTITY_INSERT is already ON for another table. Cannot perform SET operation for table '{table}'."
+                "IDENTITY_INSERT is already ON for table '{other}'. Cannot perform SET operation for table '{table}'."
             );
             return Err(Error::new(8107, 16, 1, text));
         }
         self.session
             .change_options(|options| options.identity_insert = on.then_some(own));
         Ok(())
+    }
+
+    /// `database.schema.table`; `None` when the table is gone, whose IDENTITY_INSERT nobody asks for any more.
+    fn table_text(&self, (database_id, object_id): (u16, u32)) -> Option<String> {
+        let database = self.session.instance.database_by_id(database_id)?;
+        let object = database.catalog.by_id(object_id, self.session.id)?;
+        match &object.definition {
+            engine::catalog::ObjectDefinition::Table(table) => {
+                Some(format!("{}.{}.{}", database.name(), table.schema, table.name))
+            }
+            _ => None,
+        }
     }
 
     /// 137 for a variable that was never declared.

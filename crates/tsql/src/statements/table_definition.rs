@@ -115,12 +115,9 @@ impl Executor<'_> {
         let mut table = self.empty_definition(name);
         for (ordinal, column) in plan.columns.iter().enumerate() {
             if column.name.is_empty() {
-                let text = format!(
-                    "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
-                     For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change \
-                     the alias to a valid name. (column {})",
-                    ordinal + 1
-                );
+                let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. \
+                            For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. \
+                            Change the alias to a valid name.";
                 return Err(Error::new(1038, 15, 5, text));
             }
             if table.column(&column.name).is_some() {

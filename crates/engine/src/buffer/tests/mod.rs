@@ -68,6 +68,7 @@ impl LogFlush for MockLog {
 
 pub(super) fn identity() -> DatabaseIdentity {
     DatabaseIdentity {
+        id: 5,
         name: "vlf".to_string(),
         guid: *b"0123456789abcdef",
     }

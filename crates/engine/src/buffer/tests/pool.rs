@@ -168,6 +168,7 @@ fn files_that_do_not_belong_are_refused() {
         outcome.err().map(|error| error.number)
     };
     let stranger = DatabaseIdentity {
+        id: 6,
         name: "x".to_string(),
         guid: [1; 16],
     };

@@ -119,6 +119,7 @@ impl Bench {
     ) -> Bench {
         let log = LogManager::create(&env, "vlf", &[log_file], ServerVersion::V2022, policy, 1).unwrap();
         let identity = DatabaseIdentity {
+            id: 5,
             name: "vlf".to_string(),
             guid: *b"0123456789abcdef",
         };

@@ -51,12 +51,8 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
         AlterDatabaseAction::AddLogFiles(files) => Change::new(context, begin(Work::Files)?)?.add(files, true),
         AlterDatabaseAction::RemoveFile(file) => {
             context.instance.remove_file(&begin(Work::Files)?, &file.text)?;
-            host.message(&Error::new(
-                5009,
-                10,
-                1,
-                format!("The file '{}' has been removed.", file.text),
-            ))
+            let text = format!("The file '{}' has been removed.", file.text);
+            host.message(&Error::new(5044, 10, 1, text))
         }
         AlterDatabaseAction::ScopedConfiguration(option) => {
             if option.name == "CLEAR PROCEDURE_CACHE" {
@@ -125,31 +121,25 @@ fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) 
 fn tell_of_names(host: &mut dyn Host, file: &FileSpecification) -> Result<()> {
     if let Some(new_name) = &file.new_name {
         let text = format!("The file name '{new_name}' has been set.");
-        host.message(&Error::new(0, 10, 1, text))?;
+        host.message(&Error::new(5021, 10, 1, text))?;
     }
     if file.file_name.is_some() {
         let text = format!(
             "The file \"{}\" has been modified in the system catalog. The new path will be used the next time the database is started.",
             file.name
         );
-        host.message(&Error::new(0, 10, 1, text))?;
+        host.message(&Error::new(5018, 10, 1, text))?;
     }
     Ok(())
 }
 
 fn not_supported(what: &str) -> Result<()> {
-    let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
-    Err(Error::new(40517, 16, 1, text))
+    Err(crate::messages::not_supported(what))
 }
 
 fn rename(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, new_name: &str) -> Result<()> {
     context.instance.rename_database(name, new_name)?;
-    host.message(&Error::new(
-        0,
-        10,
-        1,
-        format!("The database name '{new_name}' has been set."),
-    ))
+    host.message(&crate::messages::database_name_set(new_name))
 }
 
 /// A change of one database's files.
@@ -199,7 +189,7 @@ impl<'a> Change<'a> {
         let size = specification.size.map(bytes).transpose()?;
         let wanted = size.unwrap_or_else(|| self.bytes_of(&file));
         if file.max_bytes.is_some_and(|maximum| wanted > maximum) {
-            return Err(Error::size_above_maximum(&file.name));
+            return Err(Error::size_above_maximum());
         }
         if let Some(size) = size {
             self.grow(&file, size)?;
@@ -232,12 +222,7 @@ impl<'a> Change<'a> {
     fn grow(&self, file: &FileEntry, bytes: u64) -> Result<()> {
         let bytes = bytes.next_multiple_of(8192);
         if bytes <= self.bytes_of(file) {
-            return Err(Error::new(
-                5039,
-                16,
-                1,
-                "MODIFY FILE failed. Specified size is less than or equal to current size.",
-            ));
+            return Err(Error::size_not_larger());
         }
         if file.log {
             self.database.storage.log.grow_file(file.file_id, bytes)?;
@@ -299,7 +284,7 @@ impl<'a> Change<'a> {
             .zip(max_bytes)
             .is_some_and(|(size, maximum)| size > maximum)
         {
-            return Err(Error::size_above_maximum(&name));
+            return Err(Error::maximum_below_size(&name));
         }
         if spec.size_bytes.is_some_and(|bytes| bytes < 512 << 10) {
             return Err(Error::file_too_small());

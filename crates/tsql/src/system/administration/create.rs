@@ -10,6 +10,9 @@ use super::refuse_in_transaction;
 use crate::ast;
 use crate::messages;
 
+/// The longest name of a database (sql-docs, CREATE DATABASE: 123 where the log file's name is made from it).
+const NAME_CHARACTERS_MAX: usize = 123;
+
 /// Runs CREATE DATABASE. What it could not do is told twice, as SQL Server does: what happened, then 1802.
 pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement: &ast::CreateDatabase) -> Result<()> {
     refuse_in_transaction(host, "CREATE DATABASE")?;
@@ -28,13 +31,12 @@ pub(super) fn create(context: &SystemContext<'_>, host: &mut dyn Host, statement
             .collect::<Result<Vec<FileSpec>>>()?,
         collation: collation_of(statement.collation.as_ref())?,
     };
-    if create.name.is_empty() || create.name.chars().count() > 123 {
-        return Err(Error::new(
-            1001,
-            15,
-            1,
-            "Length or precision specification 0 is invalid.",
-        ));
+    if create.name.chars().count() > NAME_CHARACTERS_MAX {
+        let shown: String = create.name.chars().take(NAME_CHARACTERS_MAX).collect();
+        let text = format!(
+            "The database name that starts with '{shown}' is too long. Maximum length is {NAME_CHARACTERS_MAX}."
+        );
+        return Err(Error::new(103, 15, 1, text));
     }
     let outcome = context.instance.create_database(&create);
     outcome.map(|_| ()).map_err(|error| after(host, error))
@@ -66,10 +68,7 @@ fn after(host: &mut dyn Host, error: Error) -> Error {
 }
 
 fn refuse_unsupported(statement: &ast::CreateDatabase) -> Result<()> {
-    let refused = |what: &str| {
-        let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
-        Err(Error::new(40517, 16, 1, text))
-    };
+    let refused = |what: &str| Err(crate::messages::not_supported(what));
     if statement.attach.is_some() {
         return refused("FOR ATTACH");
     }

@@ -63,7 +63,7 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
                 {
                     while (told + step) * total_bytes <= processed_bytes * 100 && told + step <= 100 {
                         told += step;
-                        host.message(&percent_processed(told))?;
+                        host.message(&Error::percent_processed(told))?;
                     }
                 }
                 report(host, &work, event)
@@ -71,11 +71,6 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
             outcome.map_err(|errors| sent(host, errors))
         }
     }
-}
-
-/// 3211, as BACKUP and RESTORE say it.
-fn percent_processed(percent: u64) -> Error {
-    Error::new(3211, 0, 1, format!("{percent} percent processed."))
 }
 
 /// 3187 unless the sets that are read have checksums.

@@ -9,8 +9,7 @@ use crate::grammar::{Fate, Place};
 
 /// 40517 for what this engine knows of but does not do.
 pub(super) fn unsupported(what: &str) -> Error {
-    let text = format!("Keyword or statement option '{what}' is not supported in this version of vlflab.");
-    Error::new(40517, 16, 1, text)
+    crate::messages::not_supported(what)
 }
 
 /// Whether an option that nothing here reads may stand.
@@ -47,8 +46,9 @@ pub(super) fn path_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<S
         "DISK" => required_text(host, &device.path),
         "" => {
             let name = required_text(host, &device.path)?;
-            let text =
-                format!("No entry in sysdevices for backup device '{name}'. Update sysdevices and rerun statement.");
+            let text = format!(
+                "Backup device '{name}' does not exist. To view existing backup devices, use the sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL Server Management Studio."
+            );
             Err(Error::new(3206, 16, 1, text))
         }
         kind => Err(unsupported(kind)),

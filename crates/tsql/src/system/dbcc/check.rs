@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::catalog::CatalogObject;
-use engine::database::{CheckReport, CheckedObject, Database};
+use engine::database::{AccessMode, CheckReport, CheckedObject, Database};
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::store::Finding;
@@ -21,7 +21,7 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
     let name = database.name();
     let silent = command.is_silent();
     if !silent {
-        host.message(&Error::new(8987, 10, 1, format!("DBCC results for '{name}'.")))?;
+        host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{name}'.")))?;
     }
     findings(host, report.allocation.iter())?;
     for object in &report.objects {
@@ -152,17 +152,17 @@ fn findings<'f>(host: &mut dyn Host, findings: impl Iterator<Item = &'f Finding>
     Ok(())
 }
 
-/// 7919: repairs need SINGLE_USER in SQL Server; here there are none.
+/// 7919: repairs need SINGLE_USER, in which they are refused by 40517: a database is restored from a backup.
 fn refuse_repair(command: &Command<'_>, database: &Database) -> Result<()> {
     let words = (1..command.arguments.len()).filter_map(|index| command.text(index));
     let repairs = words.into_iter().any(|word| word.to_uppercase().starts_with("REPAIR"));
     if !repairs {
         return Ok(());
     }
-    let text = format!(
-        "Repair statement not processed. Database '{}' can be restored from a backup; repairing is not supported.",
-        database.name()
-    );
+    if matches!(database.access(), AccessMode::Single(_)) {
+        return Err(crate::messages::not_supported("REPAIR of DBCC"));
+    }
+    let text = "Repair statement not processed. Database needs to be in single user mode.";
     Err(Error::new(7919, 16, 3, text))
 }
 

@@ -29,7 +29,7 @@ pub(super) fn check_identity(command: &Command<'_>, host: &mut dyn Host) -> Resu
         let value = command.integer(2).filter(|_| is_word("RESEED"));
         let value = value.ok_or_else(|| super::incorrect_parameter(2))?;
         database.reseed_identity(table, identity, value)?;
-        return tell(command, host, 7999, &format!("'{}'", shown(current)));
+        return tell(command, host, 7989, &format!("'{}'", shown(current)));
     }
     let farthest = if identity.increment > 0 { "max" } else { "min" };
     let in_column = host.value_of(&format!(

@@ -67,10 +67,7 @@ pub(super) fn sqlperf(command: &Command<'_>, host: &mut dyn Host) -> Result<()> 
             Ok(())
         }
         ("sys.dm_os_latch_stats", true) => Ok(()),
-        _ => {
-            let text = format!("The parameter '{what}' supplied for the DBCC statement is incorrect.");
-            Err(Error::new(2560, 16, 9, text))
-        }
+        _ => Err(super::incorrect_parameter(0)),
     }
 }
 
@@ -100,7 +97,7 @@ pub(super) fn opentran(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
     let database = command.database(0)?;
     let active = database.transactions.snapshot();
     let Some((_, oldest)) = active.iter().min_by_key(|(_, transaction)| transaction.first) else {
-        return host.message(&Error::new(7984, 10, 1, "No active open transactions."));
+        return host.message(&Error::new(7969, 10, 1, "No active open transactions."));
     };
     let begun = Moment::from_value(&Value::DateTime {
         days: oldest.begun.days,
@@ -131,10 +128,19 @@ pub(super) fn opentran(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
         return table.send(host);
     }
     let [spid, uid, name, lsn, time, sid] = lines.map(|(_, value)| value);
-    let text = format!(
-        "Transaction information for database '{}'.\n\nOldest active transaction:\n    SPID (server process ID): {spid}\n    \
-         UID (user ID) : {uid}\n    Name          : {name}\n    LSN           : {lsn}\n    Start time    : {time}\n    SID           : {sid}",
-        database.name()
-    );
-    host.message(&Error::new(7969, 10, 1, text))
+    let told = [
+        (
+            7968,
+            format!("Transaction information for database '{}'.", database.name()),
+        ),
+        (7970, "\nOldest active transaction:".to_owned()),
+        (7971, format!("    SPID (server process ID): {spid}")),
+        (7972, format!("    UID (user ID) : {uid}")),
+        (7974, format!("    Name          : {name}")),
+        (7975, format!("    LSN           : {lsn}")),
+        (7977, format!("    Start time    : {time}")),
+        (7978, format!("    SID           : {sid}")),
+    ];
+    told.into_iter()
+        .try_for_each(|(number, text)| host.message(&Error::new(number, 10, 1, text)))
 }

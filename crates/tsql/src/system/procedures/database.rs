@@ -207,13 +207,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
         return Err(no_database(name));
     }
     context.instance.rename_database(name, new_name)?;
-    host.message(&Error::new(
-        0,
-        10,
-        1,
-        format!("The database name '{new_name}' has been set."),
-    ))?;
-    Ok(0)
+    host.message(&crate::messages::database_name_set(new_name)).map(|()| 0)
 }
 
 /// The options of SQL Server 2000 that ALTER DATABASE has other names for.
@@ -247,12 +241,8 @@ fn option(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
         ("trunc. log on chkpt.", true) => "RECOVERY SIMPLE",
         ("trunc. log on chkpt.", false) => "RECOVERY FULL",
         _ => {
-            return Err(Error::new(
-                15242,
-                16,
-                1,
-                format!("Database option '{written}' is not unique or does not exist."),
-            ));
+            let text = format!("Database option '{written}' does not exist. Specify a valid database option.");
+            return Err(Error::new(15011, 16, 1, text));
         }
     };
     let quoted = slot.entry().name.replace(']', "]]");

@@ -44,11 +44,11 @@ fn help_statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments: 
     let mut known = all_statistics(&context.database, table, context.session_id);
     known.retain(|known| shows_indexes || !known.of_index);
     if known.is_empty() {
-        let text = match shows_indexes {
-            true => "This object does not have any statistics or indexes.",
-            false => "This object does not have any statistics.",
+        let told = match shows_indexes {
+            true => Error::new(15575, 10, 1, "This object does not have any statistics or indexes."),
+            false => Error::new(15574, 10, 1, "This object does not have any statistics."),
         };
-        return host.message(&Error::new(0, 10, 1, text)).map(|()| 0);
+        return host.message(&told).map(|()| 0);
     }
     let mut answer = Table::new(&[
         ("statistics_name", SqlType::SYSNAME),
@@ -80,7 +80,7 @@ fn update_statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments
     for (owner, object) in tables(context) {
         let Some(table) = table_of(&object) else { continue };
         let full_name = format!("{}.{}", quoted(&owner.schema), quoted(&owner.name));
-        host.message(&Error::new(0, 0, 1, format!("Updating {full_name}")))?;
+        host.message(&Error::new(15650, 10, 1, format!("Updating {full_name}")))?;
         let modifications = context.database.modifications(table);
         let (mut updated, mut left) = (0, 0);
         for known in all_statistics(&context.database, table, context.session_id) {
@@ -95,9 +95,14 @@ fn update_statistics(context: &SystemContext<'_>, host: &mut dyn Host, arguments
             updated += 1;
         }
         let text = format!("    {updated} index(es)/statistic(s) have been updated, {left} did not require update.\n ");
-        host.message(&Error::new(0, 0, 1, text))?;
+        host.message(&Error::new(15651, 10, 1, text))?;
     }
-    host.message(&Error::new(15005, 0, 1, "Statistics for all tables have been updated."))?;
+    host.message(&Error::new(
+        15005,
+        10,
+        1,
+        "Statistics for all tables have been updated.",
+    ))?;
     Ok(0)
 }
 
