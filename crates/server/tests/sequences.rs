@@ -60,15 +60,15 @@ fn every_statement_of_a_batch_has_the_done_that_is_its_own() {
         ("insert #t values (1, 1)", "DONE 1"),
         (
             "insert #t values (2, 1) insert #t values (1, 1) insert #t values (3, 1), (4, 1)",
-            "DONE 1 more, 2627, DONE error more, DONE 2",
+            "DONE 1 more, 2627, info 3621, DONE error more, DONE 2",
         ),
         (
             "insert #t values (5, 1) insert #t values (5, 1)",
-            "DONE 1 more, 2627, DONE error",
+            "DONE 1 more, 2627, info 3621, DONE error",
         ),
         (
             "insert #t values (1, 1) insert #t values (6, 0) update #t set x = 2 where id = 1",
-            "2627, DONE error more, 547, DONE error more, DONE 1",
+            "2627, info 3621, DONE error more, 547, info 3621, DONE error more, DONE 1",
         ),
         (
             "raiserror('no', 16, 1) select 1",
@@ -76,7 +76,7 @@ fn every_statement_of_a_batch_has_the_done_that_is_its_own() {
         ),
         (
             "set nocount on insert #t values (1, 1) insert #t values (7, 1) select 1",
-            "2627, DONE error more, columns, row, DONE",
+            "2627, info 3621, DONE error more, columns, row, DONE",
         ),
         ("set nocount off", "DONE"),
         (
@@ -116,7 +116,7 @@ fn a_call_ends_with_its_status_and_one_doneproc() {
         ("#ends", "INPROC 1 more, status 3, PROC"),
         (
             "#goes_on",
-            "INPROC 1 more, 2627, INPROC error more, INPROC 1 more, status 4, PROC",
+            "INPROC 1 more, 2627, info 3621, INPROC error more, INPROC 1 more, status 4, PROC",
         ),
     ] {
         assert_eq!(sequence(&client.rpc(&RpcRequest::named(name))), expected, "{name}");
@@ -130,7 +130,7 @@ fn a_call_ends_with_its_status_and_one_doneproc() {
     let text = "insert #t values (50, 1) insert #t values (50, 1) insert #t values (51, 1)";
     assert_eq!(
         sequence(&client.rpc(&sql(text))),
-        "INPROC 1 more, 2627, INPROC error more, INPROC 1 more, status 0, PROC"
+        "INPROC 1 more, 2627, info 3621, INPROC error more, INPROC 1 more, status 0, PROC"
     );
     assert_eq!(
         sequence(&client.batch("select count(*) from #t")),

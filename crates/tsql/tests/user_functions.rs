@@ -163,7 +163,7 @@ fn a_function_is_part_of_the_statement_that_calls_it() {
         "insert t select id + 10, dbo.inverse(id - 2), null from t select count(*) from t",
     );
     assert_eq!(failed.errors[0].0, 8134);
-    assert_eq!(failed.rows, ["3"]);
+    assert_eq!(failed.rows, ["The statement has been terminated.", "3"]);
     let caught = "begin try select dbo.inverse(0) end try begin catch select error_number(), xact_state() end catch";
     assert_eq!(rows(&mut one, caught), "8134 0");
 }

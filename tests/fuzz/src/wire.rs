@@ -479,6 +479,37 @@ pub fn bulk(random: &mut Random) -> Vec<u8> {
     out
 }
 
+/// Columns and rows that a table with a number, a larger number and a short string takes, if their keys are new to it.
+pub fn fitting_bulk(random: &mut Random) -> Vec<u8> {
+    /// Their names, flags (1 for NULL allowed, as the table has it) and types.
+    const COLUMNS: [(&str, u16, &[u8]); 3] = [
+        ("i", 0, &[0x38]),
+        ("b", 1, &[0x26, 8]),
+        ("s", 1, &[0xA7, 40, 0, 9, 4, 0xD0, 0, 0x34]),
+    ];
+    let mut out = vec![0x81];
+    out.extend((COLUMNS.len() as u16).to_le_bytes());
+    for (name, flags, description) in COLUMNS {
+        out.extend([0; 4]);
+        out.extend(flags.to_le_bytes());
+        out.extend(description);
+        short_text(&mut out, name);
+    }
+    for _ in 0..random.below(4) {
+        out.push(0xD1);
+        out.extend(noise(random, 4));
+        let width = random.below(2) * 8;
+        out.push(width as u8);
+        out.extend(noise(random, width as usize));
+        let letters = random.below(41) as usize;
+        out.extend((letters as u16).to_le_bytes());
+        out.extend(vec![b'x'; letters]);
+    }
+    out.push(0xFD);
+    out.extend([0; 12]);
+    out
+}
+
 /// LOGIN7 with the password given, obfuscated as clients do.
 pub fn login(random: &mut Random, user: &str, password: &str) -> Vec<u8> {
     let hidden: Vec<u8> = utf16(password)
