@@ -320,6 +320,10 @@ func copiesIn(db *sql.DB, options mssql.BulkOptions, from, count int) (int64, er
 }
 
 func copiesInBulk(db *sql.DB) error {
+	if os.Getenv("VLFLAB_ENCRYPT") == "strict" {
+		// bulkcopy.go of 1.11.2 compares the numbers of versions.
+		return skipped("the driver takes TDS 8.0 (0x08000000) for older than 7.2 and sends user types of two bytes")
+	}
 	if err := runAll(db, "drop table if exists go_bulk",
 		"create table go_bulk (id int not null primary key, n nvarchar(20) default N'none', m varchar(max), d decimal(9, 2), t datetime2(3), c int check (c > 0))"); err != nil {
 		return err
@@ -348,6 +352,11 @@ func copiesInBulk(db *sql.DB) error {
 	return fails(err, 2627)
 }
 
+// Why a check cannot be made with this driver.
+type skipped string
+
+func (reason skipped) Error() string { return string(reason) }
+
 func main() {
 	db := open(os.Getenv("VLFLAB_PASSWORD"))
 	defer db.Close()
@@ -367,7 +376,10 @@ func main() {
 		{"passes tables", passesTables},
 		{"copies in bulk", copiesInBulk},
 	} {
-		if err := check.test(db); err != nil {
+		err := check.test(db)
+		if reason, ok := err.(skipped); ok {
+			fmt.Printf("skip %s %s: %s\n", client, check.name, string(reason))
+		} else if err != nil {
 			failed = true
 			fmt.Printf("FAIL %s %s: %s\n", client, check.name, strings.ReplaceAll(err.Error(), "\n", " "))
 		} else {
