@@ -358,3 +358,38 @@ fn hints_say_how_soon_a_plan_is_out_of_date() {
         );
     }
 }
+
+/// The plans of a database that was dropped, replaced or taken offline kept its files open: the disk had no room for a RESTORE over a
+/// database that filled half of it, and none after DROP DATABASE until the cache was emptied.
+#[test]
+fn no_plan_keeps_a_database_that_is_gone() {
+    for statement in [
+        "drop database d",
+        "restore database d from disk = 'd.bak' with replace",
+        "alter database d set offline",
+    ] {
+        let instance = instance();
+        let (mut one, mut other) = (session(&instance), session(&instance));
+        let told = |session: &mut Session, batch: &str| {
+            let mut transcript = Transcript::default();
+            session.execute(batch, &mut transcript);
+            assert!(!transcript.text.contains("Level 16"), "{batch}: {}", transcript.text);
+        };
+        told(&mut one, "create database d");
+        told(
+            &mut one,
+            "create table d..t (a int not null primary key) insert d..t values (1)",
+        );
+        told(&mut one, "backup database d to disk = 'd.bak'");
+        for session in [&mut one, &mut other] {
+            told(
+                session,
+                "select a from d..t where a = 1 update d..t set a = 1 where a = 1",
+            );
+        }
+        let database = Arc::downgrade(&instance.database("d").unwrap());
+        assert!(database.upgrade().is_some());
+        told(&mut one, statement);
+        assert!(database.upgrade().is_none(), "{statement}");
+    }
+}

@@ -104,5 +104,6 @@ fn drop_one(context: &SystemContext<'_>, name: &str, if_exists: bool) -> Result<
     if context.database.id == slot.entry().database_id {
         return Err(Error::database_in_use(&slot.entry().name));
     }
+    super::let_go_of_plans(context);
     context.instance.drop_database(name, &context.engine.borrow())
 }

@@ -281,6 +281,7 @@ fn take_offline(
         clear_others(context, host, &database, termination)?;
     }
     drop(slot);
+    super::let_go_of_plans(context);
     context.instance.take_offline(name, &context.engine.borrow())
 }
 

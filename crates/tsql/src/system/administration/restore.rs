@@ -49,6 +49,9 @@ pub(super) fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statemen
         Kind::Database => WorkKind::RestoreDatabase,
         Kind::Log => WorkKind::RestoreLog,
     };
+    if kind == Kind::Database {
+        super::let_go_of_plans(context);
+    }
     let outcome = {
         let work = instance.env.begin_work(work, &database, 0);
         let mut report = |event| report(host, &work, event);
