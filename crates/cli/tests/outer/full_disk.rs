@@ -165,3 +165,36 @@ fn a_data_file_that_cannot_grow_is_1101_or_1105_and_works_again_with_space() {
     assert_sound(&mut connection, "victim");
     served.shut_down();
 }
+
+/// RESTORE over a database that filled more than half of its disk found no room: the former files, deleted by then, were still open, in
+/// the statement itself and in plans of queries. What it left was a database that is RESTORING.
+#[test]
+fn a_database_that_fills_its_disk_is_restored_over_itself() {
+    let served = Served::new("restored-in-place");
+    let Some(_disk) = SmallDisk::mount(&served) else { return };
+    let mut connection = served.connect();
+    run(
+        &mut connection,
+        "create database victim on (name = victim, filename = 'd:\\victim.mdf', size = 8MB)
+         log on (name = victim_log, filename = 'f:\\victim.ldf', size = 16MB)",
+    );
+    run(
+        &mut connection,
+        "create table victim..t (id int not null primary key) insert victim..t values (1)",
+    );
+    run(&mut connection, "backup database victim to disk = 'd:\\victim.bak'");
+    for round in 0..2 {
+        let mut other = served.connect();
+        assert_eq!(
+            value(&mut other, "select id from victim..t where id = 1"),
+            "1",
+            "{round}"
+        );
+        assert_eq!(value(&mut connection, "select count(*) from victim..t"), "1", "{round}");
+        run(
+            &mut connection,
+            "restore database victim from disk = 'd:\\victim.bak' with replace",
+        );
+    }
+    assert_sound(&mut connection, "victim");
+}

@@ -271,10 +271,12 @@ impl Instance {
         let intent = self.new_intent(&statement, entry.guid, paths).map_err(one)?;
         let known = entry.files.len();
         entry = files.entry.clone();
-        let make = || -> std::result::Result<(), NotStored> {
+        let mut make = || -> std::result::Result<(), NotStored> {
             self.begin_intent(&intent)?;
-            for admission in held.iter().filter(|admission| admission.verdict == Verdict::Replace) {
+            let in_the_way = |admission: &&mut Admission| admission.verdict == Verdict::Replace;
+            for admission in held.iter_mut().filter(in_the_way) {
                 self.delete_replaced(admission)?;
+                admission.file = None;
             }
             self.make_folders(&files.files)?;
             Database::create_new_files(&self.opening(), &files, known)?;
@@ -359,12 +361,12 @@ impl Instance {
     ) -> Steps<Restored> {
         let creating = self.registry.creating().map_err(one)?;
         self.sweep_left_behind();
-        let planned = self.plan_restore(work, Some(&operation.entry()))?;
+        let mut planned = self.plan_restore(work, Some(&operation.entry()))?;
         drop(creating);
         let statement = restoring(&planned);
         self.check_whole_set(work).map_err(one)?;
         self.dismantle(operation, &planned.entry, &statement).map_err(one)?;
-        let made = self.make_restored(operation, &planned, &statement, work, set, progress);
+        let made = self.make_restored(operation, &mut planned, &statement, work, set, progress);
         made.map_err(|error| {
             // Its files are not open any more.
             self.pool.forget_database(DatabaseId(planned.entry.database_id));
@@ -384,13 +386,14 @@ impl Instance {
             return Err(one(Error::no_exclusive_access()));
         }
         self.sweep_left_behind();
-        let planned = self.plan_restore(work, None)?;
+        let mut planned = self.plan_restore(work, None)?;
         let operation = self
             .registry
             .insert_begun(planned.entry.clone(), DatabaseState::Restoring, Work::Restore);
         let operation = operation.map_err(one)?;
         drop(creating);
-        match self.make_restored(&operation, &planned, &restoring(&planned), work, set, progress) {
+        let statement = restoring(&planned);
+        match self.make_restored(&operation, &mut planned, &statement, work, set, progress) {
             Ok(restored) => Ok((operation, restored)),
             Err(error) => {
                 self.forget(&operation);
@@ -429,7 +432,7 @@ impl Instance {
     fn make_restored(
         &self,
         operation: &Operation,
-        planned: &PlannedRestore,
+        planned: &mut PlannedRestore,
         statement: &str,
         work: &RestoreWork<'_>,
         set: &mut SetReader,
@@ -439,10 +442,12 @@ impl Instance {
         let intent = self.new_intent(statement, planned.entry.guid, paths)?;
         let mut make = || -> std::result::Result<Restored, NotStored> {
             self.begin_intent(&intent)?;
-            for admission in &planned.admissions {
+            for admission in &mut planned.admissions {
                 // Files of the former database are gone by now; others lie in the way of REPLACE.
                 if admission.verdict == Verdict::Replace {
                     self.delete_replaced(admission)?;
+                    // What is deleted takes its room for as long as it is open, and the new file needs that.
+                    admission.file = None;
                 }
             }
             let files = DatabaseFiles {
