@@ -98,7 +98,8 @@ impl Executor<'_> {
             }
             Err(error) => {
                 self.session.set_row_count(0);
-                let failure = self.failure(error, 1);
+                let mut failure = self.failure(error, 1);
+                failure.undoes = self.has_undone.take();
                 self.handle(failure).map(|()| Flow::Next)
             }
         }
