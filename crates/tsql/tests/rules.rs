@@ -18,6 +18,8 @@ const TABLES: &[&str] = &[
        if @i < 5 insert small values (@i, @i)
        set @i += 1
      end",
+    "create table skewed (a int not null primary key, k int not null, d char(200) not null, index i_k (k))
+     insert skewed select a, case when a < 3 then 3 else a % 2 end, '' from big",
 ];
 
 /// A rule, a question, what its shown plan holds with the rule alone, and what without it alone.
@@ -148,6 +150,12 @@ const CASES: &[(Rule, &str, &str, &str)] = &[
         "select a from big where b > 5 and b < 3",
         "Constant Scan",
         "[big]",
+    ),
+    (
+        Rule::ReadSmallTables,
+        "select max(x.d) from small s join skewed x on x.k = s.a where s.b = 3",
+        "Index Seek(OBJECT:([master].[dbo].[skewed].[i_k])",
+        "Index Scan(OBJECT:([master].[dbo].[skewed].",
     ),
     (
         Rule::InferEqualities,

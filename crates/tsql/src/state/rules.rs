@@ -72,6 +72,8 @@ rules! {
     DropOuterJoins,
     /// Conditions that come out the same for every row are not tested, and what cannot be is not read.
     SettleConditions,
+    /// Joins with small tables are estimated by the rows that conditions leave of them.
+    ReadSmallTables,
     /// What is said of a column is said of those that equal it.
     InferEqualities,
     /// What must hold of the rows of a query in FROM is asked inside of it.

@@ -4,7 +4,7 @@
 //! column = value, <, >, IN, LIKE 'x%'   by the histogram
 //! column > a AND column < b             as one range of the histogram
 //! column = variable                     as its value if that was looked at; else 1 / distinct values
-//! column = column                       by both histograms
+//! column = column                       by both histograms; by one, and the rows left of a small table (`small`)
 //! all columns of a unique key = those of another table     1 / rows
 //! AND of conditions on one table        the most selective, times the root of the next, the fourth root, the eighth root of the two after it
 //! AND of conditions on several tables   the product
@@ -147,6 +147,9 @@ impl Estimator<'_> {
 
     /// Pairs of rows with one value.
     fn columns_equal(&self, left: usize, right: usize, sources: &Sources<'_>) -> f64 {
+        if let Some(part) = self.part_of_left(left, right, sources) {
+            return part;
+        }
         let joined = self.with_column(left, sources, |left| {
             self.with_column(right, sources, |right| left.joined(right))
         });
@@ -295,7 +298,12 @@ impl Estimator<'_> {
     }
 
     /// Asks the statistics of the column at a place.
-    fn with_column<T>(&self, place: usize, sources: &Sources<'_>, ask: impl FnOnce(Column<'_>) -> T) -> Option<T> {
+    pub(super) fn with_column<T>(
+        &self,
+        place: usize,
+        sources: &Sources<'_>,
+        ask: impl FnOnce(Column<'_>) -> T,
+    ) -> Option<T> {
         let (scan, column) = sources.column(place)?;
         let table = &scan.table.table;
         let content = self.knowledge.content(table, column)?;

@@ -222,6 +222,7 @@ impl Walk<'_, '_> {
             });
             all.push(above.clone());
         }
+        self.estimator.look_at(scan, &all);
         self.estimator.rows(scan, &all)
     }
 

@@ -28,12 +28,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::catalog::StatisticsDefinition;
 use engine::database::{Database, Modifications};
 use engine::error::{Error, Result};
 use engine::instance::{MSDB, TEMPDB};
 use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id, update_statistics_aside};
 use engine::statistics::{Content, Plan};
+use engine::store::ReadMode;
+use engine::types::Value;
 
 use crate::plan::Aging;
 use crate::state::SessionState;
@@ -42,7 +45,11 @@ use crate::state::SessionState;
 pub const STORED_ROWS_MIN: u64 = 500;
 
 /// The table's database and id.
-type TableKey = (u16, u32);
+pub(super) type TableKey = (u16, u32);
+
+pub(super) fn key_of(table: &Table) -> TableKey {
+    (table.database().id, table.definition().object_id)
+}
 
 /// Columns, and what was counted of them.
 type Counted = (Vec<usize>, Arc<Content>);
@@ -198,7 +205,7 @@ impl<'s> Knowledge<'s> {
     }
 
     fn of_table<T>(&self, table: &Table, ask: impl FnOnce(&[Counted]) -> T) -> T {
-        let key = (table.database().id, table.definition().object_id);
+        let key = key_of(table);
         let mut known = self.known.borrow_mut();
         ask(known.entry(key).or_insert_with(|| self.usable(table)))
     }
@@ -272,13 +279,37 @@ impl<'s> Knowledge<'s> {
         if wanted.is_empty() {
             return;
         }
-        let key = (table.database().id, table.definition().object_id);
+        let key = key_of(table);
         let mut known = self.known.borrow_mut();
         known.entry(key).or_insert_with(|| self.usable(table));
         let (database, object) = (table.database().clone(), table.object().clone());
         let now = self.session.now_ticks();
         let work = move || update_statistics_aside(&database, &object, wanted, (now.days, now.ticks));
         self.session.instance.leave(work);
+    }
+
+    /// All rows of a table, if there are not more than so many; none too where they cannot be read.
+    ///
+    /// # Errors
+    /// 3617 when the batch is to stop.
+    pub(super) fn all_rows(&self, table: &Table, rows_max: usize) -> Result<Option<Vec<Vec<Value>>>> {
+        let read = || {
+            let mut rows = Vec::new();
+            let mut scan = table.scan(&self.session.locks, ReadMode::Uncommitted)?;
+            while scan.next_batch()? {
+                cancel::spend(cancel::STEPS_PER_PAGE)?;
+                for row in (0..scan.len()).filter_map(|place| scan.row(place)) {
+                    let mut values = Vec::new();
+                    table.layout().decode_into(row, &mut values)?;
+                    rows.push(values);
+                }
+                if rows.len() > rows_max {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(rows))
+        };
+        passed_over(read())
     }
 
     fn count(&self, table: &Table, wanted: Vec<StatisticsDefinition>) -> Result<()> {
@@ -304,7 +335,7 @@ impl<'s> Knowledge<'s> {
                 ..statistics
             });
         }
-        let key = (database.id, table.definition().object_id);
+        let key = key_of(table);
         self.known.borrow_mut().remove(&key);
         database.store_own_statistics(stored)
     }
@@ -329,10 +360,10 @@ fn own_statistics(database: &Database, table: &Table, column: usize, n: usize, s
 }
 
 /// An error that only means that something stays unknown, unless the batch is to stop.
-fn passed_over(outcome: Result<()>) -> Result<()> {
+fn passed_over<T: Default>(outcome: Result<T>) -> Result<T> {
     match outcome {
         Err(error) if error.number == Error::cancelled().number => Err(error),
-        _ => Ok(()),
+        other => Ok(other.unwrap_or_default()),
     }
 }
 

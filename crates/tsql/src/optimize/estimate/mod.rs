@@ -1,7 +1,7 @@
 //! How many rows there will be: what the optimizer's choices go by. An estimate decides how long a plan takes, never what it answers.
 //!
 //! What is known of a table is its number of rows and its pages, and of its columns what statistics say (`knowledge` sees to it that
-//! there are any, `condition` asks them). For the rest stand the guesses that SQL Server makes where it has no
+//! there are any, `condition` asks them); small ones are read (`small`). For the rest stand the guesses that SQL Server makes where it has no
 //! statistics, as they were measured on a heap of a million rows (Joe Sack, "Selectivity guesses in absence of statistics"):
 //!
 //! ```text
@@ -15,6 +15,7 @@
 mod condition;
 mod expected;
 mod knowledge;
+mod small;
 
 pub use expected::{ByNode, Expectations, Expected, queries_of, queries_of_condition};
 pub use knowledge::Premises;
@@ -98,6 +99,7 @@ pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
     rules_off: RulesOff,
     peeked: Peeked,
+    small: small::SmallTables,
     /// Whether it counts that the first rows alone are wanted.
     pub(super) has_goals: bool,
 }
@@ -109,6 +111,7 @@ impl<'s> Estimator<'s> {
             knowledge: Knowledge::new(session),
             rules_off: session.options().rules_off,
             peeked: Peeked::default(),
+            small: small::SmallTables::default(),
             has_goals: true,
         }
     }
@@ -179,7 +182,7 @@ impl<'s> Estimator<'s> {
                 false => self.knowledge.require(&scan.table.table, &columns)?,
             }
         }
-        Ok(())
+        self.read_small(from, &sources)
     }
 
     /// Rows of a table; at least one, so that a plan for an empty table is none for an infinitely small one. Where they were not counted
@@ -223,6 +226,10 @@ impl<'s> Estimator<'s> {
 
     /// Rows of a scanned table for which conditions hold.
     pub fn rows(&self, scan: &ScanNode, conditions: &[Condition]) -> f64 {
+        // Where nothing is left, statistics say how little that may be.
+        if let Some(left) = self.rows_left(scan, conditions).filter(|left| !left.is_empty()) {
+            return left.len() as f64;
+        }
         // Nothing was counted for a search of one row.
         if self.is_one_row(scan, conditions) {
             return 1.0;

@@ -317,6 +317,11 @@ impl Relations {
     fn estimate(&mut self, between: Vec<(Condition, Set)>, estimator: &Estimator<'_>) {
         let mut sources = Sources::default();
         self.relations.iter().for_each(|relation| sources.add(&relation.node));
+        for relation in &self.relations {
+            if let Node::Scan(scan) = &relation.node {
+                estimator.look_at(scan, &relation.own);
+            }
+        }
         let selectivity = |condition: &Condition| {
             let part = |one: &Condition| estimator.selectivity(one, &sources).clamp(1e-9, 1.0);
             let said = self.said_of_both(condition, &part) * self.said_of_each(condition, &part);
@@ -528,6 +533,8 @@ struct Given {
     of: Set,
     /// Of a bound, the part of the rows that keep it; none for an equality.
     part: Option<f64>,
+    /// Of an equality with a small table, the part of the rows that have a value of one of those that are left of it.
+    part_equal: Option<f64>,
 }
 
 /// What rows of others say of a relation's columns.
@@ -546,6 +553,8 @@ fn given(
             place,
             of: of.without(itself),
             part: (operator != ComparisonOperator::Equal).then_some(selectivity),
+            part_equal: rewrite::equal_columns(condition)
+                .and_then(|(left, right)| estimator.part_of_left(column_of(left)?, column_of(right)?, sources)),
         })
     };
     let of_on = relation.on.iter().filter_map(|condition| {
@@ -600,7 +609,8 @@ fn searches(
                     left = (left * bounds.product::<f64>()).max(1.0);
                     break;
                 }
-                left = (left / estimator.distinct(place, sources)).max(1.0);
+                let part = here().find_map(|one| one.part_equal);
+                left = (left * part.unwrap_or_else(|| 1.0 / estimator.distinct(place, sources))).max(1.0);
                 columns += 1;
             }
             if !is_by_others {
