@@ -2,8 +2,6 @@
 //! against a server; a server stops cleanly.
 #![allow(clippy::unwrap_used)]
 
-mod schema;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -47,71 +45,6 @@ fn text(bytes: &[u8]) -> String {
 
 fn said(output: &Output) -> String {
     format!("{}\n{}", text(&output.stdout), text(&output.stderr))
-}
-
-/// Every time of a run on a modelled disk, by its name.
-fn modelled_times(out: &Folder) -> std::collections::BTreeMap<String, serde_json::Value> {
-    let arguments = [
-        "run",
-        "recovery",
-        "--scale",
-        "tiny",
-        "--only",
-        "bad-classic",
-        "--disk",
-        "hdd-7200-2006",
-    ];
-    let output = vlflab(&[&arguments[..], &["--without-processor-time", "--out", out.text()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(
-        text(&output.stdout).contains("modelled  discovery, bad-classic on hdd-7200-2006"),
-        "{}",
-        said(&output)
-    );
-    let json: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
-    assert_eq!(json["schema_version"], 1);
-    assert_eq!(schema::faults(&json), Vec::<String>::new(), "docs/results.schema.json");
-    let configuration = &json["experiments"][0]["configurations"][0];
-    assert_eq!(configuration["settings"]["disk"], "hdd-7200-2006");
-    let report = fs::read_to_string(out.0.join("report.html")).unwrap();
-    assert!(report.contains("classic, modelled on hdd-7200-2006") && report.contains("Modelled, not measured"));
-    let all = configuration["measurements"].as_object().unwrap().clone();
-    all.into_iter().filter(|(name, _)| name.ends_with("_s")).collect()
-}
-
-#[test]
-fn a_run_on_a_modelled_disk_repeats_to_the_nanosecond() {
-    let (first, second) = (Folder::new("modelled-1"), Folder::new("modelled-2"));
-    let times = modelled_times(&first);
-    assert_eq!(times, modelled_times(&second));
-    assert!(times.len() >= 6, "{times:?}");
-    for (name, time) in &times {
-        let part = |which: &str| time[which].as_f64().unwrap();
-        assert!(part("device_s") > 0.0 || name == "undo_s", "{name}: {time}");
-        assert!(part("processor_s").abs() < 0.001, "{name}: {time}");
-    }
-    // Three growths by 1 MB, four VLFs each, at 84 ms on such a disk, make up most of it.
-    let fill_s = times["fill_s"]["median"].as_f64().unwrap();
-    assert!((0.2..2.0).contains(&fill_s), "{fill_s}");
-}
-
-#[test]
-fn an_experiment_with_several_clients_is_refused_on_a_modelled_disk() {
-    let out = Folder::new("modelled-clients");
-    let arguments = [
-        "run",
-        "oltp",
-        "--scale",
-        "tiny",
-        "--disk",
-        "nvme-plp",
-        "--out",
-        out.text(),
-    ];
-    let output = vlflab(&arguments);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("several clients at once"), "{}", said(&output));
 }
 
 #[test]

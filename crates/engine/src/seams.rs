@@ -131,17 +131,28 @@ impl Clock for SystemClock {
 }
 
 /// The time of a modelled disk: what its device took and what processors took. Nobody waits for it.
+///
+/// Where processors take no time, nothing of what it shows is this machine's: the catalog stores dates and identities made of them as
+/// text, a digit more makes a log record longer, and now and then a log write with it, by a sector. So its dates begin at
+/// [`REPEATABLE_ORIGIN_UNIX_MICROS`], and those of each further process on the same disk [`PROCESS_MICROS`] later: time does not go back
+/// when a server is started again.
 pub struct VirtualClock {
     time: Arc<VirtualTime>,
-    origin_unix_micros: u64,
+    /// When it was made, if processors take time.
+    origin_unix_micros: Option<u64>,
 }
 
+/// 2026-01-01 00:00:00.
+const REPEATABLE_ORIGIN_UNIX_MICROS: u64 = 1_767_225_600_000_000;
+/// Longer than a process works on a modelled disk: ten days.
+const PROCESS_MICROS: u64 = 10 * MICROS_PER_DAY;
+
 impl VirtualClock {
-    /// Its time begins at `origin_unix_micros` since the Unix epoch.
-    pub fn new(time: Arc<VirtualTime>, origin_unix_micros: u64) -> VirtualClock {
+    /// A clock of `time`. Its dates begin at `now_unix_micros` since the Unix epoch, if processors take time.
+    pub fn new(time: Arc<VirtualTime>, now_unix_micros: u64) -> VirtualClock {
         VirtualClock {
+            origin_unix_micros: time.counts_processor().then_some(now_unix_micros),
             time,
-            origin_unix_micros,
         }
     }
 }
@@ -152,7 +163,8 @@ impl Clock for VirtualClock {
     }
 
     fn unix_micros(&self) -> u64 {
-        self.origin_unix_micros + self.now_micros()
+        let repeatable = || REPEATABLE_ORIGIN_UNIX_MICROS + self.time.processes_before() * PROCESS_MICROS;
+        self.origin_unix_micros.unwrap_or_else(repeatable) + self.now_micros()
     }
 
     fn thread_micros(&self) -> u64 {
@@ -305,6 +317,18 @@ mod tests {
         let ticks = DateTimeTicks::from_unix_micros(unix_micros);
         assert_eq!(ticks.errorlog_text(), "2008-05-16 13:22:47.97");
         assert_eq!(ticks.unix_micros() / 10_000, unix_micros / 10_000);
+    }
+
+    #[test]
+    fn dates_without_processor_time_are_not_this_machines() {
+        let dates = |counts_processor: bool| {
+            let clock_at = |now| VirtualClock::new(Arc::new(VirtualTime::new(counts_processor)), now);
+            [clock_at(1_700_000_000_000_000), clock_at(1_800_000_000_000_000)].map(|clock| clock.wall_ticks().days)
+        };
+        let [early, late] = dates(true);
+        assert!(early < late);
+        let [early, late] = dates(false);
+        assert_eq!(early, late);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! + FILESYSTEM INODE PLACE BYTES    the file got another extent behind those it has
 //! = FILESYSTEM INODE BYTES          the file was cut to so many bytes
+//! @                                 a process opened the disk
 //! ```
 //! The ledger is as durable as the bytes on the backing disk: it survives the end of the process, not that of the machine. Lines that
 //! make no sense are passed over; the file they meant is placed anew.
@@ -12,24 +13,49 @@ use device::volume::{Extent, FileSpace};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// What says that a process opened the disk.
+const PROCESS: &str = "@";
+
 /// The open ledger.
 pub(super) struct Ledger {
     file: Arc<dyn File>,
     len: u64,
 }
 
+/// What a ledger says when it is opened.
+pub(super) struct Known {
+    /// The extents of every file.
+    pub(super) files: BTreeMap<FileIdentity, Vec<Extent>>,
+    /// How many processes had the disk.
+    pub(super) processes: u64,
+}
+
 impl Ledger {
-    /// What the ledger says of every file.
-    pub(super) fn read(file: Arc<dyn File>) -> Result<(Ledger, BTreeMap<FileIdentity, Vec<Extent>>), DiskError> {
+    /// What the ledger says; from here on it says that one more process had the disk.
+    pub(super) fn open(file: Arc<dyn File>) -> Result<(Ledger, Known), DiskError> {
         let len = file.len()?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
         file.read_at(0, &mut bytes)?;
-        let mut files = BTreeMap::new();
+        let mut known = Known {
+            files: BTreeMap::new(),
+            processes: 0,
+        };
         for line in String::from_utf8_lossy(&bytes).lines() {
-            // None: passed over.
-            let _ = take(line, &mut files);
+            match line {
+                PROCESS => known.processes += 1,
+                // None: passed over.
+                _ => drop(take(line, &mut known.files)),
+            }
         }
-        Ok((Ledger { file, len }, files))
+        let mut ledger = Ledger { file, len };
+        ledger.append(&format!("{PROCESS}\n"))?;
+        Ok((ledger, known))
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), DiskError> {
+        self.file.write_at(self.len, text.as_bytes())?;
+        self.len += text.len() as u64;
+        Ok(())
     }
 
     /// Notes how a file's extents differ from what they were.
@@ -50,12 +76,10 @@ impl Ledger {
         for extent in after.get(same..).unwrap_or_default() {
             text.push_str(&format!("+ {device} {inode} {} {}\n", extent.place, extent.bytes));
         }
-        if text.is_empty() {
-            return Ok(());
+        match text.is_empty() {
+            true => Ok(()),
+            false => self.append(&text),
         }
-        self.file.write_at(self.len, text.as_bytes())?;
-        self.len += text.len() as u64;
-        Ok(())
     }
 }
 

@@ -102,9 +102,10 @@ impl ModelledDisk {
             Err(error) if error.kind == DiskErrorKind::NotFound => backing.create(&path, Access::Buffered)?,
             opened => opened?,
         };
-        let (ledger, known) = Ledger::read(file)?;
-        known.values().for_each(|extents| state.volume.claim(extents));
-        (state.ledger, state.known) = (Some(ledger), known);
+        let (ledger, known) = Ledger::open(file)?;
+        known.files.values().for_each(|extents| state.volume.claim(extents));
+        (state.ledger, state.known) = (Some(ledger), known.files);
+        time.follows(known.processes);
         time.leave_out();
         Ok(ModelledDisk {
             backing,

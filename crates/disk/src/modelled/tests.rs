@@ -195,6 +195,17 @@ fn the_next_process_finds_files_where_they_lay() {
 }
 
 #[test]
+fn a_disk_knows_how_many_processes_had_it() {
+    let folder = Folder::new("processes");
+    for before in 0..3 {
+        let (disk, time) = modelled(Arc::new(OsDisk), &folder.0, &desktop());
+        assert_eq!(time.processes_before(), before);
+        disk.create(&folder.0.join(format!("{before}")), Access::Direct)
+            .unwrap();
+    }
+}
+
+#[test]
 fn a_full_disk_is_full_and_what_is_deleted_is_free() {
     let folder = Folder::new("full");
     let (disk, _) = modelled(Arc::new(OsDisk), &folder.0, &flash());

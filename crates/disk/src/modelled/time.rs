@@ -23,6 +23,7 @@ pub struct VirtualTime {
     counts_processor: bool,
     device_ns: AtomicU64,
     processor_ns: AtomicU64,
+    processes_before: AtomicU64,
 }
 
 /// The two parts of a moment, nanoseconds.
@@ -49,7 +50,23 @@ impl VirtualTime {
             counts_processor,
             device_ns: AtomicU64::new(0),
             processor_ns: AtomicU64::new(0),
+            processes_before: AtomicU64::new(0),
         }
+    }
+
+    /// Whether processors take time.
+    pub fn counts_processor(&self) -> bool {
+        self.counts_processor
+    }
+
+    /// How many processes had this time's disk before this one; 0 as long as the disk was not opened.
+    pub fn processes_before(&self) -> u64 {
+        self.processes_before.load(Ordering::SeqCst)
+    }
+
+    /// So many processes had the disk.
+    pub(super) fn follows(&self, processes: u64) {
+        self.processes_before.store(processes, Ordering::SeqCst);
     }
 
     /// Both parts, with what the calling thread computed since it was last here.

@@ -1,0 +1,2 @@
+backup log own to disk = 'c:\lab\own-log.bak'
+go
