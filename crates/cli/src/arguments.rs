@@ -74,7 +74,7 @@ impl Command {
 }
 
 const RUN_EXAMPLES: &str = "Examples:
-  vlflab run                                 the four published experiments in small: under two minutes
+  vlflab run                                 VLFs at their published numbers, modelled and measured: two minutes
   vlflab run --list                          what there is
   vlflab run recovery --scale full           the published sizes; needs 6 GB of disk
   vlflab run recovery dml --only bad --runs 5
@@ -273,7 +273,8 @@ pub struct SqlOptions {
 /// Options of `vlflab run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Experiments of the program, or files of your own ending in .toml; the four published ones without.
+    /// Experiments of the program, or files of your own ending in .toml. Without: the published numbers of VLFs on modelled disks and
+    /// on this machine's, and work on rows in small; with --scale full, the published experiments as they were.
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// List the experiments of the program, with their scales and configurations, and end.
@@ -289,9 +290,12 @@ pub struct RunOptions {
     /// Replace the results that --out holds.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
+    /// Write the report on two printed pages as well, report-short.html: what came out, and on which disks VLFs hurt.
+    #[arg(long)]
+    pub short: bool,
     /// Write an experiment of your own, NAME.toml with its scripts, and end; it runs as it is, and docs/experiments.md tells every
     /// key.
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "my-experiment", conflicts_with_all = ["experiments", "list", "target", "disk"])]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "my-experiment", conflicts_with_all = ["experiments", "list", "target", "disk", "short"])]
     pub template: Option<String>,
     /// Runs of each configuration, instead of the scale's own count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

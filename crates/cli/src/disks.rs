@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::probe::{self, ProbeOptions};
+use crate::wrap;
 use clap::{Args, Subcommand};
 use device::parameter::{DurableWrite, Figures, Kind};
 use device::price::{self, Price};
@@ -180,19 +181,7 @@ pub fn shown(seconds: f64) -> String {
 
 /// Writes a text in lines of 100 characters, broken at words.
 fn wrapped(out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
-    const WIDTH: usize = 100;
-    let mut line = String::from(indent);
-    for word in text.split_whitespace() {
-        if line.len() + 1 + word.len() > WIDTH && line.len() > indent.len() {
-            writeln!(out, "{line}")?;
-            line = String::from(indent);
-        }
-        if line.len() > indent.len() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    writeln!(out, "{line}")
+    wrap::write(out, wrap::WIDTH_MAX, (indent, indent), text)
 }
 
 #[cfg(test)]

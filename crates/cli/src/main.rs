@@ -22,6 +22,7 @@ mod serve;
 mod sql;
 mod stopping;
 mod target;
+mod wrap;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -4,17 +4,21 @@ use crate::arguments::RunOptions;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::target;
+use crate::wrap;
 use lab::driver::{self, DATA_FOLDER, Outcome, RESULTS_FILE};
 use lab::experiment::Experiment;
 use lab::results::{Results, RunFile};
 use lab::{catalogue, disks, report};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const INTERRUPTED: i32 = 130;
+/// The report on two pages.
+const SHORT_REPORT: &str = "report-short.html";
 
 /// Runs them.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
@@ -24,7 +28,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if let Some(name) = &options.template {
         return template(name);
     }
-    let experiments = experiments(&options.experiments)?;
+    let experiments = experiments(options)?;
     let target = match &options.target {
         Some(address) => Some(target::agree(address, options, &experiments)?),
         None if options.security.is_given() => {
@@ -47,12 +51,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         target,
         disks: disks?,
         without_processor_time: options.without_processor_time,
-        interrupt: watch_signals()?,
+        interrupt: end_at_signals(out.join(DATA_FOLDER))?,
     };
     let mut progress = Progress::new();
     let outcome = driver::run(&experiments, &options_of_run, &mut progress);
     progress.finish();
-    conclude(&out, outcome?)
+    conclude(&out, outcome?, options.short)
 }
 
 /// Folder of the results when none is named.
@@ -96,14 +100,12 @@ fn template(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The experiments named, or the published ones; every mistake of every file at once.
-fn experiments(named: &[String]) -> Result<Vec<Experiment>, Failure> {
-    let published: Vec<String>;
-    let named = if named.is_empty() {
-        published = catalogue::published().into_iter().map(str::to_string).collect();
-        &published
+/// The experiments named, or those of the default run; every mistake of every file at once.
+fn experiments(options: &RunOptions) -> Result<Vec<Experiment>, Failure> {
+    let named: Vec<&str> = if options.experiments.is_empty() {
+        catalogue::default_run(&options.scale).to_vec()
     } else {
-        named
+        options.experiments.iter().map(String::as_str).collect()
     };
     let mut experiments = Vec::new();
     let mut mistakes = Vec::new();
@@ -120,7 +122,7 @@ fn experiments(named: &[String]) -> Result<Vec<Experiment>, Failure> {
     }
 }
 
-/// The first signal ends the run with its report written, the second one ends the program as it stands.
+/// The first signal is noted, the second one ends the program as it stands.
 pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -130,12 +132,43 @@ pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupt)
 }
 
+/// The first signal ends the run with its report written. The second one, and a terminal that is closed twice over, end the program
+/// as it stands, but for the databases: these are taken away first. The server ends with this program.
+fn end_at_signals(data: PathBuf) -> io::Result<Arc<AtomicBool>> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&interrupt);
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if asked.swap(true, Ordering::SeqCst) {
+                remove_whatever_is_written(&data);
+                std::process::exit(INTERRUPTED);
+            }
+        }
+    });
+    Ok(interrupt)
+}
+
+/// Removes a folder in which somebody may still be making files.
+fn remove_whatever_is_written(folder: &Path) {
+    const TRIES_MAX: usize = 100;
+    for _ in 0..TRIES_MAX {
+        if std::fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
+    }
+}
+
 fn list() -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    let published = catalogue::published();
     for name in catalogue::names() {
         let experiment = catalogue::load(name).map_err(|error| Failure::Failed(error.to_string()))?;
-        let mark = if published.contains(&name) { "*" } else { " " };
+        let is_default = |scale: &str| catalogue::default_run(scale).contains(&name);
+        let mark = match (is_default("quick"), is_default("full")) {
+            (true, _) => "*",
+            (false, true) => "+",
+            (false, false) => " ",
+        };
         writeln!(out, "{mark} {name:<10} {}", experiment.title)?;
         for (scale, about) in experiment.scale.iter().filter(|(_, scale)| !scale.hidden) {
             writeln!(out, "    {scale:<8} {}", about.description)?;
@@ -152,50 +185,69 @@ fn list() -> Result<(), Failure> {
             matrix.collect::<String>()
         )?;
     }
-    writeln!(out, "\n* run by 'vlflab run' when none is named")?;
+    writeln!(
+        out,
+        "\n* run by 'vlflab run' when none is named; with --scale full, those marked + as well"
+    )?;
     Ok(())
 }
 
 /// Writes the report's forms beside the results; answers their names.
-fn write_reports(out: &Path, file: &RunFile) -> io::Result<Vec<&'static str>> {
-    let forms = [
+fn write_reports(out: &Path, file: &RunFile, is_short: bool) -> io::Result<Vec<&'static str>> {
+    let mut forms = vec![
         ("report.html", report::render(file)),
         ("report.md", report::markdown(file)),
         ("results.csv", report::csv(file)),
     ];
+    if is_short {
+        forms.insert(0, (SHORT_REPORT, report::short(file)));
+    }
+    if let Some(picture) = report::picture(file) {
+        forms.push(("report.svg", picture));
+    }
     for (name, text) in &forms {
         std::fs::write(out.join(name), text)?;
     }
     Ok(forms.iter().map(|(name, _)| *name).chain([RESULTS_FILE]).collect())
 }
 
-fn conclude(folder: &Path, outcome: Outcome) -> Result<(), Failure> {
-    let written = write_reports(folder, &outcome.file)?;
+fn conclude(folder: &Path, outcome: Outcome, is_short: bool) -> Result<(), Failure> {
+    let written = write_reports(folder, &outcome.file, is_short)?;
     let mut out = io::stdout().lock();
     for results in &outcome.file.experiments {
-        writeln!(out, "{}\n", heading(results))?;
-        if let Ok(experiment) = results.experiment() {
-            for line in report::modelled(&experiment, results) {
-                writeln!(out, "  {line}")?;
-            }
-            for line in report::summary(&experiment, results) {
-                writeln!(out, "  {line}")?;
-            }
-        }
-        for note in &results.notes {
-            writeln!(out, "  note      {note}")?;
-        }
-        for threshold in &results.thresholds {
-            let mark = if threshold.missed { "MISSED" } else { "limit" };
-            writeln!(out, "  {mark:<9} {}", threshold.text)?;
-        }
-        writeln!(out)?;
+        tell(&mut out, wrap::width(), results)?;
     }
     for name in written {
         writeln!(out, "{}", folder.join(name).display())?;
     }
     out.flush()?;
     verdict(outcome)
+}
+
+/// Words at the left of the summary's lines have this much room.
+const MARK_COLUMNS: usize = 10;
+
+/// An experiment's outcome for a terminal.
+fn tell(out: &mut dyn Write, width: usize, results: &Results) -> io::Result<()> {
+    wrap::write(out, width, ("", "  "), &heading(results))?;
+    writeln!(out)?;
+    let mut line = |mark: &str, text: &str| {
+        let first = format!("  {mark:<MARK_COLUMNS$}");
+        let rest = " ".repeat(MARK_COLUMNS + 2);
+        wrap::write(out, width, (&first, &rest), text)
+    };
+    if let Ok(experiment) = results.experiment() {
+        for (mark, text) in report::summary(&experiment, results) {
+            line(&mark, &text)?;
+        }
+    }
+    for note in &results.notes {
+        line("note", note)?;
+    }
+    for threshold in &results.thresholds {
+        line(if threshold.missed { "MISSED" } else { "limit" }, &threshold.text)?;
+    }
+    writeln!(out)
 }
 
 fn heading(results: &Results) -> String {

@@ -50,7 +50,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn the_recovery_experiment_runs_to_its_report() {
     let out = Folder::new("run");
-    let output = vlflab(&["run", "recovery", "--scale", "tiny", "--out", out.text()]);
+    let output = vlflab(&["run", "recovery", "--scale", "tiny", "--short", "--out", out.text()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let json: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
@@ -97,6 +97,8 @@ fn the_recovery_experiment_runs_to_its_report() {
     }
     let report = fs::read_to_string(out.0.join("report.html")).unwrap();
     assert!(report.contains("Crash recovery with many virtual log files"));
+    let short = fs::read_to_string(out.0.join("report-short.html")).unwrap();
+    assert_eq!(short.matches("<section class=\"sheet\">").count(), 2);
     assert!(!out.0.join("data").exists(), "the databases are gone");
 }
 
@@ -225,4 +227,32 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_no_server() {
     });
     assert!(!still_running, "a server was left behind");
     assert!(!data.exists(), "databases were left behind");
+}
+
+/// Who cannot wait for the end of a run sends a second signal: the databases are gone all the same.
+#[test]
+fn two_signals_leave_no_databases_either() {
+    let out = Folder::new("interrupt-twice");
+    let mut command = Command::new(PROGRAM);
+    command.args(["run", "recovery", "--scale", "tiny", "--out", out.text()]);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    for line in lines {
+        if line.contains("bad-native, run 1") {
+            // The process may be over after the first one.
+            let pid = child.id().to_string();
+            for signal in ["-INT", "-TERM"] {
+                let _ = Command::new("kill").args([signal, &pid]).stderr(Stdio::null()).status();
+            }
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!out.0.join("data").exists(), "databases were left behind");
 }

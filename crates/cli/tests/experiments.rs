@@ -45,6 +45,43 @@ fn measured(file: &RunFile, configuration: &str, measure: &str) -> f64 {
         .median
 }
 
+/// What `vlflab run` does first: each number of VLFs on the modelled disks that the experiment names, and on this machine's.
+#[test]
+fn published() {
+    let file = tiny("published", &["classic"]);
+    let configurations = &file.experiments[0].configurations;
+    let names: Vec<&str> = configurations.iter().map(|each| each.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "kent_many-classic@hdd-7200-2006",
+            "kent_many-classic",
+            "kent_few-classic@hdd-7200-2006",
+            "kent_few-classic",
+            "berry_many-classic@ssd-sata-2012",
+            "berry_few-classic@ssd-sata-2012",
+            "ezequiel_many-classic@hdd-7200-2010",
+            "ezequiel_few-classic@hdd-7200-2010",
+        ]
+    );
+    for each in configurations {
+        let growth = each.measurement("growth_s");
+        let is_modelled = each.modelled_disk().is_some();
+        assert_eq!(growth.is_some(), each.base != "kent_few", "{}", each.name);
+        assert!(
+            growth.is_none_or(|growth| growth.device_s.is_some() == is_modelled),
+            "{}",
+            each.name
+        );
+        assert!(each.measurement("discovery_s").is_some(), "{}", each.name);
+    }
+    assert_eq!(measured(&file, "kent_many-classic", "vlf_count"), 16.0);
+    // Three growths by 1 MB on such a disk.
+    let growth_s = measured(&file, "kent_many-classic@hdd-7200-2006", "growth_s");
+    assert!((0.15..0.8).contains(&growth_s), "{growth_s}");
+    assert!(measured(&file, "ezequiel_many-classic@hdd-7200-2010", "write_through_s") > 0.0);
+}
+
 #[test]
 fn dml() {
     let file = tiny("dml", &[]);

@@ -5,13 +5,14 @@
 //! slower or faster meanwhile does so for all of them.
 
 mod modelled;
+mod own_disk;
 mod steps;
 
 use crate::client::ClientError;
 use crate::disks::DiskDescription;
 use crate::environment;
 use crate::experiment::{Experiment, ExperimentError};
-use crate::plan::{self, Setup};
+use crate::plan::{self, Disks, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile, SCHEMA_VERSION};
 use crate::server_process::StartError;
 use crate::slope;
@@ -130,6 +131,9 @@ struct Job<'a> {
     experiment: &'a Experiment,
     setups: Vec<Setup>,
     runs: usize,
+    runs_modelled: usize,
+    /// What was left out, and why.
+    notes: Vec<String>,
     /// Units of one run of one configuration.
     units: u64,
 }
@@ -192,6 +196,9 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
     let mut jobs: Vec<Job<'_>> = planned.collect::<Result<_, _>>()?;
     keep_chosen(&mut jobs, &options.only)?;
     let environment = environment::capture(&options.out).map_err(|error| LabError::Io(options.out.clone(), error))?;
+    for job in &mut jobs {
+        own_disk::leave_out_if_slow(job, &options.scale, &environment);
+    }
     let mut file = RunFile {
         schema_version: SCHEMA_VERSION,
         product_version: env!("CARGO_PKG_VERSION").into(),
@@ -241,21 +248,47 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
 
 fn job<'a>(experiment: &'a Experiment, options: &RunOptions) -> Result<Job<'a>, LabError> {
     let scale = scale(experiment, &options.scale)?;
-    let runs = options.runs.unwrap_or(scale.runs);
-    let setups = plan::setups(experiment, scale).map_err(LabError::Experiment)?;
-    let setups = plan::on_disks(setups, &options.disks);
-    let of_one_run = scale.expected_s * UNITS_PER_SECOND / (setups.len() * scale.runs).max(1) as f64;
-    Ok(Job {
+    let disks = match (&options.target, options.disks.as_slice()) {
+        (Some(_), _) => Disks::OwnOnly,
+        (None, []) => Disks::AsWritten,
+        (None, named) => Disks::Modelled(named),
+    };
+    let setups = plan::setups(experiment, scale).and_then(|setups| plan::on_disks(setups, disks));
+    let mut job = Job {
         experiment,
-        setups,
-        runs,
-        units: (of_one_run as u64).max(1),
-    })
+        setups: setups.map_err(LabError::Experiment)?,
+        runs: scale.runs,
+        runs_modelled: scale.runs_modelled.unwrap_or(scale.runs),
+        notes: Vec::new(),
+        units: 0,
+    };
+    let expected = scale.expected_s * UNITS_PER_SECOND / job.runs_in_all().max(1) as f64;
+    job.units = (expected as u64).max(1);
+    if let Some(runs) = options.runs {
+        (job.runs, job.runs_modelled) = (runs, runs);
+    }
+    Ok(job)
 }
 
 impl Job<'_> {
+    fn runs_of(&self, setup: &Setup) -> usize {
+        if setup.disk.is_some() {
+            self.runs_modelled
+        } else {
+            self.runs
+        }
+    }
+
+    fn runs_in_all(&self) -> usize {
+        self.setups.iter().map(|setup| self.runs_of(setup)).sum()
+    }
+
     fn units_in_all(&self) -> u64 {
-        self.units * (self.runs * self.setups.len()) as u64
+        self.units * self.runs_in_all() as u64
+    }
+
+    fn has_modelled(&self) -> bool {
+        self.setups.iter().any(|setup| setup.disk.is_some())
     }
 }
 
@@ -272,7 +305,7 @@ fn run_job(
         .target
         .as_ref()
         .and_then(|target| target.objection(job.experiment))
-        .or_else(|| modelled::objection(job.experiment, options));
+        .or_else(|| modelled::objection(job));
     let outcome = match objection {
         Some(reason) => Err(LabError::Unexpected(reason)),
         None => run_all(job, options, units_before, ledger, observer),
@@ -301,16 +334,22 @@ fn run_all(
         units_before,
         units: job.units,
     };
-    for run in 1..=job.runs {
-        for (index, setup) in job.setups.iter().enumerate() {
+    for run in 1..=job.runs.max(job.runs_modelled) {
+        let due = job
+            .setups
+            .iter()
+            .enumerate()
+            .filter(|(_, setup)| run <= job.runs_of(setup));
+        for (index, setup) in due {
             (place.run, place.configuration) = (run, index);
             remove_folder(&data)?;
             let outcome = steps::OneRun::new(job.experiment, setup, options, &data, place).run(ledger, observer);
             // The databases of a failed run are kept for a look at them; who ended it by a signal does not want one.
-            if outcome.as_ref().err().is_none_or(LabError::is_interrupt) {
-                remove_folder(&data)?;
-            }
-            outcome?;
+            let removed = match outcome.as_ref().err().is_none_or(LabError::is_interrupt) {
+                true => remove_folder(&data),
+                false => Ok(()),
+            };
+            outcome.and(removed)?;
             place.units_before += place.units;
             observer.advance(place.units_before);
         }
@@ -367,7 +406,7 @@ fn empty_results(job: &Job<'_>, options: &RunOptions) -> Results {
         scripts: job.experiment.script_texts(),
         notes: match &options.target {
             Some(target) => target.notes(job.experiment),
-            None => modelled::notes(options),
+            None => [job.notes.clone(), modelled::notes(job, options)].concat(),
         },
         configurations: job
             .setups

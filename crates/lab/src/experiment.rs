@@ -79,12 +79,22 @@ pub struct Scale {
     pub description: String,
     /// Runs of each configuration unless the command line says otherwise.
     pub runs: usize,
+    /// The same on a modelled disk, where only what processors took differs from run to run; `runs` without.
+    #[serde(default)]
+    pub runs_modelled: Option<usize>,
     /// Seconds that all its runs take together on an ordinary machine: what the time left is reckoned by at first.
     #[serde(default = "expected_seconds")]
     pub expected_s: f64,
+    /// Seconds that making and growing the logs on this machine's disk may take in all runs together, as reckoned from what the disk
+    /// was seen to do; where it would take longer, that disk is left out. No limit without.
+    #[serde(default)]
+    pub own_disk_s_max: Option<f64>,
     /// Whether it is left out of help texts.
     #[serde(default)]
     pub hidden: bool,
+    /// Whether the published figures are of this size, so that they may stand beside ours without a mark.
+    #[serde(default)]
+    pub published_size: bool,
     /// The configurations it has, by name; all when empty.
     #[serde(default)]
     pub only: Vec<String>,
@@ -137,7 +147,13 @@ pub struct Configuration {
     /// Settings of the server that only this one has.
     #[serde(default)]
     pub server: ServerOverrides,
+    /// The disks it runs on when nobody names others: modelled ones of the program, and [`OWN_DISK`]; only that when empty.
+    #[serde(default)]
+    pub disks: Vec<String>,
 }
+
+/// What this machine's disk is called among [`Configuration::disks`].
+pub const OWN_DISK: &str = "own";
 
 /// Settings of the server that one configuration has for itself; the matrix goes before them.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -436,6 +452,9 @@ pub struct PublishedConfiguration {
     /// Shares of the waits by wait type, percent.
     #[serde(default)]
     pub waits: BTreeMap<String, f64>,
+    /// Figures that the modelled disk was fitted to: it cannot be said to predict them.
+    #[serde(default)]
+    pub fitted: Vec<String>,
 }
 
 /// Something in the source that does not add up.
@@ -501,9 +520,23 @@ impl Experiment {
 
     /// The published figures for a configuration.
     pub fn published_for(&self, base: &str) -> Option<&BTreeMap<String, f64>> {
+        self.published_configuration(base).map(|found| &found.measurements)
+    }
+
+    /// Whether a modelled disk was fitted to this published figure.
+    pub fn is_fitted(&self, base: &str, measure: &str) -> bool {
+        let found = self.published_configuration(base);
+        found.is_some_and(|found| found.fitted.iter().any(|name| name == measure))
+    }
+
+    /// Whether the published figures are of the size that the scale of this name has.
+    pub fn is_of_published_size(&self, scale: &str) -> bool {
+        self.published.is_some() && self.scale.get(scale).is_some_and(|scale| scale.published_size)
+    }
+
+    fn published_configuration(&self, base: &str) -> Option<&PublishedConfiguration> {
         let published = self.published.as_ref()?;
-        let found = published.configuration.iter().find(|each| each.name == base)?;
-        Some(&found.measurements)
+        published.configuration.iter().find(|each| each.name == base)
     }
 
     /// The texts of the scripts the steps name.

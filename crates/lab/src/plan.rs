@@ -1,8 +1,8 @@
 //! From an experiment to the list of what is run: configurations times matrix, with every variable filled in, and the VLF
 //! layout that the rules predict for each.
 
-use crate::disks::DiskDescription;
-use crate::experiment::{Configuration, Experiment, ExperimentError, Scale};
+use crate::disks::{self, DiskDescription};
+use crate::experiment::{Configuration, Experiment, ExperimentError, OWN_DISK, Scale};
 use crate::results::DISK_SETTING;
 use engine::log::LogPolicy;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,19 @@ pub struct Setup {
     pub vlf_count_predicted: usize,
     /// The modelled disk it runs on; this machine's without.
     pub disk: Option<DiskDescription>,
+    /// As [`Configuration::disks`].
+    disks_named: Vec<String>,
+}
+
+/// Which disks setups are placed on.
+#[derive(Debug, Clone, Copy)]
+pub enum Disks<'a> {
+    /// Each on those that its configuration names.
+    AsWritten,
+    /// What runs on a disk that is no model; on a server that is there already.
+    OwnOnly,
+    /// Each on all of these modelled ones.
+    Modelled(&'a [DiskDescription]),
 }
 
 /// How a log grows by itself.
@@ -106,6 +119,18 @@ impl Setup {
         settings
     }
 
+    fn placed_on(&self, disk: &DiskDescription) -> Setup {
+        Setup {
+            name: format!("{}@{}", self.name, disk.name),
+            disk: Some(disk.clone()),
+            ..self.clone()
+        }
+    }
+
+    fn is_for_own_disk(&self) -> bool {
+        self.disks_named.is_empty() || self.disks_named.iter().any(|name| name == OWN_DISK)
+    }
+
     /// Whether `--only wanted` means this one: its name, or any part of it (`bad`, `classic`).
     pub fn is_named(&self, wanted: &str) -> bool {
         let plain = self.name.split('@').next().unwrap_or_default();
@@ -128,20 +153,32 @@ pub fn setups(experiment: &Experiment, scale: &Scale) -> Result<Vec<Setup>, Expe
     Ok(setups)
 }
 
-/// Each of them on each of the disks; as they are without any.
-pub fn on_disks(setups: Vec<Setup>, disks: &[DiskDescription]) -> Vec<Setup> {
-    if disks.is_empty() {
-        return setups;
+/// The setups, each as often as it has disks to run on.
+///
+/// # Errors
+/// A configuration names a disk that is not there.
+pub fn on_disks(setups: Vec<Setup>, disks: Disks<'_>) -> Result<Vec<Setup>, ExperimentError> {
+    match disks {
+        Disks::OwnOnly => Ok(setups.into_iter().filter(Setup::is_for_own_disk).collect()),
+        Disks::Modelled(disks) => {
+            let on = |disk: &DiskDescription| setups.iter().map(|setup| setup.placed_on(disk)).collect::<Vec<_>>();
+            Ok(disks.iter().flat_map(on).collect())
+        }
+        Disks::AsWritten => {
+            let mut placed = Vec::new();
+            for setup in setups {
+                let modelled = setup.disks_named.iter().filter(|name| *name != OWN_DISK);
+                for name in modelled {
+                    let disk = disks::load(name).map_err(|error| ExperimentError(error.to_string()))?;
+                    placed.push(setup.placed_on(&disk));
+                }
+                if setup.is_for_own_disk() {
+                    placed.push(setup);
+                }
+            }
+            Ok(placed)
+        }
     }
-    let on = |disk: &DiskDescription| {
-        let placed = |setup: &Setup| Setup {
-            name: format!("{}@{}", setup.name, disk.name),
-            disk: Some(disk.clone()),
-            ..setup.clone()
-        };
-        setups.iter().map(placed).collect::<Vec<_>>()
-    };
-    disks.iter().flat_map(on).collect()
 }
 
 /// Names of everything that [`setups`] would answer.
@@ -231,6 +268,7 @@ fn setup(
         log,
         vlf_count_predicted: layout.vlf_count(),
         disk: None,
+        disks_named: configuration.disks.clone(),
     })
 }
 
@@ -414,7 +452,7 @@ mod tests {
         let experiment = catalogue::load("recovery").unwrap();
         let planned = setups(&experiment, &experiment.scale["quick"]).unwrap();
         let disks = ["hdd-7200-2006", "nvme-plp"].map(|name| crate::disks::load(name).unwrap());
-        let placed = on_disks(planned.clone(), &disks);
+        let placed = on_disks(planned.clone(), Disks::Modelled(&disks)).unwrap();
         assert_eq!(placed.len(), 2 * planned.len());
         assert_eq!(placed[0].name, "bad-classic@hdd-7200-2006");
         assert_eq!(placed[0].settings()["disk"], "hdd-7200-2006");
@@ -422,6 +460,34 @@ mod tests {
             assert!(placed[0].is_named(wanted), "{wanted}");
         }
         assert!(!placed[0].is_named("7200"));
+    }
+
+    /// The numbers that were published, each on the model nearest to its machine; what has room here on this machine's disk, too.
+    #[test]
+    fn the_default_run_has_the_published_counts_on_the_disks_it_names() {
+        let experiment = catalogue::load("published").unwrap();
+        let planned = || setups(&experiment, &experiment.scale["quick"]).unwrap();
+        let placed = |disks| {
+            let placed = on_disks(planned(), disks).unwrap();
+            let classic = placed.into_iter().filter(|each| each.log_policy == "classic");
+            classic
+                .map(|each| (each.name.replace("-classic", ""), each.vlf_count_predicted))
+                .collect::<Vec<_>>()
+        };
+        let expected = [
+            ("kent_many@hdd-7200-2006", 20_480),
+            ("kent_many", 20_480),
+            ("kent_few@hdd-7200-2006", 16),
+            ("kent_few", 16),
+            ("berry_many@ssd-sata-2012", 126_399),
+            ("berry_few@ssd-sata-2012", 263),
+            ("ezequiel_many@hdd-7200-2010", 8192),
+            ("ezequiel_few@hdd-7200-2010", 20),
+        ]
+        .map(|(name, count)| (name.to_string(), count));
+        assert_eq!(placed(Disks::AsWritten), expected);
+        let own: Vec<(String, usize)> = placed(Disks::OwnOnly);
+        assert_eq!(own, [("kent_many".to_string(), 20_480), ("kent_few".to_string(), 16)]);
     }
 
     #[test]

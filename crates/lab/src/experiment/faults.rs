@@ -2,9 +2,9 @@
 //! that nothing has, sizes that no log can have, scripts and variables that are not there, limits that limit nothing.
 
 use super::document::{Document, Part, line_of_byte, place_of};
-use super::{Configuration, Experiment, MATRIX_KEYS, Scale, Step, mend};
+use super::{Configuration, Experiment, MATRIX_KEYS, OWN_DISK, Scale, Step, mend};
 use crate::catalogue::{Scripts, remedy};
-use crate::plan;
+use crate::{disks, plan};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -170,6 +170,13 @@ impl Judge<'_> {
                 let place = place_of!["scale", name.as_str(), "runs"];
                 self.note(&place, format!("`scale.{name}.runs` is 0; at least 1 is needed"));
             }
+            if scale.runs_modelled == Some(0) {
+                let place = place_of!["scale", name.as_str(), "runs_modelled"];
+                self.note(
+                    &place,
+                    format!("`scale.{name}.runs_modelled` is 0; at least 1 is needed"),
+                );
+            }
             if scale.expected_s.is_nan() || scale.expected_s <= 0.0 {
                 let place = place_of!["scale", name.as_str(), "expected_s"];
                 self.note(&place, format!("`scale.{name}.expected_s` has to be more than 0"));
@@ -187,6 +194,20 @@ impl Judge<'_> {
                     &place,
                     format!("a second configuration is named {name:?}; name it otherwise"),
                 );
+            }
+            self.disks(index, configuration);
+        }
+    }
+
+    fn disks(&mut self, index: usize, configuration: &Configuration) {
+        let mut known = disks::names();
+        known.push(OWN_DISK);
+        for (at, name) in configuration.disks.iter().enumerate() {
+            let place = place_of!["configuration", index, "disks", at];
+            if !known.contains(&name.as_str()) && name != mend::MADE_UP {
+                self.note(&place, format!("no disk is named {name:?}; {}", remedy(name, &known)));
+            } else if configuration.disks.iter().take(at).any(|before| before == name) {
+                self.note(&place, format!("{name:?} is in this list twice; take one out"));
             }
         }
     }

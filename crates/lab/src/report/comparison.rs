@@ -30,14 +30,14 @@ pub(super) fn table(experiment: &Experiment, results: &Results) -> Table {
     let bases = bases(experiment, results);
     let groups = groups(experiment, results);
     let measures = measures(experiment, &bases, &groups);
-    if groups.len() > GROUPS_BESIDE_MAX {
-        return groups_below_each_other(&bases, &groups, &measures);
-    }
-    if let [first, second] = bases.as_slice() {
+    let table = if groups.len() > GROUPS_BESIDE_MAX {
+        groups_below_each_other(&bases, &groups, &measures)
+    } else if let [first, second] = bases.as_slice() {
         side_by_side((first, second), &groups, &measures)
     } else {
         below_each_other(experiment, &bases, &groups, &measures)
-    }
+    };
+    table.without_empty_columns()
 }
 
 pub(super) fn ratio_note(experiment: &Experiment, results: &Results) -> String {
@@ -63,7 +63,7 @@ fn groups<'a>(experiment: &'a Experiment, results: &'a Results) -> Vec<Group<'a>
     let mut groups = Vec::new();
     if experiment.published.is_some() {
         groups.push(Group {
-            name: "published".into(),
+            name: format!("published{}", verdict::published_mark(experiment, results)),
             find: Box::new(|base, measure| {
                 let figure = experiment.published_for(base)?.get(measure)?;
                 Some(Measurement::of(vec![*figure]))
@@ -201,7 +201,7 @@ fn reference<'a>(experiment: &'a Experiment, measure: &str) -> Option<&'a str> {
     Some(&finding.fast)
 }
 
-fn figure_cell(measure: &str, found: Option<&Measurement>) -> Cell {
+pub(super) fn figure_cell(measure: &str, found: Option<&Measurement>) -> Cell {
     let Some(found) = found else { return Cell::figure("–") };
     let spread = found.runs > 1 && found.min != found.max;
     let spread = spread.then(|| range(measure, found.min, found.max));

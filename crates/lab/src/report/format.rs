@@ -156,9 +156,24 @@ pub(super) fn ratio(value: f64) -> String {
 }
 
 /// Names whose words alone would not tell.
-const LABELS: [(&str, &str); 7] = [
+const LABELS: [(&str, &str); 19] = [
     ("vlf_count", "VLFs"),
+    ("vlf_count_before", "VLFs before the statements"),
+    ("vlf_count_after_doublings", "VLFs after the doublings"),
     ("fill_s", "filling the log"),
+    ("growth_s", "growing the log"),
+    ("growth_by_hand_s", "growing the log by ALTER DATABASE"),
+    ("pregrow_s", "growing the log beforehand"),
+    ("reach_s", "filling the log to the published size"),
+    (
+        "published_volume_s",
+        "doublings, and filling the log to the published size",
+    ),
+    ("write_through_s", "writing log through every VLF"),
+    ("log_mb_after_doublings", "size of the log after the doublings"),
+    ("log_used_mb", "log written by the doublings"),
+    ("data_mb_after_doublings", "size of the data file after the doublings"),
+    ("log_backup_pages", "log backed up, pages of 8 KB"),
     ("transactions", "committed updates"),
     ("recovery_s", "recovery, all phases"),
     (
@@ -243,6 +258,8 @@ mod tests {
         for (name, text) in [
             ("vlf_count", "VLFs"),
             ("log_backup_s", "log backup"),
+            ("reach_s", "filling the log to the published size"),
+            ("log_mb_after_doublings", "size of the log after the doublings"),
             ("updates_per_s", "updates per second"),
             ("discovery_ms_per_1000_vlfs", "discovery, ms per 1,000 VLFs"),
         ] {

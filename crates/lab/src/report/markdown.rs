@@ -1,7 +1,7 @@
 //! The report as Markdown: verdict, tables, doubts, machine; no charts.
 
 use super::table::{Table, markdown_text};
-use super::{comparison, method, page, sections, verdict};
+use super::{beside, comparison, heat, method, page, sections, verdict};
 use crate::experiment::Experiment;
 use crate::results::{Results, RunFile};
 
@@ -16,7 +16,10 @@ pub fn markdown(file: &RunFile) -> String {
     for warning in page::warnings(file) {
         text.push_str(&format!("> {}\n\n", markdown_text(&warning)));
     }
-    text.push_str("## What came out\n\n");
+    for (term, meaning) in page::terms(file) {
+        text.push_str(&format!("- **{term}**: {}\n", markdown_text(&meaning)));
+    }
+    text.push_str("\n## What came out\n\n");
     for (results, experiment) in &told {
         match experiment {
             Some(experiment) => text.push_str(&headline(experiment, results)),
@@ -39,17 +42,33 @@ pub fn markdown(file: &RunFile) -> String {
             text.push_str(&section(experiment, results));
         }
     }
+    if super::has_modelled(file) {
+        text.push_str(&heat::markdown());
+    }
     text + "## Machine and versions\n\n" + &method::machine(file).markdown()
 }
 
 fn headline(experiment: &Experiment, results: &Results) -> String {
+    let mut sentences = sections::headlines(experiment, results);
+    let first = if sentences.is_empty() {
+        String::new()
+    } else {
+        sentences.remove(0)
+    };
     let mut text = format!(
         "- **{}**: {}\n",
         markdown_text(&results.experiment),
-        markdown_text(&verdict::headline(experiment, results))
+        markdown_text(&first)
     );
+    for sentence in &sentences {
+        text.push_str(&format!("  {}\n", markdown_text(sentence)));
+    }
     for limit in verdict::limits(experiment, results) {
         text.push_str(&format!("  {}\n", markdown_text(&limit)));
+    }
+    if let Some(table) = beside::table(experiment, results) {
+        let note = beside::note(experiment, results);
+        text.push_str(&format!("\n{}{}\n\n", table.markdown(), markdown_text(&note)));
     }
     text
 }

@@ -2,8 +2,10 @@
 //! as Markdown and as a table for spreadsheets.
 //!
 //! ```text
-//! what came out, over all experiments
+//! what classic and native are, what is measured and what is modelled
+//! what came out, over all experiments: published seconds beside ours where sizes are the same
 //! for each: findings, charts, published beside measured, doubts, limits, checks, method
+//! with modelled figures: maps of where VLFs begin to hurt, by disk
 //! machine, raw results
 //! ```
 //! It claims what was measured and says what a scale cannot show. It renders from a [`RunFile`] alone.
@@ -12,40 +14,95 @@
 //! Invariant: the page loads nothing, and its policy forbids it to. Its script only switches colours and offers the results
 //! for download; without it nothing else is lost.
 
+mod beside;
 mod chart;
 mod comparison;
 mod csv;
 pub(crate) mod format;
+mod heat;
 mod markdown;
 mod method;
 mod page;
+mod picture;
 mod sections;
+mod short;
 mod table;
 mod verdict;
 
 pub use csv::csv;
 pub use markdown::markdown;
+pub use picture::picture;
+pub use short::short;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Finding};
 use crate::results::{Results, RunFile};
+use verdict::VariantName;
 
 /// The report as HTML text. An experiment whose own text this version does not understand is told as such; its results are
 /// among the raw ones.
 pub fn render(file: &RunFile) -> String {
     let told = told(file);
-    let mut html = page::head(file);
+    let mut html = page::opening(file);
+    html.push_str(&page::header(file));
     html.push_str(&sections::overview(file, &told));
     for (results, experiment) in &told {
         if let Some(experiment) = experiment {
             html.push_str(&sections::experiment(results, experiment, told.len() == 1));
         }
     }
+    if has_modelled(file) {
+        html.push_str(&heat::section());
+    }
     html.push_str(&page::foot(file));
     html
 }
 
-/// The figures of modelled disks in plain lines, each beside the published one: what the device took and what processors took.
-pub fn modelled(experiment: &Experiment, results: &Results) -> Vec<String> {
+/// What came out in plain lines for a terminal: a word or two that say whose it is, and a sentence.
+pub fn summary(experiment: &Experiment, results: &Results) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    if beside::applies(experiment, results) {
+        lines.extend(marked("result", beside::sentences(experiment, results)));
+    } else {
+        lines.extend(marked("modelled", modelled(experiment, results)));
+        for finding in &experiment.finding {
+            lines.extend(finding_lines(finding, experiment, results));
+        }
+    }
+    lines.extend(marked("result", verdict::slope_clauses(results)));
+    lines.extend(marked("checks", verdict::safety(results).map(|(_, text)| text)));
+    lines
+}
+
+fn marked(mark: &str, texts: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
+    texts.into_iter().map(|text| (mark.to_string(), text)).collect()
+}
+
+fn finding_lines(finding: &Finding, experiment: &Experiment, results: &Results) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for compared in verdict::compare(finding, results) {
+        let VariantName { policy, disk } = VariantName::of(&compared.variant);
+        let (mark, whose) = match (policy, disk) {
+            (policy, Some(disk)) => ("modelled", format!("{policy} on {disk}: ")),
+            ("", None) => ("measured", String::new()),
+            (policy, None) => (policy, String::new()),
+        };
+        lines.push((mark.to_string(), whose.trim_start().to_string() + &compared.sentence));
+    }
+    if let Some(published) = &experiment.published {
+        let sentence = verdict::published_sentence(finding, experiment, &published.short);
+        let mark = verdict::published_mark(experiment, results).trim_start();
+        let mark = if mark.is_empty() {
+            String::new()
+        } else {
+            format!("{mark}: ")
+        };
+        lines.push(("published".into(), mark + &sentence));
+    }
+    lines
+}
+
+/// The figures of modelled disks, each beside the published one: what the device took and what processors took.
+fn modelled(experiment: &Experiment, results: &Results) -> Vec<String> {
     let mut measures: Vec<&str> = Vec::new();
     for finding in &experiment.finding {
         if !measures.contains(&finding.measure.as_str()) {
@@ -68,11 +125,12 @@ pub fn modelled(experiment: &Experiment, results: &Results) -> Vec<String> {
             let published = experiment
                 .published_for(&configuration.base)
                 .and_then(|known| known.get(*measure));
-            let published = published.map_or_else(String::new, |figure| format!("; published {}", show(*figure)));
+            let mark = verdict::published_mark(experiment, results);
+            let published = published.map_or_else(String::new, |figure| format!("; published{mark} {}", show(*figure)));
             let name = configuration.name.split('@').next().unwrap_or_default();
             let what = format::label(measure);
             lines.push(format!(
-                "modelled  {what}, {name} on {disk}: {} (device {}, processor {}){published}",
+                "{what}, {name} on {disk}: {} (device {}, processor {}){published}",
                 show(found.median),
                 show(device),
                 show(processor)
@@ -82,21 +140,9 @@ pub fn modelled(experiment: &Experiment, results: &Results) -> Vec<String> {
     lines
 }
 
-/// The verdict in plain lines, for a terminal.
-pub fn summary(experiment: &Experiment, results: &Results) -> Vec<String> {
-    let mut lines = Vec::new();
-    for finding in &experiment.finding {
-        for compared in verdict::compare(finding, results) {
-            let variant = verdict::shown_variant(&compared.variant);
-            lines.push(format!("{variant:<9} {}", compared.sentence));
-        }
-        if let Some(published) = &experiment.published {
-            let sentence = verdict::published_sentence(finding, experiment, &published.short);
-            lines.push(format!("published {sentence}"));
-        }
-    }
-    lines.extend(verdict::safety(results).map(|(_, text)| format!("{:<9} {text}", "checks")));
-    lines
+/// Whether a modelled disk has a figure in it: then the maps of such disks belong to it.
+fn has_modelled(file: &RunFile) -> bool {
+    file.experiments.iter().any(beside::has_modelled)
 }
 
 /// The experiments with their texts read back.

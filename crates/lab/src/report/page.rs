@@ -2,7 +2,7 @@
 
 use super::format::{counted, escape};
 use super::method;
-use crate::results::RunFile;
+use crate::results::{ConfigurationResults, RunFile};
 
 const STYLE: &str = include_str!("style.css");
 const LIGHT: &str = include_str!("light.css");
@@ -11,18 +11,25 @@ const SCRIPT: &str = include_str!("page.js");
 /// Nothing may be loaded from anywhere, whatever the page's text says.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// Everything up to the first section.
-pub(super) fn head(file: &RunFile) -> String {
+/// Everything up to the header.
+pub(super) fn opening(file: &RunFile) -> String {
     let title = title(file);
     let mut html = String::with_capacity(256 * 1024);
     html.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
     html.push_str(&format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{} · vlflab</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header>\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{} · vlflab</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
         escape(&title),
         style()
     ));
+    html
+}
+
+/// Title, warnings, and the words that everything below needs.
+pub(super) fn header(file: &RunFile) -> String {
+    let title = title(file);
+    let mut html = String::from("<header>\n");
     html.push_str("<button id=\"theme\" type=\"button\" hidden>dark</button>\n");
     html.push_str(&format!(
         "<p class=\"kicker\">vlflab {} · {} · scale {} · {}</p>\n<h1>{}</h1>\n",
@@ -35,7 +42,62 @@ pub(super) fn head(file: &RunFile) -> String {
     for warning in warnings(file) {
         html.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(&warning)));
     }
-    html + "</header>\n"
+    html + &terms_html(file) + "</header>\n"
+}
+
+/// The words without which no figure below can be read, as far as they occur.
+pub(super) fn terms(file: &RunFile) -> Vec<(&'static str, String)> {
+    let configurations = || file.experiments.iter().flat_map(|results| &results.configurations);
+    let is_used = |policy: &str| {
+        let mut policies = configurations().filter_map(|each| each.settings.get("log_policy"));
+        policies.any(|used| {
+            used.split(',')
+                .any(|part| part == policy || part.ends_with(&format!("={policy}")))
+        })
+    };
+    let mut terms = Vec::new();
+    for (term, text) in [("classic", CLASSIC), ("native", NATIVE)] {
+        if is_used(term) {
+            terms.push((term, text.to_string()));
+        }
+    }
+    let is_modelled = |each: &&ConfigurationResults| each.modelled_disk().is_some();
+    if configurations().any(|each| is_modelled(&each)) {
+        terms.push(("modelled", MODELLED.to_string()));
+    }
+    if configurations().any(|each| !is_modelled(&each)) {
+        let where_to = match &file.target {
+            Some(target) => format!("{}.", target.address),
+            None if file.environment.cpu.is_empty() => "this machine.".into(),
+            None => format!(
+                "this machine: {}, {}.",
+                file.environment.cpu, file.environment.filesystem
+            ),
+        };
+        terms.push(("measured", format!("{MEASURED} {where_to}")));
+    }
+    terms
+}
+
+const CLASSIC: &str = "the log works as SQL Server's of 2005 to 2012 is known to: a growth is written with zeros and headers while a session waits, every VLF is read one after the other when the server starts, and each VLF that is entered costs a durable write of its own.";
+const NATIVE: &str = "the same log file with this engine's mechanisms: space is reserved, a directory knows the VLFs, headers ride with the first log block.";
+const MODELLED: &str = "every statement was executed, and the time of the disk was computed from the figures of the disk that is named; nothing waited. Processors' time is this machine's.";
+const MEASURED: &str = "by the clock, on";
+
+fn terms_html(file: &RunFile) -> String {
+    let rows: String = terms(file)
+        .iter()
+        .map(|(term, text)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(text)))
+        .collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    format!("<dl class=\"terms\">\n{rows}</dl>\n")
+}
+
+/// The colours by the reader's setting alone, for a picture.
+pub(super) fn colours() -> String {
+    format!(":root {{\n{LIGHT}}}\n@media (prefers-color-scheme: dark) {{ :root {{\n{DARK}}} }}\n")
 }
 
 /// The colours of light and dark, by the reader's setting unless the page's button says otherwise; paper is light.

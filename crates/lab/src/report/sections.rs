@@ -5,7 +5,7 @@ use super::chart::{Figure, Key, Panel, curve, growth, latency, vlf_map, waits};
 use super::format::{escape, label, ratio, thousands, value};
 use super::table::{Cell, Column, Look, Row, Table};
 use super::verdict::{self, Comparison};
-use super::{comparison, method};
+use super::{beside, comparison, method};
 use crate::experiment::{Chart, ChartKind, Experiment, Finding};
 use crate::results::{ConfigurationResults, Results, RunFile};
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ pub(super) type Told<'a> = (&'a Results, Option<Experiment>);
 pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
     let mut html = String::from("<section id=\"verdict\">\n<h2>What came out</h2>\n");
     for (results, experiment) in told {
-        let sentence = experiment.as_ref().map_or_else(
-            || not_understood(results),
-            |experiment| verdict::headline(experiment, results),
+        let sentences = experiment.as_ref().map_or_else(
+            || vec![not_understood(results)],
+            |experiment| headlines(experiment, results),
         );
         html.push_str("<div class=\"verdict\">");
         if told.len() > 1 {
@@ -32,7 +32,15 @@ pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
                 escape(&results.title)
             ));
         }
-        html.push_str(&format!("<p>{}</p>\n", escape(&sentence)));
+        for sentence in &sentences {
+            html.push_str(&format!("<p>{}</p>\n", escape(sentence)));
+        }
+        if let Some(experiment) = experiment
+            && let Some(table) = beside::table(experiment, results)
+        {
+            let note = beside::note(experiment, results);
+            html.push_str(&format!("{}<p class=\"small\">{}</p>\n", table.html(), escape(&note)));
+        }
         for limit in experiment
             .iter()
             .flat_map(|experiment| verdict::limits(experiment, results))
@@ -49,6 +57,16 @@ pub(super) fn overview(file: &RunFile, told: &[Told<'_>]) -> String {
     }
     html.push_str(&safety(file));
     html + "</section>\n"
+}
+
+/// The experiment in a few sentences: published beside ours where sizes are the same, else its first finding.
+pub(super) fn headlines(experiment: &Experiment, results: &Results) -> Vec<String> {
+    let sentences = beside::sentences(experiment, results);
+    if sentences.is_empty() {
+        vec![verdict::headline(experiment, results)]
+    } else {
+        sentences
+    }
 }
 
 /// How the figures of the findings are to be read.
@@ -244,7 +262,7 @@ fn findings(experiment: &Experiment, results: &Results) -> String {
         if compared.len() > CARDS_MAX {
             html.push_str(&variants_table(&compared).html());
         } else {
-            html.push_str(&cards(finding, experiment, &compared));
+            html.push_str(&cards(finding, experiment, results, &compared));
         }
         if !finding.note.is_empty() {
             html.push_str(&format!("<p class=\"small\">{}</p>\n", escape(&finding.note)));
@@ -254,20 +272,16 @@ fn findings(experiment: &Experiment, results: &Results) -> String {
     html
 }
 
-fn cards(finding: &Finding, experiment: &Experiment, compared: &[Comparison]) -> String {
+fn cards(finding: &Finding, experiment: &Experiment, results: &Results, compared: &[Comparison]) -> String {
     let mut html = String::from("<div class=\"cards\">\n");
     for each in compared {
         let variant = verdict::shown_variant(&each.variant);
         html.push_str(&card("", &variant, &each.figure, &each.sentence));
     }
-    if let (Some(times), Some(published)) = (verdict::published_ratio(finding, experiment), &experiment.published) {
+    if let (Some(pair), Some(published)) = (verdict::published_pair(finding, experiment), &experiment.published) {
         let sentence = verdict::published_sentence(finding, experiment, &published.short);
-        html.push_str(&card(
-            " published",
-            "published",
-            &format!("{}×", ratio(times)),
-            &sentence,
-        ));
+        let name = published_name(experiment, results);
+        html.push_str(&card(" published", &name, &pair, &sentence));
     }
     html + "</div>\n"
 }
@@ -336,7 +350,7 @@ fn stack(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
         all.filter_map(|(style, name)| Some((style, name.clone(), find(name)?)))
             .collect()
     };
-    let ours = by_variant(results).into_iter().map(|(_, each)| Bar {
+    let bar = |(_, each): (usize, &ConfigurationResults)| Bar {
         name: each.name.clone(),
         detail: detail(
             vlf_text(each.measurement("vlf_count").map(|count| count.median)),
@@ -344,18 +358,18 @@ fn stack(experiment: &Experiment, results: &Results, chart: &Chart) -> Figure {
         ),
         parts: parts(&|name| each.measurement(name).map(|found| found.median)),
         runs: None,
-    });
+    };
     let mut figure = Figure {
         title: chart.title.clone(),
         caption: chart.caption.clone(),
         ..Figure::default()
     };
-    add_panels(
-        &mut figure,
-        "measured here",
-        ours.collect(),
-        published_bars(experiment, &parts),
-    );
+    let panels = Panels {
+        what: String::new(),
+        ours: by_kind(results).map(|(kind, all)| (kind, all.into_iter().map(bar).collect())),
+        published: (published_name(experiment, results), published_bars(experiment, &parts)),
+    };
+    panels.add_to(&mut figure);
     figure.keys = chart
         .measures
         .iter()
@@ -377,7 +391,7 @@ fn bar_chart(experiment: &Experiment, results: &Results, chart: &Chart) -> Figur
         ..Figure::default()
     };
     for measure in &chart.measures {
-        let ours = by_variant(results).into_iter().filter_map(|(style, each)| {
+        let bar = |(style, each): (usize, &ConfigurationResults)| {
             let found = each.measurement(measure)?;
             Some(Bar {
                 name: each.name.clone(),
@@ -388,19 +402,24 @@ fn bar_chart(experiment: &Experiment, results: &Results, chart: &Chart) -> Figur
                 parts: vec![(style, measure.clone(), found.median)],
                 runs: Some(found.clone()),
             })
-        });
+        };
         let published = published_bars(experiment, &|find| {
             find(measure)
                 .map(|figure| (0, measure.clone(), figure))
                 .into_iter()
                 .collect()
         });
-        let caption = if chart.measures.len() > 1 {
+        let what = if chart.measures.len() > 1 {
             label(measure)
         } else {
-            "measured here".into()
+            String::new()
         };
-        add_panels(&mut figure, &caption, ours.collect(), recoloured(published, results));
+        let panels = Panels {
+            what,
+            ours: by_kind(results).map(|(kind, all)| (kind, all.into_iter().filter_map(bar).collect())),
+            published: (published_name(experiment, results), recoloured(published, results)),
+        };
+        panels.add_to(&mut figure);
     }
     figure.tables.push(chart_table(results, &chart.measures));
     figure
@@ -441,18 +460,33 @@ fn published_bars(experiment: &Experiment, parts: Parts<'_>) -> Vec<Bar> {
     bars.collect()
 }
 
-fn add_panels(figure: &mut Figure, caption: &str, ours: Vec<Bar>, published: Vec<Bar>) {
-    let published_caption = if caption == "measured here" {
-        "published".into()
-    } else {
-        format!("{caption}, published")
-    };
-    for (caption, mut bars, published) in [(caption.to_string(), ours, false), (published_caption, published, true)] {
-        bars.retain(|bar| !bar.parts.is_empty());
-        if !bars.is_empty() {
-            let title = format!("{}: {caption}", figure.title);
+/// Bars that stand in panels of their own: figures of different kinds never share an axis.
+struct Panels {
+    /// The measurement, where the figure has several.
+    what: String,
+    /// What each kind of ours is called, and its bars.
+    ours: [(&'static str, Vec<Bar>); 2],
+    published: (String, Vec<Bar>),
+}
+
+impl Panels {
+    fn add_to(self, figure: &mut Figure) {
+        let ours = self
+            .ours
+            .into_iter()
+            .map(|(kind, bars)| (kind.to_string(), bars, false));
+        let (published, bars) = self.published;
+        for (kind, mut bars, published) in ours.chain([(published, bars, true)]) {
+            bars.retain(|bar| !bar.parts.is_empty());
+            if bars.is_empty() {
+                continue;
+            }
+            let caption = match self.what.as_str() {
+                "" => kind,
+                what => format!("{what}, {kind}"),
+            };
             figure.panels.push(Panel {
-                svg: bars::panel(&title, &bars),
+                svg: bars::panel(&format!("{}: {caption}", figure.title), &bars),
                 caption,
                 published,
             });
@@ -460,11 +494,33 @@ fn add_panels(figure: &mut Figure, caption: &str, ours: Vec<Bar>, published: Vec
     }
 }
 
+/// A configuration with the number of its colour.
+type Coloured<'a> = (usize, &'a ConfigurationResults);
+
+/// What was measured here and what was modelled, apart.
+fn by_kind(results: &Results) -> [(&'static str, Vec<Coloured<'_>>); 2] {
+    let is_modelled = |(_, each): &Coloured<'_>| each.modelled_disk().is_some();
+    let (modelled, measured) = by_variant(results).into_iter().partition(is_modelled);
+    [("modelled", modelled), ("measured here", measured)]
+}
+
+fn published_name(experiment: &Experiment, results: &Results) -> String {
+    format!("published{}", verdict::published_mark(experiment, results))
+}
+
 /// Every run of the charted measurements.
 fn chart_table(results: &Results, measures: &[String]) -> Table {
     let mut table = Table::plain(
         "Every run",
-        &["<configuration", "<measurement", "median", "min", "max", "<runs"],
+        &[
+            "<configuration",
+            "<measurement",
+            "<how",
+            "median",
+            "min",
+            "max",
+            "<runs",
+        ],
     );
     for (_, configuration) in by_variant(results) {
         for measure in measures {
@@ -475,6 +531,11 @@ fn chart_table(results: &Results, measures: &[String]) -> Table {
             table.push(vec![
                 Cell::text(&configuration.name),
                 Cell::text(label(measure)),
+                Cell::text(if configuration.modelled_disk().is_some() {
+                    "modelled"
+                } else {
+                    "measured"
+                }),
                 Cell::figure(value(measure, found.median)),
                 Cell::figure(value(measure, found.min)),
                 Cell::figure(value(measure, found.max)),

@@ -22,6 +22,8 @@ pub(super) enum Look {
     Held,
     /// Bad news.
     Missed,
+    /// How much it hurts, 0 to 3.
+    Heat(u8),
 }
 
 /// One column.
@@ -61,6 +63,17 @@ pub(super) struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
+}
+
+/// What stands where there is no figure.
+pub(super) const NO_FIGURE: &str = "–";
+
+fn retain<T>(all: &mut Vec<T>, kept: &[bool]) {
+    let mut index = 0;
+    all.retain(|_| {
+        index += 1;
+        kept.get(index - 1).copied().unwrap_or(true)
+    });
 }
 
 impl Cell {
@@ -104,6 +117,30 @@ impl Table {
     /// Adds a row.
     pub(super) fn push(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row::Cells(cells));
+    }
+
+    /// Without the columns that have no figure in any row: dashes alone tell nothing.
+    pub(super) fn without_empty_columns(mut self) -> Table {
+        let is_empty = |index: usize| {
+            let mut cells = self.rows.iter().filter_map(|row| match row {
+                Row::Heading(_) => None,
+                Row::Cells(cells) => cells.get(index),
+            });
+            cells.all(|cell| cell.below.is_empty() && ["", NO_FIGURE].contains(&cell.text.as_str()))
+        };
+        let mut kept: Vec<bool> = (0..self.columns.len())
+            .map(|index| index == 0 || !is_empty(index))
+            .collect();
+        if self.rows.is_empty() {
+            kept.fill(true);
+        }
+        retain(&mut self.columns, &kept);
+        for row in &mut self.rows {
+            if let Row::Cells(cells) = row {
+                retain(cells, &kept);
+            }
+        }
+        self
     }
 
     /// As HTML, in a box that scrolls by itself when the page is too narrow.
@@ -212,6 +249,10 @@ fn class(look: Look, first: bool) -> String {
         Look::Ratio => "ratio",
         Look::Held => "text held",
         Look::Missed => "text missed",
+        Look::Heat(0) => "heat h0",
+        Look::Heat(1) => "heat h1",
+        Look::Heat(2) => "heat h2",
+        Look::Heat(_) => "heat h3",
     };
     match (look, first) {
         ("", false) => String::new(),
@@ -283,6 +324,21 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}\n{html}");
         }
+    }
+
+    #[test]
+    fn columns_without_a_figure_vanish() {
+        let mut table = Table::plain("c", &["<name", "a", "b", "<c"]);
+        for (first, third) in [("x", ""), ("y", "–")] {
+            table.push(vec![
+                Cell::text(first),
+                Cell::figure("–"),
+                Cell::figure("1"),
+                Cell::text(third),
+            ]);
+        }
+        let markdown = table.without_empty_columns().markdown();
+        assert_eq!(markdown, "| name | b |\n|---|--:|\n| x | 1 |\n| y | 1 |\n\n");
     }
 
     #[test]

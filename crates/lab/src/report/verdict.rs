@@ -36,7 +36,8 @@ pub(super) struct Comparison {
     pub difference: f64,
     /// Both medians: `61.2 s against 44.0 s`.
     pub against: String,
-    /// The figure that stands out: `17×`, `same`, `–`.
+    /// The figure that stands out: `17×`, `same`, `–`. Of single runs, which nothing tells from an accident, both figures and no
+    /// ratio: `94.1 s : 78.0 ms`.
     pub figure: String,
     /// The spread of the ratio: `1.28–1.35`; empty for single runs.
     pub spread: String,
@@ -51,27 +52,65 @@ const DIFFERENCE_OF_ONE_RUN_SECONDS_MIN: f64 = 0.05;
 const SAME_WITHIN: f64 = 0.05;
 /// The largest run of one over the smallest of the other, from which on medians alone do not make two the same.
 const SCATTERED_FROM: f64 = 1.25;
+
+/// A variant's name taken apart: `classic@hdd-7200-2006`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct VariantName<'a> {
+    /// What the matrix chose; empty without one.
+    pub policy: &'a str,
+    /// The modelled disk; none for this machine's.
+    pub disk: Option<&'a str>,
+}
+
+impl<'a> VariantName<'a> {
+    pub(super) fn of(variant: &'a str) -> VariantName<'a> {
+        match variant.split_once('@') {
+            Some((policy, disk)) => VariantName {
+                policy,
+                disk: Some(disk),
+            },
+            None => VariantName {
+                policy: variant,
+                disk: None,
+            },
+        }
+    }
+
+    /// As it was.
+    pub(super) fn text(self) -> String {
+        match self.disk {
+            Some(disk) => format!("{}@{disk}", self.policy),
+            None => self.policy.into(),
+        }
+    }
+}
+
 /// What a variant is called in a report: an experiment without variants has one of no name.
 pub(super) fn shown_variant(variant: &str) -> String {
-    match variant.split_once('@') {
-        Some(("", disk)) => format!("modelled on {disk}"),
-        Some((named, disk)) => format!("{named}, modelled on {disk}"),
-        None if variant.is_empty() => "measured".into(),
-        None => variant.into(),
+    let VariantName { policy, disk } = VariantName::of(variant);
+    match (policy, disk) {
+        ("", Some(disk)) => format!("modelled on {disk}"),
+        (policy, Some(disk)) => format!("{policy}, modelled on {disk}"),
+        ("", None) => "measured".into(),
+        (policy, None) => policy.into(),
     }
 }
 
 /// Whether what a variant took is a model's figure.
 pub(super) fn is_modelled(variant: &str) -> bool {
-    variant.contains('@')
+    VariantName::of(variant).disk.is_some()
 }
 
 /// A headline names at most so many variants one by one.
 const VARIANTS_NAMED_MAX: usize = 4;
 
-/// The finding under each variant that was measured.
+/// The finding under each variant that one of its two configurations has.
 pub(super) fn compare(finding: &Finding, results: &Results) -> Vec<Comparison> {
-    let variants = results.variants().into_iter();
+    let has = |variant: &&str| {
+        let mut bases = [&finding.slow, &finding.fast].into_iter();
+        bases.any(|base| results.find(base, variant).is_some())
+    };
+    let variants = results.variants().into_iter().filter(has);
     variants
         .map(|variant| compare_variant(finding, results, variant))
         .collect()
@@ -135,9 +174,15 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
     let times = slow.median / fast.median.max(f64::MIN_POSITIVE);
     let spread = spread_of_ratio(slow, fast);
     let close = (1.0 - SAME_WITHIN..=1.0 + SAME_WITHIN).contains(&times);
+    let is_single = slow.runs.min(fast.runs) < 2;
     let (outcome, figure, sentence) = if close && !is_scattered(slow, fast) {
         let sentence = format!("{what} {}: {against}, {runs}.", wording(name).same);
-        (Outcome::Same, "same".into(), sentence)
+        let figure = if is_single {
+            pair(name, slow, fast)
+        } else {
+            "same".into()
+        };
+        (Outcome::Same, figure, sentence)
     } else if slow.runs > 1 && fast.runs > 1 && slow.overlaps(fast) {
         let sentence = format!(
             "{what}: no difference beyond the spread of the runs, {against}; the ranges {} and {} overlap.",
@@ -147,7 +192,11 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
         (Outcome::Unclear, "unclear".into(), sentence)
     } else if fast.median == 0.0 {
         let sentence = format!("{what} took {against}, {runs}.");
-        let figure = format!("+{}", value(name, slow.median));
+        let figure = if is_single {
+            pair(name, slow, fast)
+        } else {
+            format!("+{}", value(name, slow.median))
+        };
         return Comparison {
             difference: slow.median,
             ..comparison(Outcome::Differs, figure, sentence)
@@ -159,7 +208,12 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
             format!(" ({spread} by single runs)")
         };
         let sentence = format!("{what} {}{between}: {against}, {runs}.", (wording(name).times)(times));
-        (Outcome::Differs, format!("{}×", ratio(times)), sentence)
+        let figure = if is_single {
+            pair(name, slow, fast)
+        } else {
+            format!("{}×", ratio(times))
+        };
+        (Outcome::Differs, figure, sentence)
     };
     Comparison {
         ratio: Some(times),
@@ -167,6 +221,20 @@ fn judge(finding: &Finding, slow: Side<'_>, fast: Side<'_>) -> Comparison {
         spread,
         ..comparison(outcome, figure, sentence)
     }
+}
+
+/// Both medians, where their ratio would claim too much.
+fn pair(name: &str, slow: &Measurement, fast: &Measurement) -> String {
+    format!("{} : {}", value(name, slow.median), value(name, fast.median))
+}
+
+/// The published figures of a finding next to each other: they are of single runs.
+pub(super) fn published_pair(finding: &Finding, experiment: &Experiment) -> Option<String> {
+    let figure = |base: &str| {
+        let figure = experiment.published_for(base)?.get(&finding.measure)?;
+        Some(value(&finding.measure, *figure))
+    };
+    Some(format!("{} : {}", figure(&finding.slow)?, figure(&finding.fast)?))
 }
 
 /// How a kind of measurement is compared in words.
@@ -260,11 +328,8 @@ pub(super) fn headline(experiment: &Experiment, results: &Results) -> String {
     };
     let comparisons = compare(finding, results);
     let mut clauses = clauses(&comparisons);
-    if let (Some(times), Some(against)) = (
-        published_ratio(finding, experiment),
-        published_against(finding, experiment),
-    ) {
-        clauses.push(format!("published {against} ({}×)", ratio(times)));
+    if let Some(against) = published_against(finding, experiment) {
+        clauses.push(format!("published{} {against}", published_mark(experiment, results)));
     }
     format!(
         "{}{}: {}.",
@@ -274,8 +339,22 @@ pub(super) fn headline(experiment: &Experiment, results: &Results) -> String {
     )
 }
 
+/// What stands behind a published figure whose size is not that of this run.
+pub(super) fn published_mark(experiment: &Experiment, results: &Results) -> &'static str {
+    if experiment.is_of_published_size(&results.scale) {
+        ""
+    } else {
+        " at another size"
+    }
+}
+
 /// The steepest slope of each kind of cost.
 fn slopes_headline(results: &Results) -> String {
+    format!("What a thousand VLFs cost: {}.", slope_clauses(results).join("; "))
+}
+
+/// The same, each by itself; nothing where no slope was asked for.
+pub(super) fn slope_clauses(results: &Results) -> Vec<String> {
     let mut steepest: Vec<&Slope> = Vec::new();
     for slope in &results.slopes {
         match steepest.iter_mut().find(|each| each.what == slope.what) {
@@ -299,7 +378,7 @@ fn slopes_headline(results: &Results) -> String {
             native.unwrap_or_default()
         )
     });
-    format!("What a thousand VLFs cost: {}.", clauses.collect::<Vec<_>>().join("; "))
+    clauses.collect()
 }
 
 /// `, 20,480 VLFs against 16`, as far as all variants agree on it.
@@ -346,7 +425,7 @@ fn clauses(comparisons: &[Comparison]) -> Vec<String> {
 fn clause(comparison: &Comparison) -> String {
     let judged = match comparison.outcome {
         Outcome::Differs if comparison.ratio.is_none() => String::new(),
-        Outcome::Differs if comparison.spread.is_empty() => format!(" ({}, one run each)", comparison.figure),
+        Outcome::Differs if comparison.spread.is_empty() => " (one run each)".into(),
         Outcome::Differs => format!(" ({}, by single runs {})", comparison.figure, comparison.spread),
         Outcome::Same => " (about the same)".into(),
         Outcome::Unclear => " (no difference beyond the spread of the runs)".into(),
@@ -413,7 +492,7 @@ fn scale_limit(experiment: &Experiment, results: &Results) -> String {
             thousands(published)
         ));
     }
-    if experiment.scale.contains_key("full") {
+    if !experiment.is_of_published_size(&results.scale) && experiment.scale.contains_key("full") {
         text.push_str(&format!(
             " The published size is measured by: vlflab run {} --scale full",
             results.experiment
@@ -521,7 +600,7 @@ mod tests {
                 "5.1×",
                 "5.1 times as long (4.5–5.2 by single runs): 5.10 s with 20,480 VLFs",
             ),
-            (&[5.0], &[1.0], "5.0×", "one run each"),
+            (&[5.0], &[1.0], "5.00 s : 1.00 s", "one run each"),
             (&[1.0, 3.0], &[0.9, 1.2], "unclear", "no difference beyond the spread"),
             (
                 &[1.0, 2.0, 3.0],
@@ -529,7 +608,7 @@ mod tests {
                 "unclear",
                 "no difference beyond the spread",
             ),
-            (&[1.01], &[1.0], "same", "about the same"),
+            (&[1.01], &[1.0], "1.01 s : 1.00 s", "about the same"),
             (&[0.002], &[0.001], "–", "too little to tell"),
             (&[0.015], &[0.001], "–", "less than 50.0 ms"),
             (
@@ -538,7 +617,7 @@ mod tests {
                 "47×",
                 "47 times as long (at least 23 by single runs)",
             ),
-            (&[1.0], &[4.0], "0.25×", "0.25 times as long"),
+            (&[1.0], &[4.0], "1.00 s : 4.00 s", "0.25 times as long"),
             (
                 &[0.033, 0.034],
                 &[0.0, 0.0],
@@ -568,7 +647,7 @@ mod tests {
             compared[0].sentence
         );
         let compared = compare(&finding("insert_ms"), &results("insert_ms", &[13_177.0], &[6431.0]));
-        assert_eq!(compared[0].figure, "2.0×");
+        assert_eq!(compared[0].figure, "13.2 s : 6.43 s");
         assert!(compared[0].sentence.contains("13.2 s with"), "{}", compared[0].sentence);
     }
 
@@ -595,8 +674,8 @@ mod tests {
         assert_eq!(
             clauses(&comparisons),
             [
-                "c x against y (9×, one run each)",
-                "b x against y (3×, one run each)",
+                "c x against y (one run each)",
+                "b x against y (one run each)",
                 "no difference that could be told under 3 others"
             ]
         );

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a watcher keeps at most [`EVENTS_MAX`] events, spread over the whole step.
 
-use super::{LabError, MAIN, OneRun, connection_named};
+use super::{LabError, MAIN, OneRun, connection_named, is_stopped};
 use crate::client::Connection;
 use crate::results::{ConfigurationResults, GrowthEvent, VlfMapFile, VlfRun};
 use std::time::Instant;
@@ -47,6 +47,10 @@ impl OneRun<'_> {
         let begin = self.begin_timing()?;
         let connection = connection_named(&mut self.connections, MAIN, &target, label)?;
         for (index, bytes) in sizes.iter().enumerate() {
+            // Tens of thousands of growths are no reason to keep somebody waiting who wants the run to end.
+            if is_stopped(self.options) {
+                return Err(LabError::Interrupted);
+            }
             let grow = format!(
                 "alter database [{database}] modify file (name = [{name}], size = {}KB)",
                 bytes / 1024

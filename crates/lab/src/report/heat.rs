@@ -1,0 +1,254 @@
+//! Where virtual log files begin to hurt: known disks against numbers of VLFs, one map for each mechanism of the classic log.
+//!
+//! Nothing here was executed: every cell is a closed form of [`device::price`] at the typical figures of a disk of the program, and
+//! its range the same at the best and the worst of them. The runs beside them show how near that comes.
+//!
+//! Invariant: a cost is proportional to the number of VLFs, so that one number of VLFs says where a disk has cost a second.
+
+use super::format::{escape, seconds, thousands};
+use super::table::{Cell, Column, Look, Table};
+use crate::disks::{self, DiskDescription};
+use device::parameter::{Case, Figures};
+use device::price::{self, Price};
+
+/// Numbers of VLFs in the maps: two round ones that occur, and the published ones.
+pub(super) const VLF_COUNTS: [u64; 5] = [100, 1_000, 8_192, 20_480, 126_399];
+
+const MB: u64 = 1 << 20;
+/// VLFs that a growth by 1 MB makes, and how far they lie apart.
+const VLFS_PER_GROWTH: u64 = 4;
+const VLF_BYTES: u64 = MB / VLFS_PER_GROWTH;
+/// The header of a VLF, as the log writes it.
+const VLF_HEADER_BYTES: u64 = 8192;
+
+/// A way in which each VLF costs time.
+pub(super) struct Mechanism {
+    pub name: &'static str,
+    /// What is done for each VLF.
+    pub about: &'static str,
+    /// Seconds on a device for so many VLFs.
+    pub seconds: fn(&Figures, u64) -> f64,
+}
+
+/// The mechanisms whose cost is known in closed form.
+pub(super) const MECHANISMS: [Mechanism; 3] = [
+    Mechanism {
+        name: "Growing the log by 1 MB at a time",
+        about: "each growth makes four VLFs: zeros are written and flushed, then their headers, then the size of the file",
+        seconds: |figures, vlfs| (vlfs as f64 / VLFS_PER_GROWTH as f64) * price::growth_s(figures, MB, VLFS_PER_GROWTH),
+    },
+    Mechanism {
+        name: "Finding the VLFs when the server starts",
+        about: "one header is read after the other, 256 KB apart, before anybody hears of the database",
+        seconds: |figures, vlfs| price::discovery_s(figures, vlfs, VLF_BYTES),
+    },
+    Mechanism {
+        name: "Entering each VLF once while log is written",
+        about: "the header of each VLF that the log enters is one durable write of its own, for which a commit waits",
+        seconds: |figures, vlfs| vlfs as f64 * price::commit_s(figures, VLF_HEADER_BYTES, 0.0),
+    },
+];
+
+/// A disk's line in a map.
+pub(super) struct Line {
+    pub disk: DiskDescription,
+    /// A price for each of the counts asked for.
+    pub prices: Vec<Price>,
+    /// VLFs that cost a second at typical figures.
+    pub vlfs_for_one_second: f64,
+}
+
+/// A mechanism's line for every disk of the program, the slowest first.
+pub(super) fn lines(mechanism: &Mechanism, counts: &[u64]) -> Vec<Line> {
+    let known = disks::names().into_iter();
+    let known = known.map(|name| disks::load(name).expect("a test reads every disk of the program"));
+    let mut lines: Vec<Line> = known
+        .map(|disk| {
+            let price = |vlfs: u64| Price::of(&disk.ranges, |figures| (mechanism.seconds)(figures, vlfs));
+            Line {
+                prices: counts.iter().map(|vlfs| price(*vlfs)).collect(),
+                vlfs_for_one_second: 1.0 / (mechanism.seconds)(&disk.ranges.at(Case::Typical), 1),
+                disk,
+            }
+        })
+        .collect();
+    lines.sort_by(|left, right| left.vlfs_for_one_second.total_cmp(&right.vlfs_for_one_second));
+    lines
+}
+
+/// How much a time hurts: less than a second, seconds, from ten on, from a minute on.
+pub(super) fn look(seconds: f64) -> Look {
+    match seconds {
+        minute if minute >= 60.0 => Look::Heat(3),
+        ten if ten >= 10.0 => Look::Heat(2),
+        one if one >= 1.0 => Look::Heat(1),
+        _ => Look::Heat(0),
+    }
+}
+
+/// The map of one mechanism.
+pub(super) fn table(mechanism: &Mechanism) -> Table {
+    let mut table = Table::plain(mechanism.name, &["<disk"]);
+    let counts = VLF_COUNTS.iter();
+    table.columns.extend(counts.map(|count| Column {
+        group: "VLFs".into(),
+        name: thousands(*count as f64),
+        look: Look::Figure,
+    }));
+    table.columns.push(Column {
+        group: String::new(),
+        name: "1 s from".into(),
+        look: Look::Figure,
+    });
+    for line in lines(mechanism, &VLF_COUNTS) {
+        let mut cells = vec![disk_cell(&line.disk)];
+        cells.extend(line.prices.iter().map(price_cell));
+        cells.push(Cell::figure(vlfs_text(line.vlfs_for_one_second)));
+        table.push(cells);
+    }
+    table
+}
+
+fn disk_cell(disk: &DiskDescription) -> Cell {
+    Cell {
+        below: disk.title.clone(),
+        ..Cell::text(&disk.name)
+    }
+}
+
+fn price_cell(price: &Price) -> Cell {
+    Cell {
+        below: format!("{}–{}", seconds(price.fast_s), seconds(price.slow_s)),
+        ..Cell::look(seconds(price.typical_s), look(price.typical_s))
+    }
+}
+
+/// A number of VLFs to two digits: it is no better known.
+fn vlfs_text(count: f64) -> String {
+    let digit = 10_f64.powf(count.max(1.0).log10().floor() - 1.0).max(1.0);
+    thousands((count / digit).round() * digit)
+}
+
+/// The colours in words.
+const KEY: [(u8, &str); 4] = [
+    (0, "less than 1 s"),
+    (1, "1 s and more"),
+    (2, "10 s and more"),
+    (3, "a minute and more"),
+];
+
+/// How the maps are to be read.
+pub(super) const NOTE: &str = "Computed, not executed: closed forms at the typical figures of each disk, below them the same at its best and worst figures; processors take none of it. The classic log's: under native a growth writes neither zeros nor headers, and VLFs are neither searched for nor entered one by one.";
+
+/// The same where the ranges have no room.
+pub(super) const NOTE_WITHOUT_RANGES: &str = "Seconds, computed from closed forms at the typical figures of each disk, not executed; processors take none of them. The classic log's: under native a growth writes neither zeros nor headers, and VLFs are neither searched for nor entered one by one.";
+
+/// The legend.
+pub(super) fn legend_html() -> String {
+    let keys: String = KEY
+        .iter()
+        .map(|(heat, text)| format!("<li><span class=\"heat h{heat} sample\"></span>{text}</li>"))
+        .collect();
+    format!("<ul class=\"legend\">{keys}</ul>\n")
+}
+
+/// The section of the report.
+pub(super) fn section() -> String {
+    let mut html = format!(
+        "<section id=\"disks\">\n<h2>Where VLFs begin to hurt, by disk</h2>\n<p class=\"small\">{NOTE}</p>\n{}",
+        legend_html()
+    );
+    for mechanism in &MECHANISMS {
+        html.push_str(&format!(
+            "<h3>{}</h3>\n<p class=\"small\">{}.</p>\n{}",
+            escape(mechanism.name),
+            escape(&capitalised(mechanism.about)),
+            table(mechanism).html()
+        ));
+    }
+    html + "</section>\n"
+}
+
+/// The same as Markdown.
+pub(super) fn markdown() -> String {
+    let mut text = format!("## Where VLFs begin to hurt, by disk\n\n{NOTE}\n\n");
+    for mechanism in &MECHANISMS {
+        text.push_str(&format!(
+            "### {}\n\n{}.\n\n{}",
+            mechanism.name,
+            capitalised(mechanism.about),
+            table(mechanism).markdown()
+        ));
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + characters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::report::table::Row;
+
+    /// Every cell of every map is the closed form of the device, and has the colour of its seconds.
+    #[test]
+    fn each_cell_is_the_closed_form_of_its_disk() {
+        for mechanism in &MECHANISMS {
+            let table = table(mechanism);
+            assert_eq!(table.rows.len(), disks::names().len());
+            for row in &table.rows {
+                let Row::Cells(cells) = row else {
+                    panic!("a heading");
+                };
+                let disk = disks::load(&cells[0].text).unwrap();
+                let typical = disk.ranges.at(Case::Typical);
+                for (cell, count) in cells[1..].iter().zip(VLF_COUNTS) {
+                    let expected = match mechanism.name {
+                        "Growing the log by 1 MB at a time" => {
+                            price::growth_s(&typical, 1 << 20, 4) * count as f64 / 4.0
+                        }
+                        "Finding the VLFs when the server starts" => price::discovery_s(&typical, count, 256 << 10),
+                        _ => price::commit_s(&typical, 8192, 0.0) * count as f64,
+                    };
+                    assert_eq!(cell.text, seconds(expected), "{} {count}", disk.name);
+                    let heat = [1.0, 10.0, 60.0].iter().filter(|limit| expected >= **limit).count();
+                    assert_eq!(cell.look, Look::Heat(heat as u8));
+                }
+                let one_second = (mechanism.seconds)(&typical, 1_000_000) / 1e6;
+                assert_eq!(cells[VLF_COUNTS.len() + 1].text, vlfs_text(1.0 / one_second));
+            }
+        }
+    }
+
+    /// The published wait of 106 s, on the disk that is nearest to the published machine.
+    #[test]
+    fn the_map_has_the_published_wait() {
+        let lines = lines(&MECHANISMS[1], &[20_480]);
+        let line = lines.iter().find(|line| line.disk.name == "hdd-7200-2006").unwrap();
+        let price = line.prices[0];
+        assert!((80.0..110.0).contains(&price.typical_s), "{price:?}");
+        assert!(price.fast_s < price.typical_s && price.typical_s < price.slow_s);
+    }
+
+    #[test]
+    fn costs_are_proportional_and_colours_begin_where_they_say() {
+        for mechanism in &MECHANISMS {
+            let at = |disk: &DiskDescription, vlfs| (mechanism.seconds)(&disk.ranges.at(Case::Typical), vlfs);
+            for line in lines(mechanism, &[]) {
+                let ratio = at(&line.disk, 100_000) / at(&line.disk, 1_000);
+                assert!((99.0..101.0).contains(&ratio), "{} {ratio}", line.disk.name);
+            }
+        }
+        for (seconds, heat) in [(0.99, 0), (1.0, 1), (9.9, 1), (10.0, 2), (60.0, 3)] {
+            assert_eq!(look(seconds), Look::Heat(heat));
+        }
+        for (count, text) in [(218.4, "220"), (1.2, "1"), (12_345.0, "12,000"), (7.0, "7")] {
+            assert_eq!(vlfs_text(count), text);
+        }
+    }
+}
