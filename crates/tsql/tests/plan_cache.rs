@@ -282,6 +282,92 @@ fn a_plan_is_made_anew_when_a_table_has_grown_since() {
     assert_eq!(rows(&mut one, query), "100000");
 }
 
+/// How often a plan of a text was made.
+fn made(session: &mut Session, text: &str) -> String {
+    let query = format!(
+        "select q.plan_generation_num from sys.dm_exec_query_stats q cross apply sys.dm_exec_sql_text(q.plan_handle) x where x.text = '{}'",
+        text.replace('\'', "''")
+    );
+    rows(session, &query)
+}
+
+/// Statistics were a change of the catalog like any other: UPDATE STATISTICS of one table, or statistics that a plan made for itself, had
+/// every plan of the database be made anew.
+#[test]
+fn statistics_that_change_remake_the_plans_that_went_by_them_and_no_others() {
+    let (instance, mut one) = started();
+    let mut other = session(&instance);
+    run(&mut one, "create database d");
+    for session in [&mut one, &mut other] {
+        run(session, "use d");
+    }
+    for table in ["r", "u"] {
+        run(
+            &mut one,
+            &format!("select * into {table} from master.dbo.t alter table {table} add primary key (a)"),
+        );
+    }
+    let by_statistics = "select max(a) from r where b in (1, 2)";
+    let others = [
+        "select max(a) from u where b in (1, 2)",
+        "select c from r where a = 3 union all select c from u where a = 4",
+        "select max(a) from r where b in (1, 2) option (keepfixed plan)",
+    ];
+    let ask = |session: &mut Session| {
+        rows(session, by_statistics);
+        for text in others {
+            rows(session, text);
+            assert_eq!(made(session, text), "1", "{text}");
+        }
+        made(session, by_statistics)
+    };
+    // The statistics of b are made with the plan, which is none the older for it.
+    assert_eq!(ask(&mut one), "1");
+    assert_eq!(ask(&mut one), "1");
+    let changes = [
+        "update statistics r",
+        "create statistics s on r (c)",
+        "update statistics r s with fullscan",
+        "drop statistics r.s",
+        "begin tran update statistics r rollback",
+        "select count(*) from r where c in ('x', 'y')",
+    ];
+    for (times, change) in changes.iter().enumerate() {
+        run(&mut other, change);
+        assert_eq!(ask(&mut one), (times + 2).to_string(), "{change}");
+        assert_eq!(ask(&mut other), (times + 2).to_string(), "{change}");
+    }
+    run(&mut other, "update statistics u");
+    rows(&mut one, by_statistics);
+    assert_eq!(made(&mut one, by_statistics), (changes.len() + 1).to_string());
+    rows(&mut one, others[0]);
+    assert_eq!(made(&mut one, others[0]), "2");
+}
+
+/// What a transaction has counted is seen by its own plans at once, and by none when it was rolled back.
+#[test]
+fn plans_follow_statistics_into_a_transaction_and_out_of_it() {
+    let (_instance, mut one) = started();
+    run(&mut one, "create statistics s on t (c) with norecompute");
+    let all = expected_rows(&mut one);
+    run(
+        &mut one,
+        "begin tran update t set c = 'z' where a >= 10 update statistics t s with fullscan, norecompute",
+    );
+    assert_ne!(expected_rows(&mut one), all);
+    run(&mut one, "rollback");
+    assert_eq!(expected_rows(&mut one), all);
+}
+
+/// How many rows a plan expects of a condition on the column that `s` is of.
+fn expected_rows(session: &mut Session) -> String {
+    run(session, "set showplan_all on");
+    let shown = run(session, "select count(*) from t where c in ('x', 'y')");
+    run(session, "set showplan_all off");
+    let scan = shown.lines().find(|line| line.contains("| Clustered Index Scan |"));
+    scan.unwrap_or(&shown).split(" | ").nth(8).unwrap_or(&shown).to_owned()
+}
+
 /// Rows of the table when the plan is made, rows that come then, and whether the plan is still used.
 const GROWTHS: [(&str, u32, u32, bool); 9] = [
     ("e", 0, 500, true),

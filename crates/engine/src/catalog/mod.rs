@@ -10,6 +10,8 @@
 //!
 //! Invariant: after [`Catalog::finish`] the definitions in memory are those of the committed rows.
 //! Invariant: a name finds an object only by a version that has this name: a renamed object is not found by the former one.
+//! Invariant: statistics of a table count up a number of that table's, and everything else the catalog's version: plans that another
+//! table's statistics mean nothing to stay what they are.
 
 mod definition;
 
@@ -78,6 +80,8 @@ struct State {
     referencing: HashMap<u32, Vec<u32>>,
     /// For tables that statistics are kept of, or once were: the ids of these.
     statistics: HashMap<u32, Vec<u32>>,
+    /// For tables whose statistics somebody goes by: how often these changed.
+    statistics_changes: HashMap<u32, Arc<AtomicU64>>,
     /// What each session's transaction has done, in order.
     pending: HashMap<u16, Vec<Pending>>,
 }
@@ -86,6 +90,29 @@ struct State {
 enum Pending {
     Created(Arc<CatalogObject>),
     Dropped(Arc<CatalogObject>),
+}
+
+impl Pending {
+    fn object(&self) -> &Arc<CatalogObject> {
+        match self {
+            Pending::Created(object) | Pending::Dropped(object) => object,
+        }
+    }
+}
+
+/// The statistics of a table at some moment.
+#[derive(Debug, Clone)]
+pub struct StatisticsSeen {
+    changes: Arc<AtomicU64>,
+    then: u64,
+}
+
+impl StatisticsSeen {
+    /// Whether none of them was made, changed or dropped since, pending changes included. One load.
+    #[inline]
+    pub fn are_current(&self) -> bool {
+        self.changes.load(Ordering::Acquire) == self.then
+    }
 }
 
 /// All objects of one database.
@@ -124,7 +151,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Rises with every change, pending ones included; a plan made under another version may be out of date.
+    /// Rises with every change but those of statistics, pending ones included; a plan made under another version may be out of date.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
@@ -191,6 +218,14 @@ impl Catalog {
         let mut kept: Vec<_> = kept.filter(|object| object.statistics().is_some()).collect();
         kept.sort_by_key(|object| object.statistics().map_or(0, |statistics| statistics.stats_id));
         kept
+    }
+
+    /// Which statistics of a table there are, for whoever is about to read them and goes by them for longer.
+    pub fn see_statistics_of(&self, table: u32) -> StatisticsSeen {
+        let known = self.state.read().statistics_changes.get(&table).cloned();
+        let changes = known.unwrap_or_else(|| self.state.write().statistics_changes.entry(table).or_default().clone());
+        let then = changes.load(Ordering::Acquire);
+        StatisticsSeen { changes, then }
     }
 
     /// Every object `session` sees, in the order of ids.
@@ -272,7 +307,7 @@ impl Catalog {
             .entry(session)
             .or_default()
             .push(Pending::Dropped(object.clone()));
-        self.version.fetch_add(1, Ordering::Release);
+        self.note_change(&state, object);
         Ok(())
     }
 
@@ -337,8 +372,9 @@ impl Catalog {
                 Pending::Dropped(object) => for_entry(&mut state, object, |entry| entry.dropper = None),
             }
         }
-        self.version
-            .fetch_add(u64::from(!changes.is_empty()), Ordering::Release);
+        changes
+            .iter()
+            .for_each(|change| self.note_change(&state, change.object()));
         still_unused(&state, orphans)
     }
 
@@ -359,8 +395,22 @@ impl Catalog {
                 Pending::Dropped(object) => orphans.extend(remove_entry(&mut state, object)),
             }
         }
-        self.version.fetch_add(1, Ordering::Release);
+        changes
+            .iter()
+            .for_each(|change| self.note_change(&state, change.object()));
         still_unused(&state, orphans)
+    }
+
+    /// Has plans that were made from an object, or from what is known of a table, be out of date.
+    fn note_change(&self, state: &State, object: &CatalogObject) {
+        match object.statistics() {
+            None => _ = self.version.fetch_add(1, Ordering::Release),
+            Some(statistics) => {
+                if let Some(changes) = state.statistics_changes.get(&statistics.table) {
+                    changes.fetch_add(1, Ordering::Release);
+                }
+            }
+        }
     }
 
     /// Every allocation unit that an object owns, the catalog's own first.
@@ -394,11 +444,11 @@ impl Catalog {
             }
         }
         state.by_id.entry(id).or_default().push(Entry {
-            object,
+            object: object.clone(),
             creator,
             dropper: None,
         });
-        self.version.fetch_add(1, Ordering::Release);
+        self.note_change(&state, &object);
     }
 }
 
@@ -435,6 +485,7 @@ fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRo
         is_named = versions.iter().any(|entry| name_key(&entry.object.definition) == key);
         if versions.is_empty() {
             state.by_id.remove(&id);
+            state.statistics_changes.remove(&id);
             if let ObjectDefinition::Statistics(statistics) = &object.definition {
                 forget_statistics(state, statistics);
             }

@@ -19,7 +19,9 @@
 //! A plan is made for as many modifications as its statistics were when it was made ([`Premises`]): when they are out of date, it is, and what it
 //! is made anew from is counted then. So they say "6" of temporary tables of fewer than 6 rows, unless KEEP PLAN asks for the usual numbers;
 //! KEEPFIXED PLAN, AUTO_UPDATE_STATISTICS and NORECOMPUTE keep a plan however much is modified. A table of which no column is compared
-//! counts by its rows, a search for one row by a unique index by nothing.
+//! counts by its rows, a search for one row by a unique index by nothing. And a plan is made anew when statistics of a table were made,
+//! updated or dropped whose statistics it was estimated from, and no other plan; under KEEPFIXED PLAN not that one either
+//! ("Query hints", KEEPFIXED PLAN: only for changes of the schema).
 //!
 //! It is all done when a plan is made, before the first choice. A search for one row by a unique index asks for nothing.
 //! Statistics are never worth an error: what cannot be counted or stored is guessed.
@@ -29,7 +31,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::cancel;
-use engine::catalog::StatisticsDefinition;
+use engine::catalog::{StatisticsDefinition, StatisticsSeen};
 use engine::database::{Database, Modifications};
 use engine::error::{Error, Result};
 use engine::instance::{MSDB, TEMPDB};
@@ -76,15 +78,20 @@ impl Premise {
     }
 }
 
-/// What a plan takes for granted of the tables that it reads: that they were not modified by more than statistics may be.
+/// What a plan takes for granted of the tables that it reads: that they were not modified by more than statistics may be, and that
+/// there are no other statistics of them.
 #[derive(Default)]
-pub struct Premises(Vec<Premise>);
+pub struct Premises {
+    modifications: Vec<Premise>,
+    statistics: Vec<StatisticsSeen>,
+}
 
 impl Premises {
-    /// Whether none of the statistics that a plan was made from is out of date and may be updated. Two loads for each column.
+    /// Whether none of the statistics that a plan was made from was replaced, or is out of date and may be updated. Two loads for each
+    /// column, and one for each table.
     #[inline]
     pub fn hold(&self) -> bool {
-        self.0.iter().all(Premise::holds)
+        self.modifications.iter().all(Premise::holds) && self.statistics.iter().all(StatisticsSeen::are_current)
     }
 
     /// Notes that a plan goes by statistics, and by how many modifications they may still grow old.
@@ -93,9 +100,9 @@ impl Premises {
         let is_it = |known: &&mut Premise| Arc::ptr_eq(&known.modifications, modifications) && known.column == column;
         let modified = column.map_or_else(|| modifications.of_rows(), |column| modifications.of_column(column));
         let until = modified.saturating_add(left).saturating_add(1);
-        match self.0.iter_mut().find(is_it) {
+        match self.modifications.iter_mut().find(is_it) {
             Some(known) => known.until = known.until.min(until),
-            None => self.0.push(Premise {
+            None => self.modifications.push(Premise {
                 database: table.database().clone(),
                 modifications: modifications.clone(),
                 column,
@@ -210,8 +217,13 @@ impl<'s> Knowledge<'s> {
         ask(known.entry(key).or_insert_with(|| self.usable(table)))
     }
 
-    /// The statistics of a table that say something of its columns as they are.
+    /// The statistics of a table that say something of its columns as they are. The plan goes by these.
     fn usable(&self, table: &Table) -> Vec<(Vec<usize>, Arc<Content>)> {
+        if self.aging.get() != Aging::Never {
+            // Seen first: what changes while they are read is another premise.
+            let seen = table.database().catalog.see_statistics_of(table.definition().object_id);
+            self.premises.borrow_mut().statistics.push(seen);
+        }
         let all = all_statistics(table.database(), table.definition(), self.session.id);
         let usable = all.into_iter().filter_map(|statistics| {
             let is_as_counted = leading_of(table.definition(), &statistics.columns) == statistics.leading;
