@@ -656,6 +656,8 @@ pub const TRACE_FLAGS: Place = Place {
         "8605" => Obeyed,
         "8606" => Obeyed,
         "8607" => Obeyed,
+        "8619" => Obeyed,
+        "8621" => Obeyed,
     },
 };
 

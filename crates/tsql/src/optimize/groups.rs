@@ -51,7 +51,30 @@ pub(super) fn aggregate(node: &mut Node, method: GroupMethod, estimator: &Estima
     Ok(())
 }
 
-/// The same for DISTINCT, which is left out where rows differ in what they show.
+/// Leaves out a DISTINCT of rows that differ in what they show. False where they may not.
+pub(super) fn leave_out_distinct(node: &mut Node) -> bool {
+    let Node::Distinct { input, columns, .. } = node else {
+        return false;
+    };
+    let Node::Project {
+        input: below,
+        expressions,
+        ..
+    } = &**input
+    else {
+        return false;
+    };
+    let shown = expressions.get(..*columns).unwrap_or_default();
+    let places: Vec<usize> = shown.iter().filter_map(place_of).collect();
+    let is_left_out = ordered::are_unique(below, &places);
+    if is_left_out {
+        let input = std::mem::replace(&mut **input, Node::Empty);
+        *node = input;
+    }
+    is_left_out
+}
+
+/// Chooses how a DISTINCT finds rows that are the same.
 pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimator<'_>) {
     let Node::Distinct {
         input,
@@ -71,12 +94,6 @@ pub(super) fn distinct(node: &mut Node, method: GroupMethod, estimator: &Estimat
         return;
     };
     let shown = expressions.get(..*columns).unwrap_or_default();
-    let places: Vec<usize> = shown.iter().filter_map(place_of).collect();
-    if estimator.allows(Rule::DistinctFromKey) && ordered::are_unique(below, &places) {
-        let input = std::mem::replace(&mut **input, Node::Empty);
-        *node = input;
-        return;
-    }
     let is_wanted = method == GroupMethod::Order || estimator.allows(Rule::StreamAggregate);
     if method != GroupMethod::Hash && is_wanted && ordered::brings_together(below, shown) {
         ordered::rely_on(below);

@@ -23,21 +23,21 @@ use crate::state::Rule;
 impl Optimizer<'_> {
     /// Plans a reference, and enters it among those whose rows may be kept.
     pub(super) fn common_table(&mut self, node: &mut Node) -> Result<()> {
-        let Node::Derived {
-            plan, common, captures, ..
-        } = node
-        else {
+        let Node::Derived { plan, captures, .. } = node else {
             return Ok(());
         };
         captures.iter_mut().try_for_each(|capture| self.expression(capture))?;
-        let is_allowed =
-            captures.is_empty() && !self.assigns_variables && self.estimator.allows(Rule::KeepCommonTables);
+        let rules = self.estimator.rules();
+        let is_allowed = captures.is_empty() && !self.assigns_variables && rules.allow(Rule::KeepCommonTables);
         let is_fit = is_allowed && is_same_each_time(&mut QueryPlan::clone(plan).root, true)?;
         self.shared_query(plan)?;
-        let entered = common
-            .take()
-            .filter(|common| is_fit && takes_all_in(&plan.root) && common.table.enter(&common.read, plan, can_fail));
-        *common = entered;
+        rules.used(Rule::KeepCommonTables, node, |node| {
+            if let Node::Derived { plan, common, .. } = node {
+                *common = common.take().filter(|common| {
+                    is_fit && takes_all_in(&plan.root) && common.table.enter(&common.read, plan, can_fail)
+                });
+            }
+        });
         Ok(())
     }
 }

@@ -15,6 +15,7 @@
 //!            order     which sorts are not needed
 //!            columns   which columns scans decode
 //!            prices    what the steps of a plan cost
+//!            applied   which rules may be used, and what each has changed
 //!            trees     how it came about, for who asks by trace flags
 //!            estimate  how many rows there will be: what the choices go by
 //! exec       physical: no [`Node::From`], no [`Node::Outer`]
@@ -31,6 +32,7 @@
 mod access;
 mod alternatives;
 mod anti;
+mod applied;
 mod bitmaps;
 mod columns;
 pub mod estimate;
@@ -56,8 +58,9 @@ use engine::error::Result;
 
 use crate::bind::PlanAdvice;
 use crate::plan::{Condition, Expr, ExprKind, FromNode, GroupMethod, Node, OuterJoin, Part, QueryPlan, Subquery};
-use crate::state::{Rule, SessionState, Trees};
-use estimate::{Estimator, Peeked};
+use crate::state::{Rule, SessionState};
+use estimate::{Estimator, Expectations, Peeked};
+use shown::show;
 use trees::Stage;
 
 /// Makes the plan of one statement physical.
@@ -67,8 +70,6 @@ pub struct Optimizer<'s> {
     shared: Vec<(Arc<QueryPlan>, Arc<QueryPlan>)>,
     /// How many rows are wanted soon: FAST.
     first_rows: Option<f64>,
-    /// Who asks for trees.
-    trees: Option<&'s Trees>,
     /// Queries around the one that is planned.
     depth: usize,
     /// How hints let groups be made.
@@ -84,7 +85,6 @@ impl<'s> Optimizer<'s> {
             estimator: Estimator::new(session),
             shared: Vec::new(),
             first_rows: None,
-            trees: Some(&session.trees).filter(|trees| trees.is_wanted()),
             depth: 0,
             groups: GroupMethod::Any,
             assigns_variables: false,
@@ -121,7 +121,7 @@ impl<'s> Optimizer<'s> {
     /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
     pub fn query(&mut self, plan: &mut QueryPlan) -> Result<()> {
         self.draw(Stage::Bound, &plan.root);
-        rewrite::query(plan, self.estimator.rules_off())?;
+        rewrite::query(plan, self.estimator.rules())?;
         self.draw(Stage::Rewritten, &plan.root);
         unnest::query(plan, &self.estimator)?;
         self.draw(Stage::Unnested, &plan.root);
@@ -154,32 +154,43 @@ impl<'s> Optimizer<'s> {
     fn node(&mut self, node: &mut Node) -> Result<()> {
         crate::stack::require()?;
         cancel::spend(1)?;
+        let rules = self.estimator.rules();
         if let Node::From(from) = node {
-            if self.estimator.allows(Rule::AntiFromOuter) {
-                anti::from_outer(from)?;
-            }
+            let anti_joins = rules.rewriting(Rule::AntiFromOuter, &mut **from, anti::from_outer);
+            anti_joins.transpose()?;
             self.units(from)?;
             self.estimator.prepare(from)?;
             *node = join::combine(std::mem::take(&mut **from), &self.estimator)?;
-            if self.estimator.allows(Rule::ProbeBitmaps) {
-                bitmaps::place(node)?;
-            }
-            return Ok(());
+            let placed = rules.choosing(Rule::ProbeBitmaps, node, bitmaps::place);
+            return placed.transpose().map(|_| ());
         }
         self.parts(node)?;
         match node {
             Node::Outer(_) => {
+                let before = rules.before(|| show(node, &Expectations::default()));
                 if let Node::Outer(outer) = std::mem::replace(node, Node::Empty) {
                     *node = join::outer(*outer, &self.estimator)?;
                 }
+                rules.chosen(&before, node, join::rule_of);
             }
             Node::Sort { .. } => order::sort(node, &self.estimator),
             Node::Top { .. } | Node::Slice { .. } => order::first_rows(node, &self.estimator),
             Node::Aggregate { .. } => {
-                order::extremes(node, &self.estimator);
-                groups::aggregate(node, self.groups, &self.estimator)?;
+                rules.choosing(Rule::ExtremeFromIndex, node, |node| {
+                    order::extremes(node, &self.estimator);
+                });
+                rules.used(Rule::StreamAggregate, node, |node| {
+                    groups::aggregate(node, self.groups, &self.estimator)
+                })?;
             }
-            Node::Distinct { .. } => groups::distinct(node, self.groups, &self.estimator),
+            Node::Distinct { .. } => {
+                let is_left_out = rules.choosing(Rule::DistinctFromKey, node, groups::leave_out_distinct);
+                if is_left_out != Some(true) {
+                    rules.used(Rule::StreamAggregate, node, |node| {
+                        groups::distinct(node, self.groups, &self.estimator);
+                    });
+                }
+            }
             Node::Recursive { step, width, .. } => columns::decode(step, vec![true; *width]),
             _ => {}
         }
@@ -204,9 +215,13 @@ impl<'s> Optimizer<'s> {
         from.conjuncts
             .iter_mut()
             .try_for_each(|condition| self.condition(condition))?;
-        if self.estimator.allows(Rule::FactorAlternatives) {
-            alternatives::take_out(&mut from.conjuncts)?;
-        }
+        let factored = self
+            .estimator
+            .rules()
+            .rewriting(Rule::FactorAlternatives, from, |from| {
+                alternatives::take_out(&mut from.conjuncts)
+            });
+        factored.transpose()?;
         from.units.iter_mut().try_for_each(|unit| match &unit.node {
             // In parentheses, where the order is kept.
             Node::From(inner) if inner.is_forced => self.node(&mut unit.node),

@@ -72,17 +72,30 @@ pub(super) fn soon(root: &mut Node, goal: f64, estimator: &Estimator<'_>) {
 }
 
 fn unsort(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
+    let rules = estimator.rules();
+    if rules.choosing(Rule::SortFromOrder, node, unsort_ordered) != Some(true) {
+        rules.choosing(Rule::SortFromIndex, node, |node| unsort_found(node, goal, estimator));
+    }
+}
+
+/// Takes a sort away whose input joins or groups give its order. False where they do not.
+fn unsort_ordered(node: &mut Node) -> bool {
+    let Node::Sort { input, keys, .. } = node else {
+        return false;
+    };
+    if is_found(input) || !ordered::satisfies(input, keys) {
+        return false;
+    }
+    ordered::rely_on(input);
+    if let Node::Sort { input, .. } = std::mem::replace(node, Node::Empty) {
+        *node = *input;
+    }
+    true
+}
+
+/// Takes a sort away whose input an index may give in its order, if that costs less.
+fn unsort_found(node: &mut Node, goal: Option<f64>, estimator: &Estimator<'_>) {
     let Node::Sort { input, keys, .. } = node else { return };
-    if !is_found(input) && estimator.allows(Rule::SortFromOrder) && ordered::satisfies(input, keys) {
-        ordered::rely_on(input);
-        if let Node::Sort { input, .. } = std::mem::replace(node, Node::Empty) {
-            *node = *input;
-        }
-        return;
-    }
-    if !estimator.allows(Rule::SortFromIndex) {
-        return;
-    }
     let Some(columns) = columns_below(input, keys) else {
         return;
     };
@@ -143,7 +156,7 @@ pub(super) fn extremes(node: &mut Node, estimator: &Estimator<'_>) {
         return;
     };
     let is_whole = keys.is_empty() && sets.is_empty() && !aggregates.is_empty();
-    if !is_whole || !is_chain(input) || !estimator.allows(Rule::ExtremeFromIndex) {
+    if !is_whole || !is_chain(input) {
         return;
     }
     let mut ends: Vec<Node> = Vec::with_capacity(aggregates.len());

@@ -99,7 +99,7 @@ impl Logical for BoundUpdate {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         optimizer.draw(Stage::Bound, &self.node);
-        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules())?;
         optimizer.draw(Stage::Rewritten, &self.node);
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         optimizer.draw(Stage::Unnested, &self.node);
@@ -118,7 +118,7 @@ impl Logical for BoundDelete {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
         optimizer.draw(Stage::Bound, &self.node);
-        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules_off())?;
+        rewrite::keeping_places(&mut self.node, optimizer.estimator.rules())?;
         optimizer.draw(Stage::Rewritten, &self.node);
         unnest::target(&mut self.node, &mut self.width, optimizer.estimator())?;
         optimizer.draw(Stage::Unnested, &self.node);

@@ -5,9 +5,12 @@
 //! | 8605 | Converted Tree: as it was bound |
 //! | 8606 | Input Tree, the same; Simplified Tree: FROM rewritten; Join-collapsed Tree: subqueries made joins, the order of joins still open |
 //! | 8607 | Output Tree: what is executed |
+//! | 8619 | each rule that changes something, by its name |
+//! | 8621 | the same, with the part of the plan that it is about before and after it (`applied`) |
 //!
-//! The flags are SQL Server's, which does not document them (Benjamin Nevarez, "More Undocumented Query Optimizer Trace Flags", 2012), and so
-//! are the headings, and `LogOp_` and `PhyOp_` before the names of operators. What stands behind a name is said in SHOWPLAN's words.
+//! The flags are SQL Server's, which does not document them (Benjamin Nevarez, "More Undocumented Query Optimizer Trace Flags", 2012; Aaron
+//! Morelli, "A Topical Collection of SQL Server Trace Flags", Compilation Informational), and so are the headings of the first three, and
+//! `LogOp_` and `PhyOp_` before the names of operators. What stands behind a name is said in SHOWPLAN's words. The names of rules are our own.
 //!
 //! A query below another one is drawn as a part of it, as far as it is made by then.
 
@@ -15,6 +18,14 @@ use super::Optimizer;
 use super::estimate::Expectations;
 use super::shown::{ShownOperator, show};
 use crate::plan::Node;
+use crate::state::Trees;
+
+/// Characters of a line that are told; a condition may list a hundred thousand values.
+const LINE_CHARACTERS_MAX: usize = 2_000;
+/// Levels that are moved to the right.
+const INDENTED_MAX: usize = 64;
+/// What an operator takes beside its argument, about.
+const OPERATOR_BYTES: usize = 64;
 
 /// A tree on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +46,20 @@ impl Stage {
             Stage::Physical => &[(8607, "Output Tree")],
         }
     }
+
+    fn names(self) -> Names {
+        match self {
+            Stage::Physical => Names::Physical,
+            _ => Names::Logical,
+        }
+    }
+}
+
+/// What the operators of a tree are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    Logical,
+    Physical,
 }
 
 impl Optimizer<'_> {
@@ -48,31 +73,58 @@ impl Optimizer<'_> {
 
     /// Draws a tree, if it is asked for and not a part of another one.
     pub(super) fn draw(&self, stage: Stage, root: &Node) {
-        let Some(trees) = self.trees.filter(|_| self.depth == 0) else {
+        let Some(trees) = self.estimator.rules().told().filter(|_| self.depth == 0) else {
             return;
         };
         for (flag, heading) in stage.asked_by() {
-            trees.draw(*flag, || {
-                let mut text = format!("*** {heading}: ***\r\n");
-                write(&show(root, &Expectations::default()), stage, 1, &mut text);
-                text + "*******************"
-            });
+            if trees.draws(*flag) {
+                let tree = drawn(trees, &show(root, &Expectations::default()), stage.names());
+                trees.tell(format!("*** {heading}: ***\r\n{tree}*******************"));
+            }
         }
     }
 }
 
-fn write(shown: &ShownOperator, stage: Stage, depth: usize, text: &mut String) {
-    let name = match stage {
-        Stage::Physical => format!("PhyOp_{}", shown.physical.replace(' ', "")),
-        _ => format!("LogOp_{}", logical_name(&shown.logical)),
+/// The lines of a tree.
+pub(super) fn drawn(trees: &Trees, shown: &ShownOperator, names: Names) -> String {
+    let mut drawing = Drawing {
+        names,
+        text: String::new(),
+        bytes: 0,
     };
-    let line = format!("{}{name} {}", "    ".repeat(depth), shown.argument);
-    text.push_str(line.trim_end());
-    text.push_str("\r\n");
-    shown
-        .inputs
-        .iter()
-        .for_each(|input| write(input, stage, depth + 1, text));
+    drawing.add(shown, 1);
+    trees.spend(drawing.bytes);
+    drawing.text
+}
+
+struct Drawing {
+    names: Names,
+    text: String,
+    /// What there was to be drawn, before lines were cut.
+    bytes: usize,
+}
+
+impl Drawing {
+    fn add(&mut self, shown: &ShownOperator, depth: usize) {
+        self.bytes += OPERATOR_BYTES + shown.argument.len();
+        let name = match self.names {
+            Names::Physical => format!("PhyOp_{}", shown.physical.replace(' ', "")),
+            Names::Logical => format!("LogOp_{}", logical_name(&shown.logical)),
+        };
+        self.text.push_str(&"    ".repeat(depth.min(INDENTED_MAX)));
+        let line = format!("{name} {}", shown.argument);
+        match line.char_indices().nth(LINE_CHARACTERS_MAX) {
+            Some((end, _)) => {
+                self.text.push_str(line.get(..end).unwrap_or_default());
+                self.text.push_str("...");
+            }
+            None => self.text.push_str(line.trim_end()),
+        }
+        self.text.push_str("\r\n");
+        if crate::stack::require().is_ok() {
+            shown.inputs.iter().for_each(|input| self.add(input, depth + 1));
+        }
+    }
 }
 
 /// What a logical operator is called in trees.

@@ -1,9 +1,13 @@
-//! What a session is to be told of how a plan comes about (trace flags 8605, 8606, 8607), and what is to be told so far.
+//! What a session is to be told of how a plan comes about (trace flags 8605, 8606, 8607, 8619, 8621), and what is to be told so far.
+//!
+//! What is drawn is bounded: a statement of [`DRAWN_BYTES_MAX`] of trees is told so, and no more of it is drawn.
 
 use std::cell::{Cell, RefCell};
 
-/// The flags, each of which asks for other trees.
-const FLAGS: [u16; 3] = [8605, 8606, 8607];
+/// The flags, each of which asks for something else.
+const FLAGS: [u16; 5] = [8605, 8606, 8607, 8619, 8621];
+/// Text of trees that is drawn for one statement at most, told or only compared. A rule that looks at a FROM of 64 tables draws 20 KB.
+const DRAWN_BYTES_MAX: usize = 8 << 20;
 
 /// Which trees are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,27 +33,48 @@ impl TreesWanted {
     }
 }
 
+/// What was drawn for a statement.
+#[derive(Debug, Default)]
+struct Drawn {
+    told: Vec<String>,
+    bytes: usize,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
     wanted: Cell<TreesWanted>,
-    drawn: RefCell<Vec<String>>,
+    drawn: RefCell<Drawn>,
 }
 
 impl Trees {
     /// Has the plans made while `make` runs drawn; answers what was drawn.
     pub(crate) fn of<T>(&self, wanted: TreesWanted, make: impl FnOnce() -> T) -> Vec<String> {
-        self.wanted.set(wanted);
+        let (outer, outer_drawn) = (self.wanted.replace(wanted), self.drawn.take());
         make();
-        self.wanted.take();
-        self.drawn.take()
+        self.wanted.set(outer);
+        self.drawn.replace(outer_drawn).told
     }
 
-    /// Draws a tree that this flag asks for, if it is on.
-    pub(crate) fn draw(&self, flag: u16, draw: impl FnOnce() -> String) {
-        if self.wanted.get().has(flag) {
-            self.drawn.borrow_mut().push(draw());
+    /// Whether anything is drawn that a flag asks for.
+    pub(crate) fn draws(&self, flag: u16) -> bool {
+        self.wanted.get().has(flag) && self.drawn.borrow().bytes < DRAWN_BYTES_MAX
+    }
+
+    /// Notes that so many bytes were drawn.
+    pub(crate) fn spend(&self, bytes: usize) {
+        let mut drawn = self.drawn.borrow_mut();
+        let had_room = drawn.bytes < DRAWN_BYTES_MAX;
+        drawn.bytes = drawn.bytes.saturating_add(bytes);
+        if had_room && drawn.bytes >= DRAWN_BYTES_MAX {
+            let text = "The trees of this statement are too large: no more of them are shown.";
+            drawn.told.push(text.to_owned());
         }
+    }
+
+    /// Tells something.
+    pub(crate) fn tell(&self, text: String) {
+        self.drawn.borrow_mut().told.push(text);
     }
 
     /// Whether plans made now are drawn.

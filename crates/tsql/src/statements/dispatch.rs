@@ -45,7 +45,13 @@ impl Executor<'_> {
 
     /// Runs a statement that is not control of flow, and tells what it came to if that is asked for.
     fn run_whole(&mut self, statement: &Statement) -> Outcome<Flow> {
-        self.tell_trees(statement)?;
+        match self.tell_trees(statement)? {
+            false => self.run_counted(statement),
+            true => self.recompiling(|executor| executor.run_counted(statement)),
+        }
+    }
+
+    fn run_counted(&mut self, statement: &Statement) -> Outcome<Flow> {
         let is_measured = self.session.options().statistics.any();
         match is_measured {
             false => self.dispatch(statement),

@@ -1,5 +1,7 @@
 //! Control of flow: blocks, IF, WHILE, RETURN, GOTO, TRY and CATCH.
 
+use engine::error::Result;
+
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::{Expression, If, Statement, StatementKind, While};
 use crate::context::Context;
@@ -7,7 +9,7 @@ use crate::exec::{evaluate, holds};
 use crate::failure::Reach;
 use crate::messages;
 use crate::plan::Condition;
-use crate::prepared::Bound;
+use crate::prepared::{Bound, Planned};
 
 impl Executor<'_> {
     /// Runs a statement of control of flow.
@@ -28,15 +30,17 @@ impl Executor<'_> {
     /// Whether a condition holds; `None` when its failure has been told and the statement is passed over.
     fn decide(&mut self, condition: &Expression, line: u32) -> Outcome<Option<bool>> {
         self.session.take_time();
+        let ahead = |executor: &Self| executor.truth(condition).map(|_| ());
+        let is_told = self.tell_trees_of(&[], line, ahead)?;
         let counting = self.count();
-        let result = self
-            .plan(condition, |binder, condition| {
-                Ok(Bound::Condition(binder.truth(condition)?))
-            })
-            .and_then(|bound| {
-                let condition = condition_of(&bound);
-                holds(condition, &[], &Context::new(self.session, &self.variables))
-            });
+        let result = match is_told {
+            false => self.truth(condition),
+            true => self.recompiling(|executor| executor.truth(condition)),
+        };
+        let result = result.and_then(|bound| {
+            let condition = condition_of(&bound);
+            holds(condition, &[], &Context::new(self.session, &self.variables))
+        });
         self.session.end_statement();
         self.counted(counting, result.is_ok(), line)?;
         match result {
@@ -50,6 +54,12 @@ impl Executor<'_> {
                 self.handle(failure).map(|()| None)
             }
         }
+    }
+
+    fn truth(&self, condition: &Expression) -> Result<Planned> {
+        self.plan(condition, |binder, condition| {
+            Ok(Bound::Condition(binder.truth(condition)?))
+        })
     }
 
     fn branch(&mut self, branch: &If, line: u32) -> Outcome<Flow> {

@@ -13,7 +13,7 @@ use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
 use super::executor::{Executor, Outcome, closed};
-use crate::ast::{InsertSource, QueryHint, Statement, StatementKind};
+use crate::ast::{DeclarationKind, Expression, InsertSource, QueryHint, Statement, StatementKind};
 use crate::measure::Measures;
 use crate::optimize::shown::{Actual, ShownOperator, ShownStatement};
 use crate::prepared::{Bound, Planned};
@@ -28,16 +28,29 @@ const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
 const TRACE_TO_CLIENT: u16 = 3604;
 /// Trace flag: trees go to the error log.
 const TRACE_TO_ERRORLOG: u16 = 3605;
+/// A message that is longer is sent in pieces.
+const MESSAGE_BYTES: usize = 16_000;
 
 impl Executor<'_> {
-    /// Plans a statement ahead of its execution if trace flags ask how its plan comes about, and tells that. A plan that is kept came about
-    /// earlier, and nothing is told of it. What fails here fails again when the statement is executed.
-    pub(super) fn tell_trees(&mut self, statement: &Statement) -> Outcome<()> {
+    /// Tells how the plan of a statement comes about if trace flags ask for it; whether they do. See [`Executor::tell_trees_of`].
+    pub(super) fn tell_trees(&mut self, statement: &Statement) -> Outcome<bool> {
+        let hints = query_hints(&statement.kind);
+        self.tell_trees_of(hints, statement.line, |executor| executor.plan_ahead(&statement.kind))
+    }
+
+    /// Has something planned ahead of its execution if trace flags ask how its plan comes about, and tells that; whether they do. It is
+    /// planned as under RECOMPILE, now and when it is executed: a plan that is kept came about earlier. What fails here fails again when it
+    /// is executed.
+    pub(super) fn tell_trees_of(
+        &mut self,
+        hints: &[QueryHint],
+        line: u32,
+        plan: impl FnOnce(&Self) -> Result<()>,
+    ) -> Outcome<bool> {
         let session = self.session;
         let activity = &session.instance.env.activity;
-        let hints = query_hints(&statement.kind);
         if hints.is_empty() && !activity.has_traces() {
-            return Ok(());
+            return Ok(false);
         }
         let is_on = |flag: u16| {
             let mut hints = hints.iter();
@@ -47,24 +60,55 @@ impl Executor<'_> {
             hints.any(is_asked) || activity.is_on(flag)
         };
         let wanted = TreesWanted::by_flags(is_on);
-        if !wanted.any() {
-            return Ok(());
+        let to_client = is_on(TRACE_TO_CLIENT) && !self.returns.is_function();
+        let to_errorlog = is_on(TRACE_TO_ERRORLOG);
+        if !wanted.any() || !to_client && !to_errorlog {
+            return Ok(false);
         }
-        let (to_client, to_errorlog) = (is_on(TRACE_TO_CLIENT), is_on(TRACE_TO_ERRORLOG));
-        for tree in session.trees.of(wanted, || self.planned(&statement.kind)) {
+        let recompiles = std::mem::replace(&mut self.recompiles, true);
+        let drawn = session.trees.of(wanted, || plan(self));
+        self.recompiles = recompiles;
+        for part in drawn.iter().flat_map(|text| parts(text)) {
             if to_errorlog {
-                session
-                    .instance
-                    .env
-                    .errorlog
-                    .write(&format!("spid{}", session.id), tree.clone());
+                let spid = format!("spid{}", session.id);
+                session.instance.env.errorlog.write(&spid, part.to_owned());
             }
             if to_client {
-                let told = self.inform(0, 0, statement.line, tree);
-                told.map_err(|error| self.failure(error, statement.line))?;
+                let told = self.inform(0, 0, line, part);
+                told.map_err(|error| self.failure(error, line))?;
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Does something whose plans are made for this once.
+    pub(super) fn recompiling<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let recompiles = std::mem::replace(&mut self.recompiles, true);
+        let outcome = work(self);
+        self.recompiles = recompiles;
+        outcome
+    }
+
+    /// Plans all of a statement that is planned when it is executed.
+    fn plan_ahead(&self, kind: &StatementKind) -> Result<()> {
+        let value = |expression: &Expression| {
+            let bound = self.plan(expression, |binder, expression| {
+                Ok(Bound::Expressions(vec![binder.scalar(expression)?]))
+            });
+            bound.map(|_| ())
+        };
+        match kind {
+            StatementKind::SetVariable(assignment) => value(&assignment.value),
+            StatementKind::Declare(declarations) => {
+                declarations.iter().try_for_each(|declaration| match &declaration.kind {
+                    DeclarationKind::Scalar {
+                        initial: Some(initial), ..
+                    } => value(initial),
+                    _ => Ok(()),
+                })
+            }
+            _ => self.planned(kind).map(|_| ()),
+        }
     }
 
     /// Shows what a statement would do, in the way that a SHOWPLAN asks for.
@@ -195,6 +239,23 @@ impl Executor<'_> {
         };
         bound.map(Some)
     }
+}
+
+/// A text in pieces that a message holds, cut between lines.
+fn parts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while rest.len() > MESSAGE_BYTES {
+        let fitting = rest.get(..rest.floor_char_boundary(MESSAGE_BYTES)).unwrap_or(rest);
+        let Some(end) = fitting.rfind("\r\n").filter(|end| *end > 0) else {
+            break;
+        };
+        let (part, behind) = rest.split_at(end);
+        parts.push(part);
+        rest = behind.trim_start_matches("\r\n");
+    }
+    parts.push(rest);
+    parts
 }
 
 /// What stands in OPTION behind a statement.

@@ -233,6 +233,16 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
         Test("plan_trees", "flags_ask_for_the_trees_of_a_plan_and_where_they_go"),
     ),
     (
+        "DBCC TRACEON",
+        "8619",
+        Test("plan_trees", "rules_are_told_by_name_wherever_a_statement_stands"),
+    ),
+    (
+        "DBCC TRACEON",
+        "8621",
+        Test("rules", "each_rule_tells_what_it_has_changed_where_trace_flags_ask"),
+    ),
+    (
         "SET",
         "ANSI_DEFAULTS",
         Test("set_options", "ansi_defaults_sets_seven_options"),

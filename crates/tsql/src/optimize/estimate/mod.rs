@@ -24,9 +24,10 @@ use engine::error::Result;
 use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
+use crate::optimize::applied::Rules;
 use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, ScanNode};
 use crate::scalar::convert::convert;
-use crate::state::{Rule, RulesOff, SessionState};
+use crate::state::{Rule, SessionState};
 use knowledge::Knowledge;
 
 /// Rows of a source that nothing is known about: table variables, functions, system views.
@@ -97,7 +98,7 @@ pub struct Peeked(pub Vec<Option<Value>>);
 /// Answers how many, and which rules the session allows. See the module.
 pub struct Estimator<'s> {
     knowledge: Knowledge<'s>,
-    rules_off: RulesOff,
+    rules: Rules<'s>,
     peeked: Peeked,
     small: small::SmallTables,
     /// Whether it counts that the first rows alone are wanted.
@@ -109,7 +110,7 @@ impl<'s> Estimator<'s> {
     pub fn new(session: &'s SessionState) -> Estimator<'s> {
         Estimator {
             knowledge: Knowledge::new(session),
-            rules_off: session.options().rules_off,
+            rules: Rules::new(session.options().rules_off, &session.trees),
             peeked: Peeked::default(),
             small: small::SmallTables::default(),
             has_goals: true,
@@ -147,12 +148,12 @@ impl<'s> Estimator<'s> {
 
     /// Whether the session lets the optimizer use a rule.
     pub fn allows(&self, rule: Rule) -> bool {
-        self.rules_off.allow(rule)
+        self.rules.allow(rule)
     }
 
-    /// The rules that the session has switched off.
-    pub fn rules_off(&self) -> RulesOff {
-        self.rules_off
+    /// The rules that the session has not switched off, and who is told of them.
+    pub(in crate::optimize) fn rules(&self) -> Rules<'s> {
+        self.rules
     }
 
     /// Looks after the statistics of the columns that FROM compares, before anything is estimated of it. Nothing is needed for one row by a

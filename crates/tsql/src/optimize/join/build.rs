@@ -7,7 +7,9 @@ use super::relations::{Relation, Relations, Set};
 use super::{filtered, split_keys};
 use crate::optimize::access;
 use crate::optimize::estimate::Estimator;
+use crate::optimize::shown::{ShownOperator, show_join, show_where};
 use crate::plan::{Condition, JoinKind, Node};
+use crate::state::Rule;
 
 /// Takes relations and conditions and makes operators of them, each once.
 pub(super) struct Builder<'e, 's> {
@@ -68,8 +70,12 @@ impl<'e, 's> Builder<'e, 's> {
         };
         let node = std::mem::replace(&mut relation.node, Node::Empty);
         let own = std::mem::take(&mut relation.own);
+        let rules = self.estimator.rules();
+        let before = rules.before(|| show_where(&node, &own));
         let (node, own) = access::choose(node, own, &self.choosing(&|_| false));
-        filtered(node, own)
+        let node = filtered(node, own);
+        rules.chosen(&before, &node, access::rule_of);
+        node
     }
 
     /// The conditions that a join of two sets tests; they are tested nowhere else.
@@ -109,18 +115,42 @@ impl<'e, 's> Builder<'e, 's> {
             let position = made.iter().position(|one| one.set == set);
             position.map_or(Node::Empty, |position| made.remove(position).node)
         };
-        let left_node = take(left);
+        let (left_node, right_node) = (take(left), take(right));
+        let rules = self.estimator.rules();
+        let before = rules.before(|| self.unjoined(&left_node, (right, &right_node), kind, &on));
         let node = match method {
             Method::Search => self.search(left, right, left_node, on, kind),
-            Method::Loop => looped(left_node, take(right), kind, on),
+            Method::Loop => looped(left_node, right_node, kind, on),
             Method::Ask => self.asked(left_node, right),
-            Method::Merge => self.merged((left, left_node), (right, take(right)), kind, on),
-            Method::BuildRight => self.hashed((left, left_node), (right, take(right)), kind, on),
-            Method::BuildLeft => self.hashed((right, take(right)), (left, left_node), kind.exchanged(), on),
+            Method::Merge => self.merged((left, left_node), (right, right_node), kind, on),
+            Method::BuildRight => self.hashed((left, left_node), (right, right_node), kind, on),
+            Method::BuildLeft => self.hashed((right, right_node), (left, left_node), kind.exchanged(), on),
         };
+        rules.chosen(&before, &node, |node| match method {
+            Method::Search if matches!(node, Node::Loop { .. }) => Some(Rule::IndexJoin),
+            _ => rule_of(node),
+        });
         Made {
             set: left.with(right),
             node: filtered(node, above),
+        }
+    }
+
+    /// Two sides before it is said how they are joined. Of a relation that is searched no rows were made.
+    fn unjoined(
+        &self,
+        left: &Node,
+        (right, right_node): (Set, &Node),
+        kind: JoinKind,
+        on: &[Condition],
+    ) -> ShownOperator {
+        let single = right.single().and_then(|position| self.taken.get(position)?.as_ref());
+        match single {
+            Some(relation) if !matches!(relation.node, Node::Empty) => {
+                let all: Vec<Condition> = relation.own.iter().chain(on).cloned().collect();
+                show_join(left, &relation.node, kind, &all)
+            }
+            _ => show_join(left, right_node, kind, on),
         }
     }
 
@@ -180,6 +210,15 @@ impl<'e, 's> Builder<'e, 's> {
         // The way that was counted on is not there: the right rows go into a table.
         let found = filtered(found, own);
         self.hashed((left, left_node), (right, found), kind, on)
+    }
+}
+
+/// The rule that a join is made by, if rows are not compared each with each.
+pub(in crate::optimize) fn rule_of(node: &Node) -> Option<Rule> {
+    match node {
+        Node::Hash { .. } => Some(Rule::HashJoin),
+        Node::Merge { .. } => Some(Rule::MergeJoin),
+        _ => None,
     }
 }
 

@@ -23,10 +23,12 @@ mod relations;
 use engine::error::Result;
 
 use super::estimate::Estimator;
+use super::shown::show_from;
 use crate::messages;
 use crate::plan::{Condition, Expr, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin};
 use crate::state::Rule;
 use build::Builder;
+pub(super) use build::rule_of;
 use order::Order;
 use places::Places;
 pub(super) use relations::RELATIONS_MAX;
@@ -64,11 +66,14 @@ pub(super) fn combine(mut from: FromNode, estimator: &Estimator<'_>) -> Result<N
         from.methods = JoinMethods::UNHASHED_IF_POSSIBLE.at_join(from.methods);
     }
     let is_forced = from.is_forced || !estimator.allows(Rule::OrderJoins);
+    let before = estimator.rules().before(|| show_from(&from));
     let mut all = Relations::of(from, estimator);
     let once = std::mem::take(&mut all.once);
     let order = Order::of(&all, is_forced)?;
     let steps = order.steps();
     let node = Builder::new(all, estimator, is_forced).build(&steps);
+    let ordered_by = |_: &Node| (!order::are_as_written(&steps)).then_some(Rule::OrderJoins);
+    estimator.rules().chosen(&before, &node, ordered_by);
     if once.is_empty() {
         return Ok(node);
     }

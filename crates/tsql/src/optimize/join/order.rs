@@ -66,6 +66,14 @@ pub(super) enum Step {
     },
 }
 
+/// Whether relations are joined one after the other as they are written.
+pub(super) fn are_as_written(steps: &[Step]) -> bool {
+    steps.iter().all(|step| match step {
+        Step::Relation(_) => true,
+        Step::Join { left, right, .. } => right.single().is_some_and(|position| *left == Set::before(position)),
+    })
+}
+
 /// The cheapest tree found for a set.
 #[derive(Clone, Debug)]
 struct Tree {

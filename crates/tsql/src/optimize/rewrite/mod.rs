@@ -29,8 +29,10 @@ mod push;
 use engine::cancel;
 use engine::error::Result;
 
+use super::applied::Rules;
 use crate::plan::{FromNode, Node, Part, QueryPlan};
-use crate::state::{Rule, RulesOff};
+use crate::state::Rule;
+
 use change::{Change, Uses};
 pub(super) use infer::{equal_columns, is_alike};
 
@@ -38,7 +40,7 @@ pub(super) use infer::{equal_columns, is_alike};
 ///
 /// # Errors
 /// 8631 when it is nested deeper than there is stack; 3617 when the batch was cancelled.
-pub(super) fn query(plan: &mut QueryPlan, rules: RulesOff) -> Result<()> {
+pub(super) fn query(plan: &mut QueryPlan, rules: Rules<'_>) -> Result<()> {
     node(&mut plan.root, None, rules).map(|_| ())
 }
 
@@ -46,7 +48,7 @@ pub(super) fn query(plan: &mut QueryPlan, rules: RulesOff) -> Result<()> {
 ///
 /// # Errors
 /// As for [`query`].
-pub(super) fn keeping_places(node: &mut Node, rules: RulesOff) -> Result<()> {
+pub(super) fn keeping_places(node: &mut Node, rules: Rules<'_>) -> Result<()> {
     match node {
         Node::From(from) if !from.is_forced => within_places(from, rules),
         _ => Ok(()),
@@ -54,7 +56,7 @@ pub(super) fn keeping_places(node: &mut Node, rules: RulesOff) -> Result<()> {
 }
 
 /// Rewrites an operator and those below it. `above` counts who reads its rows, where all of them can be told of a change.
-fn node(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<Change>> {
+fn node(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option<Change>> {
     crate::stack::require()?;
     cancel::spend(1)?;
     let uses = match node {
@@ -76,7 +78,7 @@ fn node(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<
 }
 
 /// Rewrites an operator that can be told of changes of the rows it reads.
-fn reader(node: &mut Node, mut uses: Uses, rules: RulesOff) -> Result<Option<Change>> {
+fn reader(node: &mut Node, mut uses: Uses, rules: Rules<'_>) -> Result<Option<Change>> {
     if let Node::Window { input_width, .. } = node {
         uses.truncate(*input_width);
     }
@@ -116,7 +118,7 @@ fn reader(node: &mut Node, mut uses: Uses, rules: RulesOff) -> Result<Option<Cha
 }
 
 /// Rewrites FROM.
-fn from(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<Change>> {
+fn from(node: &mut Node, above: Option<Uses>, rules: Rules<'_>) -> Result<Option<Change>> {
     let Node::From(from) = node else { return Ok(None) };
     if from.is_forced {
         return Ok(None);
@@ -128,53 +130,50 @@ fn from(node: &mut Node, above: Option<Uses>, rules: RulesOff) -> Result<Option<
     let mut total = Change::of_width(width);
     loop {
         simplify(from, rules)?;
-        let mut change = None;
-        if rules.allow(Rule::MergeQueries) {
-            change = merge::queries(from, &above)?;
-        }
-        if change.is_none() && rules.allow(Rule::DropOuterJoins) {
-            change = outer::without_partner(from)?;
+        let merged = rules.rewriting(Rule::MergeQueries, &mut **from, |from| merge::queries(from, &above));
+        let mut change = merged.transpose()?.flatten();
+        if change.is_none() {
+            let dropped = rules.rewriting(Rule::DropOuterJoins, &mut **from, outer::without_partner);
+            change = dropped.transpose()?.flatten();
         }
         let Some(change) = change else { break };
         above.follow(&change);
         total.then(change)?;
     }
     within_places(from, rules)?;
-    if rules.allow(Rule::DropOuterJoins) {
-        outer::drop_unread(from, &above)?;
-    }
-    if rules.allow(Rule::SettleConditions) && contradiction::is_contradictory(from) {
-        *node = Node::Empty;
-    }
+    let dropped = rules.rewriting(Rule::DropOuterJoins, &mut **from, |from| {
+        outer::drop_unread(from, &above)
+    });
+    dropped.transpose()?;
+    rules.rewriting(Rule::SettleConditions, node, |node| {
+        if matches!(node, Node::From(from) if contradiction::is_contradictory(from)) {
+            *node = Node::Empty;
+        }
+    });
     // Sources may have come of which nothing is read.
     Ok(Some(total).filter(|total| total.is_any() || total.width() != width))
 }
 
 /// The rules that leave every column where it is.
-fn within_places(from: &mut FromNode, rules: RulesOff) -> Result<()> {
+fn within_places(from: &mut FromNode, rules: Rules<'_>) -> Result<()> {
     simplify(from, rules)?;
-    if rules.allow(Rule::FactorAlternatives) {
-        super::alternatives::take_out(&mut from.conjuncts)?;
-    }
-    if rules.allow(Rule::DrawFromAlternatives) {
-        drawn::from_alternatives(from)?;
-    }
-    if rules.allow(Rule::InferEqualities) {
-        infer::equalities(from)?;
+    let factored = rules.rewriting(Rule::FactorAlternatives, from, |from| {
+        super::alternatives::take_out(&mut from.conjuncts)
+    });
+    factored.transpose()?;
+    let drawn = rules.rewriting(Rule::DrawFromAlternatives, from, drawn::from_alternatives);
+    drawn.transpose()?;
+    if let Some(inferred) = rules.rewriting(Rule::InferEqualities, from, infer::equalities) {
+        inferred?;
         simplify(from, rules)?;
     }
-    match rules.allow(Rule::PushConditions) {
-        true => push::into_queries(from),
-        false => Ok(()),
-    }
+    let pushed = rules.rewriting(Rule::PushConditions, from, push::into_queries);
+    pushed.transpose().map(|_| ())
 }
 
-fn simplify(from: &mut FromNode, rules: RulesOff) -> Result<()> {
-    if rules.allow(Rule::SettleConditions) {
-        contradiction::settle(from)?;
-    }
-    match rules.allow(Rule::InnerFromOuter) {
-        true => outer::to_inner(from),
-        false => Ok(()),
-    }
+fn simplify(from: &mut FromNode, rules: Rules<'_>) -> Result<()> {
+    let settled = rules.rewriting(Rule::SettleConditions, from, contradiction::settle);
+    settled.transpose()?;
+    let inner = rules.rewriting(Rule::InnerFromOuter, from, outer::to_inner);
+    inner.transpose().map(|_| ())
 }

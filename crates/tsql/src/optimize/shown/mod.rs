@@ -22,6 +22,7 @@ mod scan;
 
 pub use actual::Actual;
 pub use document::ShownStatement;
+pub(in crate::optimize) use logical::{show_from, show_join, show_where};
 pub use names::{Named, quoted};
 pub use operator::show;
 
@@ -118,6 +119,11 @@ impl ShownOperator {
     pub fn subtree_cost(&self) -> f64 {
         let inputs: f64 = self.inputs.iter().map(ShownOperator::subtree_cost).sum();
         self.executions.max(1.0) * (self.io_cost + self.cpu_cost) + inputs
+    }
+
+    /// Whether there is such an operator, here or below.
+    pub fn has(&self, is_it: &dyn Fn(&ShownOperator) -> bool) -> bool {
+        is_it(self) || self.inputs.iter().any(|input| input.has(is_it))
     }
 
     /// `Physical(Logical, Argument)`, the logical name left out where it is the physical one, or says no more.

@@ -51,13 +51,17 @@ impl Around<'_> {
     }
 }
 
+/// Around what stands by itself.
+pub(super) fn alone(expected: &ByNode) -> Around<'_> {
+    Around {
+        expected,
+        outer: Names::default(),
+    }
+}
+
 /// The operators of a plan, with what was expected of them.
 pub fn show(root: &Node, expectations: &Expectations) -> ShownOperator {
-    let around = Around {
-        expected: &expectations.by_node(root),
-        outer: Names::default(),
-    };
-    operator(root, &around).0
+    operator(root, &alone(&expectations.by_node(root))).0
 }
 
 impl ShownOperator {

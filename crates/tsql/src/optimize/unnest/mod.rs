@@ -28,6 +28,7 @@ use engine::error::Result;
 
 use super::estimate::Estimator;
 use super::rewrite;
+use super::shown::show_from;
 use crate::plan::{Condition, FromNode, FromUnit, JoinKind, JoinMethods, Node, OuterJoin, QueryPlan};
 use crate::state::Rule;
 use form::Around;
@@ -91,7 +92,7 @@ fn conjuncts(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
     let all = Around::of(from, &written);
     for mut condition in written {
         if let Some(plan) = question(&mut condition) {
-            rewrite::query(plan, estimator.rules_off())?;
+            rewrite::query(plan, estimator.rules())?;
             query(plan, estimator)?;
             if let Some(join) = form::of(&condition, &all, from.width)? {
                 let added = count(&join.right);
@@ -103,7 +104,12 @@ fn conjuncts(from: &mut FromNode, estimator: &Estimator<'_>) -> Result<()> {
                 if sources + added <= SOURCES_MAX && estimator.allows(rule) {
                     sources += added;
                     from.width = join.width;
-                    wrap(from, join, condition);
+                    from.conjuncts.push(condition);
+                    let before = estimator.rules().before(|| show_from(from));
+                    if let Some(condition) = from.conjuncts.pop() {
+                        wrap(from, join, condition);
+                    }
+                    estimator.rules().rewritten(rule, &before, from);
                     continue;
                 }
             }
