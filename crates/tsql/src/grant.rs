@@ -16,7 +16,7 @@ use std::sync::Arc;
 use engine::error::{Error, Result};
 use engine::memory::{FREE_BYTES, STEP_BYTES};
 use engine::types::Value;
-use engine::workspace::Workspace;
+use engine::workspace::{SpillFile, SpillKind, Spilling, Workspace};
 
 /// An operator may have one part in so many of the query's share even when others have used it up.
 const OPERATOR_SHARE_DIVISOR: u64 = 8;
@@ -53,8 +53,17 @@ impl Grant {
         Grant::new(workspace.clone(), Rc::default())
     }
 
-    pub(crate) fn workspace(&self) -> &Arc<Workspace> {
-        &self.workspace
+    /// A file for what has no room any more; `level` says how often the rows will have gone to one: 1 the first time.
+    ///
+    /// # Errors
+    /// 1105 for tempdb when the disk is full, 823 for other failures.
+    pub(crate) fn spill_file(&self, kind: SpillKind, level: u32) -> Result<SpillFile> {
+        self.workspace.spill_file(Spilling {
+            kind,
+            level,
+            granted_bytes: self.taken + FREE_BYTES,
+            used_bytes: self.used,
+        })
     }
 
     /// Bytes charged.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use engine::buffer::{PageUse, page_use};
 use engine::seams::Clock;
+use engine::workspace::{SpillUses, replace_spill_uses};
 
 /// A node of a plan by where it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,9 +83,23 @@ pub struct Figures {
     executions: Cell<u64>,
     scans: Cell<u64>,
     spent: Cell<Spent>,
+    spilled: Cell<SpillUses>,
 }
 
 impl Figures {
+    /// Does a stretch of its work; what it spills is its own, and not that of who called it.
+    pub fn spilling<T>(&self, work: impl FnOnce() -> T) -> T {
+        let outer = replace_spill_uses(SpillUses::default());
+        let outcome = work();
+        self.spilled.set(self.spilled.get() + replace_spill_uses(outer));
+        outcome
+    }
+
+    /// What it has spilled, without those below it.
+    pub fn spilled(&self) -> SpillUses {
+        self.spilled.get()
+    }
+
     /// Begins once more, with so many scans and searches of more than one row.
     pub fn execute(&self, scans: u64) {
         self.executions.set(self.executions.get() + 1);
@@ -130,6 +145,8 @@ pub struct Measures {
     operators: RefCell<HashMap<NodeAddress, Rc<Figures>>>,
     /// Those that read tables, in the order in which they were opened first.
     tables: RefCell<Vec<Rc<Figures>>>,
+    /// What was spilled outside of operators that are counted.
+    spilled: Cell<SpillUses>,
 }
 
 /// What a statement has read of a table.
@@ -151,7 +168,20 @@ impl Measures {
             clock,
             operators: RefCell::default(),
             tables: RefCell::default(),
+            spilled: Cell::default(),
         }
+    }
+
+    /// Takes note of what the thread has spilled for the statement outside of counted operators.
+    pub fn add_spilled(&self, more: SpillUses) {
+        self.spilled.set(self.spilled.get() + more);
+    }
+
+    /// What the statement has spilled so far.
+    pub fn spilled(&self) -> SpillUses {
+        let operators = self.operators.borrow();
+        let by_operators = operators.values().map(|figures| figures.spilled());
+        by_operators.fold(self.spilled.get(), |sum, more| sum + more)
     }
 
     /// What the whole statement came to so far.

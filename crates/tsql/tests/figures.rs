@@ -250,3 +250,107 @@ fn statistics_xml_has_what_the_operators_came_to() {
     }
     assert!(number(xml, "ActualLogicalReads=\"") > 0, "{xml}");
 }
+
+/// Runs something while others have taken of the workspace what operators that can spill may have.
+fn starved<T>(session: &mut Session, run: impl FnOnce(&mut Session) -> T) -> T {
+    let workspace = session.state().instance.workspace.clone();
+    let all = workspace.limit_bytes() - workspace.used_bytes() - workspace.reserve_bytes();
+    assert!(workspace.take(all));
+    let answer = run(session);
+    workspace.give_back(all);
+    answer
+}
+
+/// The plan behind a statement's results.
+fn plan_in_xml(session: &mut Session, query: &str) -> String {
+    run(session, "set statistics xml on");
+    let mut whole = transcript::Whole::default();
+    session.execute(query, &mut whole);
+    run(session, "set statistics xml off");
+    whole.0.pop().unwrap()
+}
+
+const SORT: &str = "select a from t order by c, b desc";
+const HASH_JOIN: &str = "select max(x.c), max(y.c) from t x join t y on y.b = x.a + 0 option (hash join)";
+const HASH_AGGREGATE: &str = "select max(c) from t group by a % 1999, b % 3";
+
+#[test]
+fn hashes_have_a_workfile_and_a_worktable_and_sorts_none_where_they_fit() {
+    let mut one = started();
+    run(&mut one, "set statistics io on");
+    let zeros = "Scan count 0, logical reads 0, physical reads 0, page server reads 0, read-ahead reads 0,";
+    for query in [HASH_JOIN, HASH_AGGREGATE, "select b from t except select a from u"] {
+        let answer = run(&mut one, query);
+        assert!(line(&answer, "Workfile").contains(zeros), "{answer}");
+        assert!(line(&answer, "Worktable").contains(zeros), "{answer}");
+        assert!(answer.find("Table 't'") < answer.find("Table 'Workfile'"), "{answer}");
+        assert!(
+            answer.find("Table 'Workfile'") < answer.find("Table 'Worktable'"),
+            "{answer}"
+        );
+    }
+    for query in [
+        SORT,
+        "select a from t where a = 7",
+        "select x.a from t x join u on u.k = x.a option (loop join)",
+    ] {
+        let answer = run(&mut one, query);
+        assert!(!answer.contains("Work"), "{answer}");
+    }
+    // Spools, and merge joins that keep the rows of a key, have a worktable alone.
+    let spooled = "with c as (select b, count(*) as n from t group by b) select x.b from c x join c y on y.n = x.n + 1";
+    let merged = "select count(*) from t x join t y on y.b = x.b option (merge join)";
+    for query in [spooled, merged] {
+        let answer = run(&mut one, query);
+        assert!(line(&answer, "Worktable").contains(zeros), "{answer}");
+    }
+    assert!(!run(&mut one, merged).contains("Workfile"));
+}
+
+#[test]
+fn what_does_not_fit_is_told_by_its_pages_and_warned_of_in_the_plan() {
+    let mut one = started();
+    for (query, table, details) in [
+        (SORT, "Worktable", "SortSpillDetails"),
+        (HASH_JOIN, "Workfile", "HashSpillDetails"),
+        (HASH_AGGREGATE, "Workfile", "HashSpillDetails"),
+    ] {
+        let roomy = plan_in_xml(&mut one, query);
+        assert!(!roomy.contains("<Warnings>"), "{roomy}");
+        let answer = starved(&mut one, |one| plan_in_xml(one, query));
+        run(&mut one, "set statistics io on");
+        let figures = starved(&mut one, |one| run(one, query));
+        run(&mut one, "set statistics io off");
+        let told = line(&figures, table);
+        let read = number(told, "physical reads") + number(told, "read-ahead reads");
+        assert!(read > 50 && number(told, "physical reads") > 0, "{told}");
+        match table {
+            "Workfile" => {
+                assert!(number(told, "Scan count") > 1, "{told}");
+                assert_eq!(number(told, "logical reads"), read, "{told}");
+            }
+            _ => assert!(told.contains("Scan count 0, logical reads 0,"), "{told}"),
+        }
+        let warned = "</OutputList><Warnings><SpillToTempDb SpillLevel=\"";
+        let (before, warnings) = answer
+            .split_once(warned)
+            .unwrap_or_else(|| panic!("{warned} in {answer}"));
+        assert!(!warnings.contains("<Warnings>"), "one operator: {answer}");
+        let name = if table == "Worktable" { "Sort" } else { "Hash Match" };
+        let operator = before.rsplit_once("<RelOp ").unwrap().1;
+        assert!(operator.contains(&format!("PhysicalOp=\"{name}\"")), "{operator}");
+        let (own, _) = warnings.split_once("</Warnings><RunTimeInformation>").unwrap();
+        let details = format!("\" SpilledThreadCount=\"1\"/><{details} GrantedMemoryKb=\"");
+        assert!(
+            own.trim_start_matches(|digit: char| ('1'..='9').contains(&digit))
+                .starts_with(&details),
+            "{own}"
+        );
+        assert_eq!(number(own, "ReadsFromTempDb=\""), read, "{own}");
+        assert!(number(own, "WritesToTempDb=\"") >= read, "{own}");
+        assert!(
+            number(own, "UsedMemoryKb=\"") <= number(own, "GrantedMemoryKb=\""),
+            "{own}"
+        );
+    }
+}

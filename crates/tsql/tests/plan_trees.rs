@@ -140,17 +140,15 @@ fn what_is_told_of_a_large_statement_is_bounded() {
     );
     let longest = listed.lines().map(str::len).max();
     assert!(longest < Some(2_500), "{longest:?}");
-    let nested = |depth: usize| format!("{}select a from t{}", "select a from (".repeat(depth), ") x".repeat(depth));
+    let nested = |depth: usize| {
+        format!(
+            "{}select a from t{}",
+            "select a from (".repeat(depth),
+            ") x".repeat(depth)
+        )
+    };
     let shallow = run(&mut one, &nested(8));
     assert!(shallow.contains("Apply Rule: MergeQueries"), "{shallow}");
     let deep = run(&mut one, &nested(1_000));
     assert!(deep.contains("Msg ") && !deep.contains("Apply Rule"), "{deep}");
-    let joined: Vec<String> = (0..120)
-        .map(|at| format!("left join t t{at} on t{at}.b = x.a + {at}"))
-        .collect();
-    let columns: Vec<String> = (0..120).map(|at| format!("t{at}.b")).collect();
-    let joined = format!("select {} from t x {}", columns.join(" + "), joined.join(" "));
-    let answer = run(&mut one, &joined);
-    assert!(answer.contains("*** Output Tree"), "{}", answer.len());
-    assert!(answer.len() < 12 << 20, "{}", answer.len());
 }

@@ -24,7 +24,7 @@
 
 mod spill;
 
-pub use spill::{Extent, SpillFile};
+pub use spill::{Extent, SpillFile, SpillKind, SpillUse, SpillUses, Spilling, replace_spill_uses};
 
 use crate::buffer::BufferPool;
 use crate::error::{Error, Result};
@@ -185,9 +185,9 @@ impl Workspace {
     ///
     /// # Errors
     /// 1105 for tempdb when the disk is full, 823 for other failures.
-    pub fn spill_file(self: &Arc<Workspace>) -> Result<SpillFile> {
+    pub fn spill_file(self: &Arc<Workspace>, why: Spilling) -> Result<SpillFile> {
         let number = self.files_made.fetch_add(1, Ordering::Relaxed);
-        SpillFile::create(self.clone(), self.folder.join(format!("{number}.spill")))
+        SpillFile::create(self.clone(), self.folder.join(format!("{number}.spill")), why)
     }
 
     fn failed(&self, error: &disk::DiskError) -> Error {
@@ -377,11 +377,19 @@ mod tests {
         assert_eq!(workspace.pool.frame_limit(), frames as usize);
     }
 
+    const WHY: Spilling = Spilling {
+        kind: SpillKind::Worktable,
+        level: 2,
+        granted_bytes: 7_000,
+        used_bytes: 6_000,
+    };
+
     #[test]
     fn spilled_bytes_come_back_and_the_file_goes() {
         let disk = SimDisk::new(1);
         let workspace = workspace(&disk, 1 << 30);
-        let mut file = workspace.spill_file().unwrap();
+        replace_spill_uses(SpillUses::default());
+        let mut file = workspace.spill_file(WHY).unwrap();
         let first = file.append(b"abc").unwrap();
         let second = file.append(b"defgh").unwrap();
         let mut bytes = vec![0; second.bytes as usize];
@@ -389,6 +397,23 @@ mod tests {
         assert_eq!(bytes, b"defgh");
         assert_eq!((first.offset, first.bytes), (0, 3));
         assert_eq!(workspace.spilled_bytes(), 8);
+        file.note_scan();
+        let worktables = SpillUse {
+            level: 2,
+            granted_bytes: 7_000,
+            used_bytes: 6_000,
+            pages_written: 2,
+            pages_read: 1,
+            reads: 1,
+            scans: 1,
+        };
+        let counted = replace_spill_uses(SpillUses::default());
+        assert_eq!(
+            (counted.worktables, counted.workfiles),
+            (worktables, SpillUse::default())
+        );
+        assert_eq!(replace_spill_uses(counted), SpillUses::default());
+        assert_eq!(replace_spill_uses(SpillUses::default()), counted);
         assert_eq!(disk.list(Path::new("/spill")).unwrap().len(), 1);
         drop(file);
         assert!(disk.list(Path::new("/spill")).unwrap().is_empty());
@@ -404,6 +429,6 @@ mod tests {
         disk.create(Path::new("/spill/0.spill"), Access::Buffered).unwrap();
         let workspace = workspace(&disk, 1 << 30);
         assert!(disk.list(Path::new("/spill")).unwrap().is_empty());
-        workspace.spill_file().unwrap().append(b"x").unwrap();
+        workspace.spill_file(WHY).unwrap().append(b"x").unwrap();
     }
 }

@@ -1,13 +1,125 @@
 //! A file that a query goes on in when its memory is used up: appended to, read anywhere, never made durable, deleted at the
 //! end. Reading and writing are IO_COMPLETION waits, as sorts in tempdb are in SQL Server (sql-docs, "sys.dm_os_wait_stats").
+//!
+//! Each thread counts what it has spilled ([`SpillUse`]), so that who runs an operator can tell what it came to.
 
 use super::Workspace;
 use crate::error::Result;
+use crate::page::PAGE_BYTES;
 use crate::waits::WaitType;
 use disk::{Access, File};
+use std::cell::Cell;
+use std::ops::Add;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// What a file is for: SQL Server puts rows of hash joins and hash aggregates into workfiles, those of sorts and spools into worktables
+/// (sql-docs, "SQL Server, Access Methods object").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpillKind {
+    Workfile,
+    Worktable,
+}
+
+/// Why a file is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Spilling {
+    pub kind: SpillKind,
+    /// How often rows go to a file until they are there: 1 the first time.
+    pub level: u32,
+    /// What the operator was granted, and what of it was in use, in bytes.
+    pub granted_bytes: u64,
+    pub used_bytes: u64,
+}
+
+/// What files of one kind came to, in pages of 8 KB: whatever is written or read at a time begins a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpillUse {
+    /// The highest level at which a file was made; 0 if none was.
+    pub level: u32,
+    /// Memory of the operator when it made its first file, in bytes.
+    pub granted_bytes: u64,
+    pub used_bytes: u64,
+    pub pages_written: u64,
+    pub pages_read: u64,
+    /// Requests that read them.
+    pub reads: u64,
+    /// How often rows were read from their first one on.
+    pub scans: u64,
+}
+
+impl Add for SpillUse {
+    type Output = SpillUse;
+
+    fn add(self, more: SpillUse) -> SpillUse {
+        SpillUse {
+            level: self.level.max(more.level),
+            granted_bytes: self.granted_bytes.max(more.granted_bytes),
+            used_bytes: self.used_bytes.max(more.used_bytes),
+            pages_written: self.pages_written + more.pages_written,
+            pages_read: self.pages_read + more.pages_read,
+            reads: self.reads + more.reads,
+            scans: self.scans + more.scans,
+        }
+    }
+}
+
+/// What files of both kinds came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpillUses {
+    pub workfiles: SpillUse,
+    pub worktables: SpillUse,
+}
+
+impl SpillUses {
+    fn of(&mut self, kind: SpillKind) -> &mut SpillUse {
+        match kind {
+            SpillKind::Workfile => &mut self.workfiles,
+            SpillKind::Worktable => &mut self.worktables,
+        }
+    }
+}
+
+impl Add for SpillUses {
+    type Output = SpillUses;
+
+    fn add(self, more: SpillUses) -> SpillUses {
+        SpillUses {
+            workfiles: self.workfiles + more.workfiles,
+            worktables: self.worktables + more.worktables,
+        }
+    }
+}
+
+thread_local! {
+    static USES: Cell<SpillUses> = const { Cell::new(SpillUses {
+        workfiles: NOTHING,
+        worktables: NOTHING,
+    }) };
+}
+
+const NOTHING: SpillUse = SpillUse {
+    level: 0,
+    granted_bytes: 0,
+    used_bytes: 0,
+    pages_written: 0,
+    pages_read: 0,
+    reads: 0,
+    scans: 0,
+};
+
+/// What this thread has spilled since this was last called; it goes on from `from`. So who hands in nothing and hands the answer back later
+/// counts what came between by itself.
+pub fn replace_spill_uses(from: SpillUses) -> SpillUses {
+    USES.replace(from)
+}
+
+fn count(kind: SpillKind, more: SpillUse) {
+    let mut uses = USES.get();
+    *uses.of(kind) = *uses.of(kind) + more;
+    USES.set(uses);
+}
 
 /// A stretch of a spill file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,20 +136,29 @@ pub struct SpillFile {
     file: Arc<dyn File>,
     path: PathBuf,
     end: u64,
+    kind: SpillKind,
 }
 
 impl SpillFile {
-    pub(super) fn create(workspace: Arc<Workspace>, path: PathBuf) -> Result<SpillFile> {
+    pub(super) fn create(workspace: Arc<Workspace>, path: PathBuf, why: Spilling) -> Result<SpillFile> {
         let disk = workspace.env.disk.as_ref();
         let made = disk
             .create_directories(&workspace.folder)
             .and_then(|()| disk.create(&path, Access::Buffered));
         let file = made.map_err(|error| workspace.failed(&error))?;
+        let made = SpillUse {
+            level: why.level,
+            granted_bytes: why.granted_bytes,
+            used_bytes: why.used_bytes,
+            ..NOTHING
+        };
+        count(why.kind, made);
         Ok(SpillFile {
             workspace,
             file,
             path,
             end: 0,
+            kind: why.kind,
         })
     }
 
@@ -53,6 +174,11 @@ impl SpillFile {
         self.time(|| self.file.write_at(extent.offset, bytes))?;
         self.end += extent.bytes;
         self.workspace.spilled_bytes.fetch_add(extent.bytes, Ordering::Relaxed);
+        let written = SpillUse {
+            pages_written: extent.bytes.div_ceil(PAGE_BYTES as u64),
+            ..NOTHING
+        };
+        count(self.kind, written);
         Ok(extent)
     }
 
@@ -61,7 +187,19 @@ impl SpillFile {
     /// # Errors
     /// 823.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        self.time(|| self.file.read_at(offset, bytes))
+        self.time(|| self.file.read_at(offset, bytes))?;
+        let read = SpillUse {
+            pages_read: (bytes.len() as u64).div_ceil(PAGE_BYTES as u64),
+            reads: 1,
+            ..NOTHING
+        };
+        count(self.kind, read);
+        Ok(())
+    }
+
+    /// Notes that rows are read from their first one on.
+    pub fn note_scan(&self) {
+        count(self.kind, SpillUse { scans: 1, ..NOTHING });
     }
 
     fn time(&self, work: impl FnOnce() -> std::result::Result<(), disk::DiskError>) -> Result<()> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
-use engine::workspace::{Extent, SpillFile};
+use engine::workspace::{Extent, SpillFile, SpillKind};
 
 use super::Operator;
 use super::derived::place;
@@ -73,7 +73,7 @@ impl Rows {
         let in_file = match &mut self.in_file {
             Some(in_file) => in_file,
             None => self.in_file.insert(InFile {
-                file: self.grant.workspace().spill_file()?,
+                file: self.grant.spill_file(SpillKind::Worktable, 1)?,
                 extents: Vec::new(),
                 buffer: Vec::new(),
             }),
@@ -137,6 +137,9 @@ impl KeptRows {
             let Some(extent) = in_file.extents.get(self.extent) else {
                 return Ok(false);
             };
+            if self.extent == 0 {
+                in_file.file.note_scan();
+            }
             self.extent += 1;
             self.buffer.resize(extent.bytes as usize, 0);
             in_file.file.read(extent.offset, &mut self.buffer)?;

@@ -33,7 +33,7 @@ fn counted<T>(
 ) -> T {
     let now = || clock.map_or(0, Clock::now_micros);
     let (start, pages) = (now(), page_use());
-    let outcome = work();
+    let outcome = figures.spilling(work);
     let spent = Spent {
         elapsed_micros: now().saturating_sub(start),
         cpu_micros: 0,

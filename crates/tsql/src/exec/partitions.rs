@@ -11,7 +11,7 @@ use std::rc::Rc;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
-use engine::workspace::{Extent, SpillFile};
+use engine::workspace::{Extent, SpillFile, SpillKind};
 
 use super::row_bytes::{push_row, read_row};
 use crate::grant::Grant;
@@ -50,7 +50,7 @@ impl Partitions {
     /// Those of making a file.
     pub(super) fn new(grant: &Grant, level: u32) -> Result<Partitions> {
         Ok(Partitions {
-            file: grant.workspace().spill_file()?,
+            file: grant.spill_file(SpillKind::Workfile, level + 1)?,
             partitions: (0..COUNT).map(|_| Partition::default()).collect(),
             level,
         })
@@ -100,6 +100,7 @@ impl Partitions {
             extents: partition.extents.into_iter(),
             buffer: Vec::new(),
             position: 0,
+            is_begun: false,
             level,
         };
         Ok(self.partitions.into_iter().map(rows).collect())
@@ -112,6 +113,7 @@ pub(super) struct PartitionRows {
     extents: std::vec::IntoIter<Extent>,
     buffer: Vec<u8>,
     position: usize,
+    is_begun: bool,
     /// How often they were parted.
     pub(super) level: u32,
 }
@@ -132,6 +134,9 @@ impl PartitionRows {
             let Some(extent) = self.extents.next() else {
                 return Ok(false);
             };
+            if !std::mem::replace(&mut self.is_begun, true) {
+                self.file.note_scan();
+            }
             self.buffer.resize(extent.bytes as usize, 0);
             self.file.read(extent.offset, &mut self.buffer)?;
             self.position = 0;

@@ -7,7 +7,7 @@
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
-use engine::workspace::{Extent, SpillFile};
+use engine::workspace::{Extent, SpillFile, SpillKind};
 
 use super::row_bytes::{push_row, read_row};
 use super::row_store::RowStore;
@@ -72,7 +72,7 @@ impl RowSpool {
                 self.rows.push(values);
                 return Ok(());
             }
-            self.spilled = Some(Spilled::new(self.grant.workspace().spill_file()?));
+            self.spilled = Some(Spilled::new(self.grant.spill_file(SpillKind::Worktable, 1)?));
         }
         self.grant.require(overhead)?;
         match &mut self.spilled {
@@ -154,6 +154,7 @@ impl Spilled {
         }
         (self.extents_read, self.position) = (0, 0);
         self.buffer.clear();
+        self.file.note_scan();
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::Value;
-use engine::workspace::{Extent, SpillFile};
+use engine::workspace::{Extent, SpillFile, SpillKind};
 
 use super::merge_sort;
 use super::row_bytes::{push_row, read_row};
@@ -66,6 +66,8 @@ pub(super) struct Sorter {
     scratch: Vec<u8>,
     runs: Vec<Extent>,
     file: Option<SpillFile>,
+    /// How often all rows have gone to a file.
+    level: u32,
     count: u64,
     /// The longest record, which a run's buffer must hold.
     record_bytes_max: usize,
@@ -80,6 +82,7 @@ impl Sorter {
             scratch: Vec::new(),
             runs: Vec::new(),
             file: None,
+            level: 1,
             count: 0,
             record_bytes_max: 0,
         }
@@ -175,7 +178,7 @@ impl Sorter {
         self.sort()?;
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(self.grant.workspace().spill_file()?),
+            None => self.file.insert(self.grant.spill_file(SpillKind::Worktable, 1)?),
         };
         let mut writer = RunWriter::new(file);
         for entry in &self.entries {
@@ -235,7 +238,8 @@ impl Sorter {
     /// Every `fan_in` runs become one, in their order.
     fn merge_neighbours(&mut self, fan_in: usize) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let mut target = self.grant.workspace().spill_file()?;
+        self.level += 1;
+        let mut target = self.grant.spill_file(SpillKind::Worktable, self.level)?;
         let mut merged = Vec::with_capacity(self.runs.len() / fan_in + 1);
         for runs in self.runs.chunks(fan_in) {
             let mut merge = Merge::new(file, runs)?;

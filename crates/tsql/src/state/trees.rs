@@ -82,3 +82,30 @@ impl Trees {
         self.wanted.get().any()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_ends_at_a_bound_that_is_told_once() {
+        let trees = Trees::default();
+        assert!(!trees.draws(8621));
+        let told = trees.of(TreesWanted::by_flags(|flag| flag == 8621), || {
+            while trees.draws(8621) {
+                trees.tell(String::new());
+                trees.spend(DRAWN_BYTES_MAX / 4);
+            }
+            trees.spend(1);
+            assert!(!trees.draws(8619));
+            // A plan that is made within another one has trees of its own.
+            let inner = trees.of(TreesWanted::by_flags(|flag| flag == 8605), || {
+                assert!(trees.draws(8605))
+            });
+            assert!(inner.is_empty() && !trees.draws(8605));
+        });
+        assert_eq!(told.len(), 5);
+        assert!(told[4].contains("too large"), "{told:?}");
+        assert!(trees.of(TreesWanted::by_flags(|_| true), || ()).is_empty());
+    }
+}

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
+use engine::workspace::{SpillUses, replace_spill_uses};
 
 use super::executor::{Executor, Flow, Outcome, Returns};
 use crate::ast::Expression;
@@ -131,9 +132,11 @@ fn with_session_kept<T>(session: &SessionState, work: impl FnOnce() -> T) -> T {
     let cursors = session.cursors.take();
     // Nobody asks for figures of the statements of a function.
     let measures = session.replace_measures(None);
+    let spilled = replace_spill_uses(SpillUses::default());
     let fetch_status = session.fetch_status();
     let result = work();
     session.replace_measures(measures);
+    replace_spill_uses(spilled);
     session.set_fetch_status(fetch_status);
     session.cursors.replace(cursors);
     session.replace_scope_identity(scope_identity);

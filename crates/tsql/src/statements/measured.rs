@@ -12,11 +12,13 @@ use std::rc::Rc;
 
 use engine::buffer::PageUse;
 use engine::error::Result;
+use engine::workspace::{SpillUse, SpillUses, replace_spill_uses};
 use vlf::ServerVersion;
 
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::Statement;
 use crate::measure::{Measures, Spent, Start, TableReads};
+use crate::optimize::shown::ShownOperator;
 use crate::plan::Target;
 use crate::prepared::{Bound, Planned};
 use crate::sink::{Message, ResultSink};
@@ -25,6 +27,7 @@ use crate::state::StatisticsOptions;
 /// A statement whose figures are counted, and what was counted around it.
 pub(super) struct Counting {
     measures: Rc<Measures>,
+    outer_spilled: SpillUses,
     outer: Option<Rc<Measures>>,
     outer_plan: Option<Planned>,
     wanted: StatisticsOptions,
@@ -40,6 +43,7 @@ impl Executor<'_> {
         let clock = self.session.instance.env.clock.clone();
         let measures = Rc::new(Measures::begin(clock, wanted.profile || wanted.xml));
         Some(Counting {
+            outer_spilled: replace_spill_uses(SpillUses::default()),
             outer: self.session.replace_measures(Some(measures.clone())),
             outer_plan: self.ran.take(),
             measures,
@@ -51,6 +55,9 @@ impl Executor<'_> {
     pub(super) fn counted(&mut self, counting: Option<Counting>, is_done: bool, line: u32) -> Outcome<()> {
         let Some(counting) = counting else { return Ok(()) };
         self.session.replace_measures(counting.outer);
+        counting
+            .measures
+            .add_spilled(replace_spill_uses(counting.outer_spilled));
         let ran = self.ran.replace(counting.outer_plan);
         if !is_done {
             return Ok(());
@@ -98,7 +105,8 @@ impl Executor<'_> {
         let spent = measures.spent();
         if wanted.io {
             let version = self.session.instance.options.version;
-            for table in measures.tables(ran.and_then(|planned| target_name(planned)).as_deref()) {
+            let tables = measures.tables(ran.and_then(|planned| target_name(planned)).as_deref());
+            for table in tables.into_iter().chain(work_tables(ran, measures.spilled())) {
                 self.inform(3615, 10, line, io_text(version, &table))?;
             }
         }
@@ -117,6 +125,45 @@ impl Executor<'_> {
         }
         Ok(())
     }
+}
+
+/// What an operator puts rows into that it cannot keep, as SQL Server tells of it whether any were put there or not. Its answers beside its
+/// plans are the source: a hash join that fits into memory has a line of zeros for each, a sort that fits has none (scripts of lessons with
+/// SET STATISTICS IO and SHOWPLAN_TEXT, SQL Server 2012 to 2022); sorts that do not fit have no logical reads, and hash joins read as often
+/// logically as from files.
+fn work_tables(ran: Option<&Planned>, spilled: SpillUses) -> Vec<TableReads> {
+    let root = ran.and_then(Planned::shown);
+    let has = |is_it: fn(&ShownOperator) -> bool| root.as_ref().is_some_and(|root| root.has(&is_it));
+    let hashes = has(|one| one.physical == "Hash Match");
+    let spools = has(|one| one.physical == "Table Spool" || one.argument.contains("MANY-TO-MANY"));
+    let (files, tables) = (spilled.workfiles, spilled.worktables);
+    let mut found = Vec::new();
+    let ahead = |one: SpillUse| one.pages_read.saturating_sub(one.reads);
+    if hashes || files.level > 0 {
+        found.push(TableReads {
+            table: "Workfile".to_owned(),
+            scans: files.scans,
+            reads: PageUse {
+                logical: files.pages_read,
+                physical: files.reads,
+                read_ahead: ahead(files),
+                dirtied: 0,
+            },
+        });
+    }
+    if hashes || spools || tables.level > 0 {
+        found.push(TableReads {
+            table: "Worktable".to_owned(),
+            scans: tables.scans,
+            reads: PageUse {
+                logical: 0,
+                physical: tables.reads,
+                read_ahead: ahead(tables),
+                dirtied: 0,
+            },
+        });
+    }
+    found
 }
 
 /// 3613: how long parsing or planning took.

@@ -1,6 +1,8 @@
 //! What the operators of a plan came to when it was run.
 
 use super::ShownOperator;
+use engine::workspace::SpillUses;
+
 use crate::measure::{Measures, Spent};
 
 /// What an operator came to.
@@ -16,6 +18,8 @@ pub struct Actual {
     pub scans: u64,
     /// Time, of all below it too. Pages are those of a table that it reads itself.
     pub spent: Spent,
+    /// What it has put into files.
+    pub spilled: SpillUses,
 }
 
 impl ShownOperator {
@@ -31,6 +35,7 @@ impl ShownOperator {
                 rows: figures.rows(),
                 executions: figures.executions(),
                 spent: figures.spent(),
+                spilled: figures.spilled(),
                 ..Actual::default()
             });
         actual.spent.reads = Default::default();

@@ -1,6 +1,8 @@
 //! A statement with its plan as an element of a document (`showplan`), from which SQL Server's tools draw it.
 
 use super::element::columns;
+use engine::workspace::{SpillUse, SpillUses};
+
 use super::{Actual, ShownOperator};
 use crate::measure::Spent;
 use crate::showplan::escaped;
@@ -86,7 +88,7 @@ fn element(shown: &ShownOperator, number: &mut i32) -> String {
     format!(
         "<RelOp NodeId=\"{node_id}\" PhysicalOp=\"{}\" LogicalOp=\"{}\" EstimateRows=\"{}\" EstimateIO=\"{}\" EstimateCPU=\"{}\" AvgRowSize=\"{}\" \
          EstimatedTotalSubtreeCost=\"{}\"{table_rows} Parallel=\"0\" EstimateRebinds=\"{}\" EstimateRewinds=\"0\" EstimatedExecutionMode=\"Row\">\
-         <OutputList>{}</OutputList>{}<{name}{}>{defined}{}{inputs}{}</{name}></RelOp>",
+         <OutputList>{}</OutputList>{}{}<{name}{}>{defined}{}{inputs}{}</{name}></RelOp>",
         escaped(&shown.physical),
         escaped(&shown.logical),
         shown.rows,
@@ -96,11 +98,33 @@ fn element(shown: &ShownOperator, number: &mut i32) -> String {
         shown.subtree_cost(),
         (shown.executions - 1.0).max(0.0),
         columns(&shown.output),
+        shown.actual.as_ref().map_or_else(String::new, warnings),
         shown.actual.as_ref().map_or_else(String::new, run_time),
         own.attributes,
         own.before,
         own.after
     )
+}
+
+/// `Warnings`: what did not fit into memory (`SpillToTempDb`, `SortSpillDetails`, `HashSpillDetails`). Spools always write to tempdb there
+/// and are not warned of.
+fn warnings(actual: &Actual) -> String {
+    let of_kind = |name: &str, spilled: SpillUse| {
+        format!(
+            "<Warnings><SpillToTempDb SpillLevel=\"{}\" SpilledThreadCount=\"1\"/><{name} GrantedMemoryKb=\"{}\" UsedMemoryKb=\"{}\" \
+             WritesToTempDb=\"{}\" ReadsFromTempDb=\"{}\"/></Warnings>",
+            spilled.level,
+            spilled.granted_bytes.div_ceil(1_024),
+            spilled.used_bytes.div_ceil(1_024),
+            spilled.pages_written,
+            spilled.pages_read
+        )
+    };
+    match actual.spilled {
+        SpillUses { workfiles, .. } if workfiles.level > 0 => of_kind("HashSpillDetails", workfiles),
+        SpillUses { worktables, .. } if worktables.level > 0 => of_kind("SortSpillDetails", worktables),
+        _ => String::new(),
+    }
 }
 
 /// `RunTimeInformation`: one thread runs all of a plan.
