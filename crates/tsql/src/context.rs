@@ -113,12 +113,19 @@ pub struct Context<'s> {
     pub session: &'s SessionState,
     pub variables: &'s Variables,
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
+    account: OnceCell<Rc<Account>>,
+    kept: OnceCell<Box<Kept>>,
+}
+
+/// What is kept for a statement by whose it is: nothing of most, so it is made when it is first asked for.
+#[derive(Default)]
+pub(crate) struct Kept {
     /// The rows of the last round of each recursive query under way.
     rounds: RefCell<BTreeMap<usize, Round>>,
-    account: OnceCell<Rc<Account>>,
-    pub(crate) cache: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
-    /// What operators keep for others of the statement, by whose it is.
-    pub(crate) kept: RefCell<BTreeMap<usize, Rc<dyn Any>>>,
+    /// Results of subqueries.
+    pub(crate) results: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
+    /// What operators keep for others of the statement.
+    pub(crate) rows: RefCell<BTreeMap<usize, Rc<dyn Any>>>,
 }
 
 impl<'s> Context<'s> {
@@ -128,11 +135,14 @@ impl<'s> Context<'s> {
             session,
             variables,
             parameters: RefCell::default(),
-            rounds: RefCell::default(),
             account: OnceCell::new(),
-            cache: RefCell::default(),
-            kept: RefCell::default(),
+            kept: OnceCell::new(),
         }
+    }
+
+    /// What is kept for the statement.
+    pub(crate) fn kept(&self) -> &Kept {
+        self.kept.get_or_init(Box::default)
     }
 
     /// The session's locks.
@@ -186,12 +196,12 @@ impl<'s> Context<'s> {
 
     /// The rows of the last round of a recursive query.
     pub(crate) fn round(&self, id: usize) -> Round {
-        self.rounds.borrow().get(&id).cloned().unwrap_or_default()
+        self.kept().rounds.borrow().get(&id).cloned().unwrap_or_default()
     }
 
     /// Sets the rows of a round.
     pub(crate) fn set_round(&self, id: usize, rows: Round) {
-        self.rounds.borrow_mut().insert(id, rows);
+        self.kept().rounds.borrow_mut().insert(id, rows);
     }
 
     /// Runs `work` with captured values in place.

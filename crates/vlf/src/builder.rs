@@ -2,8 +2,11 @@
 //!
 //! Records are copied once, into their final place. While the block is open the slot array lies at the far end of the
 //! buffer; sealing moves it behind the last record, stamps the sectors and computes both checksums.
+//!
+//! What a block does not fill is zeros. A buffer that a block was built in before is not zeroed as a whole for that: it is known what the
+//! former block has left ([`UsedBuffer`]), which is little behind the end of one as long as it.
 
-use std::ops::DerefMut;
+use std::ops::{Deref, DerefMut};
 
 use crate::block::{
     BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, FLAG_WRITE_START, SLOT_BYTES, sealed_length, stamp_of,
@@ -29,10 +32,74 @@ pub struct BlockOrigin {
     pub bytes_max: usize,
 }
 
+/// A buffer with what is known of its bytes: those that a block may have left behind, all others are zeros.
+#[derive(Clone, Debug)]
+pub struct UsedBuffer<B> {
+    bytes: B,
+    left: Left,
+}
+
+/// What is not zero in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Anything.
+    Unknown,
+    /// A sealed block: its records up to `used`, its stamps and what they displaced up to `length`.
+    Block { used: usize, length: usize },
+}
+
+impl<B> UsedBuffer<B> {
+    /// A buffer of zeros.
+    pub fn zeroed(bytes: B) -> UsedBuffer<B> {
+        UsedBuffer {
+            bytes,
+            left: Left::Block { used: 0, length: 0 },
+        }
+    }
+
+    /// Its bytes.
+    pub fn into_bytes(self) -> B {
+        self.bytes
+    }
+}
+
+impl<B: Deref<Target = [u8]>> Deref for UsedBuffer<B> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Left {
+    /// Sees to it that a buffer holds zeros from `used` to `length`; what is known of it then.
+    fn clear(self, buffer: &mut [u8], used: usize, length: usize) -> Left {
+        let (former_used, former_length) = match self {
+            Left::Unknown => {
+                buffer[used..length].fill(0);
+                return Left::Unknown;
+            }
+            Left::Block { used, length } => (used, length),
+        };
+        if former_used > used {
+            buffer[used..former_used].fill(0);
+        }
+        for stamp in (used.next_multiple_of(SECTOR_BYTES)..former_length).step_by(SECTOR_BYTES) {
+            buffer[stamp] = 0;
+        }
+        let displaced = (former_length - former_length / SECTOR_BYTES).max(used);
+        if displaced < former_length {
+            buffer[displaced..former_length].fill(0);
+        }
+        Left::Block { used, length }
+    }
+}
+
 /// An open block in a buffer `B` (`&mut [u8]`, `Vec<u8>`, `Box<[u8]>`, an aligned buffer ...).
 #[derive(Debug)]
 pub struct BlockBuilder<B> {
     buffer: B,
+    left: Left,
     origin: BlockOrigin,
     /// Largest value `used` may reach: the largest sealed length less one displaced byte per sector.
     used_max: usize,
@@ -46,7 +113,7 @@ pub struct BlockBuilder<B> {
 #[derive(Debug)]
 pub struct SealedBlock<B> {
     /// The buffer that was given to the builder.
-    pub buffer: B,
+    pub buffer: UsedBuffer<B>,
     /// Length of the block.
     pub bytes: usize,
     /// Its CRC32C, which the next block names as its predecessor's.
@@ -58,9 +125,22 @@ pub struct SealedBlock<B> {
 }
 
 impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
-    /// Opens a block in `buffer`. `None` when the buffer or the VLF's rest is shorter than a sector, or `sector_bytes` is
+    /// Opens a block in a buffer of any content. `None` when the buffer or the VLF's rest is shorter than a sector, or `sector_bytes` is
     /// neither 512 nor 4096.
-    pub fn new(mut buffer: B, origin: BlockOrigin) -> Option<BlockBuilder<B>> {
+    pub fn new(buffer: B, origin: BlockOrigin) -> Option<BlockBuilder<B>> {
+        let unknown = UsedBuffer {
+            bytes: buffer,
+            left: Left::Unknown,
+        };
+        BlockBuilder::again(unknown, origin)
+    }
+
+    /// The same in a buffer of which it is known what it holds.
+    pub fn again(buffer: UsedBuffer<B>, origin: BlockOrigin) -> Option<BlockBuilder<B>> {
+        let UsedBuffer {
+            bytes: mut buffer,
+            left,
+        } = buffer;
         let sector_bytes = usize::from(origin.sector_bytes);
         if ![512, 4096].contains(&sector_bytes) {
             return None;
@@ -73,6 +153,7 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         buffer[..BLOCK_HEADER_BYTES].fill(0);
         Some(BlockBuilder {
             buffer,
+            left,
             origin,
             used_max: capacity - capacity / SECTOR_BYTES,
             records_end: BLOCK_HEADER_BYTES,
@@ -172,9 +253,14 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         let slot_bytes = SLOT_BYTES * usize::from(self.slot_count);
         let slots_from = self.used_max - slot_bytes;
         self.buffer.copy_within(slots_from..self.used_max, self.records_end);
+        self.buffer[slots_from.max(used)..self.used_max].fill(0);
+        let left = self.left.clear(&mut self.buffer, used, length);
         let lsn = self.origin.lsn.with_slot(1);
         let block = &mut self.buffer[..length];
-        block[used..].fill(0);
+        debug_assert!(
+            block[used..].iter().all(|&byte| byte == 0),
+            "what a block does not fill is zeros"
+        );
         // All values are at most 61,440, so the casts lose nothing.
         put(block, 0x00, &FormatVersion::Vlflab.number().to_le_bytes());
         put(block, 0x02, &self.slot_count.to_le_bytes());
@@ -193,7 +279,10 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         let checksum = block_xor(block, 0);
         put(block, XOR_OFFSET, &checksum.to_le_bytes());
         SealedBlock {
-            buffer: self.buffer,
+            buffer: UsedBuffer {
+                bytes: self.buffer,
+                left,
+            },
             bytes: length,
             crc,
             lsn,

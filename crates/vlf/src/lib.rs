@@ -42,7 +42,7 @@ pub mod vlf_header;
 pub mod walk;
 
 pub use block::{Block, BlockHeader, Expectations, parse_block, parse_block_in_place, peek_block_length};
-pub use builder::{BlockBuilder, BlockOrigin, SealedBlock, stamp_block};
+pub use builder::{BlockBuilder, BlockOrigin, SealedBlock, UsedBuffer, stamp_block};
 pub use file_header::{FileHeader, FileHeaderFault, RememberedGrowth};
 pub use growth::{ChunkPlan, GrowthWarning, RuleError, VlfSpan, create_layout, grow_layout, percent_growth};
 pub use layout::{LaidVlf, LayoutRun, LayoutSteps, LogLayout};

@@ -8,7 +8,7 @@ use vlf::block::RECORD_BYTES_MAX;
 use vlf::block::{parse_block, parse_block_in_place, peek_block_length};
 use vlf::{
     BLOCK_BYTES_MAX, BlockBuilder, BlockFault, BlockOrigin, Expectations, FileHeader, FormatVersion, Lsn, Parity,
-    TailVerdict, VlfHeader, VlfSequence, VlfSpan,
+    TailVerdict, UsedBuffer, VlfHeader, VlfSequence, VlfSpan,
 };
 
 fn vlf_header() -> VlfHeader {
@@ -42,6 +42,36 @@ fn sealed(records: &[Vec<u8>], origin: BlockOrigin, previous_crc: u32) -> (Vec<u
 
 fn fault(bytes: &[u8], expected: &Expectations) -> BlockFault {
     parse_block(bytes, expected, &mut Vec::new()).unwrap_err()
+}
+
+/// Blocks of all lengths behind each other in one buffer: each is as in a buffer of its own, whatever the former ones have left.
+#[test]
+fn a_buffer_used_again_holds_the_same_block_as_a_new_one() {
+    let mut random = Random::new(29);
+    let mut buffer = UsedBuffer::zeroed(vec![0; BLOCK_BYTES_MAX]);
+    for round in 0..1_500u32 {
+        let origin = BlockOrigin {
+            sector_bytes: if random.below(2) == 0 { 512 } else { 4096 },
+            bytes_max: [4096, 8192 + 511, BLOCK_BYTES_MAX][random.below(3) as usize],
+            ..origin(16)
+        };
+        let largest = 1 + random.below(if round % 7 == 0 { 4_000 } else { 200 });
+        let mut builder = BlockBuilder::again(buffer, origin).unwrap();
+        let mut records: Vec<Vec<u8>> = Vec::new();
+        while random.below(12) > 0 {
+            let record_bytes = 1 + random.below(largest) as usize;
+            let record = random.bytes(record_bytes);
+            if builder.try_push(&record).is_none() {
+                break;
+            }
+            records.push(record);
+        }
+        let block = builder.finish(round, 99);
+        let (expected, crc) = sealed(&records, origin, round);
+        assert_eq!((block.bytes, block.crc), (expected.len(), crc), "{round}");
+        assert!(block.buffer[..block.bytes] == expected, "{round}");
+        buffer = block.buffer;
+    }
 }
 
 #[test]

@@ -361,7 +361,7 @@ fn shorten(block: &Block<'_>, slot: u16, vlf: &VlfHeader) -> Option<Vec<u8>> {
         builder.try_push(block.record(kept)?)?;
     }
     let sealed = builder.finish(header.previous_crc, header.write_ticks);
-    let mut bytes = sealed.buffer;
+    let mut bytes = sealed.buffer.into_bytes();
     bytes.truncate(sealed.bytes);
     Some(bytes)
 }

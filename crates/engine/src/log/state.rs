@@ -27,7 +27,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use vlf::block::{BLOCK_OVERHEAD_BYTES, RECORD_BYTES_MAX, sealed_length};
 use vlf::{
-    BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, VLF_HEADER_BYTES, VlfHeader,
+    BLOCK_BYTES_MAX, BlockBuilder, BlockOrigin, Lsn, Parity, SECTOR_BYTES, ServerVersion, UsedBuffer, VLF_HEADER_BYTES,
+    VlfHeader,
 };
 
 /// How often the background is asked to warm the space ahead, in bytes of log. A good part at a time: every zero written makes
@@ -172,7 +173,7 @@ pub(crate) struct LogState {
     /// `None` until the log is resumed.
     pub(crate) tail: Option<Tail>,
     pub(crate) queue: VecDeque<QueuedBlock>,
-    spare_buffers: Vec<AlignedBuffer>,
+    spare_buffers: Vec<UsedBuffer<AlignedBuffer>>,
     buffers_out: usize,
     pub(crate) flight: Flight,
     /// CRC of the last block put into a write; only who prepares one touches it.
@@ -414,7 +415,7 @@ impl LogState {
         };
         let buffer = self.take_buffer().ok_or(Obstacle::NoBuffer)?;
         if let Some(tail) = self.tail.as_mut() {
-            tail.open = BlockBuilder::new(buffer, origin);
+            tail.open = BlockBuilder::again(buffer, origin);
         }
         Ok(())
     }
@@ -447,16 +448,21 @@ impl LogState {
         Ok(())
     }
 
-    fn take_buffer(&mut self) -> Option<AlignedBuffer> {
+    fn take_buffer(&mut self) -> Option<UsedBuffer<AlignedBuffer>> {
         if let Some(buffer) = self.spare_buffers.pop() {
             return Some(buffer);
         }
         let allowed = self.buffers_out < BUFFERS_MAX;
         self.buffers_out += usize::from(allowed);
-        allowed.then(|| AlignedBuffer::with_len(BLOCK_BYTES_MAX))
+        allowed.then(|| UsedBuffer::zeroed(AlignedBuffer::with_len(BLOCK_BYTES_MAX)))
     }
 
-    pub(crate) fn give_back(&mut self, buffers: &mut Vec<AlignedBuffer>) {
+    /// Takes a buffer back.
+    pub(super) fn spare(&mut self, buffer: UsedBuffer<AlignedBuffer>) {
+        self.spare_buffers.push(buffer);
+    }
+
+    pub(crate) fn give_back(&mut self, buffers: &mut Vec<UsedBuffer<AlignedBuffer>>) {
         self.spare_buffers.append(buffers);
     }
 

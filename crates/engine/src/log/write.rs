@@ -20,7 +20,7 @@ use crate::waits::WaitType;
 use disk::{AlignedBuffer, DiskError, File};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use vlf::{BlockBuilder, Lsn, SealedBlock, VLF_HEADER_BYTES, VlfHeader};
+use vlf::{BlockBuilder, Lsn, SealedBlock, UsedBuffer, VLF_HEADER_BYTES, VlfHeader};
 
 /// One joined write at most, without the VLF header that may go before it.
 const JOINED_BYTES_MAX: usize = 1 << 20;
@@ -85,14 +85,20 @@ pub(super) struct PreparedWrite {
     pub(super) file: Arc<dyn File>,
     /// Where it begins in the file.
     pub(super) offset: u64,
-    buffer: AlignedBuffer,
+    buffer: WriteBuffer,
     bytes: usize,
-    /// The buffer is one of several blocks, not one block's own.
-    is_staged: bool,
     /// Where zeros must be durable first.
     pub(super) clear_at: Option<u64>,
     /// Classic: the header of the VLF that is entered, written on its own.
     header_first: Option<VlfHeader>,
+}
+
+/// Where a write lies in memory.
+enum WriteBuffer {
+    /// Where its only block was built.
+    Block(UsedBuffer<AlignedBuffer>),
+    /// Where several blocks were put together.
+    Staging(AlignedBuffer),
 }
 
 /// What putting a write together leaves behind.
@@ -100,7 +106,7 @@ pub(super) struct Left {
     /// CRC of the last block.
     pub(super) link: u32,
     /// Buffers of blocks that were copied.
-    pub(super) block_buffers: Vec<AlignedBuffer>,
+    pub(super) block_buffers: Vec<UsedBuffer<AlignedBuffer>>,
     /// The staging buffer that was not needed.
     pub(super) staging: Option<AlignedBuffer>,
 }
@@ -119,10 +125,13 @@ impl Preparation {
         let is_staged = count > 1 || offset < first.file_offset;
         let mut block_buffers = Vec::new();
         let (buffer, bytes) = match is_staged {
-            true => self.put_together(offset, blocks, &mut block_buffers),
+            true => {
+                let (staging, bytes) = self.put_together(offset, blocks, &mut block_buffers);
+                (WriteBuffer::Staging(staging), bytes)
+            }
             false => {
                 let finished = self.finish(blocks.pop()?.builder);
-                (finished.buffer, finished.bytes)
+                (WriteBuffer::Block(finished.buffer), finished.bytes)
             }
         };
         let left = Left {
@@ -135,7 +144,6 @@ impl Preparation {
             offset,
             buffer,
             bytes,
-            is_staged,
             clear_at,
             header_first,
         };
@@ -167,7 +175,7 @@ impl Preparation {
         &mut self,
         offset: u64,
         blocks: Vec<QueuedBlock>,
-        block_buffers: &mut Vec<AlignedBuffer>,
+        block_buffers: &mut Vec<UsedBuffer<AlignedBuffer>>,
     ) -> (AlignedBuffer, usize) {
         let room = || AlignedBuffer::with_len(WRITE_BYTES_MAX);
         let mut staging = self.staging.take().unwrap_or_else(room);
@@ -191,7 +199,10 @@ impl Preparation {
 impl PreparedWrite {
     /// What is written.
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.bytes]
+        match &self.buffer {
+            WriteBuffer::Block(buffer) => &buffer[..self.bytes],
+            WriteBuffer::Staging(buffer) => &buffer[..self.bytes],
+        }
     }
 
     /// Writes it durably.
@@ -218,9 +229,9 @@ impl PreparedWrite {
 
     /// Gives the buffer back to where it came from.
     pub(super) fn give_back(self, state: &mut LogState) {
-        match self.is_staged {
-            true => state.staging.push(self.buffer),
-            false => state.give_back(&mut vec![self.buffer]),
+        match self.buffer {
+            WriteBuffer::Staging(buffer) => state.staging.push(buffer),
+            WriteBuffer::Block(buffer) => state.spare(buffer),
         }
     }
 }

@@ -122,12 +122,12 @@ impl KeptRows {
 
     /// The rows, which are computed if nobody has asked for them in this statement.
     fn kept(&self, context: &Context<'_>) -> Result<Rc<Rows>> {
-        let known = context.kept.borrow().get(&self.id).cloned();
+        let known = context.kept().rows.borrow().get(&self.id).cloned();
         if let Some(rows) = known.and_then(|known| known.downcast::<Rows>().ok()) {
             return Ok(rows);
         }
         let rows = Rc::new(Rows::of(&self.plan, context)?);
-        context.kept.borrow_mut().insert(self.id, rows.clone());
+        context.kept().rows.borrow_mut().insert(self.id, rows.clone());
         Ok(rows)
     }
 

@@ -31,11 +31,11 @@ fn cached(
 ) -> Result<Rc<CachedResult>> {
     if subquery.captures.is_empty() {
         let key = Arc::as_ptr(&subquery.plan) as usize;
-        if let Some(kept) = context.cache.borrow().get(&key) {
+        if let Some(kept) = context.kept().results.borrow().get(&key) {
             return Ok(kept.clone());
         }
         let result = Rc::new(context.with_parameters(Rc::default(), || work(&subquery.plan))?);
-        context.cache.borrow_mut().insert(key, result.clone());
+        context.kept().results.borrow_mut().insert(key, result.clone());
         return Ok(result);
     }
     cancel::spend(STEPS_PER_RUN)?;

@@ -44,7 +44,7 @@ struct Definition {
 }
 
 /// How a table is read that something is bound to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
     /// The level that a hint sets.
     pub(crate) isolation: Option<Isolation>,
@@ -70,11 +70,22 @@ impl Reading {
     }
 }
 
+impl Definition {
+    /// Whether a statement that holds one holds the other.
+    fn is_same(&self, other: &Definition) -> bool {
+        let is_same_object = self.object_id == other.object_id && Arc::ptr_eq(&self.database, &other.database);
+        is_same_object && self.reading == other.reading
+    }
+}
+
 impl Dependencies {
     /// Notes that a catalog is about to be asked.
     pub(super) fn looks_into(&mut self, database: &Arc<Database>) {
         let version = database.catalog.version();
-        self.versions.push((database.clone(), version));
+        let is_it = |(known, then): &(Arc<Database>, u64)| Arc::ptr_eq(known, database) && *then == version;
+        if !self.versions.iter().any(is_it) {
+            self.versions.push((database.clone(), version));
+        }
     }
 
     /// Whether an object is among what was found.
@@ -126,7 +137,10 @@ impl SessionState {
             let name = object.definition.qualified_name().map_or("", |(_, name)| name);
             return Err(Error::definition_changed(name));
         }
-        self.lookup.dependencies.borrow_mut().definitions.push(definition);
+        let mut dependencies = self.lookup.dependencies.borrow_mut();
+        if !dependencies.definitions.iter().any(|known| known.is_same(&definition)) {
+            dependencies.definitions.push(definition);
+        }
         Ok(())
     }
 

@@ -41,10 +41,10 @@ impl Executor<'_> {
 
     /// How many rows TOP lets in.
     pub(super) fn top_limit(&self, top: Option<&crate::plan::TopCount>) -> Result<u64> {
-        let context = Context::new(self.session, &self.variables);
         match top {
             Some(top) if top.percent => Err(crate::bind::not_supported("TOP PERCENT of a change")),
             Some(top) => {
+                let context = Context::new(self.session, &self.variables);
                 let count = evaluate(&top.count, &[], &context)?.as_i64().unwrap_or(0);
                 u64::try_from(count).map_err(|_| crate::messages::row_count_not_integer())
             }
