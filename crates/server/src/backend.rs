@@ -73,9 +73,24 @@ pub enum StatementKind {
     Merge,
     /// The rows of INSERT BULK.
     BulkLoad,
+    /// EXECUTE.
+    Execute,
+    /// Another that has a code of its own in DONE tokens.
+    Command(u16),
     /// Anything else.
     #[default]
     Other,
+}
+
+/// How an EXECUTE of a batch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    /// What was called returned this status.
+    Returned(i32),
+    /// What was called has no status: a scalar function.
+    Finished,
+    /// The EXECUTE failed, and is told as a statement of the batch.
+    Failed,
 }
 
 /// What changed in the session, for the client's driver to know.
@@ -108,6 +123,12 @@ pub trait ResultSink {
 
     /// The session changed.
     fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop>;
+
+    /// An EXECUTE of a batch begins: what ends from here on is inside of what it calls.
+    fn call_begun(&mut self) -> Result<(), Stop>;
+
+    /// That EXECUTE is over.
+    fn call_ended(&mut self, end: CallEnd) -> Result<(), Stop>;
 
     /// Send what there is now (RAISERROR WITH NOWAIT).
     fn flush(&mut self) -> Result<(), Stop>;
@@ -168,9 +189,9 @@ pub trait BackendSession {
     /// Takes the rows announced by the INSERT BULK batch before.
     fn bulk_load(&mut self, load: &mut BulkLoad<'_>, sink: &mut dyn ResultSink);
 
-    /// Puts the session back to how it was after the login, for the next user of a pooled connection; an open
-    /// transaction is rolled back unless it is to be kept.
-    fn reset(&mut self, keep_transaction: bool);
+    /// Puts the session back to how it was after the login, for the next user of a pooled connection; an open transaction
+    /// is rolled back and the isolation level set back unless they are to be kept.
+    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool);
 }
 
 /// The instance.

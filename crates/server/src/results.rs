@@ -1,5 +1,12 @@
 //! The sink that turns results into tokens and sends them while the request runs.
 //!
+//! ```text
+//! a statement of a batch              DONE
+//! an EXECUTE of a batch               DONEINPROC of each statement inside, RETURNSTATUS, DONEPROC
+//! an EXECUTE inside of what is called DONEINPROC of each statement inside, DONEINPROC
+//! a call by the client                DONEINPROC of each statement inside, RETURNSTATUS, RETURNVALUE of each output, DONEPROC
+//! ```
+//! ([MS-TDS] 2.2.7.6 to 2.2.7.8 and 2.2.7.18; how deep a RETURNSTATUS goes is what Babelfish's `tdsresponse.c` does.)
 //! Invariant: a DONE is held back until it is known whether anything follows it, since its MORE bit says so.
 
 use std::io::Write;
@@ -7,7 +14,7 @@ use std::io::Write;
 use tds::token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
 use tds::{Column, RowWriter};
 
-use crate::backend::{Notice, ResultSink, SessionChange, StatementKind, Stop};
+use crate::backend::{CallEnd, Notice, ResultSink, SessionChange, StatementKind, Stop};
 use crate::inbox::Signals;
 use crate::notices;
 
@@ -24,13 +31,16 @@ pub(crate) struct Results<'a> {
     signals: &'a Signals,
     server_name: &'a str,
     kind: DoneKind,
-    held: Option<Done>,
+    held: Option<(DoneKind, Done)>,
     failed: bool,
     fatal: bool,
     broken: bool,
     bitmap_rows: bool,
     open_row: Option<usize>,
+    /// A call by the client is under way.
     open_call: bool,
+    /// A call by the client was answered.
+    has_calls: bool,
 }
 
 impl<'a> Results<'a> {
@@ -53,12 +63,13 @@ impl<'a> Results<'a> {
             bitmap_rows: false,
             open_row: None,
             open_call: false,
+            has_calls: false,
         }
     }
 
     /// Statements from now on are inside a procedure call, until its `procedure_done`.
     pub(crate) fn enter_procedure(&mut self) {
-        self.open_call = true;
+        (self.open_call, self.has_calls) = (true, true);
         self.kind = DoneKind::DoneInProc;
     }
 
@@ -86,7 +97,9 @@ impl<'a> Results<'a> {
         self.open_call = false;
         let done = Done {
             more,
+            rpc_in_batch: more,
             error: std::mem::take(&mut self.failed),
+            command: Done::EXECUTE,
             ..Done::default()
         };
         self.tokens.done(DoneKind::DoneProc, &done);
@@ -99,19 +112,20 @@ impl<'a> Results<'a> {
         if self.open_call {
             self.procedure_done(false);
         }
-        if self.kind == DoneKind::Done {
-            let last = match self.held.take() {
-                Some(held) if !self.failed => held,
+        if !self.has_calls {
+            let (kind, last) = match self.held.take() {
+                Some(held) if !self.failed && held.0 != DoneKind::DoneInProc => held,
                 held => {
                     self.held = held;
                     self.release();
-                    Done {
+                    let failed = Done {
                         error: self.failed,
                         ..Done::default()
-                    }
+                    };
+                    (DoneKind::Done, failed)
                 }
             };
-            self.tokens.done(DoneKind::Done, &Done { more: false, ..last });
+            self.tokens.done(kind, &Done { more: false, ..last });
         } else if self.tokens.pending() == 0 {
             // A message must not be empty: an RPC message without a single call is answered by a bare DONE.
             self.tokens.done(DoneKind::Done, &Done::default());
@@ -127,9 +141,20 @@ impl<'a> Results<'a> {
     }
 
     fn release(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.tokens.done(self.kind, &Done { more: true, ..held });
+        if let Some((kind, held)) = self.held.take() {
+            self.tokens.done(kind, &Done { more: true, ..held });
         }
+    }
+
+    fn hold(&mut self, kind: DoneKind, row_count: Option<u64>, command: u16) {
+        self.release();
+        let done = Done {
+            error: std::mem::take(&mut self.failed),
+            row_count,
+            command,
+            ..Done::default()
+        };
+        self.held = Some((kind, done));
     }
 
     fn after_token(&mut self) -> Result<(), Stop> {
@@ -173,13 +198,7 @@ impl ResultSink for Results<'_> {
     }
 
     fn done(&mut self, kind: StatementKind, row_count: Option<u64>) -> Result<(), Stop> {
-        self.release();
-        self.held = Some(Done {
-            error: std::mem::take(&mut self.failed),
-            row_count,
-            command: command(kind),
-            ..Done::default()
-        });
+        self.hold(self.kind, row_count, command(kind));
         self.after_token()
     }
 
@@ -211,6 +230,27 @@ impl ResultSink for Results<'_> {
         self.after_token()
     }
 
+    fn call_begun(&mut self) -> Result<(), Stop> {
+        self.kind = DoneKind::DoneInProc;
+        self.after_token()
+    }
+
+    fn call_ended(&mut self, end: CallEnd) -> Result<(), Stop> {
+        if self.open_call {
+            return Ok(());
+        }
+        self.kind = DoneKind::Done;
+        if end == CallEnd::Failed {
+            return Ok(());
+        }
+        self.release();
+        if let CallEnd::Returned(status) = end {
+            self.tokens.return_status(status);
+        }
+        self.hold(DoneKind::DoneProc, None, Done::EXECUTE);
+        self.after_token()
+    }
+
     fn flush(&mut self) -> Result<(), Stop> {
         self.release();
         self.broken |= self.tokens.flush_partial(self.stream).is_err();
@@ -227,6 +267,8 @@ fn command(kind: StatementKind) -> u16 {
         StatementKind::Update => 0xC5,
         StatementKind::Merge => 0x117,
         StatementKind::BulkLoad => 0xF0,
+        StatementKind::Execute => Done::EXECUTE,
+        StatementKind::Command(code) => code,
         StatementKind::Other => 0,
     }
 }

@@ -159,7 +159,8 @@ impl<B: Backend> Session<'_, B> {
     fn reset(&mut self, keep_transaction: bool) -> bool {
         let before = self.inner.database();
         let inner = &mut self.inner;
-        if catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction))).is_err() {
+        let keep_isolation = !self.tokens.version().has_date_types();
+        if catch_unwind(AssertUnwindSafe(|| inner.reset(keep_transaction, keep_isolation))).is_err() {
             self.log("The session could not be reset; it is closed.");
             return false;
         }

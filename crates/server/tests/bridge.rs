@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::types::{Decimal, Length, SqlType, Value};
-use server::backend::{Notice, ResultSink, SessionChange, StatementKind, Stop};
+use server::backend::{CallEnd, Notice, ResultSink, SessionChange, StatementKind, Stop};
 use server::sql::{Announced, Bridge, column_type, parameter};
 use tds::bulk::BulkLoad;
 use tds::token::{Done, DoneKind, TokenWriter};
@@ -37,6 +37,12 @@ impl ResultSink for Taker {
     }
     fn changed(&mut self, change: SessionChange<'_>) -> Result<(), Stop> {
         self.changes.push(format!("{change:?}"));
+        Ok(())
+    }
+    fn call_begun(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn call_ended(&mut self, _: CallEnd) -> Result<(), Stop> {
         Ok(())
     }
     fn flush(&mut self) -> Result<(), Stop> {

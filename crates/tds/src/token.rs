@@ -38,6 +38,8 @@ pub struct Done {
     pub in_transaction: bool,
     /// This acknowledges the client's ATTENTION.
     pub attention: bool,
+    /// A procedure of a message with several calls ended, and not the last of them.
+    pub rpc_in_batch: bool,
     /// The number of rows, if the statement counts any.
     pub row_count: Option<u64>,
     /// What kind of statement it was, e.g. C1 for SELECT; 0 where nothing depends on it.
@@ -47,6 +49,8 @@ pub struct Done {
 impl Done {
     /// The command code of SELECT.
     pub const SELECT: u16 = 0xC1;
+    /// The command code of EXECUTE, which every DONEPROC has.
+    pub const EXECUTE: u16 = 0xE0;
 
     fn status(&self) -> u16 {
         u16::from(self.more)
@@ -54,6 +58,7 @@ impl Done {
             | u16::from(self.in_transaction) << 2
             | u16::from(self.row_count.is_some()) << 4
             | u16::from(self.attention) << 5
+            | u16::from(self.rpc_in_batch) << 7
     }
 }
 

@@ -638,3 +638,35 @@ pub fn type_name(sql_type: SqlType) -> &'static str {
         other => other.name(),
     }
 }
+
+/// 1224 to 1227: a word that no application lock knows; `part` is what the word was to be.
+pub fn invalid_application_lock(part: &str, callee: &str, state: u8) -> Error {
+    let number = match part {
+        "resource" => 1224,
+        "mode" => 1225,
+        "owner" => 1226,
+        _ => 1227,
+    };
+    let text = format!("An invalid application lock {part} was passed to {callee}.");
+    Error::new(number, 16, state, text)
+}
+
+/// 1202: an application lock for nobody.
+pub fn no_database_principal(name: &str) -> Error {
+    let text = format!("The database-principal '{name}' does not exist or user is not a member.");
+    Error::new(1202, 16, 1, text)
+}
+
+/// 1223: an application lock is released that is not held.
+pub fn application_lock_not_held(principal: &str, resource: &str) -> Error {
+    let text = format!(
+        "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held."
+    );
+    Error::new(1223, 16, 1, text)
+}
+
+/// 3918: what asks for the transaction's locks, outside of one.
+pub fn no_user_transaction() -> Error {
+    let text = "The statement or function must be executed in the context of a user transaction.";
+    Error::new(3918, 16, 2, text)
+}

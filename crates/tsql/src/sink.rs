@@ -73,15 +73,66 @@ pub struct Message {
 pub enum DoneKind {
     /// SELECT, and everything else that returned rows.
     Select,
+    SelectInto,
     Insert,
     Update,
     Delete,
     /// The rows of INSERT BULK.
     BulkLoad,
-    /// SELECT without a result set: assignments.
+    /// SELECT without a result set, SET @variable, DECLARE with a value: assignments.
     Assign,
+    /// EXECUTE in a procedure or in a text that is itself called. That of a batch ends by [`ResultSink::call_ended`].
+    Execute,
+    /// A statement that counts nothing, and that clients know by its kind.
+    Definition(Definition),
     /// All others.
     Other,
+}
+
+/// Statements that count nothing, as far as TDS tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Definition {
+    CreateTable,
+    AlterTable,
+    DropTable,
+    CreateIndex,
+    AlterIndex,
+    DropIndex,
+    DropStatistics,
+    CreateView,
+    DropView,
+    CreateProcedure,
+    DropProcedure,
+    CreateFunction,
+    DropFunction,
+    CreateSchema,
+    DropSchema,
+    CreateType,
+    DropType,
+    CreateDatabase,
+    AlterDatabase,
+    DropDatabase,
+    Grant,
+    Deny,
+    Revoke,
+    Dbcc,
+    Shutdown,
+    SetOn,
+    SetOff,
+    BeginTransaction,
+    CommitTransaction,
+    RollbackTransaction,
+}
+
+/// How an EXECUTE of a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    /// A procedure or text returned this status.
+    Returned(i32),
+    /// A scalar function, which has no status.
+    Finished,
+    /// The EXECUTE failed: it ends as a statement of the batch does.
+    Failed,
 }
 
 /// What happened to the session's transaction; TDS tells the client.
@@ -111,6 +162,12 @@ pub trait ResultSink {
     fn transaction_changed(&mut self, _event: TransactionEvent) {}
     /// A procedure called by the client returned this status.
     fn return_status(&mut self, _status: i32) {}
+    /// An EXECUTE of a batch begins: the statements that end from here on are those of what it calls.
+    fn call_begun(&mut self) {}
+    /// That EXECUTE is over.
+    fn call_ended(&mut self, _end: CallEnd) -> Result<(), SinkClosed> {
+        Ok(())
+    }
     /// An OUTPUT parameter of a procedure or parametrised batch called by the client.
     fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
 }

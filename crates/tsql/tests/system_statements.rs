@@ -415,6 +415,14 @@ impl Host for Watcher<'_> {
 
     fn switch_rules(&mut self, _: &[tsql::state::Rule], _: bool) {}
 
+    fn raise(&mut self, error: Error) -> Result<()> {
+        self.answers.raise(error)
+    }
+
+    fn set_session_context(&mut self, _: &str, _: Value, _: bool) -> Result<()> {
+        Ok(())
+    }
+
     fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         self.answers.evaluate(expression)
     }

@@ -94,8 +94,9 @@ impl ResultSink for Adapter<'_> {
         Ok(())
     }
 
-    fn done(&mut self, row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
-        (self.on_event)(Event::Done { rows: row_count });
+    fn done(&mut self, row_count: Option<u64>, kind: DoneKind) -> Result<(), SinkClosed> {
+        let rows = row_count.filter(|_| kind != DoneKind::Assign);
+        (self.on_event)(Event::Done { rows });
         Ok(())
     }
 

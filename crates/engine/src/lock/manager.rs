@@ -1,5 +1,6 @@
 //! The shared side: queues per resource, granting, waiting, cycles.
 
+use super::application::{ApplicationRow, Applications};
 use super::hasher::LockMap;
 use super::{Mode, Resource};
 use crate::error::{Error, Result};
@@ -96,6 +97,8 @@ pub struct LockRow {
     pub owner: u64,
     /// False while it waits.
     pub granted: bool,
+    /// What an application lock has beside that.
+    pub application: Option<ApplicationRow>,
 }
 
 /// All locks of an instance.
@@ -105,6 +108,7 @@ pub struct LockManager {
     refused: RwLock<BTreeMap<u16, Error>>,
     /// Whether there are any: what every request looks at.
     refuses: AtomicBool,
+    pub(super) applications: Applications,
 }
 
 /// The answer to a request.
@@ -121,6 +125,7 @@ impl LockManager {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             refused: RwLock::default(),
             refuses: AtomicBool::new(false),
+            applications: Applications::default(),
         }
     }
 
@@ -135,6 +140,7 @@ impl LockManager {
         for shard in &self.shards {
             shard.lock().retain(|resource, _| resource.database() != database);
         }
+        self.applications.forget_database(database);
         self.admit(database);
     }
 
@@ -170,6 +176,7 @@ impl LockManager {
             Resource::Database(database) => u64::from(database),
             Resource::Object(database, object) => u64::from(database) << 32 | u64::from(object),
             Resource::Name(database, hash) => hash ^ u64::from(database),
+            Resource::Application(database, hash) => hash ^ u64::from(database) << 32,
             Resource::Row(database, object, row) => row ^ u64::from(object) << 20 ^ u64::from(database),
         };
         let index = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
@@ -277,11 +284,41 @@ impl LockManager {
                     mode,
                     owner,
                     granted,
+                    application: None,
                 }));
             }
         }
+        let mut rows: Vec<LockRow> = rows.into_iter().flat_map(|row| self.with_accounts(row)).collect();
         rows.sort_by_key(|row| (row.resource, !row.granted, row.owner));
         rows
+    }
+}
+
+impl LockManager {
+    /// A line for each account of an application lock; other locks have one line.
+    fn with_accounts(&self, row: LockRow) -> Vec<LockRow> {
+        if !matches!(row.resource, Resource::Application(..)) {
+            return vec![row];
+        }
+        let accounts = self.applications.rows(row.resource, row.owner).into_iter();
+        accounts
+            .filter(|(_, held)| held.is_some() == row.granted)
+            .map(|(application, held)| LockRow {
+                mode: held.unwrap_or(row.mode),
+                application: Some(application),
+                ..row
+            })
+            .collect()
+    }
+
+    /// Whether `mode` would be granted to `owner` at once.
+    pub(super) fn could_grant(&self, owner: u64, resource: Resource, mode: Mode) -> bool {
+        let shard = self.shard(&resource);
+        shard.get(&resource).is_none_or(|queue| {
+            let held = queue.held_by(owner);
+            let wanted = held.map_or(mode, |held| held.joined_with(mode));
+            queue.fits(owner, wanted) && (held.is_some() || queue.waiting.is_empty())
+        })
     }
 }
 

@@ -13,12 +13,14 @@
 //! - An owner waits for at most one resource at a time.
 //! - In a database that is refused (its log has failed) no lock is granted any more, to nobody; those held stay.
 
+mod application;
 mod hasher;
 mod manager;
 mod mode;
 mod owner;
 mod write_lock;
 
+pub use application::{Account, ApplicationName, ApplicationRow};
 pub use manager::{LockManager, LockRow};
 pub use mode::Mode;
 pub use owner::{ESCALATION_THRESHOLD, LockOwner};
@@ -35,6 +37,8 @@ pub enum Resource {
     Name(u16, u64),
     /// A row: of a heap by page and slot, of a tree by the hash of its key.
     Row(u16, u32, u64),
+    /// A name that applications have agreed on, by its hash.
+    Application(u16, u64),
 }
 
 impl Resource {
@@ -60,6 +64,7 @@ impl Resource {
             Resource::Database(database)
             | Resource::Object(database, _)
             | Resource::Name(database, _)
+            | Resource::Application(database, _)
             | Resource::Row(database, ..) => database,
         }
     }
@@ -71,6 +76,7 @@ impl Resource {
             Resource::Object(..) => "OBJECT",
             Resource::Name(..) => "METADATA",
             Resource::Row(..) => "RID",
+            Resource::Application(..) => "APPLICATION",
         }
     }
 }

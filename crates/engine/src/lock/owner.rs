@@ -224,14 +224,24 @@ impl LockOwner {
         let held = std::mem::take(&mut *self.held.lock());
         for &resource in held.modes.keys() {
             self.manager.set(self.id, resource, None);
+            if matches!(resource, Resource::Application(..)) {
+                self.manager.applications.forget(resource, self.id);
+            }
         }
     }
 
-    /// Gives back everything but the lock on the database in use, which belongs to the session rather than to its transaction.
+    /// Gives back everything but what belongs to the session rather than to its transaction: the lock on the database in use, and
+    /// application locks on the session's account.
     pub fn release_transaction(&self, using: Option<u16>) {
         let mut held = self.held.lock();
         held.forget_rows();
-        held.modes.retain(|&resource, _| {
+        held.modes.retain(|&resource, mode| {
+            if matches!(resource, Resource::Application(..)) {
+                let left = self.manager.applications.end_of_transaction(resource, self.id);
+                self.manager.set(self.id, resource, left);
+                *mode = left.unwrap_or(*mode);
+                return left.is_some();
+            }
             let stays = matches!(resource, Resource::Database(id) if Some(id) == using);
             if !stays {
                 self.manager.set(self.id, resource, None);
@@ -256,7 +266,8 @@ impl LockOwner {
         );
         let (mut held, mut inherited) = (self.held.lock(), heir.held.lock());
         held.modes.retain(|&resource, &mut mode| {
-            let stays = resource.database() != database || matches!(resource, Resource::Database(_));
+            let stays = resource.database() != database
+                || matches!(resource, Resource::Database(_) | Resource::Application(..));
             if !stays {
                 self.manager.hand_over(self.id, heir.id, resource);
                 inherited.modes.insert(resource, mode);
@@ -280,6 +291,21 @@ impl LockOwner {
     pub fn covers_table(&self, database: u16, object: u32, mode: Mode) -> bool {
         self.mode_of(&Resource::Object(database, object))
             .is_some_and(|held| held.covers_rows_in(mode))
+    }
+
+    /// The accounts of application locks.
+    pub(super) fn applications(&self) -> &super::application::Applications {
+        &self.manager.applications
+    }
+
+    /// What the accounts add up to is what is held.
+    pub(super) fn set_application(&self, resource: Resource, mode: Option<Mode>) {
+        self.restore(resource, mode);
+    }
+
+    /// Whether a request would be granted at once.
+    pub(super) fn could_lock(&self, resource: Resource, mode: Mode) -> bool {
+        self.manager.could_grant(self.id, resource, mode)
     }
 
     fn restore(&self, resource: Resource, mode: Option<Mode>) {

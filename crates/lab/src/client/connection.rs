@@ -39,6 +39,8 @@ pub struct Target {
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
 const HEADER_BYTES: usize = 8;
+/// What DONE tokens call a SELECT.
+const SELECT: u16 = 0xC1;
 /// Until the server names another size.
 const PACKET_BYTES: usize = 4096;
 /// A whole ATTENTION packet: type 6, end of message, eight bytes.
@@ -411,6 +413,8 @@ impl<'a> Watch<'a> {
 struct TokenReader {
     metadata: Option<ColMetaData>,
     columns: Vec<WireColumn>,
+    /// Columns were announced whose statement is not over.
+    is_in_result_set: bool,
     packet_bytes: Option<usize>,
     acknowledged: bool,
 }
@@ -440,6 +444,7 @@ impl TokenReader {
                 let headings: Vec<Heading> = metadata.columns.iter().map(Heading::from_wire).collect();
                 self.columns = metadata.columns.iter().map(WireColumn::from_wire).collect();
                 self.metadata = Some(metadata);
+                self.is_in_result_set = true;
                 if !headings.is_empty() {
                     on_event(Event::Columns(&headings));
                 }
@@ -448,9 +453,9 @@ impl TokenReader {
             Token::NbcRow(row) => self.take_row(&row.data, |index| row.is_null(index), on_event)?,
             Token::Done(done) => {
                 self.acknowledged |= done.status.attn;
-                take_done(done.status, done.row_count, on_event);
+                self.take_done((done.status, done.cur_cmd), done.row_count, on_event);
             }
-            Token::DoneInProc(done) => take_done(done.status, done.row_count, on_event),
+            Token::DoneInProc(done) => self.take_done((done.status, done.cur_cmd), done.row_count, on_event),
             Token::Error(error) => on_event(Event::Error(&error_message(error))),
             Token::Info(info) => on_event(Event::Information(&information(info))),
             Token::EnvChange(change) if change.env_type == EnvChangeType::PacketSize => {
@@ -473,12 +478,14 @@ impl TokenReader {
         on_event(Event::Row(&values));
         Ok(())
     }
-}
 
-fn take_done(status: DoneStatus, row_count: u64, on_event: &mut dyn FnMut(Event<'_>)) {
-    on_event(Event::Done {
-        rows: status.count.then_some(row_count),
-    });
+    /// The end of a statement. An assignment counts a row as a SELECT does, and has no columns: nobody wants to hear of it.
+    fn take_done(&mut self, (status, command): (DoneStatus, u16), row_count: u64, on_event: &mut dyn FnMut(Event<'_>)) {
+        let is_assignment = !std::mem::take(&mut self.is_in_result_set) && command == SELECT;
+        on_event(Event::Done {
+            rows: (status.count && !is_assignment).then_some(row_count),
+        });
+    }
 }
 
 fn connect(target: &Target) -> Result<TcpStream, ClientError> {

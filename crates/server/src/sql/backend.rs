@@ -9,7 +9,7 @@ use engine::waits::WaitType;
 use tds::bulk::BulkLoad;
 use tds::request::NewTransaction;
 use tds::{IsolationLevel, RpcParameter, TransactionRequest};
-use tsql::session::{BatchOutcome, Login, Parameter, Session};
+use tsql::session::{BatchOutcome, Login, Parameter, Reset, Session};
 
 use super::rows::BulkRows;
 use super::{Announced, Bridge, parameter};
@@ -225,11 +225,11 @@ impl BackendSession for SqlSession {
         }
     }
 
-    fn reset(&mut self, keep_transaction: bool) {
-        // The kept transaction belongs to the client's next request, and with it everything it depends on.
-        if !keep_transaction {
-            let outcome = self.session.reset();
-            self.after(outcome);
-        }
+    fn reset(&mut self, keep_transaction: bool, keep_isolation: bool) {
+        let outcome = self.session.reset(Reset {
+            keeps_transaction: keep_transaction,
+            keeps_isolation: keep_isolation,
+        });
+        self.after(outcome);
     }
 }

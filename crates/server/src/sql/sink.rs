@@ -2,10 +2,12 @@
 
 use engine::types::{SqlType, Value};
 use tds::{Collation, Column, RpcParameter};
-use tsql::session::{DoneKind, Message, ResultColumn, ResultSink as SessionSink, SinkClosed, TransactionEvent};
+use tsql::session::{
+    Definition, DoneKind, Message, ResultColumn, ResultSink as SessionSink, SinkClosed, TransactionEvent,
+};
 
 use super::values;
-use crate::backend::{Notice, Outcome, ResultSink, SessionChange, StatementKind, Stop};
+use crate::backend::{CallEnd, Notice, Outcome, ResultSink, SessionChange, StatementKind, Stop};
 
 /// The message of USE.
 const CONTEXT_CHANGED: i32 = 5701;
@@ -105,7 +107,12 @@ impl SessionSink for Bridge<'_> {
             DoneKind::Update => StatementKind::Update,
             DoneKind::Delete => StatementKind::Delete,
             DoneKind::BulkLoad => StatementKind::BulkLoad,
-            DoneKind::Assign | DoneKind::Other => StatementKind::Other,
+            // Assignments count one row as a SELECT does; drivers look for columns before they take it for a result.
+            DoneKind::Assign => StatementKind::Select,
+            DoneKind::SelectInto => StatementKind::Command(0xC2),
+            DoneKind::Execute => StatementKind::Execute,
+            DoneKind::Definition(definition) => StatementKind::Command(command(definition)),
+            DoneKind::Other => StatementKind::Other,
         };
         self.sink.done(kind, row_count).map_err(closed)
     }
@@ -140,6 +147,19 @@ impl SessionSink for Bridge<'_> {
         let _ = self.sink.changed(change);
     }
 
+    fn call_begun(&mut self) {
+        let _ = self.sink.call_begun();
+    }
+
+    fn call_ended(&mut self, end: tsql::session::CallEnd) -> Result<(), SinkClosed> {
+        let end = match end {
+            tsql::session::CallEnd::Returned(status) => CallEnd::Returned(status),
+            tsql::session::CallEnd::Finished => CallEnd::Finished,
+            tsql::session::CallEnd::Failed => CallEnd::Failed,
+        };
+        self.sink.call_ended(end).map_err(closed)
+    }
+
     fn return_status(&mut self, status: i32) {
         self.outcome.return_status = status;
     }
@@ -153,4 +173,41 @@ impl SessionSink for Bridge<'_> {
 
 fn closed(_: Stop) -> SinkClosed {
     SinkClosed
+}
+
+/// The codes of statements in DONE tokens: Microsoft's JDBC driver lists those of definitions (`StreamDone.java`), its test server those
+/// of SET (`TDSDoneTokenCommandType`), its .NET driver those of transactions (`TdsEnums`).
+fn command(definition: Definition) -> u16 {
+    match definition {
+        Definition::CreateTable => 0xC6,
+        Definition::DropTable => 0xC7,
+        Definition::AlterTable => 0xD8,
+        Definition::CreateIndex => 0xC8,
+        Definition::DropIndex => 0xC9,
+        Definition::AlterIndex => 0x151,
+        Definition::DropStatistics => 0x100,
+        Definition::CreateView => 0xCF,
+        Definition::DropView => 0xD0,
+        Definition::CreateProcedure => 0xDE,
+        Definition::DropProcedure => 0xDF,
+        Definition::CreateFunction => 0xB2,
+        Definition::DropFunction => 0xB3,
+        Definition::CreateSchema => 0x14A,
+        Definition::DropSchema => 0xB0,
+        Definition::CreateType => 0x111,
+        Definition::DropType => 0x110,
+        Definition::CreateDatabase => 0xCB,
+        Definition::AlterDatabase => 0xD7,
+        Definition::DropDatabase => 0xCC,
+        Definition::Grant => 0xCD,
+        Definition::Deny => 0x99,
+        Definition::Revoke => 0xCE,
+        Definition::Dbcc => 0xE6,
+        Definition::Shutdown => 0xBF,
+        Definition::SetOn => 0xB9,
+        Definition::SetOff => 0xBA,
+        Definition::BeginTransaction => 0xD4,
+        Definition::CommitTransaction => 0xD5,
+        Definition::RollbackTransaction => 0xD2,
+    }
 }

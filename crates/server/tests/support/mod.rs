@@ -235,7 +235,7 @@ impl BackendSession for WordSession {
         let _ = sink.done(StatementKind::Insert, Some(count));
     }
 
-    fn reset(&mut self, _: bool) {
+    fn reset(&mut self, _: bool, _: bool) {
         self.database = "master".to_owned();
     }
 }
@@ -375,7 +375,7 @@ impl Client {
     }
 }
 
-fn parse(payload: Vec<u8>) -> Vec<Token> {
+pub fn parse(payload: Vec<u8>) -> Vec<Token> {
     let mut parser = TokenParser::new(payload.into());
     let mut columns = None;
     let mut tokens = Vec::new();

@@ -1,11 +1,14 @@
 //! Functions that tell the state of the session: its transaction, last identity and row count, context, cursors.
 
 use engine::error::Result;
+use engine::lock::{Account, ApplicationName};
 use engine::types::{Length, SqlType, Value};
 
 use super::Answer::Fixed;
 use super::Parameter::{Int, Name};
 use super::{Call, INT, Signature, signature};
+use crate::messages;
+use crate::views::lock_words;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("xact_state", 0, &[], Fixed(SqlType::SmallInt), xact_state),
@@ -40,6 +43,27 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         &[Name, Name],
         Fixed(SqlType::SmallInt),
         cursor_status,
+    ),
+    signature(
+        "applock_mode",
+        3,
+        &[Name, Name, Name],
+        Fixed(SqlType::NVarChar(Length::Limited(32))),
+        applock_mode,
+    ),
+    signature(
+        "applock_test",
+        4,
+        &[Name, Name, Name, Name],
+        Fixed(SqlType::SmallInt),
+        applock_test,
+    ),
+    signature(
+        "session_context",
+        1,
+        &[Name],
+        Fixed(SqlType::SqlVariant),
+        session_context,
     ),
     signature("trigger_nestlevel", 0, &[Int], INT, trigger_nestlevel),
 ];
@@ -85,4 +109,55 @@ fn cursor_status(call: &Call<'_>) -> Result<Value> {
 
 fn trigger_nestlevel(_call: &Call<'_>) -> Result<Value> {
     Ok(Value::Int(0))
+}
+
+/// The lock and the account that the arguments name: principal, resource, and the owner at `owner`.
+fn application_lock(call: &Call<'_>, owner: usize, function: &str) -> Result<(ApplicationName, Account)> {
+    let given = |index: usize| {
+        let text = call.text(index);
+        text.ok_or_else(|| messages::invalid_argument_type("NULL", index + 1, function))
+    };
+    let (principal, resource) = (given(0)?, given(1)?);
+    let id = lock_words::principal_id(principal).ok_or_else(|| messages::no_database_principal(principal))?;
+    let account = call
+        .text(owner)
+        .map_or(Some(Account::Transaction), lock_words::account_of);
+    let account = account.ok_or_else(|| messages::invalid_application_lock("owner", function, 1))?;
+    if account == Account::Transaction && call.context.session.transaction_count() == 0 {
+        return Err(messages::no_user_transaction());
+    }
+    let name = ApplicationName {
+        database: call.context.session.database_id(),
+        principal: id,
+        name: resource.chars().take(RESOURCE_CHARACTERS_MAX).collect(),
+    };
+    Ok((name, account))
+}
+
+/// What is read of an application resource's name (sql-docs, APPLOCK_MODE).
+const RESOURCE_CHARACTERS_MAX: usize = 255;
+
+/// `APPLOCK_MODE(principal, resource, owner)`: the mode in which this session holds a name (sql-docs, APPLOCK_MODE).
+fn applock_mode(call: &Call<'_>) -> Result<Value> {
+    let (name, account) = application_lock(call, 2, "applock_mode")?;
+    let held = call.context.session.locks.application_mode(&name, account);
+    Ok(lock_words::word_of(held).into())
+}
+
+/// `APPLOCK_TEST(principal, resource, mode, owner)`: 1 when the lock would be granted at once, else 0 (sql-docs, APPLOCK_TEST).
+fn applock_test(call: &Call<'_>) -> Result<Value> {
+    let mode = call.text(2);
+    let mode = mode.ok_or_else(|| messages::invalid_argument_type("NULL", 3, "applock_test"))?;
+    let (name, _) = application_lock(call, 3, "applock_test")?;
+    let mode = lock_words::mode_of(mode);
+    let mode = mode.ok_or_else(|| messages::invalid_application_lock("mode", "applock_test", 3))?;
+    let granted = call.context.session.locks.could_lock_application(&name, mode);
+    Ok(Value::SmallInt(granted.into()))
+}
+
+/// `SESSION_CONTEXT(key)`: what `sp_set_session_context` has kept under a key.
+fn session_context(call: &Call<'_>) -> Result<Value> {
+    Ok(call
+        .text(0)
+        .map_or(Value::Null, |key| call.context.session.session_context(key)))
 }

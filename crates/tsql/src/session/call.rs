@@ -7,10 +7,17 @@ use super::{BatchOutcome, ClientRows, Failure, Parameter, ResultSink, Session, t
 use crate::ast::Name;
 use crate::messages;
 use crate::prepared::PreparedText;
-use crate::statements::{CallResult, Executor, given_by_client};
+use crate::statements::{CallResult, Executor, given_by_client, status_of};
 
 /// Parameters of a call (sql-docs, "Maximum capacity specifications").
 const PARAMETERS_MAX: usize = 2_100;
+
+/// What a call by the client is of; a failed one returns a status of its kind.
+#[derive(Clone, Copy)]
+enum Called {
+    Text,
+    Procedure,
+}
 
 fn text(parameters: &[Parameter], index: usize) -> String {
     parameters
@@ -86,7 +93,7 @@ impl Session {
             Ok(mut executor) => executor.parametrised(sql, declarations, &given, 1),
             Err(failure) => Err(failure),
         };
-        self.end_call(sink, parameters, outcome)
+        self.end_call(sink, parameters, Called::Text, outcome)
     }
 
     /// An executor of an empty batch, from which a call is made.
@@ -99,12 +106,13 @@ impl Session {
         &mut self,
         sink: &mut dyn ResultSink,
         parameters: &[Parameter],
+        called: Called,
         outcome: Result<CallResult, Box<Failure>>,
     ) -> BatchOutcome {
         match outcome {
-            Ok(called) => {
-                sink.return_status(called.status);
-                for output in &called.outputs {
+            Ok(result) => {
+                sink.return_status(result.status);
+                for output in &result.outputs {
                     let is_wanted = |(position, parameter): (usize, &Parameter)| match parameter.name.as_str() {
                         "" => parameter.output && position == output.position,
                         name => parameter.output && name.eq_ignore_ascii_case(&output.name),
@@ -113,13 +121,17 @@ impl Session {
                         sink.output_parameter(&output.name, output.sql_type, &output.value);
                     }
                 }
-                self.end_request(sink, Ok(called.flow))
+                self.end_request(sink, Ok(result.flow))
             }
             Err(failure) => {
                 // A failure of the call itself has not been told yet; one inside its batch has.
                 if !failure.told && !failure.silent {
                     tell(&self.state, sink, &failure);
                 }
+                sink.return_status(match called {
+                    Called::Text => failure.last_message().number,
+                    Called::Procedure => status_of(failure.message.severity),
+                });
                 self.end_request(sink, Err(failure))
             }
         }
@@ -141,6 +153,7 @@ impl Session {
         }
         let Some(parsed) = Name::parse(name) else {
             let failure = Failure::new(messages::procedure_not_found(name), 1, "");
+            sink.return_status(status_of(failure.message.severity));
             return tell(&self.state, sink, &failure);
         };
         match parsed.object().to_lowercase().as_str() {
@@ -174,14 +187,14 @@ impl Session {
                 BatchOutcome::Completed
             }
             "sp_unprepare" => self.unknown_handle(handle(parameters), sink),
-            "sp_reset_connection" => self.reset(),
+            "sp_reset_connection" => self.reset(super::Reset::default()),
             _ => {
                 let given: Vec<_> = parameters.iter().map(given_by_client).collect();
                 let outcome = match self.caller(sink) {
                     Ok(mut executor) => executor.call(&parsed, &given, false, 1),
                     Err(failure) => Err(failure),
                 };
-                self.end_call(sink, parameters, outcome)
+                self.end_call(sink, parameters, Called::Procedure, outcome)
             }
         }
     }

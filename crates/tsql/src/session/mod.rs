@@ -7,8 +7,8 @@ mod call;
 mod request;
 
 pub use crate::sink::{
-    BatchOutcome, ClientColumn, ClientRows, ClientTable, DoneKind, Message, Parameter, ResultColumn, ResultSink,
-    SinkClosed, TransactionEvent,
+    BatchOutcome, CallEnd, ClientColumn, ClientRows, ClientTable, Definition, DoneKind, Message, Parameter,
+    ResultColumn, ResultSink, SinkClosed, TransactionEvent,
 };
 pub use crate::state::{Login, SessionState};
 
@@ -27,6 +27,16 @@ use crate::measure::Start;
 use crate::prepared::{CompiledBatch, Prepared};
 use crate::state::admit;
 use crate::statements::{Executor, Flow, FunctionRunner, tell_compile, transaction};
+
+/// What the reset of a session leaves as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reset {
+    /// The transaction, if there is one, with its locks and its isolation level.
+    pub keeps_transaction: bool,
+    /// The isolation level: SQL Server resets it since 2014, for clients of TDS 7.3 and later (Microsoft support, "SQL Server: Isolation
+    /// level leaks across pooled connections").
+    pub keeps_isolation: bool,
+}
 
 /// A session. One thread at a time uses it.
 pub struct Session {
@@ -218,18 +228,27 @@ impl Session {
         outcome
     }
 
-    /// Makes the session as it was after login: no transaction, no temporary tables, default options, its first database.
-    /// The session is over when that database can no longer be used.
-    pub fn reset(&mut self) -> BatchOutcome {
+    /// Makes the session as it was after login: no transaction unless it is to be kept, no temporary tables, default options, its
+    /// first database. The session is over when that database can no longer be used.
+    pub fn reset(&mut self, reset: Reset) -> BatchOutcome {
         if let Some(outcome) = self.begin_request("") {
             return outcome;
         }
         self.prepared.unprepare_all();
-        let result = self
-            .state
-            .reset_transaction()
-            .and_then(|()| Executor::drop_temporary_tables(&self.state))
-            .and_then(|()| self.state.reset());
+        let keeps_transaction = reset.keeps_transaction && self.state.transaction_count() > 0;
+        let result = match keeps_transaction {
+            true => {
+                self.state.hide_all_temporary_tables();
+                Ok(())
+            }
+            false => self
+                .state
+                .reset_transaction()
+                .and_then(|()| Executor::drop_temporary_tables(&self.state)),
+        };
+        // The level under which the transaction has read is part of it.
+        let keeps_isolation = reset.keeps_isolation || keeps_transaction;
+        let result = result.and_then(|()| self.state.reset(keeps_isolation));
         self.describe_end();
         match result {
             Ok(()) => BatchOutcome::Completed,

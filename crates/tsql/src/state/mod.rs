@@ -6,7 +6,7 @@
 //! transaction   counts, names and marks of the transaction        cursor      cursors by name
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
-//! bulk          the bulk load that INSERT BULK has announced
+//! bulk          the bulk load that INSERT BULK has announced         session_context keys and values that the session remembers
 //! temporary     what #name means at each level of nesting          rules       what the optimizer is not to do
 //! ```
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
@@ -20,6 +20,7 @@ mod lookup;
 mod options;
 mod random;
 mod rules;
+mod session_context;
 mod temporary;
 mod transaction;
 mod trees;
@@ -113,6 +114,7 @@ pub struct SessionState {
     pub(crate) trees: Trees,
     /// The bulk load that is expected.
     bulk: bulk::AnnouncedBulk,
+    session_context: session_context::SessionContext,
 }
 
 impl SessionState {
@@ -153,6 +155,7 @@ impl SessionState {
             measures: RefCell::default(),
             trees: Trees::default(),
             bulk: bulk::AnnouncedBulk::default(),
+            session_context: session_context::SessionContext::default(),
         }
     }
 
@@ -349,16 +352,28 @@ impl SessionState {
         result
     }
 
-    /// Makes the session as it was after login.
+    /// Makes the session as it was after login, but for its transaction; in its isolation level where that is kept.
     ///
     /// # Errors
-    /// When the rollback fails, or the first database can no longer be used.
-    pub(crate) fn reset(&self) -> Result<()> {
+    /// When the first database can no longer be used.
+    pub(crate) fn reset(&self, keeps_isolation: bool) -> Result<()> {
         self.cursors.borrow_mut().clear();
+        self.last_cursor.borrow_mut().clear();
+        let isolation = self.options().isolation;
         self.change_options(|options| options.context_info = None);
-        self.restore_options(SetOptions::default());
+        let mut first = SetOptions::default();
+        if keeps_isolation {
+            first.isolation = isolation;
+        }
+        self.restore_options(first);
+        self.clear_session_context();
+        self.locks.unlock_session_applications();
+        self.instance.env.activity.forget_session(self.id);
         self.identity.set(None);
         self.scope_identity.set(None);
+        self.row_count.set(0);
+        self.error_number.set(0);
+        self.fetch_status.set(0);
         self.use_database(self.login.database.as_deref().unwrap_or("master"))
     }
 

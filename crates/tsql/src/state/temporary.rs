@@ -179,6 +179,14 @@ impl SessionState {
         self.lookup.temporary.borrow_mut().end_level(self.nest_level())
     }
 
+    /// Puts all temporary objects out of sight, to be dropped once no transaction is open.
+    pub(crate) fn hide_all_temporary_tables(&self) {
+        let hidden = self.lookup.temporary.borrow_mut().end_level(0);
+        if !hidden.is_empty() {
+            self.hide_temporary_tables();
+        }
+    }
+
     /// Notes that temporary tables are out of sight though the catalog still has them: plans that name them are out of date.
     pub(crate) fn hide_temporary_tables(&self) {
         self.lookup

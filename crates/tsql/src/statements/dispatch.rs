@@ -5,6 +5,7 @@
 
 use engine::cancel;
 
+use super::done::kind_of;
 use super::executor::{Executor, Flow, Outcome};
 use super::unexecuted::is_executed;
 use crate::ast::{Statement, StatementKind};
@@ -75,6 +76,7 @@ impl Executor<'_> {
         }
         self.session.take_time();
         self.line = statement.line;
+        self.statement_kind = kind_of(&statement.kind);
         self.has_undone.set(false);
         let outcome = match self.batch.template(statement, self.session) {
             None => self.run_whole(statement),

@@ -10,7 +10,7 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
 
-use super::executor::{Executor, Flow, Outcome, Returns};
+use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use super::host::{BatchHost, type_of};
 use super::table_argument::{GivenTable, TableArguments, name_of_table};
 use crate::ast::{Argument, Execute, ExecuteModule, ExpressionKind, Literal, Name};
@@ -21,7 +21,7 @@ use crate::modules::{ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
 use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::convert;
-use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::Execution;
 
 /// One argument of a call.
@@ -79,42 +79,61 @@ pub(crate) struct OutputValue {
 }
 
 impl Executor<'_> {
+    /// EXECUTE. One of a batch is a call of its own for the client; one inside of what is called is a statement of that.
     pub(super) fn execute(&mut self, execute: &Execute, line: u32) -> Outcome<Flow> {
-        let result = match &execute.module {
+        let is_of_batch = self.session.nest_level() == 0;
+        if is_of_batch {
+            self.sink.call_begun();
+        }
+        let result = self.executed(execute, line);
+        let told = match &result {
+            Ok((Flow::Shutdown(_), _)) => Ok(()),
+            Ok((_, end)) if is_of_batch => self.sink.call_ended(*end).map_err(closed),
+            Ok(_) => self.done(None, DoneKind::Execute),
+            Err(_) if is_of_batch => self.sink.call_ended(CallEnd::Failed).map_err(closed),
+            Err(_) => Ok(()),
+        };
+        let (flow, _) = result?;
+        told.map_err(|error| self.failure(error, line))?;
+        match flow {
+            shutdown @ Flow::Shutdown(_) => Ok(shutdown),
+            _ => Ok(Flow::Next),
+        }
+    }
+
+    fn executed(&mut self, execute: &Execute, line: u32) -> Outcome<(Flow, CallEnd)> {
+        match &execute.module {
             ExecuteModule::Text(text) => {
                 let text = self
                     .value_as(text, SqlType::NVarChar(Length::Max))
                     .map_err(|error| self.failure(error, line))?;
-                self.execute_text(text.as_str().unwrap_or(""))
+                let flow = self.execute_text(text.as_str().unwrap_or(""))?;
+                Ok((flow, CallEnd::Returned(0)))
             }
-            ExecuteModule::Procedure(name) => {
-                let given = self
-                    .given_arguments(&execute.arguments)
-                    .map_err(|error| self.failure(error, line))?;
-                let called = self.call(name, &given, execute.recompile, line)?;
-                self.take_outputs(execute, &called)
-                    .map_err(|error| self.failure(error, line))?;
-                Ok(called.flow)
-            }
+            ExecuteModule::Procedure(name) => self.execute_module(execute, name, line),
             ExecuteModule::Variable(variable) => {
                 let text = self
                     .variable_text(variable)
                     .map_err(|error| self.failure(error, line))?;
                 let name = crate::ast::Name::parse(&text)
                     .ok_or_else(|| self.failure(messages::procedure_not_found(&text), line))?;
-                let given = self
-                    .given_arguments(&execute.arguments)
-                    .map_err(|error| self.failure(error, line))?;
-                let called = self.call(&name, &given, execute.recompile, line)?;
-                self.take_outputs(execute, &called)
-                    .map_err(|error| self.failure(error, line))?;
-                Ok(called.flow)
+                self.execute_module(execute, &name, line)
             }
-        };
-        match result? {
-            shutdown @ Flow::Shutdown(_) => Ok(shutdown),
-            _ => Ok(Flow::Next),
         }
+    }
+
+    fn execute_module(&mut self, execute: &Execute, name: &Name, line: u32) -> Outcome<(Flow, CallEnd)> {
+        let given = self
+            .given_arguments(&execute.arguments)
+            .map_err(|error| self.failure(error, line))?;
+        let called = self.call(name, &given, execute.recompile, line)?;
+        self.take_outputs(execute, &called)
+            .map_err(|error| self.failure(error, line))?;
+        let end = match &called.value {
+            Some(_) => CallEnd::Finished,
+            None => CallEnd::Returned(called.status),
+        };
+        Ok((called.flow, end))
     }
 
     fn given_arguments<'g>(&self, arguments: &'g [Argument]) -> Result<Vec<GivenArgument<'g>>> {
@@ -213,7 +232,10 @@ impl Executor<'_> {
         inner.recompiles = recompiles;
         inner.try_depth = self.try_depth;
         let result = match inner.receive_tables(&self.variables, &tables) {
-            Ok(()) => inner.run(),
+            Ok(()) => inner.run().map(|flow| match flow {
+                Flow::Next if returns == Returns::Status => Flow::Return(inner.default_status()),
+                other => other,
+            }),
             Err(failure) => Err(failure),
         };
         inner.return_tables(&self.variables, &tables);
@@ -481,8 +503,6 @@ impl Executor<'_> {
         let failure = result.map_err(|error| self.failure(error, line));
         self.procedure = former;
         let status = failure?;
-        self.done(None, DoneKind::Other)
-            .map_err(|error| self.failure(error, line))?;
         Ok(CallResult {
             flow: Flow::Next,
             status,
@@ -561,7 +581,7 @@ impl Executor<'_> {
         let result = inner.within_insert_execute(|inner| inner.execute(execute, line));
         self.variables = std::mem::take(&mut inner.variables);
         for message in collector.messages {
-            self.sink.message(&message).map_err(super::executor::closed)?;
+            self.sink.message(&message).map_err(closed)?;
         }
         if let Some(refused) = collector.refused {
             return Err(refused);

@@ -90,6 +90,10 @@ pub struct Executor<'s> {
     pub(super) returned: Value,
     /// Line of the statement under way.
     pub(super) line: u32,
+    /// What the client is told that the statement under way was.
+    pub(super) statement_kind: DoneKind,
+    /// The highest severity among the errors that it went on after.
+    pub(super) severity_max: u8,
     /// WITH RECOMPILE: no plan of it is kept.
     pub(super) recompiles: bool,
     /// The batch whose statement runs with parameters in place of its constants.
@@ -154,6 +158,8 @@ impl<'s> Executor<'s> {
             returns: Returns::Nothing,
             returned: Value::Null,
             line: 1,
+            statement_kind: DoneKind::Other,
+            severity_max: 0,
             recompiles: false,
             whole: None,
             running: RefCell::default(),
@@ -209,19 +215,30 @@ impl<'s> Executor<'s> {
             failure.messages().try_for_each(|message| self.send(message))?;
             failure.told = true;
         }
+        self.severity_max = self.severity_max.max(failure.message.severity);
         let ends_batch = failure.reach > Reach::Statement || xact_abort && failure.message.severity > 10;
         if !ends_batch {
             if failure.undoes {
                 self.send(&failure.statement_terminated())?;
             }
             // The statement is over, and the client learns which of them failed, under NOCOUNT too.
-            let told = self.sink.done(None, DoneKind::Other);
+            let told = self.sink.done(None, self.statement_kind);
             return told.map_err(|SinkClosed| Box::new(Failure::closed()));
         }
         if (xact_abort || failure.dooms) && self.session.transaction_count() > 0 {
             self.roll_back_everything();
         }
         Err(failure)
+    }
+
+    /// What a procedure returns that does not say so itself: 0, or 10 less the highest severity of its errors (Microsoft Knowledge
+    /// Base Q96237, "Interpreting Return Status Values from Stored Procedures"); a text returns the number of the error that its last
+    /// statement had.
+    pub(super) fn default_status(&self) -> i32 {
+        match self.procedure.is_empty() {
+            true => self.session.error_number(),
+            false => status_of(self.severity_max),
+        }
     }
 
     /// A failure at a line of what runs.
@@ -260,6 +277,10 @@ impl<'s> Executor<'s> {
             return Ok(());
         }
         let count = if nocount { None } else { count };
+        let kind = match kind {
+            DoneKind::Other => self.statement_kind,
+            known => known,
+        };
         self.sink.done(count, kind).map_err(closed)
     }
 
@@ -387,6 +408,14 @@ impl<'s> Executor<'s> {
     /// What evaluation of this statement sees.
     pub(super) fn context(&self) -> Context<'_> {
         Context::new(self.session, &self.variables)
+    }
+}
+
+/// The status of a procedure whose worst error had this severity (see [`Executor::default_status`]).
+pub(crate) fn status_of(severity: u8) -> i32 {
+    match severity {
+        0..=10 => 0,
+        error => 10 - i32::from(error),
     }
 }
 

@@ -87,7 +87,9 @@ impl Executor<'_> {
     }
 
     fn return_value(&mut self, value: Option<&Expression>, line: u32) -> Outcome<Flow> {
-        let Some(value) = value else { return Ok(Flow::Return(0)) };
+        let Some(value) = value else {
+            return Ok(Flow::Return(self.default_status()));
+        };
         match self.returns {
             Returns::Status => {}
             Returns::Value(sql_type) => return self.function_value(value, sql_type, line),

@@ -107,6 +107,12 @@ impl Host for BatchHost<'_, '_> {
         self.executor.sink.message(&message).map_err(closed)
     }
 
+    fn raise(&mut self, error: Error) -> Result<()> {
+        let mut failure = self.executor.failure(error, self.line);
+        failure.obeys_xact_abort = false;
+        self.executor.handle(failure).map_err(|failure| failure.error())
+    }
+
     fn execute(&mut self, batch: &str) -> Result<()> {
         self.executor
             .execute_text(batch)
@@ -163,6 +169,10 @@ impl Host for BatchHost<'_, '_> {
         };
         listed.push(("isolation level".to_owned(), level.to_owned()));
         listed
+    }
+
+    fn set_session_context(&mut self, key: &str, value: Value, read_only: bool) -> Result<()> {
+        self.executor.session.set_session_context(key, value, read_only)
     }
 
     fn transaction_count(&self) -> u32 {

@@ -21,6 +21,7 @@ mod constraint;
 mod cursor;
 mod delete;
 mod dispatch;
+mod done;
 mod execute;
 mod executor;
 mod flow;
@@ -47,6 +48,7 @@ mod user_type;
 mod variable;
 
 pub(crate) use execute::{CallResult, given_by_client};
+pub(crate) use executor::status_of;
 pub use executor::{Executor, Flow};
 pub(crate) use function::FunctionRunner;
 pub(crate) use measured::tell_compile;

@@ -165,6 +165,6 @@ impl Executor<'_> {
             executor.fill_new_table(table, &bound.plan)
         })?;
         self.session.set_row_count(count as i64);
-        self.done(Some(count), DoneKind::Insert)
+        self.done(Some(count), DoneKind::SelectInto)
     }
 }

@@ -18,6 +18,7 @@ use crate::messages;
 use crate::prepared::Bound;
 use crate::scalar::data_type::check_conversion;
 use crate::scalar::moment_parse::{DateOrder, parse};
+use crate::sink::DoneKind;
 
 impl Executor<'_> {
     /// The value of an expression in a type.
@@ -53,6 +54,7 @@ impl Executor<'_> {
 
     /// DECLARE: a variable with a value takes it, one without is left as it is (in a loop it keeps what it had).
     pub(super) fn declare(&mut self, declarations: &[Declaration]) -> Result<()> {
+        let mut assigns = false;
         for declaration in declarations {
             if let DeclarationKind::Scalar {
                 initial: Some(initial), ..
@@ -60,9 +62,19 @@ impl Executor<'_> {
             {
                 self.assign(&declaration.variable, initial, None)?;
                 self.session.set_row_count(1);
+                assigns = true;
             }
         }
-        Ok(())
+        match assigns {
+            true => self.assigned(),
+            // "A DONE token is returned for each SQL statement in the SQL batch except variable declarations" (MS-TDS 2.2.7.6).
+            false => Ok(()),
+        }
+    }
+
+    /// One variable has its value.
+    fn assigned(&mut self) -> Result<()> {
+        self.done(Some(1), DoneKind::Assign)
     }
 
     /// SET @variable.
@@ -73,7 +85,7 @@ impl Executor<'_> {
         };
         self.assign(&assignment.variable, &assignment.value, operator)?;
         self.session.set_row_count(1);
-        Ok(())
+        self.assigned()
     }
 
     fn assign(&mut self, variable: &str, value: &Expression, operator: Option<BinaryOperator>) -> Result<()> {

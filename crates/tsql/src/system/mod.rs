@@ -44,6 +44,11 @@ pub trait Host {
     /// # Errors
     /// When the client is gone.
     fn message(&mut self, message: &Error) -> Result<()>;
+    /// An error after which the procedure goes on, to return a status that says so.
+    ///
+    /// # Errors
+    /// The error itself, where a TRY block is around; when the client is gone.
+    fn raise(&mut self, error: Error) -> Result<()>;
     /// Runs a batch in the session.
     ///
     /// # Errors
@@ -55,6 +60,11 @@ pub trait Host {
     fn rules_off(&self) -> RulesOff;
     /// Switches rules of the optimizer on or off for the session.
     fn switch_rules(&mut self, rules: &[Rule], on: bool);
+    /// Sets a key that the session remembers.
+    ///
+    /// # Errors
+    /// 15664 and 15665.
+    fn set_session_context(&mut self, key: &str, value: Value, read_only: bool) -> Result<()>;
     /// `@@TRANCOUNT`
     fn transaction_count(&self) -> u32;
     /// Finds anew which columns a view or inline function has, for the catalog to show.

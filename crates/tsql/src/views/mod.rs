@@ -15,6 +15,7 @@ mod files;
 mod indexes;
 mod information_schema;
 mod listed;
+pub(crate) mod lock_words;
 mod log;
 mod objects;
 mod parameters;

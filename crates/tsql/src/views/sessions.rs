@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::activity::Work;
 use engine::instance::{DatabaseSlot, SessionInformation, USER_SESSION_FIRST};
-use engine::lock::{LockRow, Resource};
+use engine::lock::{Account, LockRow, Resource};
 use engine::seams::WorkKind;
 use engine::types::{Length, SqlType, Text, Value};
 
@@ -358,12 +358,7 @@ struct LockLine {
 
 impl LockLine {
     fn database(&self) -> u16 {
-        match self.row.resource {
-            Resource::Database(database)
-            | Resource::Object(database, _)
-            | Resource::Name(database, _)
-            | Resource::Row(database, ..) => database,
-        }
+        self.row.resource.database()
     }
 
     fn entity(&self) -> i64 {
@@ -381,6 +376,10 @@ impl LockLine {
             }
             Resource::Row(_, _, row) => format!("({row:012x})"),
             Resource::Name(_, hash) => format!("name_hash = {hash:#x}"),
+            Resource::Application(..) => {
+                let known = self.row.application.as_ref();
+                known.map_or_else(String::new, |application| application.description.clone())
+            }
             _ => String::new(),
         }
     }
@@ -400,8 +399,9 @@ system_row!(LockLine {
     "request_session_id" INT => |row| i32::from(row.session).into();
     "request_exec_context_id" INT => |_| 0.into();
     "request_request_id" INT => |_| 0.into();
-    "request_owner_type" nvarchar(60) => |row| match row.row.resource {
-        Resource::Database(_) => "SHARED_TRANSACTION_WORKSPACE",
+    "request_owner_type" nvarchar(60) => |row| match (row.row.resource, &row.row.application) {
+        (Resource::Database(_), _) => "SHARED_TRANSACTION_WORKSPACE",
+        (_, Some(application)) if application.account == Account::Session => "SESSION",
         _ => "TRANSACTION",
     }.into();
     "request_owner_id" BIGINT => |row| big(row.row.owner);

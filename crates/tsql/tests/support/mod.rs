@@ -42,6 +42,14 @@ impl Host for Answers {
 
     fn switch_rules(&mut self, _: &[tsql::state::Rule], _: bool) {}
 
+    fn raise(&mut self, error: Error) -> Result<()> {
+        self.message(&error)
+    }
+
+    fn set_session_context(&mut self, _: &str, _: Value, _: bool) -> Result<()> {
+        Ok(())
+    }
+
     fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         Ok(match &expression.kind {
             ExpressionKind::Literal(Literal::Integer(number)) => Value::Int(*number),

@@ -46,9 +46,10 @@ impl ResultSink for Transcript {
 
     fn done(&mut self, row_count: Option<u64>, kind: DoneKind) -> Result<(), SinkClosed> {
         match row_count {
+            // Scripts are full of assignments, which come to one row each.
+            Some(_) if kind == DoneKind::Assign => {}
             Some(count) => writeln!(self.text, "  ({count} rows, {kind:?})").unwrap(),
-            None if kind == DoneKind::Other => {}
-            None => writeln!(self.text, "  ({kind:?})").unwrap(),
+            None => {}
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use ::tds::{
 };
 use engine::instance::Instance;
 use outside::random::Random;
-use server::backend::{Notice, ParameterizedSql, SessionChange, StatementKind};
+use server::backend::{CallEnd, Notice, ParameterizedSql, SessionChange, StatementKind};
 use server::sql::{SqlBackend, SqlSession};
 use server::{Backend, BackendSession, ResultSink, Server, ServerOptions, SessionRequest, Stop};
 use std::io::{Read, Write};
@@ -220,6 +220,14 @@ impl ResultSink for Answers {
     }
 
     fn changed(&mut self, _: SessionChange<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn call_begun(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn call_ended(&mut self, _: CallEnd) -> Result<(), Stop> {
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Parameters are matched and converted before a procedure runs; one that is left out is NULL.
 
 mod alias_type;
+mod application_lock;
 mod catalog;
 mod configuration;
 mod database;
@@ -11,6 +12,7 @@ mod help;
 mod help_constraint;
 mod refresh;
 mod rename;
+mod session_context;
 mod sessions;
 mod space;
 mod statistics;
@@ -37,7 +39,9 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 12] = [
+const TABLES: [&[SystemProcedure]; 14] = [
+    session_context::PROCEDURES,
+    application_lock::PROCEDURES,
     errorlog::PROCEDURES,
     configuration::PROCEDURES,
     database::PROCEDURES,

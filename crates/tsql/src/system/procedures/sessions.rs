@@ -163,6 +163,7 @@ fn locks(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) 
             Resource::Database(database) => (database, 0, "DB"),
             Resource::Object(database, object) => (database, object, "TAB"),
             Resource::Name(database, _) => (database, 0, "MD"),
+            Resource::Application(database, _) => (database, 0, "APP"),
             Resource::Row(database, object, _) => (database, object, "RID"),
         };
         table.push(vec![
