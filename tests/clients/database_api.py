@@ -1,8 +1,10 @@
-"""Python's three clients of SQL Server, through the interface they share (PEP 249)."""
+"""Python's clients of SQL Server, through the interface they share (PEP 249)."""
 
 import datetime
 import decimal
 import os
+import re
+import struct
 import sys
 import threading
 import time
@@ -117,6 +119,60 @@ class PythonTds:
         return Binary(value) if isinstance(value, bytes) else value
 
 
+class Pyodbc:
+    """An ODBC driver underneath: `msodbcsql18`, Microsoft's, or `freetds-odbc`."""
+
+    mark = "?"
+
+    def __init__(self, driver):
+        import pyodbc
+
+        self.name = driver
+        self.is_microsofts = driver == "msodbcsql18"
+        # Types for which pyodbc has to be told what to make of them.
+        self.unread = () if self.is_microsofts else ("datetimeoffset",)
+        pyodbc.native_uuid = True
+
+    def text(self, password):
+        text = f"Driver={{{self.name}}};Database=clients;UID=sa;PWD={{{password}}};"
+        if self.is_microsofts:
+            return f"{text}Server=127.0.0.1,{PORT};" + {
+                "": "Encrypt=no;",
+                # Encrypt=yes is the driver's default.
+                "on": "TrustServerCertificate=yes;",
+                "strict": f"Encrypt=strict;ServerCertificate={CERTIFICATE};",
+            }[ENCRYPT]
+        return f"{text}Server=127.0.0.1;Port={PORT};" + ("Encryption=require;" if ENCRYPT else "")
+
+    def connect(self, autocommit=False, password=PASSWORD):
+        import pyodbc
+
+        connection = pyodbc.connect(self.text(password), autocommit=autocommit)
+        connection.add_output_converter(-155, moment_with_offset)
+        return connection
+
+    def cancel(self, connection):
+        connection.timeout = 1
+        cursor = connection.cursor()
+        failure = raised(cursor.execute, "waitfor delay '00:00:20'")
+        assert "imeout" in str(failure), failure
+        connection.timeout = 0
+
+    def number(self, failure):
+        found = re.search(r"\((\d+)\) \(SQL", str(failure))
+        return int(found.group(1)) if found else None
+
+    def binary(self, value):
+        return value
+
+
+def moment_with_offset(data):
+    """SQL_SS_TIMESTAMPOFFSET_STRUCT (ODBC documentation, "Data type support for ODBC date and time improvements")."""
+    year, month, day, hour, minute, second, nanoseconds, hours, minutes = struct.unpack("<6hI2h", data)
+    zone = datetime.timezone(datetime.timedelta(hours=hours, minutes=minutes))
+    return datetime.datetime(year, month, day, hour, minute, second, nanoseconds // 1000, zone)
+
+
 def raised(call, *arguments):
     """The exception a call raises, which it must."""
     try:
@@ -187,6 +243,8 @@ def normal(value):
 def types(client):
     connection = client.connect()
     for sql, expected in TYPES:
+        if sql_type(sql).split("(")[0] in getattr(client, "unread", ()):
+            continue
         found = normal(rows(connection, f"select {sql}, nullif({sql}, {sql})")[0][0])
         if isinstance(expected, uuid.UUID) and isinstance(found, str):
             found = uuid.UUID(found)
@@ -342,8 +400,32 @@ def lock_wait(client):
     second.close()
 
 
+def negotiated(client):
+    """What the server says of the connection: whether it is encrypted, and its version of TDS as LOGINACK has it."""
+    connection = client.connect(autocommit=True)
+    query = "select encrypt_option, protocol_version, net_packet_size from sys.dm_exec_connections where session_id = @@spid"
+    encrypted, version, packet_bytes = rows(connection, query)[0]
+    print(f"negotiated {client.name} {ENCRYPT}: encrypt_option {encrypted}, TDS {version:#x}, packets of {packet_bytes} bytes", flush=True)
+    equal(encrypted, "TRUE" if ENCRYPT else "FALSE")
+    equal(version, 0x74000004)
+    connection.close()
+
+
+def prepares(client):
+    """One statement with one kind of parameters, again and again: the plan is used again, and so is the statement's handle."""
+    connection = client.connect(autocommit=True)
+    cursor = connection.cursor()
+    for value in range(50):
+        cursor.execute(f"select {client.mark} + 1, {client.mark}", (value, f"text {value}"))
+        equal([tuple(row) for row in cursor.fetchall()], [(value + 1, f"text {value}")])
+    cursor.close()
+    connection.close()
+
+
 CHECKS = [
     ("connects", connect),
+    ("says what was negotiated", negotiated),
+    ("prepares once", prepares),
     ("is refused with a wrong password", wrong_password),
     ("reads every type", types),
     ("sends parameters", parameters),
@@ -413,14 +495,76 @@ def copies_in_bulk(client):
         equal(rows(connection, "select count(*) from pytds_bulk"), [(3100,)])
 
 
+def sends_many_rows(client):
+    """fast_executemany: an array of parameters for one prepared statement."""
+    with closing(client.connect(autocommit=True)) as connection:
+        run(connection, "drop table if exists odbc_rows")
+        run(connection, "create table odbc_rows (i int not null, n nvarchar(20), d decimal(9, 2), t datetime2(3))")
+        cursor = connection.cursor()
+        cursor.fast_executemany = client.is_microsofts
+        moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 123000)
+        data = [(row, None if row % 2 else f"te\u4e2d{row}", decimal.Decimal("1.25"), moment) for row in range(2000)]
+        cursor.executemany("insert odbc_rows values (?, ?, ?, ?)", data)
+        cursor.close()
+        query = "select count(*), count(n), sum(i), sum(d), min(t) from odbc_rows"
+        equal(rows(connection, query), [(2000, 1000, sum(range(2000)), decimal.Decimal("2500.00"), moment)])
+
+
+def reads_the_catalog(client):
+    """SQLTables, SQLColumns, SQLPrimaryKeys, SQLForeignKeys, SQLStatistics, SQLProcedures, SQLGetTypeInfo."""
+    with closing(client.connect(autocommit=True)) as connection:
+        run(connection, "drop table if exists odbc_child")
+        run(connection, "drop table if exists odbc_parent")
+        run(connection, "create table odbc_parent (id int not null primary key, n nvarchar(20))")
+        run(connection, "create table odbc_child (id int not null primary key, parent int references odbc_parent (id))")
+        cursor = connection.cursor()
+        equal([row.table_name for row in cursor.tables(table="odbc_parent")], ["odbc_parent"])
+        equal([row.column_name for row in cursor.columns(table="odbc_parent")], ["id", "n"])
+        equal([row.column_name for row in cursor.primaryKeys("odbc_parent")], ["id"])
+        equal([row.fkcolumn_name for row in cursor.foreignKeys(foreignTable="odbc_child")], ["parent"])
+        equal([row.column_name for row in cursor.statistics("odbc_parent") if row.column_name], ["id"])
+        equal("nvarchar" in [row.type_name for row in cursor.getTypeInfo()], True)
+        equal(cursor.procedures(procedure="absent").fetchall(), [])
+        # A connection goes into the pool with the statements that it has.
+        cursor.close()
+
+
+def is_pooled(client):
+    """The driver manager keeps a closed connection; used again, it is as new."""
+    import pyodbc
+
+    assert pyodbc.pooling, "pooling is off"
+    first = client.connect(autocommit=True)
+    run(first, "set lock_timeout 1234")
+    run(first, "create table #kept (a int)")
+    before = rows(first, "select @@spid, @@lock_timeout")[0]
+    equal(before[1], 1234)
+    first.commit()
+    if client.is_microsofts:
+        # SQL_ATTR_RESET_CONNECTION, SQL_RESET_CONNECTION_YES: the next request begins with a reset.
+        first.set_attr(116, 1)
+    first.close()
+    second = client.connect(autocommit=True)
+    after = rows(second, "select @@spid, @@lock_timeout, object_id('tempdb..#kept')")[0]
+    second.close()
+    if not client.is_microsofts:
+        return  # FreeTDS has nothing that resets a connection, so the manager opens another.
+    equal(after, (before[0], -1, None))
+
+
 def main():
-    client = {each.name: each for each in (MssqlPython(), Pymssql(), PythonTds())}[sys.argv[1]]
+    clients = (MssqlPython, Pymssql, PythonTds)
+    client = {each.name: each for each in clients}[sys.argv[1]]() if sys.argv[1] in [each.name for each in clients] else Pyodbc(sys.argv[1])
     report = Report(client.name)
     for name, check in CHECKS:
         report.check(name, check, client)
     if client.name == "python-tds":
         report.check("passes tables", passes_tables, client)
         report.check("copies in bulk", copies_in_bulk, client)
+    if isinstance(client, Pyodbc):
+        report.check("sends many rows", sends_many_rows, client)
+        report.check("reads the catalog", reads_the_catalog, client)
+        report.check("is pooled", is_pooled, client)
     return 1 if report.failed else 0
 
 

@@ -48,7 +48,7 @@ def batches():
         "if object_id('freetds') is not null drop table freetds\ngo\n"
         "create table freetds (a int identity not null, b char(10) not null, c decimal(9, 2) null)\ngo\n"
         "insert freetds values ('one', 1.5)\ninsert freetds values ('two', null)\ngo\n"
-        "select a, b, c from freetds order by a\nselect count(*) from freetds\ngo\n"
+        "select a, b, c from freetds order by a\nselect count(*) from freetds\nselect replicate('m', 500)\ngo\n"
     )
     equal(code, 0, err)
     cells = [[cell.strip() for cell in line.split("|")] for line in out.splitlines() if line.strip()]

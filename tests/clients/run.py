@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import odbc
 from harness import PASSWORD, PROGRAM, TOOLS, Server
+from tap import Tap, in_login
 
 HERE = Path(__file__).resolve().parent
 SECONDS_MAX = 120
@@ -16,6 +18,10 @@ PYTHON = TOOLS / "venv" / "bin" / "python"
 
 def python_client(client):
     return client, python_missing, [PYTHON, HERE / "database_api.py", client]
+
+
+def odbc_client(client):
+    return client, odbc_missing(client), [PYTHON, HERE / "database_api.py", client]
 
 
 def python_missing():
@@ -43,19 +49,41 @@ def go_missing():
     return None if (TOOLS / "gomssqldb").exists() else "it is not built (needs go)"
 
 
-def nothing_missing():
-    return None
+def jtds_missing():
+    if not shutil.which("java"):
+        return "there is no java"
+    return None if (TOOLS / "jtds.jar").exists() else "jTDS is not installed"
+
+
+def tiberius_missing():
+    return None if (TOOLS / "tiberius").exists() else "it is not built (needs cargo and crates.io)"
+
+
+def odbc_missing(what):
+    """ODBC's clients need a driver manager and a driver beside Python's module."""
+
+    def missing():
+        return python_missing() or odbc.missing(what)
+
+    return missing
 
 
 # Who can begin with TLS.
-STRICT = ["mssql-python", "mssql-jdbc", "tedious", "go-mssqldb"]
+STRICT = ["msodbcsql18", "sqlalchemy-msodbcsql18", "mssql-python", "mssql-jdbc", "tedious", "go-mssqldb"]
 CLIENTS = [
     ("freetds", freetds_missing, [sys.executable, HERE / "freetds.py"]),
+    odbc_client("msodbcsql18"),
+    odbc_client("freetds-odbc"),
+    ("sqlalchemy-pymssql", python_missing, [PYTHON, HERE / "sqlalchemy_orm.py", "pymssql"]),
+    ("sqlalchemy-msodbcsql18", odbc_missing("msodbcsql18"), [PYTHON, HERE / "sqlalchemy_orm.py", "msodbcsql18"]),
+    ("sqlalchemy-freetds-odbc", odbc_missing("freetds-odbc"), [PYTHON, HERE / "sqlalchemy_orm.py", "freetds-odbc"]),
     python_client("mssql-python"),
     python_client("pymssql"),
     python_client("python-tds"),
     ("mssql-jdbc", jdbc_missing, ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Jdbc.java"]),
+    ("jTDS", jtds_missing, ["java", "-cp", TOOLS / "jtds.jar", HERE / "Jtds.java"]),
     ("tedious", tedious_missing, ["node", HERE / "tedious.js"]),
+    ("tiberius", tiberius_missing, [TOOLS / "tiberius"]),
     ("go-mssqldb", go_missing, [TOOLS / "gomssqldb"]),
 ]
 # Start servers of their own.
@@ -98,22 +126,44 @@ def run_encrypted(entries, encrypt, demand):
     succeeded = True
     with Server(encrypt=demand) as server:
         server.sql("create database clients")
+        for entry in entries:
+            if encrypt == "strict" and entry[0] not in STRICT:
+                continue
+            succeeded &= run_tapped(f"{entry[0]} {encrypt}".strip(), *entry[1:], encrypt, server)
+            if not server.is_up():
+                print(f"FAIL {entry[0]}: the server has ended", flush=True)
+                return False
+    return succeeded
+
+
+def run_tapped(name, missing, command, encrypt, server):
+    """Runs one client through a tap; prints what it negotiated, and fails if what it encrypted can be read."""
+    watched = {
+        "the password": in_login(PASSWORD),
+        "the password in UTF-16": PASSWORD.encode("utf-16-le"),
+        # Every client reads a long row of these.
+        "a row": b"m" * 64,
+        "a row in UTF-16": ("m" * 64).encode("utf-16-le"),
+    }
+    with Tap(server.port, watched) as tap:
         environment = {
-            "VLFLAB_PORT": str(server.port),
+            "VLFLAB_PORT": str(tap.port),
             "VLFLAB_PASSWORD": PASSWORD,
             "VLFLAB_ENCRYPT": encrypt,
             "VLFLAB_CERTIFICATE": str(server.certificate),
             "NODE_PATH": str(TOOLS / "node_modules"),
             "NODE_EXTRA_CA_CERTS": str(server.certificate),
+            "ODBCSYSINI": str(TOOLS / "odbc"),
         }
-        for entry in entries:
-            if encrypt == "strict" and entry[0] not in STRICT:
-                continue
-            succeeded &= run(f"{entry[0]} {encrypt}".strip(), *entry[1:], environment)
-            if not server.is_up():
-                print(f"FAIL {entry[0]}: the server has ended", flush=True)
-                return False
-    return succeeded
+        succeeded = run(name, missing, command, environment)
+        for negotiated in sorted(tap.negotiated):
+            print(f"negotiated {name}: {negotiated}", flush=True)
+        if not tap.negotiated:
+            return succeeded
+        readable = sorted(tap.seen)
+        wrong = readable if encrypt else [] if any("row" in each for each in readable) else ["no row: the tap does not see"]
+        print(f"FAIL {name} on the wire: readable are {', '.join(wrong)}" if wrong else f"ok {name} on the wire", flush=True)
+        return succeeded and not wrong
 
 
 def main():

@@ -50,6 +50,12 @@ pub struct SessionRequest {
     pub client_pid: u32,
     /// Its network address.
     pub address: String,
+    /// Its port there.
+    pub port: u16,
+    /// The server's own address and port, as the client reached it.
+    pub local: (String, u16),
+    /// The version of TDS spoken, as LOGINACK has it.
+    pub protocol_version: u32,
     /// The database asked for; empty for the login's default.
     pub database: String,
     /// The packet size agreed, in bytes.

@@ -119,6 +119,12 @@ impl<B: Backend> Connection<'_, B> {
             library: login.library.clone(),
             client_pid: login.client_pid,
             address: self.address.clone(),
+            port: self.stream.peer_addr().map_or(0, |address| address.port()),
+            local: self.stream.local_addr().map_or_else(
+                |_| (String::new(), 0),
+                |address| (address.ip().to_string(), address.port()),
+            ),
+            protocol_version: login.version.acknowledged(),
             database: login.database.clone(),
             packet_bytes: handshake::packet_bytes(login.packet_bytes),
             encrypted: introduced.channel.is_some(),

@@ -457,6 +457,20 @@ messages! {
     invalid_hint(hint: &str, object: &str) = 8171, 16, 1, "Hint '{hint}' on object '{object}' is invalid.";
     /// 8622: hints that no plan can follow.
     no_plan_for_hints() = 8622, 16, 1, "Query processor could not produce a query plan because of the hints defined in this query. Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    /// 13607: a path that is none.
+    malformed_json_path(character: char, position: usize) = 13607, 16, 4, "JSON path is not properly formatted. Unexpected character '{character}' is found at position {position}.";
+    /// 13608: a strict path leads nowhere.
+    no_json_property() = 13608, 16, 5, "Property cannot be found on the specified JSON path.";
+    /// 13609: a text that is no JSON.
+    malformed_json(character: char, position: usize) = 13609, 16, 4, "JSON text is not properly formatted. Unexpected character '{character}' is found at position {position}.";
+    /// 13623: a strict path leads to an object or array where a value is asked for.
+    no_json_scalar() = 13623, 16, 1, "Scalar value cannot be found in the specified JSON path.";
+    /// 13624: a strict path leads to a value where an object or array is asked for.
+    no_json_object() = 13624, 16, 1, "Object or array cannot be found in the specified JSON path.";
+    /// 13625: a strict path leads to a text of more than 4,000 characters.
+    json_value_too_long() = 13625, 16, 1, "String value in the specified JSON path would be truncated.";
+    /// 15135: an extended property of what is not there, or cannot have one.
+    extended_property_not_permitted(object: &str) = 15135, 16, 8, "Object is invalid. Extended properties are not permitted on '{object}', or the object does not exist.";
     /// 15165: a module to be refreshed that there is not.
     object_not_found_to_refresh(name: &str) = 15165, 16, 1, "Could not find object '{name}' or you do not have permission.";
     /// 8730: LAG or LEAD with an offset below 0.
@@ -471,6 +485,12 @@ messages! {
     output_into_view(name: &str) = 330, 16, 1, "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression.";
     /// 332: OUTPUT INTO a table with foreign keys.
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
+    /// 15217: an extended property that is not there.
+    no_extended_property(name: &str, object: &str) = 15217, 16, 2, "Property cannot be updated or deleted. Property '{name}' does not exist for '{object}'.";
+    /// 15233: an extended property that is there.
+    extended_property_exists(name: &str, object: &str) = 15233, 16, 1, "Property cannot be added. Property '{name}' already exists for '{object}'.";
+    /// 15600: arguments of a system procedure that do not go together.
+    invalid_procedure_option(procedure: &str) = 15600, 15, 1, "An invalid parameter or option was specified for procedure '{procedure}'.";
     /// 40517: what is known and not done, as the parser says it. SQL Server's sentence ends "of SQL Server", which does all this.
     not_supported(what: &str) = 40517, 16, 1, "Keyword or statement option '{what}' is not supported in this version of vlflab.";
     /// 9829: STRING_AGG of strings that are not `max`.

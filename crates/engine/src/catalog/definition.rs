@@ -7,6 +7,7 @@
 //! What is to come has its place here: `principal_id`, an object's or schema's owner, absent when it is owned by its schema's owner
 //! or, a schema, by dbo; a kind `Principal`. None of them is written.
 
+use super::ExtendedProperty;
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
@@ -322,6 +323,16 @@ impl TableDefinition {
             .chain(foreign_keys)
     }
 
+    /// The id of every constraint.
+    pub(crate) fn constraint_ids(&self) -> impl Iterator<Item = u32> + '_ {
+        let keys = self.indexes.iter().filter(|index| index.is_constraint());
+        let defaults = self.columns.iter().filter_map(|column| column.default.as_ref());
+        keys.map(|index| index.constraint_id)
+            .chain(defaults.map(|default| default.object_id))
+            .chain(self.checks.iter().map(|check| check.object_id))
+            .chain(self.foreign_keys.iter().map(|key| key.object_id))
+    }
+
     /// The identity column.
     pub fn identity(&self) -> Option<(usize, Identity)> {
         let identities = self.columns.iter().enumerate();
@@ -462,6 +473,8 @@ pub enum ObjectDefinition {
     FileIntent(FileIntent),
     /// Statistics of a table's columns.
     Statistics(StatisticsDefinition),
+    /// A named value of the database or of something in it.
+    ExtendedProperty(ExtendedProperty),
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {
         /// Its own id.
@@ -483,6 +496,7 @@ impl ObjectDefinition {
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
             ObjectDefinition::Statistics(statistics) => statistics.object_id,
+            ObjectDefinition::ExtendedProperty(property) => property.object_id,
             ObjectDefinition::Database(entry) => entry.object_id,
             ObjectDefinition::FileIntent(intent) => intent.object_id,
         }

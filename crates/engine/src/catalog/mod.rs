@@ -14,12 +14,15 @@
 //! table's statistics mean nothing to stay what they are.
 
 mod definition;
+mod property;
 
 pub use definition::{
     AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, FileIntent, ForeignKey, GrowthEntry,
     Identity, IndexDefinition, IntendedFile, ModuleDefinition, ModuleKind, NamedText, ObjectDefinition,
     ReferentialAction, StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
+
+pub use property::{ExtendedProperty, PropertyOwner};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};

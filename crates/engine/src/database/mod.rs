@@ -206,6 +206,19 @@ impl Database {
         self.change_boot(|boot| boot.has_table_types = true)
     }
 
+    /// Says in the boot record that the catalog has extended properties, before it does.
+    pub(crate) fn note_extended_properties(&self) -> Result<()> {
+        if self.has_extended_properties() {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_extended_properties = true)
+    }
+
+    /// Whether the catalog has, or had, extended properties.
+    pub(crate) fn has_extended_properties(&self) -> bool {
+        self.boot.lock().has_extended_properties
+    }
+
     /// FULL, BULK_LOGGED or SIMPLE.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.boot.lock().recovery_model

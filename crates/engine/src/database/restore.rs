@@ -208,6 +208,7 @@ fn restore_set(
     boot.has_carried_columns |= newest.has_carried_columns;
     boot.has_referential_actions |= newest.has_referential_actions;
     boot.has_table_types |= newest.has_table_types;
+    boot.has_extended_properties |= newest.has_extended_properties;
     boot.checkpoint = log.checkpoint.unwrap_or(boot.checkpoint);
     boot.redo_start = match (description.kind, log.first) {
         (SetKind::Database, _) | (_, None) => redo_start,

@@ -46,7 +46,7 @@ pub use paths::{
 };
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
-pub use sessions::{SessionDescription, SessionInformation, SessionOptions};
+pub use sessions::{ClientConnection, SessionDescription, SessionInformation, SessionOptions};
 
 use crate::buffer::BufferPool;
 use crate::catalog::{CatalogObject, ObjectDefinition};

@@ -24,8 +24,8 @@ pub struct SessionInformation {
     pub host: String,
     /// With which program.
     pub application: String,
-    /// All that travels between it and the server is encrypted.
-    pub encrypted: bool,
+    /// How it is connected; nothing of a session within the process.
+    pub connection: ClientConnection,
     /// When.
     pub login_time: DateTimeTicks,
     /// Its current database.
@@ -52,6 +52,27 @@ pub struct SessionInformation {
     pub row_count: i64,
     /// Pages that its requests have fixed, up to the end of the last one.
     pub pages: PageUse,
+}
+
+/// A client's connection, as its login said and was answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientConnection {
+    /// The version of TDS spoken, in the form of LOGINACK: 0x74000004 for 7.4.
+    pub protocol_version: u32,
+    /// The packet size agreed, in bytes.
+    pub packet_bytes: u32,
+    /// All that travels is encrypted, not the login alone.
+    pub encrypted: bool,
+    /// The client's network address.
+    pub address: String,
+    /// Its port there.
+    pub port: u16,
+    /// The server's own address and port, as the client reached it.
+    pub local: (String, u16),
+    /// The client library, as it calls itself.
+    pub library: String,
+    /// The client's process id on its own machine.
+    pub process_id: u32,
 }
 
 /// SET options of a session that `sys.dm_exec_sessions` shows.

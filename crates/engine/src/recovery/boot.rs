@@ -59,12 +59,15 @@ const FEATURE_OPTIONS: u32 = 8;
 const FEATURE_REFERENTIAL_ACTIONS: u32 = 16;
 /// Bit of the features: the catalog has table types.
 const FEATURE_TABLE_TYPES: u32 = 32;
+/// Bit of the features: the catalog has extended properties.
+const FEATURE_EXTENDED_PROPERTIES: u32 = 64;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
     | FEATURE_OPTIONS
     | FEATURE_REFERENTIAL_ACTIONS
-    | FEATURE_TABLE_TYPES;
+    | FEATURE_TABLE_TYPES
+    | FEATURE_EXTENDED_PROPERTIES;
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -167,6 +170,8 @@ pub struct BootRecord {
     pub has_referential_actions: bool,
     /// The catalog has, or had, table types.
     pub has_table_types: bool,
+    /// The catalog has, or had, extended properties.
+    pub has_extended_properties: bool,
     /// Entries of an index carry values (`catalog::IndexDefinition::carried`); stays set once it was.
     pub has_carried_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
@@ -205,6 +210,7 @@ impl BootRecord {
             is_parameterization_forced: false,
             has_referential_actions: false,
             has_table_types: false,
+            has_extended_properties: false,
             has_carried_columns: false,
             collation: 0,
         }
@@ -246,7 +252,8 @@ impl BootRecord {
             | feature(self.has_statistics, FEATURE_STATISTICS)
             | feature(self.is_parameterization_forced, FEATURE_OPTIONS)
             | feature(self.has_referential_actions, FEATURE_REFERENTIAL_ACTIONS)
-            | feature(self.has_table_types, FEATURE_TABLE_TYPES);
+            | feature(self.has_table_types, FEATURE_TABLE_TYPES)
+            | feature(self.has_extended_properties, FEATURE_EXTENDED_PROPERTIES);
         put(AT_FEATURES, &features.to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         put(AT_OPTIONS, &[u8::from(self.is_parameterization_forced) * OPTION_FORCED]);
@@ -298,6 +305,7 @@ impl BootRecord {
             statistics_options: bytes[AT_STATISTICS],
             is_parameterization_forced: bytes[AT_OPTIONS] & OPTION_FORCED != 0,
             has_table_types: number_at(bytes, AT_FEATURES) & FEATURE_TABLE_TYPES != 0,
+            has_extended_properties: number_at(bytes, AT_FEATURES) & FEATURE_EXTENDED_PROPERTIES != 0,
             has_carried_columns: number_at(bytes, AT_FEATURES) & FEATURE_CARRIED_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
         })
@@ -401,6 +409,7 @@ mod tests {
             is_parameterization_forced: true,
             has_referential_actions: true,
             has_table_types: true,
+            has_extended_properties: true,
             has_carried_columns: true,
             collation: 7,
         }
@@ -439,6 +448,7 @@ mod tests {
             is_parameterization_forced: false,
             has_referential_actions: false,
             has_table_types: false,
+            has_extended_properties: false,
             has_carried_columns: false,
             collation: 0,
             ..sample()

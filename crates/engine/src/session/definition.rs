@@ -143,6 +143,7 @@ impl Session {
         if matches!(object.definition, ObjectDefinition::Table(_)) {
             self.drop_statistics(database, object.definition.object_id(), |_| true)?;
         }
+        self.drop_properties(database, &object.definition)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
     }
@@ -174,6 +175,9 @@ impl Session {
                 kept.of_index && !table.indexes.iter().any(|index| index.index_id == kept.stats_id)
             };
             self.drop_statistics(database, table.object_id, is_gone)?;
+            if let ObjectDefinition::Table(before) = &object.definition {
+                self.follow_table(database, before, table)?;
+            }
         }
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.replace(ctx, session, object, definition))

@@ -15,6 +15,7 @@ mod index_scan;
 mod key_length;
 mod lookup;
 mod parts;
+mod property;
 mod statistics;
 mod table;
 

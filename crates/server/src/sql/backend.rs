@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::instance::Instance;
+use engine::instance::{ClientConnection, Instance};
 use engine::memory::Accountant;
 use engine::waits::WaitType;
 use tds::bulk::BulkLoad;
@@ -62,7 +62,16 @@ impl Backend for SqlBackend {
             login: request.login,
             host: request.host,
             application: request.application,
-            encrypted: request.encrypted,
+            connection: ClientConnection {
+                protocol_version: request.protocol_version,
+                packet_bytes: u32::try_from(request.packet_bytes).unwrap_or(u32::MAX),
+                encrypted: request.encrypted,
+                address: request.address,
+                port: request.port,
+                local: request.local,
+                library: request.library,
+                process_id: request.client_pid,
+            },
             database: Some(request.database).filter(|name| !name.is_empty()),
         };
         let session = Session::new(Arc::clone(&self.instance), login).map_err(|error| Notice {

@@ -9,6 +9,7 @@ mod date;
 mod date_parts;
 mod format;
 mod identifier;
+mod json;
 mod math;
 mod message_format;
 mod metadata;
@@ -126,7 +127,7 @@ pub fn find(name: &str) -> Option<&'static Signature> {
 
 /// All functions but those with a syntax of their own.
 pub fn every() -> impl Iterator<Item = &'static Signature> {
-    let tables: [&'static [Signature]; 14] = [
+    let tables: [&'static [Signature]; 15] = [
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         math::FUNCTIONS,
@@ -141,6 +142,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
         format::FUNCTIONS,
         identifier::FUNCTIONS,
         message_format::FUNCTIONS,
+        json::FUNCTIONS,
     ];
     tables.into_iter().flatten()
 }

@@ -78,7 +78,7 @@ impl Session {
             session.login.clone_from(&state.login.login);
             session.host.clone_from(&state.login.host);
             session.application.clone_from(&state.login.application);
-            session.encrypted = state.login.encrypted;
+            session.connection.clone_from(&state.login.connection);
             session.lock_owner = state.locks.id();
             session.database_id = state.database().id;
         });

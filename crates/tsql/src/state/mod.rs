@@ -48,7 +48,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::database::Database;
 use engine::error::Result;
-use engine::instance::{Instance, SessionDescription, SessionInformation};
+use engine::instance::{ClientConnection, Instance, SessionDescription, SessionInformation};
 use engine::lock::LockOwner;
 use engine::seams::DateTimeTicks;
 
@@ -68,8 +68,8 @@ pub struct Login {
     pub host: String,
     /// The client's program.
     pub application: String,
-    /// All that travels between the client and the server is encrypted.
-    pub encrypted: bool,
+    /// How the client is connected.
+    pub connection: ClientConnection,
     /// The database to begin in; master when none is given.
     pub database: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, ReferentialAction, TableDefinition};
 use engine::types::{Length, SqlType, Value};
 
-use super::objects::{ObjectRow, columns_of, objects, table_of, tables, with_columns};
+use super::objects::{FIXED_SCHEMAS, ObjectRow, columns_of, objects, schema_names, table_of, tables, with_columns};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
 use crate::views::SystemContext;
 
@@ -20,7 +20,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ColumnRow>("INFORMATION_SCHEMA", "COLUMNS", columns),
     view::<SchemaRow>("INFORMATION_SCHEMA", "SCHEMATA", |context, _| {
         let database = context.database.name();
-        all(["dbo", "guest", "INFORMATION_SCHEMA", "sys"].map(|name| SchemaRow(database.clone(), name)))
+        all(schema_names(context).into_iter().map(|name| SchemaRow(database.clone(), name)))
     }),
     view::<ConstraintRow>("INFORMATION_SCHEMA", "TABLE_CONSTRAINTS", |context, _| {
         all(constraints(context))
@@ -139,12 +139,16 @@ fn columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     all(rows)
 }
 
-struct SchemaRow(String, &'static str);
+/// A database and a schema of it, which dbo owns unless it is a fixed one.
+struct SchemaRow(String, String);
 
 system_row!(SchemaRow {
     "CATALOG_NAME" NAME => |row| row.0.as_str().into();
-    "SCHEMA_NAME" NAME => |row| row.1.into();
-    "SCHEMA_OWNER" NAME => |row| row.1.into();
+    "SCHEMA_NAME" NAME => |row| row.1.as_str().into();
+    "SCHEMA_OWNER" NAME => |row| match FIXED_SCHEMAS.iter().any(|(fixed, _)| *fixed == row.1) {
+        true => row.1.as_str(),
+        false => "dbo",
+    }.into();
     "DEFAULT_CHARACTER_SET_CATALOG" NAME => |_| Value::Null;
     "DEFAULT_CHARACTER_SET_SCHEMA" NAME => |_| Value::Null;
     "DEFAULT_CHARACTER_SET_NAME" NAME => |_| "iso_1".into();

@@ -14,17 +14,20 @@ mod databases;
 mod files;
 mod indexes;
 mod information_schema;
+mod information_usage;
 mod listed;
 pub(crate) mod lock_words;
 mod log;
 mod objects;
 mod parameters;
 mod plans;
+mod properties;
 mod server;
 mod sessions;
 mod statistics;
 mod transactions;
 mod types;
+mod unused;
 mod values;
 
 pub use asking::SystemContext;
@@ -36,6 +39,7 @@ pub(crate) use objects::{
     FIXED_SCHEMAS, ObjectRow, columns_of, id_of_schema, objects as object_rows, only_column, table_of, tables,
     type_code, with_columns,
 };
+pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
 pub(crate) use sessions::{ListedSession, listed_sessions};
 pub(crate) use values::{datetime, lsn_number, parse_time};
 
@@ -146,7 +150,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 18] = [
+const TABLES: [&[SystemView]; 22] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -165,6 +169,10 @@ const TABLES: [&[SystemView]; 18] = [
     transactions::VIEWS,
     configuration::VIEWS,
     backup_history::VIEWS,
+    information_usage::VIEWS,
+    unused::VIEWS,
+    unused::STANDARD,
+    properties::VIEWS,
 ];
 
 /// Every view and function.
@@ -196,7 +204,8 @@ impl SystemView {
                 compatibility::is_old_name(self.name) || in_master && self.schema == "sys"
             }
             Some(_) => false,
-            None => compatibility::is_old_name(self.name),
+            // Functions of the system that begin so need no schema (sql-docs, "fn_helpcollations").
+            None => compatibility::is_old_name(self.name) || self.is_function && self.name.starts_with("fn_"),
         }
     }
 

@@ -380,6 +380,11 @@ fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
     fixed.chain(own).collect()
 }
 
+/// The names of all schemas, the fixed ones first.
+pub(super) fn schema_names(context: &SystemContext<'_>) -> Vec<String> {
+    schemas(context).into_iter().map(|schema| schema.name).collect()
+}
+
 struct ModuleRow {
     object_id: i32,
     definition: ModuleDefinition,

@@ -11,7 +11,8 @@ use engine::types::{Length, SqlType, Text, Value};
 
 use super::values::{big, datetime};
 use super::{
-    BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, view,
+    BIGINT, BIT, DATETIME, GUID, INT, NAME, REAL, Rows, SID, SMALLINT, SystemView, all, nvarchar, system_row, varchar,
+    view,
 };
 use crate::plan_cache::{CachedPlan, PlanCache};
 use crate::views::SystemContext;
@@ -175,6 +176,17 @@ impl ListedSession {
         }
     }
 
+    /// The number of the version of TDS: 4 for 7.1 to 7 for 7.4 (sql-docs, "sys.dm_exec_sessions", has 4 for SQL Server 2000's
+    /// clients, 5 and 6 for those of 2005 and 2008).
+    fn client_version(&self) -> i32 {
+        match self.session.connection.protocol_version >> 24 {
+            0x07 | 0x71 => 4,
+            0x72 => 5,
+            0x73 => 6,
+            _ => 7,
+        }
+    }
+
     fn connection_id(&self) -> Value {
         let mut guid = [0; 16];
         guid[..2].copy_from_slice(&self.session.id.to_le_bytes());
@@ -193,9 +205,9 @@ system_row!(SessionRow {
     "login_time" DATETIME => |row| datetime(row.0.session.login_time);
     "host_name" NAME => |row| row.0.session.host.as_str().into();
     "program_name" NAME => |row| row.0.session.application.as_str().into();
-    "host_process_id" INT => |_| Value::Null;
-    "client_version" INT => |_| 7.into();
-    "client_interface_name" nvarchar(32) => |_| "ODBC".into();
+    "host_process_id" INT => |row| (row.0.session.connection.process_id as i32).into();
+    "client_version" INT => |row| row.0.client_version().into();
+    "client_interface_name" nvarchar(32) => |row| row.0.session.connection.library.as_str().into();
     "security_id" SID => |_| Value::binary(&[1][..]);
     "login_name" NAME => |row| row.0.session.login.as_str().into();
     "nt_domain" NAME => |_| Value::Null;
@@ -311,16 +323,36 @@ system_row!(ConnectionRow {
     "session_id" INT => |row| i32::from(row.0.session.id).into();
     "most_recent_session_id" INT => |row| i32::from(row.0.session.id).into();
     "connect_time" DATETIME => |row| datetime(row.0.session.login_time);
-    "net_transport" nvarchar(40) => |_| "TCP".into();
+    "net_transport" nvarchar(40) => |row| if row.0.session.connection.port == 0 { "Shared memory" } else { "TCP" }.into();
     "protocol_type" nvarchar(40) => |_| "TSQL".into();
-    "protocol_version" INT => |_| 1_946_157_060.into();
+    "protocol_version" INT => |row| (row.0.session.connection.protocol_version as i32).into();
     "endpoint_id" INT => |_| 4.into();
-    "encrypt_option" nvarchar(40) => |row| if row.0.session.encrypted { "TRUE" } else { "FALSE" }.into();
+    "encrypt_option" nvarchar(40) => |row| if row.0.session.connection.encrypted { "TRUE" } else { "FALSE" }.into();
     "auth_scheme" nvarchar(40) => |_| "SQL".into();
     "node_affinity" SMALLINT => |_| Value::SmallInt(0);
     "num_reads" INT => |_| 0.into();
     "num_writes" INT => |_| 0.into();
+    "last_read" DATETIME => |row| datetime(row.0.session.request_started);
+    "last_write" DATETIME => |row| datetime(row.0.session.request_ended);
+    "net_packet_size" INT => |row| (row.0.session.connection.packet_bytes as i32).into();
+    "client_net_address" varchar(48) => |row| match row.0.session.connection.address.as_str() {
+        "" => "<local machine>".into(),
+        address => address.into(),
+    };
+    "client_tcp_port" INT => |row| match row.0.session.connection.port {
+        0 => Value::Null,
+        port => i32::from(port).into(),
+    };
+    "local_net_address" varchar(48) => |row| match row.0.session.connection.local.0.as_str() {
+        "" => Value::Null,
+        address => address.into(),
+    };
+    "local_tcp_port" INT => |row| match row.0.session.connection.local.1 {
+        0 => Value::Null,
+        port => i32::from(port).into(),
+    };
     "connection_id" GUID => |row| row.0.connection_id();
+    "parent_connection_id" GUID => |_| Value::Null;
     "most_recent_sql_handle" HANDLE => |row| handle(row.0.session.id);
 });
 

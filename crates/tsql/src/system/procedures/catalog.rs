@@ -111,16 +111,16 @@ const TYPE_PARAMETERS: Parameters = &[("@data_type", INT, false), ("@ODBCVer", S
 const SYSNAME: SqlType = SqlType::SYSNAME;
 const SMALLINT: SqlType = SqlType::SmallInt;
 
-fn varchar(length: u16) -> SqlType {
+pub(super) fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-fn small(number: i16) -> Value {
+pub(super) fn small(number: i16) -> Value {
     Value::SmallInt(number)
 }
 
 /// Whether a name fits an argument: a LIKE pattern with `\` as its escape, or the name itself when patterns are off.
-fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
+pub(super) fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
     match wanted {
         None => true,
         // A request that is to stop ends at the next row; what fits until then no longer matters.
@@ -131,7 +131,7 @@ fn fits(name: &str, wanted: Option<&str>, patterns: bool) -> bool {
     }
 }
 
-fn uses_patterns(arguments: &[Value], place: usize) -> bool {
+pub(super) fn uses_patterns(arguments: &[Value], place: usize) -> bool {
     integer(arguments, place) != Some(0)
 }
 
@@ -178,24 +178,24 @@ fn list_tables(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Va
 }
 
 /// A type as ODBC describes it.
-struct OdbcType {
+pub(super) struct OdbcType {
     /// `SQL_...` of ODBC 3.
-    code: i16,
+    pub(super) code: i16,
     /// `SQL_DATETIME` for dates and times, else the code.
-    verbose: i16,
+    pub(super) verbose: i16,
     /// The part behind `SQL_DATETIME`.
-    sub: Option<i16>,
+    pub(super) sub: Option<i16>,
     /// Type token of TDS for `SS_DATA_TYPE`.
-    token: u8,
+    pub(super) token: u8,
     /// Digits or characters.
-    precision: i32,
+    pub(super) precision: i32,
     /// Bytes of the C type.
-    length: i32,
-    scale: Option<i16>,
-    radix: Option<i16>,
+    pub(super) length: i32,
+    pub(super) scale: Option<i16>,
+    pub(super) radix: Option<i16>,
 }
 
-fn odbc(sql_type: SqlType) -> OdbcType {
+pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
     let bytes = i32::from(sql_type.max_length());
     let characters = |unit: i32| if bytes < 0 { i32::MAX / unit } else { bytes / unit };
     let octets = if bytes < 0 { i32::MAX } else { bytes };
@@ -250,7 +250,7 @@ fn odbc(sql_type: SqlType) -> OdbcType {
     }
 }
 
-fn optional(number: Option<i16>) -> Value {
+pub(super) fn optional(number: Option<i16>) -> Value {
     number.map_or(Value::Null, Value::SmallInt)
 }
 
@@ -323,7 +323,7 @@ fn column_row(context: &SystemContext<'_>, owner: &ObjectRow, column: &ColumnDef
     ]
 }
 
-fn nullable_token(token: u8) -> u8 {
+pub(super) fn nullable_token(token: u8) -> u8 {
     match token {
         48 | 52 | 56 | 63 => 38,
         59 | 62 => 109,

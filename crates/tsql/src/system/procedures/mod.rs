@@ -5,9 +5,11 @@
 mod alias_type;
 mod application_lock;
 mod catalog;
+mod catalog_modules;
 mod configuration;
 mod database;
 mod errorlog;
+mod extended_property;
 mod help;
 mod help_constraint;
 mod refresh;
@@ -39,7 +41,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 14] = [
+const TABLES: [&[SystemProcedure]; 16] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -48,12 +50,14 @@ const TABLES: [&[SystemProcedure]; 14] = [
     space::PROCEDURES,
     sessions::PROCEDURES,
     catalog::PROCEDURES,
+    catalog_modules::PROCEDURES,
     help::PROCEDURES,
     help_constraint::PROCEDURES,
     statistics::PROCEDURES,
     refresh::PROCEDURES,
     rename::PROCEDURES,
     alias_type::PROCEDURES,
+    extended_property::PROCEDURES,
 ];
 
 /// The procedure of that name, without its schema.
@@ -64,6 +68,26 @@ pub fn find(name: &str) -> Option<&'static SystemProcedure> {
 /// Every procedure.
 pub fn every() -> impl Iterator<Item = &'static SystemProcedure> {
     TABLES.into_iter().flatten()
+}
+
+/// Changes the catalog in the session's transaction, or in one of its own when there is none.
+fn in_transaction<T>(
+    context: &SystemContext<'_>,
+    change: impl FnOnce(&mut engine::session::Session) -> Result<T>,
+) -> Result<T> {
+    let mut session = context.engine.borrow_mut();
+    let own = !session.in_transaction();
+    let outcome = change(&mut session);
+    if !own {
+        return outcome;
+    }
+    match outcome {
+        Ok(answer) => session.commit().map(|()| answer),
+        Err(error) => {
+            session.roll_back()?;
+            Err(error)
+        }
+    }
 }
 
 /// An argument as text; `None` for NULL and beyond the last.

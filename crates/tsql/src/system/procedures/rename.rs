@@ -8,7 +8,7 @@ use engine::session::with_current_definitions;
 use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext};
-use super::{NAME, SystemProcedure, text};
+use super::{NAME, SystemProcedure, in_transaction, text};
 use crate::ast::Name;
 use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
 
@@ -139,19 +139,9 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
 
 /// Replaces a definition in the session's transaction, or in one of its own when there is none.
 fn replace(context: &SystemContext<'_>, object: &Arc<CatalogObject>, definition: ObjectDefinition) -> Result<()> {
-    let mut session = context.engine.borrow_mut();
-    let own = !session.in_transaction();
-    let outcome = session
-        .replace_object(&context.database, object, definition)
-        .map(|_| ());
-    if !own {
-        return outcome;
-    }
-    match outcome {
-        Ok(()) => session.commit(),
-        Err(error) => {
-            session.roll_back()?;
-            Err(error)
-        }
-    }
+    in_transaction(context, |session| {
+        session
+            .replace_object(&context.database, object, definition)
+            .map(|_| ())
+    })
 }

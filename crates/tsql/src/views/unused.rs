@@ -1,0 +1,303 @@
+//! Views of features that are not there. They have SQL Server's columns and no rows, as they have on a SQL Server where nobody uses
+//! the feature: scripts ask them first, and then leave the feature alone. Columns are those of sql-docs, "System catalog views" and
+//! "System dynamic management views".
+
+use engine::types::{Length, SqlType};
+
+use super::{BIGINT, BIT, DATETIME, FLOAT, GUID, INT, LSN, NAME, REAL, SID, SMALLINT, SystemView, TINYINT, nvarchar};
+
+const DESCRIPTION: SqlType = nvarchar(60);
+const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+const LONG: SqlType = SqlType::NVarChar(Length::Max);
+const CODE: SqlType = SqlType::Char(2);
+const LETTER: SqlType = SqlType::Char(1);
+const VARIANT: SqlType = SqlType::SqlVariant;
+
+const fn count(parameters: &[SqlType]) -> usize {
+    parameters.len()
+}
+
+/// Views by name with their columns; functions have the types of their parameters between the parentheses.
+macro_rules! unused {
+    ($schema:literal: $($name:literal($($parameter:expr),*) { $($column:literal $sql_type:expr,)+ })+) => {
+        &[$(SystemView {
+            schema: $schema,
+            name: $name,
+            columns: &[$(($column, $sql_type)),+],
+            is_function: count(&[$($parameter),*]) > 0,
+            parameters: &[$($parameter),*],
+            required: count(&[$($parameter),*]),
+            rows: |_, _| Ok(Vec::new()),
+        }),+]
+    };
+}
+
+pub(super) const VIEWS: &[SystemView] = unused! {
+    "sys":
+    "availability_groups"() {
+        "group_id" GUID, "name" NAME, "resource_id" nvarchar(40), "resource_group_id" nvarchar(40),
+        "failure_condition_level" INT, "health_check_timeout" INT, "automated_backup_preference" TINYINT,
+        "automated_backup_preference_desc" DESCRIPTION, "version" SMALLINT, "basic_features" BIT, "dtc_support" BIT,
+        "db_failover" BIT, "is_distributed" BIT, "cluster_type" TINYINT, "cluster_type_desc" DESCRIPTION,
+        "required_synchronized_secondaries_to_commit" INT, "sequence_number" BIGINT, "is_contained" BIT,
+    }
+    "availability_replicas"() {
+        "replica_id" GUID, "group_id" GUID, "replica_metadata_id" INT, "replica_server_name" nvarchar(256),
+        "owner_sid" SID, "endpoint_url" nvarchar(128), "availability_mode" TINYINT,
+        "availability_mode_desc" DESCRIPTION, "failover_mode" TINYINT, "failover_mode_desc" DESCRIPTION,
+        "session_timeout" INT, "primary_role_allow_connections" TINYINT,
+        "primary_role_allow_connections_desc" DESCRIPTION, "secondary_role_allow_connections" TINYINT,
+        "secondary_role_allow_connections_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME,
+        "backup_priority" INT, "read_only_routing_url" nvarchar(256), "seeding_mode" TINYINT,
+        "seeding_mode_desc" DESCRIPTION, "read_write_routing_url" nvarchar(256),
+    }
+    "availability_databases_cluster"() {
+        "group_id" GUID, "group_database_id" GUID, "database_name" NAME, "truncation_lsn" LSN,
+    }
+    "availability_group_listeners"() {
+        "group_id" GUID, "listener_id" nvarchar(36), "dns_name" nvarchar(63), "port" INT, "is_conformant" BIT,
+        "ip_configuration_string_from_cluster" LONG, "is_distributed_network_name" BIT,
+    }
+    "dm_hadr_availability_group_states"() {
+        "group_id" GUID, "primary_replica" NAME, "primary_recovery_health" TINYINT,
+        "primary_recovery_health_desc" DESCRIPTION, "secondary_recovery_health" TINYINT,
+        "secondary_recovery_health_desc" DESCRIPTION, "synchronization_health" TINYINT,
+        "synchronization_health_desc" DESCRIPTION,
+    }
+    "dm_hadr_availability_replica_states"() {
+        "replica_id" GUID, "group_id" GUID, "is_local" BIT, "role" TINYINT, "role_desc" DESCRIPTION,
+        "operational_state" TINYINT, "operational_state_desc" DESCRIPTION, "connected_state" TINYINT,
+        "connected_state_desc" DESCRIPTION, "recovery_health" TINYINT, "recovery_health_desc" DESCRIPTION,
+        "synchronization_health" TINYINT, "synchronization_health_desc" DESCRIPTION, "last_connect_error_number" INT,
+        "last_connect_error_description" nvarchar(1024), "last_connect_error_timestamp" DATETIME,
+    }
+    "dm_hadr_database_replica_states"() {
+        "database_id" INT, "group_id" GUID, "replica_id" GUID, "group_database_id" GUID, "is_local" BIT,
+        "is_primary_replica" BIT, "synchronization_state" TINYINT, "synchronization_state_desc" DESCRIPTION,
+        "is_commit_participant" BIT, "synchronization_health" TINYINT, "synchronization_health_desc" DESCRIPTION,
+        "database_state" TINYINT, "database_state_desc" DESCRIPTION, "is_suspended" BIT, "suspend_reason" TINYINT,
+        "suspend_reason_desc" DESCRIPTION, "recovery_lsn" LSN, "truncation_lsn" LSN, "last_sent_lsn" LSN,
+        "last_sent_time" DATETIME, "last_received_lsn" LSN, "last_received_time" DATETIME, "last_hardened_lsn" LSN,
+        "last_hardened_time" DATETIME, "last_redone_lsn" LSN, "last_redone_time" DATETIME,
+        "log_send_queue_size" BIGINT, "log_send_rate" BIGINT, "redo_queue_size" BIGINT, "redo_rate" BIGINT,
+        "filestream_send_rate" BIGINT, "end_of_log_lsn" LSN, "last_commit_lsn" LSN, "last_commit_time" DATETIME,
+        "low_water_mark_for_ghosts" BIGINT, "secondary_lag_seconds" BIGINT, "quorum_commit_lsn" LSN,
+        "quorum_commit_time" DATETIME,
+    }
+    "dm_hadr_cluster"() {
+        "cluster_name" nvarchar(128), "quorum_type" TINYINT, "quorum_type_desc" DESCRIPTION, "quorum_state" TINYINT,
+        "quorum_state_desc" DESCRIPTION,
+    }
+    "dm_hadr_physical_seeding_stats"() {
+        "local_physical_seeding_id" GUID, "remote_physical_seeding_id" GUID, "local_database_id" INT,
+        "local_database_name" NAME, "remote_machine_name" NAME, "role_desc" DESCRIPTION,
+        "internal_state_desc" DESCRIPTION, "transfer_rate_bytes_per_second" BIGINT, "transferred_size_bytes" BIGINT,
+        "database_size_bytes" BIGINT, "start_time_utc" DATETIME, "end_time_utc" DATETIME,
+        "estimate_time_complete_utc" DATETIME, "total_disk_io_wait_time_ms" BIGINT,
+        "total_network_wait_time_ms" BIGINT, "failure_code" INT, "failure_message" nvarchar(1024),
+        "failure_time_utc" DATETIME, "is_compression_enabled" BIT,
+    }
+    "dm_os_cluster_nodes"() {
+        "NodeName" NAME, "status" INT, "status_description" nvarchar(20), "is_current_owner" BIT,
+    }
+    "credentials"() {
+        "credential_id" INT, "name" NAME, "credential_identity" nvarchar(4000), "create_date" DATETIME,
+        "modify_date" DATETIME, "target_type" nvarchar(100), "target_id" INT,
+    }
+    "certificates"() {
+        "name" NAME, "certificate_id" INT, "principal_id" INT, "pvt_key_encryption_type" CODE,
+        "pvt_key_encryption_type_desc" DESCRIPTION, "is_active_for_begin_dialog" BIT, "issuer_name" nvarchar(442),
+        "cert_serial_number" nvarchar(64), "sid" SID, "string_sid" nvarchar(128), "subject" nvarchar(4000),
+        "expiry_date" DATETIME, "start_date" DATETIME, "thumbprint" SqlType::VarBinary(Length::Limited(32)),
+        "attested_by" nvarchar(260), "pvt_key_last_backup_date" DATETIME, "key_length" INT,
+    }
+    "asymmetric_keys"() {
+        "name" NAME, "principal_id" INT, "asymmetric_key_id" INT, "pvt_key_encryption_type" CODE,
+        "pvt_key_encryption_type_desc" DESCRIPTION, "thumbprint" SqlType::VarBinary(Length::Limited(32)),
+        "algorithm" CODE, "algorithm_desc" DESCRIPTION, "key_length" INT, "sid" SID, "string_sid" nvarchar(128),
+        "public_key" SqlType::VarBinary(Length::Max), "attested_by" nvarchar(260), "provider_type" nvarchar(120),
+        "cryptographic_provider_guid" GUID,
+    }
+    "symmetric_keys"() {
+        "name" NAME, "principal_id" INT, "symmetric_key_id" INT, "key_length" INT, "key_algorithm" CODE,
+        "algorithm_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "key_guid" GUID,
+        "key_thumbprint" VARIANT, "provider_type" nvarchar(120), "cryptographic_provider_guid" GUID,
+        "cryptographic_provider_algid" VARIANT,
+    }
+    "dm_database_encryption_keys"() {
+        "database_id" INT, "encryption_state" INT, "create_date" DATETIME, "regenerate_date" DATETIME,
+        "modify_date" DATETIME, "set_date" DATETIME, "opened_date" DATETIME, "key_algorithm" nvarchar(32),
+        "key_length" INT, "encryptor_thumbprint" SqlType::VarBinary(Length::Limited(20)),
+        "encryptor_type" nvarchar(32), "percent_complete" REAL, "encryption_state_desc" nvarchar(32),
+        "encryption_scan_state" INT, "encryption_scan_state_desc" nvarchar(32),
+        "encryption_scan_modify_date" DATETIME,
+    }
+    "partition_schemes"() {
+        "name" NAME, "data_space_id" INT, "type" CODE, "type_desc" DESCRIPTION, "is_default" BIT, "is_system" BIT,
+        "function_id" INT,
+    }
+    "partition_functions"() {
+        "name" NAME, "function_id" INT, "type" CODE, "type_desc" DESCRIPTION, "fanout" INT,
+        "boundary_value_on_right" BIT, "is_system" BIT, "create_date" DATETIME, "modify_date" DATETIME,
+    }
+    "partition_range_values"() {
+        "function_id" INT, "boundary_id" INT, "parameter_id" INT, "value" VARIANT,
+    }
+    "destination_data_spaces"() {
+        "partition_scheme_id" INT, "destination_id" INT, "data_space_id" INT,
+    }
+    "index_resumable_operations"() {
+        "object_id" INT, "index_id" INT, "name" NAME, "sql_text" LONG, "last_max_dop_used" SMALLINT,
+        "partition_number" INT, "state" TINYINT, "state_desc" DESCRIPTION, "start_time" DATETIME,
+        "last_pause_time" DATETIME, "total_execution_time" INT, "percent_complete" FLOAT, "page_count" BIGINT,
+    }
+    "xml_indexes"() {
+        "object_id" INT, "name" NAME, "index_id" INT, "type" TINYINT, "type_desc" DESCRIPTION, "is_unique" BIT,
+        "data_space_id" INT, "is_primary_key" BIT, "is_unique_constraint" BIT, "fill_factor" TINYINT,
+        "is_disabled" BIT, "using_xml_index_id" INT, "secondary_type" LETTER, "secondary_type_desc" DESCRIPTION,
+        "xml_index_type" TINYINT, "xml_index_type_description" DESCRIPTION,
+    }
+    "xml_schema_collections"() {
+        "xml_collection_id" INT, "schema_id" INT, "principal_id" INT, "name" NAME, "create_date" DATETIME,
+        "modify_date" DATETIME,
+    }
+    "fulltext_catalogs"() {
+        "fulltext_catalog_id" INT, "name" NAME, "path" nvarchar(260), "is_default" BIT,
+        "is_accent_sensitivity_on" BIT, "data_space_id" INT, "file_id" INT, "principal_id" INT, "is_importing" BIT,
+    }
+    "fulltext_indexes"() {
+        "object_id" INT, "unique_index_id" INT, "fulltext_catalog_id" INT, "is_enabled" BIT,
+        "change_tracking_state" LETTER, "change_tracking_state_desc" DESCRIPTION, "has_crawl_completed" BIT,
+        "crawl_type" LETTER, "crawl_type_desc" DESCRIPTION, "crawl_start_date" DATETIME, "crawl_end_date" DATETIME,
+        "incremental_timestamp" SqlType::Binary(8), "stoplist_id" INT, "data_space_id" INT, "property_list_id" INT,
+    }
+    "sequences"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_published" BIT, "is_schema_published" BIT, "start_value" VARIANT,
+        "increment" VARIANT, "minimum_value" VARIANT, "maximum_value" VARIANT,
+        "is_cycling" BIT, "is_cached" BIT, "cache_size" INT, "system_type_id" TINYINT, "user_type_id" INT,
+        "precision" TINYINT, "scale" TINYINT, "current_value" VARIANT, "is_exhausted" BIT,
+        "last_used_value" VARIANT,
+    }
+    "synonyms"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_published" BIT, "is_schema_published" BIT, "base_object_name" nvarchar(1035),
+    }
+    "triggers"() {
+        "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,
+        "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_disabled" BIT, "is_not_for_replication" BIT, "is_instead_of_trigger" BIT,
+    }
+    "server_triggers"() {
+        "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,
+        "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_disabled" BIT,
+    }
+    "trigger_events"() {
+        "object_id" INT, "type" INT, "type_desc" DESCRIPTION, "is_first" BIT, "is_last" BIT, "event_group_type" INT,
+        "event_group_type_desc" DESCRIPTION, "is_trigger_event" BIT,
+    }
+    "assemblies"() {
+        "name" NAME, "principal_id" INT, "assembly_id" INT, "clr_name" nvarchar(4000), "permission_set" TINYINT,
+        "permission_set_desc" DESCRIPTION, "is_visible" BIT, "create_date" DATETIME, "modify_date" DATETIME,
+        "is_user_defined" BIT,
+    }
+    "periods"() {
+        "name" NAME, "period_type" TINYINT, "period_type_desc" DESCRIPTION, "object_id" INT, "start_column_id" INT,
+        "end_column_id" INT,
+    }
+    "masked_columns"() {
+        "object_id" INT, "name" NAME, "column_id" INT, "is_masked" BIT, "masking_function" nvarchar(4000),
+    }
+    "plan_guides"() {
+        "plan_guide_id" INT, "name" NAME, "create_date" DATETIME, "modify_date" DATETIME, "is_disabled" BIT,
+        "query_text" LONG, "scope_type" TINYINT, "scope_type_desc" DESCRIPTION, "scope_object_id" INT,
+        "scope_batch" LONG, "parameters" LONG, "hints" LONG,
+    }
+    "linked_logins"() {
+        "server_id" INT, "local_principal_id" INT, "uses_self_credential" BIT, "remote_name" NAME,
+        "modify_date" DATETIME,
+    }
+    "change_tracking_databases"() {
+        "database_id" INT, "is_auto_cleanup_on" BIT, "retention_period" INT, "retention_period_units" TINYINT,
+        "retention_period_units_desc" DESCRIPTION, "max_cleanup_version" BIGINT,
+    }
+    "change_tracking_tables"() {
+        "object_id" INT, "is_track_columns_updated_on" BIT, "min_valid_version" BIGINT, "begin_version" BIGINT,
+        "cleanup_version" BIGINT,
+    }
+    "database_automatic_tuning_options"() {
+        "name" nvarchar(128), "desired_state" SMALLINT, "desired_state_desc" DESCRIPTION, "actual_state" SMALLINT,
+        "actual_state_desc" DESCRIPTION, "reason" SMALLINT, "reason_desc" DESCRIPTION,
+    }
+    "dm_broker_activated_tasks"() {
+        "spid" INT, "database_id" SMALLINT, "queue_id" INT, "procedure_name" nvarchar(650), "execute_as" INT,
+    }
+    "dm_server_memory_dumps"() {
+        "filename" nvarchar(256), "creation_time" SqlType::DateTimeOffset { scale: 7 }, "size_in_bytes" BIGINT,
+    }
+    "dm_server_accelerator_status"() {
+        "accelerator" nvarchar(60), "accelerator_desc" DESCRIPTION, "config" nvarchar(60),
+        "config_in_use" nvarchar(60), "mode" nvarchar(60), "mode_desc" DESCRIPTION, "mode_reason" nvarchar(60),
+        "mode_reason_desc" DESCRIPTION, "accelerator_hardware_detected" BIT,
+        "accelerator_library_version" nvarchar(60), "accelerator_driver_version" nvarchar(60),
+    }
+    "dm_db_missing_index_details"() {
+        "index_handle" INT, "database_id" SMALLINT, "object_id" INT, "equality_columns" nvarchar(4000),
+        "inequality_columns" nvarchar(4000), "included_columns" nvarchar(4000), "statement" nvarchar(4000),
+    }
+    "dm_db_missing_index_groups"() {
+        "index_group_handle" INT, "index_handle" INT,
+    }
+    "dm_db_missing_index_group_stats"() {
+        "group_handle" INT, "unique_compiles" BIGINT, "user_seeks" BIGINT, "user_scans" BIGINT,
+        "last_user_seek" DATETIME, "last_user_scan" DATETIME, "avg_total_user_cost" FLOAT, "avg_user_impact" FLOAT,
+        "system_seeks" BIGINT, "system_scans" BIGINT, "last_system_seek" DATETIME, "last_system_scan" DATETIME,
+        "avg_total_system_cost" FLOAT, "avg_system_impact" FLOAT,
+    }
+    "dm_db_missing_index_group_stats_query"() {
+        "group_handle" INT, "query_hash" SqlType::Binary(8), "query_plan_hash" SqlType::Binary(8),
+        "last_sql_handle" HANDLE, "last_statement_start_offset" INT, "last_statement_end_offset" INT,
+        "last_statement_sql_handle" HANDLE, "user_seeks" BIGINT, "user_scans" BIGINT, "last_user_seek" DATETIME,
+        "last_user_scan" DATETIME, "avg_total_user_cost" FLOAT, "avg_user_impact" FLOAT, "system_seeks" BIGINT,
+        "system_scans" BIGINT, "last_system_seek" DATETIME, "last_system_scan" DATETIME,
+        "avg_total_system_cost" FLOAT, "avg_system_impact" FLOAT,
+    }
+    "dm_tran_version_store_space_usage"() {
+        "database_id" INT, "reserved_page_count" BIGINT, "reserved_space_kb" BIGINT,
+    }
+    "dm_os_server_diagnostics_log_configurations"() {
+        "is_enabled" BIT, "path" nvarchar(260), "max_size" INT, "max_files" INT,
+    }
+    "event_notifications"() {
+        "name" NAME, "object_id" INT, "parent_class" TINYINT, "parent_class_desc" DESCRIPTION, "parent_id" INT,
+        "create_date" DATETIME, "modify_date" DATETIME, "service_name" nvarchar(256), "broker_instance" nvarchar(128),
+        "creator_sid" SID, "principal_id" INT,
+    }
+    "service_queues"() {
+        "name" NAME, "object_id" INT, "principal_id" INT, "schema_id" INT, "parent_object_id" INT, "type" CODE,
+        "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
+        "is_published" BIT, "is_schema_published" BIT, "max_readers" SMALLINT, "activation_procedure" nvarchar(776),
+        "execute_as_principal_id" INT, "is_activation_enabled" BIT, "is_receive_enabled" BIT,
+        "is_enqueue_enabled" BIT, "is_retention_enabled" BIT, "is_poison_message_handling_enabled" BIT,
+    }
+    "dm_db_incremental_stats_properties"(INT, INT) {
+        "object_id" INT, "stats_id" INT, "partition_number" INT, "last_updated" SqlType::DateTime2 { scale: 7 },
+        "rows" BIGINT, "rows_sampled" BIGINT, "steps" INT, "unfiltered_rows" BIGINT, "modification_counter" BIGINT,
+    }
+    "dm_exec_query_statistics_xml"(SMALLINT) {
+        "session_id" SMALLINT, "request_id" INT, "sql_handle" HANDLE, "plan_handle" HANDLE, "query_plan" LONG,
+    }
+};
+
+pub(super) const STANDARD: &[SystemView] = unused! {
+    "INFORMATION_SCHEMA":
+    "SEQUENCES"() {
+        "SEQUENCE_CATALOG" NAME, "SEQUENCE_SCHEMA" NAME, "SEQUENCE_NAME" NAME, "DATA_TYPE" NAME,
+        "NUMERIC_PRECISION" TINYINT, "NUMERIC_PRECISION_RADIX" SMALLINT, "NUMERIC_SCALE" INT, "START_VALUE" VARIANT,
+        "MINIMUM_VALUE" VARIANT, "MAXIMUM_VALUE" VARIANT, "INCREMENT" VARIANT, "CYCLE_OPTION" BIT,
+        "DECLARED_DATA_TYPE" NAME, "DECLARED_NUMERIC_PRECISION" TINYINT, "DECLARED_NUMERIC_SCALE" INT,
+    }
+};
