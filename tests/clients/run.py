@@ -92,6 +92,7 @@ ACCEPTANCE = [
     ("recovery by mssql-python", python_missing, [PYTHON, HERE / "recovery.py", "mssql-python"]),
     ("credit", freetds_missing, [sys.executable, HERE / "credit.py"]),
     ("dml", freetds_missing, [sys.executable, HERE / "dml.py"]),
+    ("scripts of others", python_missing, [PYTHON, HERE / "scripts_of_others.py"]),
     ("published scripts", freetds_missing, [PYTHON if PYTHON.exists() else sys.executable, HERE / "published.py"]),
 ]
 

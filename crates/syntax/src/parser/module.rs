@@ -103,7 +103,8 @@ impl Parser<'_> {
             return Err(ParseError::not_supported(self.line(), "FOR REPLICATION"));
         }
         self.expect_word("AS")?;
-        let body = self.statements_to_end()?;
+        // A procedure may have no statements (sql-docs, "CREATE PROCEDURE").
+        let body = self.nested(|parser| parser.statements(&[]))?;
         let text = self.text.to_owned();
         let procedure = CreateProcedure {
             definition,
@@ -114,15 +115,6 @@ impl Parser<'_> {
             text,
         };
         Ok(StatementKind::CreateProcedure(Box::new(procedure)))
-    }
-
-    /// All statements to the end of the batch, at least one.
-    fn statements_to_end(&mut self) -> Parsed<Vec<Statement>> {
-        let statements = self.nested(|parser| parser.statements(&[]))?;
-        if statements.is_empty() {
-            return Err(self.unexpected());
-        }
-        Ok(statements)
     }
 
     fn function(&mut self, definition: DefinitionKind) -> Parsed<StatementKind> {

@@ -7,7 +7,7 @@ use super::Binder;
 use super::case::meeting_type;
 use super::fold::{is_written_null, settled};
 use super::implicit;
-use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like, Query};
+use crate::ast::{Between, ComparisonOperator, Expression, ExpressionKind, Like, Query, QueryBody};
 use crate::messages;
 use crate::plan::{Condition, Expr, ExprKind, Quantifier, label_of, unified};
 use crate::scalar::arithmetic::comparison_type;
@@ -66,7 +66,12 @@ impl<'a> Binder<'a> {
                 Ok(negate_if(*negated, Condition::IsDistinct(left, right)))
             }
             ExpressionKind::Exists(query) => {
-                let mut subquery = self.subquery(query)?;
+                // Without FROM, `*` is nothing that anybody looks at here; elsewhere it is 263.
+                let has_no_source = matches!(&query.body, QueryBody::Select(select) if select.from.is_empty());
+                self.stars_are_ignored = has_no_source;
+                let subquery = self.subquery(query);
+                self.stars_are_ignored = false;
+                let mut subquery = subquery?;
                 super::unused::leave_out_all(&mut subquery);
                 Ok(Condition::Exists(subquery))
             }

@@ -121,6 +121,8 @@ pub struct Binder<'a> {
     /// Links of the chains of joins, EXCEPT and INTERSECT around what is bound: so high is the plan above it, though few levels
     /// of the stack led here.
     links: usize,
+    /// The SELECT that is bound next is that of an EXISTS and has no FROM.
+    stars_are_ignored: bool,
     /// Identifiers and constants of the clause being bound.
     terms: usize,
     /// Whether a table or view was bound.
@@ -174,6 +176,7 @@ impl<'a> Binder<'a> {
             advice: PlanAdvice::default(),
             size: PlanSize::default(),
             links: 0,
+            stars_are_ignored: false,
             terms: 0,
             reads_tables: false,
             parameters_are_captured: false,

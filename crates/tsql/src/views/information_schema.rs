@@ -20,7 +20,9 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<ColumnRow>("INFORMATION_SCHEMA", "COLUMNS", columns),
     view::<SchemaRow>("INFORMATION_SCHEMA", "SCHEMATA", |context, _| {
         let database = context.database.name();
-        all(schema_names(context).into_iter().map(|name| SchemaRow(database.clone(), name)))
+        all(schema_names(context)
+            .into_iter()
+            .map(|name| SchemaRow(database.clone(), name)))
     }),
     view::<ConstraintRow>("INFORMATION_SCHEMA", "TABLE_CONSTRAINTS", |context, _| {
         all(constraints(context))

@@ -18,6 +18,7 @@ mod information_usage;
 mod listed;
 pub(crate) mod lock_words;
 mod log;
+mod machine;
 mod objects;
 mod parameters;
 mod plans;
@@ -150,7 +151,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 22] = [
+const TABLES: [&[SystemView]; 24] = [
     databases::VIEWS,
     log::VIEWS,
     files::VIEWS,
@@ -172,6 +173,8 @@ const TABLES: [&[SystemView]; 22] = [
     information_usage::VIEWS,
     unused::VIEWS,
     unused::STANDARD,
+    unused::MSDB,
+    machine::VIEWS,
     properties::VIEWS,
 ];
 

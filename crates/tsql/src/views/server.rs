@@ -39,19 +39,19 @@ system_row!(WaitRow {
     "signal_wait_time_ms" BIGINT => |row| big(row.signal_micros / 1000);
 });
 
-struct SystemInformation {
+pub(super) struct SystemInformation {
     started: engine::seams::DateTimeTicks,
     up_ms: u64,
     ticks_ms: u64,
     /// What the instance may have at most.
-    memory_kb: u64,
-    committed_kb: u64,
-    target_kb: u64,
-    processors: i32,
+    pub(super) memory_kb: u64,
+    pub(super) committed_kb: u64,
+    pub(super) target_kb: u64,
+    pub(super) processors: i32,
 }
 
 impl SystemInformation {
-    fn of(context: &SystemContext<'_>) -> SystemInformation {
+    pub(super) fn of(context: &SystemContext<'_>) -> SystemInformation {
         let instance = context.instance;
         let up_micros = instance
             .env

@@ -301,3 +301,89 @@ pub(super) const STANDARD: &[SystemView] = unused! {
         "DECLARED_DATA_TYPE" NAME, "DECLARED_NUMERIC_PRECISION" TINYINT, "DECLARED_NUMERIC_SCALE" INT,
     }
 };
+
+/// Tables of msdb that nothing writes to: there are no jobs, and of backups the last ones alone are known.
+pub(super) const MSDB: &[SystemView] = unused! {
+    "dbo":
+    "backupmediafamily"() {
+        "media_set_id" INT, "family_sequence_number" TINYINT, "media_family_id" GUID, "media_count" INT,
+        "logical_device_name" nvarchar(128), "physical_device_name" nvarchar(260), "device_type" TINYINT,
+        "physical_block_size" INT, "mirror" TINYINT,
+    }
+    "backupmediaset"() {
+        "media_set_id" INT, "media_uuid" GUID, "media_family_count" TINYINT, "name" nvarchar(128),
+        "description" nvarchar(255), "software_name" nvarchar(128), "software_vendor_id" INT, "MTF_major_version" TINYINT,
+        "mirror_count" TINYINT, "is_password_protected" BIT, "is_compressed" BIT, "is_encrypted" BIT,
+    }
+    "restorehistory"() {
+        "restore_history_id" INT, "restore_date" DATETIME, "destination_database_name" nvarchar(128),
+        "user_name" nvarchar(128), "backup_set_id" INT, "restore_type" LETTER, "replace" BIT, "recovery" BIT,
+        "restart" BIT, "stop_at" DATETIME, "device_count" TINYINT, "stop_at_mark_name" nvarchar(128), "stop_before" BIT,
+    }
+    "suspect_pages"() {
+        "database_id" INT, "file_id" INT, "page_id" BIGINT, "event_type" INT, "error_count" INT,
+        "last_update_date" DATETIME,
+    }
+    "sysjobs"() {
+        "job_id" GUID, "originating_server_id" INT, "name" NAME, "enabled" TINYINT, "description" nvarchar(512),
+        "start_step_id" INT, "category_id" INT, "owner_sid" SID, "notify_level_eventlog" INT, "notify_level_email" INT,
+        "notify_level_netsend" INT, "notify_level_page" INT, "notify_email_operator_id" INT,
+        "notify_netsend_operator_id" INT, "notify_page_operator_id" INT, "delete_level" INT, "date_created" DATETIME,
+        "date_modified" DATETIME, "version_number" INT,
+    }
+    "sysjobsteps"() {
+        "job_id" GUID, "step_id" INT, "step_name" NAME, "subsystem" nvarchar(40), "command" LONG, "flags" INT,
+        "additional_parameters" LONG, "cmdexec_success_code" INT, "on_success_action" TINYINT, "on_success_step_id" INT,
+        "on_fail_action" TINYINT, "on_fail_step_id" INT, "server" NAME, "database_name" NAME, "database_user_name" NAME,
+        "retry_attempts" INT, "retry_interval" INT, "os_run_priority" INT, "output_file_name" nvarchar(200),
+        "last_run_outcome" INT, "last_run_duration" INT, "last_run_retries" INT, "last_run_date" INT,
+        "last_run_time" INT, "proxy_id" INT, "step_uid" GUID,
+    }
+    "sysjobschedules"() { "schedule_id" INT, "job_id" GUID, "next_run_date" INT, "next_run_time" INT, }
+    "sysschedules"() {
+        "schedule_id" INT, "schedule_uid" GUID, "originating_server_id" INT, "name" NAME, "owner_sid" SID, "enabled" INT,
+        "freq_type" INT, "freq_interval" INT, "freq_subday_type" INT, "freq_subday_interval" INT,
+        "freq_relative_interval" INT, "freq_recurrence_factor" INT, "active_start_date" INT, "active_end_date" INT,
+        "active_start_time" INT, "active_end_time" INT, "date_created" DATETIME, "date_modified" DATETIME,
+        "version_number" INT,
+    }
+    "sysjobhistory"() {
+        "instance_id" INT, "job_id" GUID, "step_id" INT, "step_name" NAME, "sql_message_id" INT, "sql_severity" INT,
+        "message" nvarchar(4000), "run_status" INT, "run_date" INT, "run_time" INT, "run_duration" INT,
+        "operator_id_emailed" INT, "operator_id_netsent" INT, "operator_id_paged" INT, "retries_attempted" INT,
+        "server" NAME,
+    }
+    "sysjobactivity"() {
+        "session_id" INT, "job_id" GUID, "run_requested_date" DATETIME, "run_requested_source" NAME,
+        "queued_date" DATETIME, "start_execution_date" DATETIME, "last_executed_step_id" INT,
+        "last_executed_step_date" DATETIME, "stop_execution_date" DATETIME, "job_history_id" INT,
+        "next_scheduled_run_date" DATETIME,
+    }
+    "syscategories"() { "category_id" INT, "category_class" INT, "category_type" TINYINT, "name" NAME, }
+    "sysoperators"() {
+        "id" INT, "name" NAME, "enabled" TINYINT, "email_address" nvarchar(100), "last_email_date" INT,
+        "last_email_time" INT, "pager_address" nvarchar(100), "last_pager_date" INT, "last_pager_time" INT,
+        "weekday_pager_start_time" INT, "weekday_pager_end_time" INT, "saturday_pager_start_time" INT,
+        "saturday_pager_end_time" INT, "sunday_pager_start_time" INT, "sunday_pager_end_time" INT, "pager_days" TINYINT,
+        "netsend_address" nvarchar(100), "last_netsend_date" INT, "last_netsend_time" INT, "category_id" INT,
+    }
+    "sysalerts"() {
+        "id" INT, "name" NAME, "event_source" nvarchar(100), "event_category_id" INT, "event_id" INT, "message_id" INT,
+        "severity" INT, "enabled" TINYINT, "delay_between_responses" INT, "last_occurrence_date" INT,
+        "last_occurrence_time" INT, "last_response_date" INT, "last_response_time" INT,
+        "notification_message" nvarchar(512), "include_event_description" TINYINT, "database_name" nvarchar(512),
+        "event_description_keyword" nvarchar(100), "occurrence_count" INT, "count_reset_date" INT, "count_reset_time" INT,
+        "job_id" GUID, "has_notification" INT, "flags" INT, "performance_condition" nvarchar(512), "category_id" INT,
+    }
+    "log_shipping_primary_databases"() {
+        "primary_id" GUID, "primary_database" NAME, "backup_directory" nvarchar(500), "backup_share" nvarchar(500),
+        "backup_retention_period" INT, "backup_job_id" GUID, "monitor_server" NAME, "monitor_server_security_mode" BIT,
+        "last_backup_file" nvarchar(500), "last_backup_date" DATETIME, "user_specified_monitor" BIT,
+        "backup_compression" TINYINT,
+    }
+    "log_shipping_secondary_databases"() {
+        "secondary_database" NAME, "secondary_id" GUID, "restore_delay" INT, "restore_all" BIT, "restore_mode" BIT,
+        "disconnect_users" BIT, "block_size" INT, "buffer_count" INT, "max_transfer_size" INT,
+        "last_restored_file" nvarchar(500), "last_restored_date" DATETIME,
+    }
+};

@@ -114,7 +114,7 @@ async fn reads_types() -> Outcome {
     is_text(c, "select cast(N'\u{4e2d}' as nvarchar(9))", "\u{4e2d}").await?;
     is_text(c, "select replicate(cast('m' as varchar(max)), 20000)", &"m".repeat(20_000)).await?;
     is(c, "select cast(null as int)", None::<i32>).await?;
-    let moment: NaiveDateTime = "2026-02-28T12:34:56.790".parse()?;
+    let moment = "2026-02-28T12:34:56.790".parse::<NaiveDateTime>().map_err(|failure| failure.to_string())?;
     is(c, "select cast('2026-02-28 12:34:56.790' as datetime)", Some(moment)).await?;
     is(c, "select cast('2026-02-28 12:34:56.79' as datetime2(3))", Some(moment)).await?;
     is(c, "select cast('2026-02-28' as date)", Some(moment.date())).await?;

@@ -9,6 +9,8 @@ use engine::types::{Decimal, Length, SqlType, Value};
 use super::super::{Host, SystemContext, Table};
 use super::space::no_object;
 use super::{NAME, SystemProcedure, text};
+use crate::ast::{DataType, Name};
+use crate::scalar::data_type::{TypePlace, resolve};
 use crate::views::{ObjectRow, columns_of, object_rows, table_of};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
@@ -58,7 +60,13 @@ fn help(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         }
         return table.send(host).map(|()| 0);
     };
-    let object = find(context, written)?;
+    let object = match find(context, written) {
+        Ok(object) => object,
+        Err(error) => {
+            let described = type_description(context, written).ok_or(error)?;
+            return described.send(host).map(|()| 0);
+        }
+    };
     let id = object.definition.object_id() as i32;
     let mut table = Table::new(&[
         ("Name", SqlType::SYSNAME),
@@ -88,6 +96,54 @@ fn help(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         return Ok(0);
     }
     indexes(definition).send(host).map(|()| 0)
+}
+
+/// What `sp_help` says of a type, which is no object (sql-docs, "sp_help").
+fn type_description(context: &SystemContext<'_>, written: &str) -> Option<Table> {
+    let name = Name::parse(written)?;
+    let own = context
+        .database
+        .catalog
+        .user_type(name.schema().unwrap_or("dbo"), name.object(), context.session_id);
+    let (shown, sql_type, nullable) = match own.as_deref().map(|own| &own.definition) {
+        Some(ObjectDefinition::AliasType(alias)) => (alias.name.clone(), alias.base, alias.nullable),
+        Some(_) => return None,
+        None => {
+            let declared = DataType {
+                name: Name::single(name.object()),
+                arguments: Vec::new(),
+            };
+            let sql_type = resolve(&declared, TypePlace::Declaration, 1).ok()?;
+            (name.object().to_lowercase(), sql_type, true)
+        }
+    };
+    let word = SqlType::VarChar(Length::Limited(35));
+    let mut table = Table::new(&[
+        ("Type_name", SqlType::SYSNAME),
+        ("Storage_type", SqlType::SYSNAME),
+        ("Length", SqlType::SmallInt),
+        ("Prec", SqlType::Int),
+        ("Scale", SqlType::Int),
+        ("Nullable", word),
+        ("Default_name", SqlType::SYSNAME),
+        ("Rule_name", SqlType::SYSNAME),
+        ("Collation", SqlType::SYSNAME),
+    ]);
+    table.push(vec![
+        shown.into(),
+        sql_type.name().into(),
+        Value::SmallInt(sql_type.max_length()),
+        i32::from(sql_type.precision()).into(),
+        i32::from(sql_type.scale()).into(),
+        if nullable { "yes" } else { "no" }.into(),
+        "none".into(),
+        "none".into(),
+        sql_type
+            .is_character()
+            .then(|| context.database.collation().name())
+            .into(),
+    ]);
+    Some(table)
 }
 
 /// `user table`, `stored procedure`, ...

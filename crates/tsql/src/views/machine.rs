@@ -1,0 +1,197 @@
+//! The machine and the process: operating system, memory, nodes, schedulers, drives, services (sql-docs, "SQL Server operating system
+//! related dynamic management views").
+//!
+//! What the machine as a whole has is not asked of it: memory is what the instance may take and has taken.
+
+use engine::types::{Length, SqlType, Value};
+
+use super::server::SystemInformation;
+use super::sessions::{ListedSession, listed_sessions};
+use super::values::{big, datetime};
+use super::{BIGINT, BIT, DATETIME, INT, Rows, SMALLINT, SystemView, all, nvarchar, system_row, view};
+use crate::views::SystemContext;
+
+const DESCRIPTION: SqlType = nvarchar(60);
+
+pub(super) const VIEWS: &[SystemView] = &[
+    view::<Host>("sys", "dm_os_host_info", |_, _| all([Host])),
+    view::<SystemMemory>("sys", "dm_os_sys_memory", |context, _| {
+        all([SystemMemory(SystemInformation::of(context))])
+    }),
+    view::<ProcessMemory>("sys", "dm_os_process_memory", |context, _| {
+        all([ProcessMemory(SystemInformation::of(context))])
+    }),
+    view::<Node>("sys", "dm_os_nodes", |context, _| {
+        all([Node(SystemInformation::of(context).processors)])
+    }),
+    view::<Scheduler>("sys", "dm_os_schedulers", |context, _| {
+        all((0..SystemInformation::of(context).processors).map(Scheduler))
+    }),
+    view::<Drive>("sys", "dm_os_enumerate_fixed_drives", |context, _| {
+        let free_bytes = context.instance.env.disk.available_bytes(context.instance.folder());
+        all([Drive(free_bytes.unwrap_or(0))])
+    }),
+    view::<Service>("sys", "dm_server_services", services),
+    view::<WaitingTask>("sys", "dm_os_waiting_tasks", |context, _| {
+        let waiting = listed_sessions(context)
+            .into_iter()
+            .filter(|listed| listed.lock_wait.is_some());
+        all(waiting.map(WaitingTask))
+    }),
+];
+
+struct Host;
+
+system_row!(Host {
+    "host_platform" nvarchar(256) => |_| if cfg!(windows) { "Windows" } else { "Linux" }.into();
+    "host_distribution" nvarchar(256) => |_| std::env::consts::OS.into();
+    "host_release" nvarchar(256) => |_| "".into();
+    "host_service_pack_level" nvarchar(256) => |_| "".into();
+    "host_sku" INT => |_| Value::Null;
+    "os_language_version" INT => |_| 0.into();
+    "host_architecture" nvarchar(256) => |_| std::env::consts::ARCH.into();
+});
+
+struct SystemMemory(SystemInformation);
+
+impl SystemMemory {
+    fn available_kb(&self) -> u64 {
+        self.0.memory_kb.saturating_sub(self.0.committed_kb)
+    }
+}
+
+system_row!(SystemMemory {
+    "total_physical_memory_kb" BIGINT => |row| big(row.0.memory_kb);
+    "available_physical_memory_kb" BIGINT => |row| big(row.available_kb());
+    "total_page_file_kb" BIGINT => |row| big(row.0.memory_kb);
+    "available_page_file_kb" BIGINT => |row| big(row.available_kb());
+    "system_cache_kb" BIGINT => |_| 0_i64.into();
+    "kernel_paged_pool_kb" BIGINT => |_| 0_i64.into();
+    "kernel_nonpaged_pool_kb" BIGINT => |_| 0_i64.into();
+    "system_high_memory_signal_state" BIT => |row| (row.available_kb() > 0).into();
+    "system_low_memory_signal_state" BIT => |row| (row.available_kb() == 0).into();
+    "system_memory_state_desc" nvarchar(256) => |row| match row.available_kb() {
+        0 => "Available physical memory is low",
+        _ => "Available physical memory is high",
+    }.into();
+});
+
+struct ProcessMemory(SystemInformation);
+
+system_row!(ProcessMemory {
+    "physical_memory_in_use_kb" BIGINT => |row| big(row.0.committed_kb);
+    "large_page_allocations_kb" BIGINT => |_| 0_i64.into();
+    "locked_page_allocations_kb" BIGINT => |_| 0_i64.into();
+    "total_virtual_address_space_kb" BIGINT => |row| big(row.0.memory_kb);
+    "virtual_address_space_reserved_kb" BIGINT => |row| big(row.0.target_kb);
+    "virtual_address_space_committed_kb" BIGINT => |row| big(row.0.committed_kb);
+    "virtual_address_space_available_kb" BIGINT => |row| big(row.0.memory_kb.saturating_sub(row.0.target_kb));
+    "page_fault_count" BIGINT => |_| 0_i64.into();
+    "memory_utilization_percentage" INT => |row| {
+        i32::try_from(row.0.committed_kb * 100 / row.0.target_kb.max(1)).unwrap_or(100).min(100).into()
+    };
+    "available_commit_limit_kb" BIGINT => |row| big(row.0.memory_kb.saturating_sub(row.0.committed_kb));
+    "process_physical_memory_low" BIT => |_| false.into();
+    "process_virtual_memory_low" BIT => |_| false.into();
+});
+
+/// The one node, with all processors.
+struct Node(i32);
+
+system_row!(Node {
+    "node_id" SMALLINT => |_| Value::SmallInt(0);
+    "node_state_desc" nvarchar(256) => |_| "ONLINE".into();
+    "memory_object_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "memory_clerk_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "io_completion_worker_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "memory_node_id" SMALLINT => |_| Value::SmallInt(0);
+    "cpu_affinity_mask" BIGINT => |row| (1_i64.checked_shl(row.0 as u32).unwrap_or(0) - 1).into();
+    "online_scheduler_count" SMALLINT => |row| Value::SmallInt(row.0 as i16);
+    "idle_scheduler_count" SMALLINT => |_| Value::SmallInt(0);
+    "active_worker_count" INT => |_| 0.into();
+    "avg_load_balance" INT => |_| 0.into();
+    "timer_task_affinity_mask" BIGINT => |_| 0_i64.into();
+    "permanent_task_affinity_mask" BIGINT => |_| 0_i64.into();
+    "resource_monitor_state" BIT => |_| false.into();
+    "online_scheduler_mask" BIGINT => |row| (1_i64.checked_shl(row.0 as u32).unwrap_or(0) - 1).into();
+    "processor_group" SMALLINT => |_| Value::SmallInt(0);
+    "cpu_count" INT => |row| row.0.into();
+});
+
+/// A processor. The operating system schedules: nothing waits here.
+struct Scheduler(i32);
+
+system_row!(Scheduler {
+    "scheduler_address" SqlType::VarBinary(Length::Limited(8)) => |row| Value::binary(&row.0.to_be_bytes()[..]);
+    "parent_node_id" INT => |_| 0.into();
+    "scheduler_id" INT => |row| row.0.into();
+    "cpu_id" SMALLINT => |row| Value::SmallInt(row.0 as i16);
+    "status" DESCRIPTION => |_| "VISIBLE ONLINE".into();
+    "is_online" BIT => |_| true.into();
+    "is_idle" BIT => |_| false.into();
+    "preemptive_switches_count" INT => |_| 0.into();
+    "context_switches_count" INT => |_| 0.into();
+    "idle_switches_count" INT => |_| 0.into();
+    "current_tasks_count" INT => |_| 0.into();
+    "runnable_tasks_count" INT => |_| 0.into();
+    "current_workers_count" INT => |_| 0.into();
+    "active_workers_count" INT => |_| 0.into();
+    "work_queue_count" BIGINT => |_| 0_i64.into();
+    "pending_disk_io_count" INT => |_| 0.into();
+    "load_factor" INT => |_| 0.into();
+    "yield_count" INT => |_| 0.into();
+    "failed_to_create_worker" BIT => |_| false.into();
+});
+
+/// Bytes free where the instance's folder is.
+struct Drive(u64);
+
+system_row!(Drive {
+    "fixed_drive_path" nvarchar(256) => |_| "/".into();
+    "drive_type" INT => |_| 3.into();
+    "drive_type_desc" nvarchar(512) => |_| "DRIVE_FIXED".into();
+    "free_space_in_bytes" BIGINT => |row| big(row.0);
+});
+
+struct Service {
+    started: engine::seams::DateTimeTicks,
+}
+
+system_row!(Service {
+    "servicename" nvarchar(256) => |_| "SQL Server (MSSQLSERVER)".into();
+    "startup_type" INT => |_| 3.into();
+    "startup_type_desc" nvarchar(256) => |_| "Manual".into();
+    "status" INT => |_| 4.into();
+    "status_desc" nvarchar(256) => |_| "Running".into();
+    "process_id" INT => |_| i32::try_from(std::process::id()).unwrap_or(0).into();
+    "last_startup_time" DATETIME => |row| datetime(row.started);
+    "service_account" nvarchar(256) => |_| Value::Null;
+    "filename" nvarchar(256) => |_| Value::Null;
+    "is_clustered" nvarchar(1) => |_| "N".into();
+    "cluster_nodename" nvarchar(256) => |_| Value::Null;
+    "instant_file_initialization_enabled" nvarchar(1) => |_| "Y".into();
+});
+
+fn services(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    all([Service {
+        started: context.instance.started,
+    }])
+}
+
+struct WaitingTask(ListedSession);
+
+system_row!(WaitingTask {
+    "waiting_task_address" SqlType::VarBinary(Length::Limited(8)) => |row| Value::binary(&row.0.session.id.to_be_bytes()[..]);
+    "session_id" SMALLINT => |row| Value::SmallInt(row.0.session.id as i16);
+    "exec_context_id" INT => |_| 0.into();
+    "wait_duration_ms" BIGINT => |_| Value::Null;
+    "wait_type" DESCRIPTION => |row| row.0.lock_wait.as_deref().into();
+    "resource_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "blocking_task_address" SqlType::VarBinary(Length::Limited(8)) => |_| Value::Null;
+    "blocking_session_id" SMALLINT => |row| match row.0.blocked_by {
+        0 => Value::Null,
+        holder => Value::SmallInt(holder as i16),
+    };
+    "blocking_exec_context_id" INT => |_| Value::Null;
+    "resource_description" nvarchar(3072) => |_| Value::Null;
+});
