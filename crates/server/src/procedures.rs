@@ -119,6 +119,10 @@ pub(crate) fn serve<S: BackendSession>(
     more: bool,
 ) {
     results.enter_procedure();
+    // Of the procedures that drivers ask this of, SQL Server leaves the columns out of the answer to a fetch alone (Babelfish, `tdsresponse.c`).
+    if request.no_metadata && request.procedure == Procedure::CursorFetch {
+        results.leave_out_columns();
+    }
     let returned = match dispatch(session, prepared, request, results) {
         Ok(returned) => returned,
         Err(notice) => {

@@ -41,6 +41,8 @@ pub(crate) struct Results<'a> {
     open_call: bool,
     /// A call by the client was answered.
     has_calls: bool,
+    /// The client of the call under way knows its columns.
+    knows_columns: bool,
 }
 
 impl<'a> Results<'a> {
@@ -64,6 +66,7 @@ impl<'a> Results<'a> {
             open_row: None,
             open_call: false,
             has_calls: false,
+            knows_columns: false,
         }
     }
 
@@ -71,6 +74,11 @@ impl<'a> Results<'a> {
     pub(crate) fn enter_procedure(&mut self) {
         (self.open_call, self.has_calls) = (true, true);
         self.kind = DoneKind::DoneInProc;
+    }
+
+    /// The columns of the call under way need not be told.
+    pub(crate) fn leave_out_columns(&mut self) {
+        self.knows_columns = true;
     }
 
     /// The token writer, with everything held back written first.
@@ -94,7 +102,7 @@ impl<'a> Results<'a> {
     /// Ends a procedure call with its DONEPROC; `more` when another call of the message follows.
     pub(crate) fn procedure_done(&mut self, more: bool) {
         self.release();
-        self.open_call = false;
+        (self.open_call, self.knows_columns) = (false, false);
         let done = Done {
             more,
             rpc_in_batch: more,
@@ -177,7 +185,10 @@ impl ResultSink for Results<'_> {
     fn columns(&mut self, columns: &[Column]) -> Result<(), Stop> {
         self.release();
         self.bitmap_rows = columns.len() >= BITMAP_COLUMNS_MIN;
-        self.tokens.columns(columns);
+        match self.knows_columns {
+            true => self.tokens.known_columns(columns),
+            false => self.tokens.columns(columns),
+        }
         self.after_token()
     }
 

@@ -299,19 +299,29 @@ impl TokenWriter {
     pub fn columns(&mut self, columns: &[Column]) {
         let columns = &columns[..columns.len().min(0xFFFE)];
         let (version, collation) = (self.version, self.collation);
-        self.slots.clear();
+        self.expect_rows(columns);
         let out = self.packets.payload();
         out.push(0x81);
         let count = u16::try_from(columns.len()).unwrap_or(0xFFFE);
         out.extend_from_slice(&count.to_le_bytes());
-        for column in columns {
-            column.write(out, version, collation);
-            self.slots.push(Slot {
-                declared: column.column_type,
-                wire: column.column_type.for_version(version),
-                is_utf8: column.collation.unwrap_or(collation).is_utf8(),
-            });
-        }
+        columns.iter().for_each(|column| column.write(out, version, collation));
+    }
+
+    /// COLMETADATA for a client that knows the columns of the rows that follow (fNoMetaData of an RPC): none are told.
+    pub fn known_columns(&mut self, columns: &[Column]) {
+        self.expect_rows(&columns[..columns.len().min(0xFFFE)]);
+        self.packets.payload().extend_from_slice(&[0x81, 0xFF, 0xFF]);
+    }
+
+    fn expect_rows(&mut self, columns: &[Column]) {
+        let (version, collation) = (self.version, self.collation);
+        let slot = |column: &Column| Slot {
+            declared: column.column_type,
+            wire: column.column_type.for_version(version),
+            is_utf8: column.collation.unwrap_or(collation).is_utf8(),
+        };
+        self.slots.clear();
+        self.slots.extend(columns.iter().map(slot));
     }
 
     /// COLMETADATA without columns, as FMTONLY of a statement without a result gives it.

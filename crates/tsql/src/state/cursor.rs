@@ -46,6 +46,7 @@ impl SessionState {
     pub(crate) fn close_cursors_at_end(&self) {
         if self.options().cursor_close_on_commit {
             self.cursors.borrow_mut().values_mut().for_each(Cursor::close);
+            self.api_cursors.borrow_mut().close_all();
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! options       SET options                                       lookup      what names mean: database, temporary objects, schemas
-//! transaction   counts, names and marks of the transaction        cursor      cursors by name
+//! transaction   counts, names and marks of the transaction        cursor      cursors by name; api_cursor those by handle
 //! random        RAND and NEWID                                    caller      who runs functions of the user, handed in from above
 //! admission     who may enter a database                          definitions what a statement is bound to, and holds
 //! bulk          the bulk load that INSERT BULK has announced         session_context keys and values that the session remembers
@@ -12,6 +12,7 @@
 //! Invariant: it knows neither plans nor statements. What is kept ready to be executed is [`crate::prepared`].
 
 mod admission;
+mod api_cursor;
 mod bulk;
 mod caller;
 mod cursor;
@@ -26,6 +27,7 @@ mod transaction;
 mod trees;
 
 pub(crate) use admission::admit;
+pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
 pub(crate) use bulk::BulkTarget;
 pub(crate) use caller::ModuleCaller;
 pub use cursor::Cursor;
@@ -105,6 +107,8 @@ pub struct SessionState {
     caught: RefCell<Vec<Message>>,
     /// Cursors by name in lower case.
     pub cursors: RefCell<HashMap<String, Cursor>>,
+    /// Cursors that the client has opened by handle.
+    pub(crate) api_cursors: RefCell<ApiCursors>,
     /// What the cursor opened last is kept under.
     pub(crate) last_cursor: RefCell<String>,
     caller: Box<dyn ModuleCaller>,
@@ -149,6 +153,7 @@ impl SessionState {
             now_unix_micros: Cell::new(clock.unix_micros()),
             caught: RefCell::default(),
             cursors: RefCell::default(),
+            api_cursors: RefCell::default(),
             last_cursor: RefCell::default(),
             caller,
             function_depth: Cell::new(0),
@@ -358,6 +363,7 @@ impl SessionState {
     /// When the first database can no longer be used.
     pub(crate) fn reset(&self, keeps_isolation: bool) -> Result<()> {
         self.cursors.borrow_mut().clear();
+        self.api_cursors.borrow_mut().clear();
         self.last_cursor.borrow_mut().clear();
         let isolation = self.options().isolation;
         self.change_options(|options| options.context_info = None);

@@ -4,7 +4,7 @@ use engine::error::{Error, Result};
 use engine::types::Value;
 
 use super::executor::{Executor, closed};
-use crate::ast::{CursorReference, FetchCursor, FetchDirection, StatementKind};
+use crate::ast::{CursorReference, FetchCursor, FetchDirection, Query, StatementKind};
 use crate::context::Context;
 use crate::grant::KeptRows;
 use crate::messages;
@@ -109,7 +109,19 @@ impl Executor<'_> {
         let Some(query) = query else {
             return Err(not_found(&reference.name));
         };
-        let bound = self.bound(&query, |binder, query| binder.statement_query(query))?.bound;
+        let (columns, rows) = self.rows_of(&query)?;
+        self.session.last_cursor.replace(key.clone());
+        if let Some(cursor) = self.session.cursors.borrow_mut().get_mut(&key) {
+            cursor.columns = columns;
+            cursor.rows = Some(rows);
+            cursor.position = 0;
+        }
+        Ok(())
+    }
+
+    /// The columns and all rows of a query, as a cursor keeps them.
+    pub(super) fn rows_of(&mut self, query: &Query) -> Result<(Vec<ResultColumn>, KeptRows)> {
+        let bound = self.bound(query, |binder, query| binder.statement_query(query))?.bound;
         if bound.into.is_some() {
             return Err(messages::incorrect_syntax_near_keyword("INTO"));
         }
@@ -124,13 +136,7 @@ impl Executor<'_> {
             })?;
             Ok(rows)
         })?;
-        self.session.last_cursor.replace(key.clone());
-        if let Some(cursor) = self.session.cursors.borrow_mut().get_mut(&key) {
-            cursor.columns = bound.plan.columns;
-            cursor.rows = Some(rows);
-            cursor.position = 0;
-        }
-        Ok(())
+        Ok((bound.plan.columns, rows))
     }
 
     fn fetch(&mut self, fetch: &FetchCursor) -> Result<()> {

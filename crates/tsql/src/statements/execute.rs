@@ -10,6 +10,7 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
 
+use super::cursor_procedures::CursorProcedure;
 use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use super::host::{BatchHost, type_of};
 use super::table_argument::{GivenTable, TableArguments, name_of_table};
@@ -283,6 +284,9 @@ impl Executor<'_> {
         if own_name == "sp_executesql" {
             return self.execute_sql(given, line);
         }
+        if let Some(procedure) = CursorProcedure::of(&own_name) {
+            return self.call_cursor_procedure(procedure, &own_name, given, line);
+        }
         let found = self
             .session
             .find_in_module(name)
@@ -533,7 +537,7 @@ impl Executor<'_> {
     }
 
     /// A text ready to be executed under the session's options.
-    fn text(&self, declarations: &str, statement: &str) -> Outcome<Rc<Callable>> {
+    pub(super) fn text(&self, declarations: &str, statement: &str) -> Outcome<Rc<Callable>> {
         self.prepared.text(self.session, declarations, statement)
     }
 
@@ -546,12 +550,7 @@ impl Executor<'_> {
         line: u32,
     ) -> Outcome<CallResult> {
         let callable = self.text(declarations, statement).map_err(only_statement)?;
-        let missing = |parameter: &str| {
-            let text = format!(
-                "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."
-            );
-            Error::new(8178, 16, 1, text)
-        };
+        let missing = |parameter: &str| parameter_missing(declarations, statement, parameter);
         let values = self.argument_values(&callable, "sp_executesql", given, &missing);
         let values = values.map_err(|error| self.failure(error, line))?;
         let session = self.session;
@@ -562,6 +561,25 @@ impl Executor<'_> {
             recompiles: false,
         };
         session.within_schema(None, || self.run_callable(&callable.parameters, frame, values))
+    }
+
+    /// Does something inside of a text whose parameters have their values.
+    pub(super) fn with_values_of<T>(
+        &mut self,
+        callable: &Callable,
+        (declarations, statement): (&str, &str),
+        given: &[GivenArgument<'_>],
+        work: impl FnOnce(&mut Executor<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let missing = |parameter: &str| parameter_missing(declarations, statement, parameter);
+        let Received { values, .. } = self.argument_values(callable, "sp_cursoropen", given, &missing)?;
+        let session = self.session;
+        session.enter_level()?;
+        let batch = callable.batch.clone();
+        let mut inner = Executor::with_values(session, self.prepared, &mut *self.sink, batch, values);
+        let result = session.within_schema(None, || work(&mut inner));
+        session.leave_level();
+        result
     }
 
     /// Runs EXECUTE and keeps its result sets, for INSERT ... EXECUTE.
@@ -589,6 +607,14 @@ impl Executor<'_> {
         result.map_err(|failure| failure.error())?;
         Ok((collector.types, collector.rows))
     }
+}
+
+/// 8178: a text whose parameter has no value.
+fn parameter_missing(declarations: &str, statement: &str, parameter: &str) -> Error {
+    let text = format!(
+        "The parameterized query '({declarations}){statement}' expects the parameter '{parameter}', which was not supplied."
+    );
+    Error::new(8178, 16, 1, text)
 }
 
 /// A sink that keeps rows and passes messages on later.

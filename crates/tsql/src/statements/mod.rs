@@ -19,6 +19,7 @@ mod cascades;
 mod change;
 mod constraint;
 mod cursor;
+mod cursor_procedures;
 mod delete;
 mod dispatch;
 mod done;
