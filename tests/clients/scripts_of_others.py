@@ -14,10 +14,10 @@ FOLDER = os.environ.get("VLFLAB_SCRIPTS", "")
 # Each script, the version that it is for, and how many of its parts are known to run.
 SCRIPTS = [
     ("Fix_VLFs.sql", "2022", 1),
-    ("MaintenanceSolution.sql", "2022", 17),
+    ("MaintenanceSolution.sql", "2022", 20),
     ("sp_WhoIsActive.sql", "2022", 2),
-    ("SQL Server 2012 Diagnostic Information Queries.sql", "2012", 40),
-    ("SQL Server 2022 Diagnostic Information Queries.sql", "2022", 50),
+    ("SQL Server 2012 Diagnostic Information Queries.sql", "2012", 47),
+    ("SQL Server 2022 Diagnostic Information Queries.sql", "2022", 52),
 ]
 
 
