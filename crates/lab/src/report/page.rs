@@ -111,7 +111,7 @@ fn title(file: &RunFile) -> String {
     match file.experiments.as_slice() {
         [only] if !only.title.is_empty() => only.title.clone(),
         [only] => only.experiment.clone(),
-        _ => "What virtual log files cost, measured".into(),
+        _ => "What virtual log files cost".into(),
     }
 }
 

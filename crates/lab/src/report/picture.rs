@@ -55,18 +55,19 @@ fn of_finding(finding: &Finding, experiment: &Experiment, results: &Results) -> 
             runs: Some(found.clone()),
         });
     }
-    let title = format!("{}: {} VLFs", finding.what, thousands(vlf_count));
+    let title = format!("{} ({} VLFs)", finding.what, thousands(vlf_count));
     (bars.len() > 1).then(|| standalone(&bars::panel(&title, &bars)))
 }
 
 /// A panel of the report as a file of its own.
 fn standalone(panel: &str) -> String {
     let opening = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{SHOWN_WIDTH}\" ");
-    let ground = "<rect x=\"-12\" y=\"-12\" width=\"110%\" height=\"110%\" fill=\"var(--paper)\"/>\n";
+    let ground = "<rect x=\"-12\" y=\"-8\" width=\"504\" height=\"100%\" fill=\"var(--paper)\"/>\n";
     let style = format!("<style>{}{STYLE}</style>\n{ground}", page::colours());
     // A panel's body begins behind its description.
     panel
         .replacen("<svg ", &opening, 1)
+        .replacen("viewBox=\"0 0 480 ", "viewBox=\"-12 -8 504 ", 1)
         .replacen("</desc>\n", &format!("</desc>\n{style}"), 1)
         + "\n"
 }

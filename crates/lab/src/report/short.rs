@@ -20,6 +20,8 @@ const SENTENCE_CHARACTERS_MAX: usize = 330;
 const ROWS_MAX: usize = 18;
 /// Lines on the second sheet that say what is not shown.
 const LIMITS_MAX: usize = 5;
+/// Characters of a disk's title: one line.
+const TITLE_CHARACTERS_MAX: usize = 34;
 /// Numbers of VLFs in the map of the second sheet.
 const VLF_COUNTS: [u64; 2] = [1_000, 20_480];
 
@@ -87,6 +89,13 @@ fn outcome(told: &[Told<'_>]) -> String {
 
 /// The table as far as a sheet has room for it.
 fn first_rows(mut table: Table) -> Table {
+    for row in &mut table.rows {
+        if let Row::Cells(cells) = row {
+            // Parts and spreads are in the full report; marks stay.
+            let parts = cells.iter_mut().filter(|cell| cell.below.contains(char::is_numeric));
+            parts.for_each(|cell| cell.below.clear());
+        }
+    }
     let more = table.rows.len().saturating_sub(ROWS_MAX);
     if more > 0 {
         table.rows.truncate(ROWS_MAX);
@@ -151,7 +160,7 @@ fn map() -> Table {
         .map(|mechanism| heat::lines(mechanism, &VLF_COUNTS))
         .collect();
     for first in all.first().into_iter().flatten() {
-        let mut cells = vec![Cell::text(&first.disk.title)];
+        let mut cells = vec![Cell::text(shortened(&first.disk.title, TITLE_CHARACTERS_MAX))];
         for lines in &all {
             let line = lines.iter().find(|line| line.disk.name == first.disk.name);
             let prices = line.into_iter().flat_map(|line| &line.prices);
