@@ -7,6 +7,7 @@ use crate::inspect::{INSPECT_EXAMPLES, InspectOptions};
 use crate::login::SecurityOptions;
 use crate::plan::{PLAN_EXAMPLES, PlanOptions};
 use crate::sample::{SAMPLE_EXAMPLES, SampleOptions};
+use crate::sql::{SQL_EXAMPLES, SqlOptions};
 use clap::{Args, Parser, Subcommand};
 use engine::log::LogPolicy;
 use std::net::IpAddr;
@@ -85,17 +86,6 @@ const RUN_EXAMPLES: &str = "Examples:
   MSSQL_PASSWORD=... vlflab run recovery --target mssql://sa@db1:1433 -J db1.pem --yes
 
 Ctrl-C ends a run early: what was measured by then is kept, and its report is written.";
-
-const SQL_EXAMPLES: &str = "Without -S, the databases lie in the folder --data; no server is needed.
-
-Examples:
-  vlflab sql                                 a prompt on ./vlflab-data
-  vlflab sql -Q \"select @@version\"
-  vlflab sql -i setup.sql -i fill.sql -v log_size=64MB
-  vlflab sql -S localhost,1433 -d vlf        a prompt on a server of this machine; the password is asked for
-  vlflab sql -S db1 -J db1.pem               on another: encrypted, and only if it shows that certificate
-
-Unlike sqlcmd, a failed batch makes the exit code 1 also without -b.";
 
 const SERVE_EXAMPLES: &str = "Examples:
   vlflab serve                               on 127.0.0.1:1433, data in ./vlflab-data
@@ -185,91 +175,6 @@ pub enum EncryptDemand {
     Off,
 }
 
-/// How `vlflab sql --plan` shows a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum PlanForm {
-    /// A tree, as wide as the terminal.
-    Tree,
-    /// The document that SQL Server's tools read.
-    Xml,
-}
-
-/// Options of `vlflab sql`, named as sqlcmd names them.
-#[derive(Debug, Args)]
-pub struct SqlOptions {
-    #[arg(long, value_name = "DIR", conflicts_with = "server", help = format!("Instance folder for embedded use [default: {DEFAULT_DATA}]"))]
-    pub data: Option<PathBuf>,
-    /// For an embedded instance: SQL Server version whose log layout to take [default: what the folder remembers, 2022 for a
-    /// new one].
-    #[arg(long, value_name = "VERSION", conflicts_with = "server")]
-    pub sql_version: Option<ServerVersion>,
-    /// For an embedded instance: how the log does its work [default: what the folder remembers, native for a new one].
-    #[arg(long, value_name = "POLICY", conflicts_with = "server")]
-    pub log_policy: Option<LogPolicy>,
-    /// For an embedded instance: another folder in which statements may name files; may be given several times.
-    #[arg(long, value_name = "DIR", conflicts_with = "server")]
-    pub allow_path: Vec<PathBuf>,
-    /// Server to connect to [default: SQLCMDSERVER, unless --data is given].
-    #[arg(short = 'S', value_name = "HOST[,PORT]")]
-    pub server: Option<String>,
-    /// Login at the server [default: SQLCMDUSER, or sa].
-    #[arg(short = 'U', value_name = "LOGIN")]
-    pub user: Option<String>,
-    /// Its password; better in SQLCMDPASSWORD, where others do not see it, or asked for at the terminal.
-    #[arg(short = 'P', value_name = "PASSWORD")]
-    pub password: Option<String>,
-    #[command(flatten)]
-    pub security: SecurityOptions,
-    /// Database to begin in [default: SQLCMDDBNAME at a server].
-    #[arg(short = 'd', value_name = "DATABASE")]
-    pub database: Option<String>,
-    /// Script to run; several run in order.
-    #[arg(short = 'i', value_name = "FILE")]
-    pub input: Vec<PathBuf>,
-    /// Query to run, then end.
-    #[arg(short = 'Q', value_name = "QUERY", conflicts_with_all = ["input", "first_query"])]
-    pub query: Option<String>,
-    /// Query to run, then stay at the prompt.
-    #[arg(short = 'q', value_name = "QUERY", conflicts_with = "input")]
-    pub first_query: Option<String>,
-    /// Variables for $(NAME) in scripts.
-    #[arg(short = 'v', value_name = "NAME=VALUE", num_args = 1.., value_parser = variable)]
-    pub variables: Vec<(String, String)>,
-    /// Stop at the first error.
-    #[arg(short = 'b')]
-    pub stop_at_error: bool,
-    /// File for the output.
-    #[arg(short = 'o', value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Rows between two headings; -1 leaves headings out.
-    #[arg(short = 'h', value_name = "ROWS", default_value_t = 0, allow_negative_numbers = true)]
-    pub heading_rows: i32,
-    /// Between two columns.
-    #[arg(short = 's', value_name = "TEXT", default_value = " ")]
-    pub separator: String,
-    /// Leave trailing blanks of columns out.
-    #[arg(short = 'W')]
-    pub trim: bool,
-    /// Run the query and draw its plan instead of its rows: for each operator the rows it gave and those that were expected, how often
-    /// it began, milliseconds with all below it, pages read. With =xml the plan as SQL Server's tools read it. Example:
-    /// vlflab sql --plan -Q "select name from sys.tables order by name".
-    #[arg(
-        long,
-        value_name = "FORM",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "tree",
-        conflicts_with = "first_query"
-    )]
-    pub plan: Option<PlanForm>,
-    /// With --plan: do not run the query.
-    #[arg(long, requires = "plan")]
-    pub estimated: bool,
-    /// Print help.
-    #[arg(long, action = clap::ArgAction::Help)]
-    pub help: Option<bool>,
-}
-
 /// Options of `vlflab run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
@@ -324,56 +229,13 @@ pub struct RunOptions {
     pub login_timeout: u16,
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| "write it as NAME=VALUE".to_string())?;
-    Ok((name.to_string(), value.trim_matches('"').to_string()))
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn sql_takes_what_sqlcmd_takes() {
-        let line = [
-            "vlflab",
-            "sql",
-            "-S",
-            "host,1434",
-            "-U",
-            "me",
-            "-P",
-            "x",
-            "-d",
-            "vlf",
-            "-v",
-            "a=1",
-            "b=\"two\"",
-            "-h",
-            "-1",
-            "-W",
-            "-b",
-            "-Q",
-            "select 1",
-        ];
-        let Command::Sql(options) = Arguments::try_parse_from(line).unwrap().command else {
-            panic!("not sql")
-        };
-        assert_eq!(options.server.as_deref(), Some("host,1434"));
-        assert_eq!(
-            options.variables,
-            [("a".to_string(), "1".to_string()), ("b".to_string(), "two".to_string())]
-        );
-        assert_eq!(options.heading_rows, -1);
-        assert!(options.trim && options.stop_at_error);
     }
 }

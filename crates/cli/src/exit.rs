@@ -9,6 +9,7 @@
 //! | 4 | damaged data was found |
 //! | 99 | a threshold of an experiment was missed |
 //! | 130 | interrupted |
+//! | any | what a script of `vlflab sql` says: `:exit(query)`, `-V`, an error of state 127 |
 
 use lab::client::ClientError;
 use lab::driver::LabError;
@@ -30,6 +31,10 @@ pub enum Failure {
     ThresholdMissed(String),
     /// Ctrl-C.
     Interrupted(String),
+    /// The connection broke; why, in a sentence.
+    Lost(String),
+    /// What a script has as its exit code; everything has been said.
+    Code(u8),
     /// Reading or writing failed; a closed pipe is no failure.
     Io(io::Error),
 }
@@ -43,6 +48,8 @@ impl Failure {
             Failure::Corruption => (4, String::new()),
             Failure::ThresholdMissed(text) => (99, text),
             Failure::Interrupted(text) => (130, text),
+            Failure::Lost(text) => (1, text),
+            Failure::Code(code) => (code, String::new()),
             Failure::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => (0, String::new()),
             Failure::Io(error) => (1, error.to_string()),
         }

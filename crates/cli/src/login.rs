@@ -99,10 +99,11 @@ pub fn password(user: &str, host: &str, variables: &[&str]) -> Result<String, Fa
         return Ok(given);
     }
     if !io::stdin().is_terminal() {
-        let names = variables.join(" or ");
-        return Err(Failure::Usage(format!(
-            "the password of {user} is missing: set {names}"
-        )));
+        let remedy = match variables {
+            [] => "give it with -P".to_owned(),
+            names => format!("set {}", names.join(" or ")),
+        };
+        return Err(Failure::Usage(format!("the password of {user} is missing: {remedy}")));
     }
     Ok(rpassword::prompt_password(format!("Password of {user} at {host}: "))?)
 }

@@ -2,10 +2,10 @@
 //!
 //! - GO stands alone on a line, in any letter case, with an optional count and an optional comment after it; it is not one
 //!   inside a string, a quoted identifier or a block comment (SQL Server docs, "SQL Server utilities statements - GO").
-//! - `:setvar name value` lines define variables and `$(name)` uses them, also inside strings (SQL Server docs,
-//!   "Use sqlcmd with scripting variables").
+//! - `$(name)` uses a scripting variable, also inside strings, not in comments (SQL Server docs, "Use sqlcmd with scripting
+//!   variables"; go-sqlcmd, `pkg/sqlcmd/batch.go`).
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 /// A batch of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +18,24 @@ pub struct Batch {
     pub repeat: u32,
 }
 
-/// What a line is inside of when it starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
+/// What a line is inside of when it starts. On lines that start inside of nothing GO and sqlcmd's commands are looked for.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Inside {
+    #[default]
     Nothing,
+    /// So many block comments.
     Comment(usize),
+    /// What the closing quote or bracket ends.
     Quote(u8),
+}
+
+impl Inside {
+    /// What the line after `line` starts inside of.
+    pub fn after(self, line: &str) -> Inside {
+        let mut inside = self;
+        walk(line.as_bytes(), &mut inside, &mut |_, _| {});
+        inside
+    }
 }
 
 /// Cuts a script into its batches. Batches of white space alone are left out.
@@ -40,7 +52,7 @@ pub fn split(script: &str) -> Vec<Batch> {
             first_line = number.saturating_add(1);
             continue;
         }
-        inside = after_line(line, inside);
+        inside = inside.after(line);
         text.push_str(line);
     }
     push(&mut batches, &mut text, first_line, 1);
@@ -74,15 +86,18 @@ fn go_count(line: &str) -> Option<u32> {
     }
 }
 
-/// What the next line starts inside of.
-fn after_line(line: &str, mut inside: Inside) -> Inside {
-    let bytes = line.as_bytes();
+/// Goes through a text, handing over the place of every byte that is in no comment, and whether a variable may begin there.
+fn walk(bytes: &[u8], inside: &mut Inside, on_text: &mut dyn FnMut(usize, u8)) {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = bytes.get(at + 1).copied().unwrap_or(0);
         let mut step = 1;
-        inside = match (inside, byte, next) {
-            (Inside::Nothing, b'-', b'-') => return Inside::Nothing,
+        *inside = match (*inside, byte, next) {
+            (Inside::Nothing, b'-', b'-') => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                step = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                Inside::Nothing
+            }
             (Inside::Nothing, b'/', b'*') => {
                 step = 2;
                 Inside::Comment(1)
@@ -95,77 +110,42 @@ fn after_line(line: &str, mut inside: Inside) -> Inside {
             }
             (Inside::Comment(depth), b'*', b'/') => {
                 step = 2;
-                if depth == 1 {
-                    Inside::Nothing
-                } else {
-                    Inside::Comment(depth - 1)
+                match depth {
+                    1 => Inside::Nothing,
+                    deeper => Inside::Comment(deeper - 1),
                 }
             }
             // A doubled quote closes and opens again, which comes to the same.
             (Inside::Quote(close), _, _) if byte == close => Inside::Nothing,
-            (same, _, _) => same,
+            (same, _, _) => {
+                if !matches!(same, Inside::Comment(_)) {
+                    on_text(at, byte);
+                }
+                same
+            }
         };
         at += step;
     }
-    inside
 }
 
-/// Scripting variables; their names have no letter case.
-#[derive(Debug, Clone, Default)]
-pub struct Variables {
-    values: HashMap<String, String>,
-}
-
-impl Variables {
-    /// Defines a variable (`-v name=value`, `:setvar name value`).
-    pub fn set(&mut self, name: &str, value: impl Into<String>) {
-        self.values.insert(name.to_ascii_lowercase(), value.into());
-    }
-
-    /// The text with `:setvar` lines carried out and emptied (so that lines keep their numbers) and every `$(name)`
-    /// replaced. The error is the message for a variable that is not defined.
-    pub fn substitute(&mut self, script: &str) -> Result<String, String> {
-        let mut out = String::with_capacity(script.len());
-        for line in script.split_inclusive('\n') {
-            if self.set_from_line(line) {
-                out.push('\n');
-                continue;
-            }
-            let mut rest = line;
-            while let Some((before, after)) = rest.split_once("$(") {
-                let Some((name, after)) = after.split_once(')') else {
-                    break;
-                };
-                let Some(value) = self.values.get(&name.to_ascii_lowercase()) else {
-                    return Err(format!("'{name}' scripting variable not defined."));
-                };
-                out.push_str(before);
-                out.push_str(value);
-                rest = after;
-            }
-            out.push_str(rest);
+/// Where a batch uses scripting variables: `$(name)`, whole and the name alone. What is no name there is left to the server.
+pub fn references(batch: &str) -> Vec<(Range<usize>, &str)> {
+    let mut found = Vec::new();
+    walk(batch.as_bytes(), &mut Inside::Nothing, &mut |at, byte| {
+        let Some(rest) = batch.get(at..).filter(|_| byte == b'$') else {
+            return;
+        };
+        let Some(rest) = rest.strip_prefix("$(") else {
+            return;
+        };
+        let is_no_name = |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '-');
+        let end = rest.find(is_no_name).unwrap_or(rest.len());
+        match rest.split_at_checked(end) {
+            Some((name, after)) if !name.is_empty() && after.starts_with(')') => found.push((at..at + end + 3, name)),
+            _ => {}
         }
-        Ok(out)
-    }
-
-    /// Carries out a `:setvar` line; false if the line is none.
-    fn set_from_line(&mut self, line: &str) -> bool {
-        let mut words = line.trim().splitn(2, char::is_whitespace);
-        if !words.next().is_some_and(|word| word.eq_ignore_ascii_case(":setvar")) {
-            return false;
-        }
-        let rest = words.next().unwrap_or_default().trim();
-        let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let value = value.trim();
-        match value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')) {
-            Some(inner) => self.set(name, inner.replace("\"\"", "\"")),
-            None if value.is_empty() => {
-                self.values.remove(&name.to_ascii_lowercase());
-            }
-            None => self.set(name, value),
-        }
-        true
-    }
+    });
+    found
 }
 
 #[cfg(test)]
@@ -192,16 +172,23 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_put_in_place_and_missing_ones_are_named() {
-        let mut variables = Variables::default();
-        let script = ":setvar db \"my db\"\nselect '$(DB)' from $(Db)..t\n";
-        assert_eq!(
-            variables.substitute(script).unwrap(),
-            "\nselect 'my db' from my db..t\n"
-        );
-        assert_eq!(
-            variables.substitute("$(gone)").unwrap_err(),
-            "'gone' scripting variable not defined."
-        );
+    fn variables_are_found_in_code_and_strings_and_not_in_comments() {
+        let batch =
+            "select '$(a)', [$(b-1)], \"it's $(c)\" -- $(no)\n/* $(no) /* $(no) */ $(no) */ from $(d)$(e) -- $(no)";
+        let found = references(batch);
+        let names: Vec<&str> = found.iter().map(|(_, name)| *name).collect();
+        assert_eq!(names, ["a", "b-1", "c", "d", "e"]);
+        for (place, name) in found {
+            assert_eq!(batch.get(place).unwrap(), format!("$({name})"));
+        }
+        assert_eq!(references("$( $() $(a b) $(a'b) $(a"), []);
+    }
+
+    #[test]
+    fn lines_know_what_they_start_inside_of() {
+        let inside = Inside::Nothing.after("select 'it''s");
+        assert_eq!(inside, Inside::Quote(b'\''));
+        assert_eq!(inside.after("over'; /* and"), Inside::Comment(1));
+        assert_eq!(Inside::Comment(1).after("*/ -- 'no"), Inside::Nothing);
     }
 }

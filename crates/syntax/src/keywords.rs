@@ -18,6 +18,11 @@ pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search_by(|entry| entry.as_bytes().cmp(upper)).is_ok()
 }
 
+/// All of them, in capitals, sorted.
+pub fn reserved() -> &'static [&'static str] {
+    RESERVED
+}
+
 /// Sorted by bytes, for binary search.
 static RESERVED: &[&str] = &[
     "ADD",

@@ -25,4 +25,4 @@ pub mod statements;
 pub mod system;
 pub mod views;
 
-pub use syntax::{ast, batches, error, grammar};
+pub use syntax::{ast, batches, error, grammar, keywords};

@@ -1,27 +1,34 @@
 //! T-SQL on a folder, without a server: the engine runs in this process.
 
-use super::Channel;
-use crate::arguments::{DEFAULT_DATA, SqlOptions};
+use super::channel::{Channel, Twin};
+use super::options::SqlOptions;
+use crate::arguments::DEFAULT_DATA;
 use crate::exit::Failure;
 use crate::instance::{self, Choices};
 use engine::instance::Instance;
 use engine::types::{Length, SqlType, Value};
-use lab::client::{Alignment, ClientError, Event, Heading, ServerMessage};
+use lab::client::{Alignment, ClientError, ColumnKind, Event, Heading, ServerMessage};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tsql::scalar::convert;
 use tsql::session::{BatchOutcome, DoneKind, Login, Message, ResultColumn, ResultSink, Session, SinkClosed};
+use tsql::stack;
 
 /// An instance of this process's own, with one session in it.
 struct Embedded {
     instance: Arc<Instance>,
     session: Session,
+    folder: PathBuf,
+    /// Whether the instance is this channel's to shut down.
+    is_owner: bool,
 }
 
 /// Opens the folder; its databases are recovered before this returns.
 pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
+    let folder = options.data.clone().unwrap_or_else(|| DEFAULT_DATA.into());
     let choices = Choices {
-        folder: options.data.clone().unwrap_or_else(|| DEFAULT_DATA.into()),
+        folder: folder.clone(),
         version: options.sql_version,
         policy: options.log_policy,
         memory_mb: None,
@@ -30,15 +37,25 @@ pub(super) fn open(options: &SqlOptions) -> Result<Box<dyn Channel>, Failure> {
         modelled: None,
     };
     let instance = instance::open_embedded(choices)?;
+    let database = options.login.database.clone();
+    let session = session(&instance, "vlflab sql", database).map_err(|error| Failure::CannotConnect(error.message))?;
+    Ok(Box::new(Embedded {
+        instance,
+        session,
+        folder,
+        is_owner: true,
+    }))
+}
+
+fn session(instance: &Arc<Instance>, application: &str, database: Option<String>) -> engine::error::Result<Session> {
     let login = Login {
         login: "sa".into(),
         host: instance.options.server_name.clone(),
-        application: "vlflab sql".into(),
-        database: options.database.clone(),
+        application: application.into(),
+        database,
         ..Login::default()
     };
-    let session = Session::new(Arc::clone(&instance), login).map_err(|error| Failure::CannotConnect(error.message))?;
-    Ok(Box::new(Embedded { instance, session }))
+    Session::new(Arc::clone(instance), login)
 }
 
 impl Channel for Embedded {
@@ -60,10 +77,46 @@ impl Channel for Embedded {
             BatchOutcome::Completed | BatchOutcome::Failed => Ok(()),
         }
     }
+
+    fn about(&self) -> Vec<String> {
+        let version = self.instance.options.version;
+        vec![
+            format!(
+                "The instance in {}, in this process: SQL Server {version}.",
+                self.folder.display()
+            ),
+            format!("Database {}.", self.session.database()),
+        ]
+    }
+
+    fn database(&self) -> String {
+        self.session.database()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn twin(&self) -> Twin {
+        let (instance, folder) = (Arc::clone(&self.instance), self.folder.clone());
+        Box::new(move || {
+            stack::begin_thread(stack::THREAD_BYTES);
+            let session = session(&instance, "vlflab sql, names for completion", None).ok()?;
+            Some(Box::new(Embedded {
+                instance,
+                session,
+                folder,
+                is_owner: false,
+            }))
+        })
+    }
 }
 
 impl Drop for Embedded {
     fn drop(&mut self) {
+        if !self.is_owner {
+            return;
+        }
         // What fails here is in the error log, and the next start recovers it.
         let _ = self.instance.shutdown(false);
     }
@@ -130,6 +183,21 @@ fn heading(column: &ResultColumn) -> Heading {
         name: column.name.clone(),
         width: width(column.sql_type),
         alignment,
+        kind: kind(column.sql_type),
+    }
+}
+
+fn kind(sql_type: SqlType) -> ColumnKind {
+    use SqlType::*;
+    match sql_type {
+        Bit => ColumnKind::Bit,
+        other if is_numeric(other) => ColumnKind::Number,
+        VarChar(Length::Max) | NVarChar(Length::Max) => ColumnKind::LargeText,
+        VarBinary(Length::Max) => ColumnKind::LargeBinary,
+        Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
+        Binary(_) | VarBinary(_) => ColumnKind::Binary,
+        SqlVariant => ColumnKind::Variant,
+        _ => ColumnKind::Other,
     }
 }
 

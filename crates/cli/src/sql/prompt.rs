@@ -1,141 +1,216 @@
-//! The interactive prompt: lines until GO, with history.
+//! The interactive prompt: lines until GO, with history and completion.
 //!
 //! ```text
 //! 1> select 1
 //! 2> go
 //! ```
-//! `exit` or `quit` ends it, `reset` drops the lines typed so far, Ctrl-C does too.
+//! What the history brings back is a whole batch, with its GO. Ctrl-C forgets the lines typed so far; where there are none, a second one
+//! leaves.
 
-use super::SqlSession;
+use super::command::{Command, Line};
+use super::completion;
+use super::history::{BATCHES_MAX, History};
+use super::interpreter::{Flow, Interpreter};
+use super::names::{Names, Reader};
 use crate::exit::Failure;
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
-use rustyline::{Config, DefaultEditor};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::MemHistory;
+use rustyline::validate::Validator;
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::io;
-use std::path::PathBuf;
-use tsql::batches;
 
-/// Name of the history file in the user's home folder.
-const HISTORY_FILE: &str = ".vlflab_history";
-const HISTORY_LINES_MAX: usize = 1000;
-
-/// What a line means for the lines before it.
-#[derive(Debug, PartialEq, Eq)]
-enum Line {
-    Exit,
-    Reset,
-    Run,
-    More,
-}
-
-/// Reads and runs until the user ends it.
-pub(super) fn prompt(session: &mut SqlSession) -> Result<(), Failure> {
-    let config = Config::builder()
-        .max_history_size(HISTORY_LINES_MAX)
-        .map(|builder| builder.auto_add_history(true).build());
-    let mut editor = config.and_then(DefaultEditor::with_config).map_err(failure)?;
-    let history = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(HISTORY_FILE));
-    if let Some(path) = &history {
-        // The first time there is none.
-        let _ = editor.load_history(path);
+/// Reads and runs until the user ends it. `first` is run before, names are asked for if `has_names`.
+///
+/// # Errors
+/// The terminal cannot be read, the output not written; or a batch made the exit code another one than 0.
+pub(super) fn prompt(interpreter: &mut Interpreter, first: Option<&str>, has_names: bool) -> Result<(), Failure> {
+    interpreter.become_interactive();
+    let mut names = Names::default();
+    let mut editor = editor(&names).map_err(failure)?;
+    let history = History::of_user();
+    for batch in history.read() {
+        editor.add_history_entry(batch).map_err(failure)?;
     }
-    let mut typed = String::new();
+    let about = interpreter.about().join("\n");
+    interpreter.say(&format!(
+        "{about}\nGO runs what was typed, :help lists the commands, Tab completes, exit leaves."
+    ))?;
+    if let Some(query) = first
+        && interpreter.text(query)? == Flow::End
+    {
+        return interpreter.outcome();
+    }
+    let mut session = Session {
+        interpreter,
+        typed: String::new(),
+        history,
+    };
+    let (mut may_leave, mut is_stale) = (false, true);
     loop {
-        let number = typed.lines().count() + 1;
+        if is_stale && has_names {
+            session
+                .interpreter
+                .channel()
+                .into_iter()
+                .for_each(|channel| names.refresh(channel));
+        }
+        let text = session.interpreter.batch_text().to_owned();
+        if let Some(assistant) = editor.helper_mut() {
+            assistant.batch = text;
+        }
+        let number = session.interpreter.batch_lines() + 1;
+        is_stale = false;
         match editor.readline(&format!("{number}> ")) {
-            Ok(pasted) => {
-                if take_lines(session, &mut typed, &pasted)? {
-                    break;
+            Ok(lines) => {
+                may_leave = false;
+                for line in lines.split('\n') {
+                    let (flow, ran) = session.take(line)?;
+                    if let Some(batch) = ran {
+                        is_stale |= may_change_names(&batch);
+                        session.history.keep(&batch);
+                        editor.add_history_entry(batch).map_err(failure)?;
+                    }
+                    if flow == Flow::End {
+                        return session.interpreter.outcome();
+                    }
                 }
             }
-            Err(ReadlineError::Interrupted) => typed.clear(),
-            Err(ReadlineError::Eof) => break,
+            Err(ReadlineError::Interrupted) if session.forget() => may_leave = false,
+            Err(ReadlineError::Interrupted) if may_leave => return Ok(()),
+            Err(ReadlineError::Interrupted) => {
+                may_leave = true;
+                session.interpreter.say("(Ctrl-C again, Ctrl-D or exit leaves.)")?;
+            }
+            Err(ReadlineError::Eof) => return session.interpreter.outcome(),
             Err(error) => return Err(failure(error)),
         }
     }
-    if let Some(path) = &history {
-        // A history that cannot be kept is not worth an error after everything has been done.
-        let _ = editor.save_history(path);
-    }
-    Ok(())
 }
 
-/// Takes what was typed, or several lines pasted at once; true when it is time to leave.
-fn take_lines(session: &mut SqlSession, typed: &mut String, pasted: &str) -> Result<bool, Failure> {
-    for line in pasted.split('\n') {
-        if typed.is_empty() && line.trim().is_empty() {
-            continue;
+/// What was typed since the last GO, as it will be in the history.
+struct Session<'i> {
+    interpreter: &'i mut Interpreter,
+    typed: String,
+    history: History,
+}
+
+impl Session<'_> {
+    /// Takes a line; answers with what is to be kept of it if it ended something.
+    fn take(&mut self, line: &str) -> Result<(Flow, Option<String>), Failure> {
+        if self.typed.is_empty() && line.trim().is_empty() && self.interpreter.batch_lines() == 0 {
+            return Ok((Flow::Next, None));
         }
-        match classify(typed, line) {
-            Line::Exit => return Ok(true),
-            Line::Reset => typed.clear(),
-            Line::Run => run(session, &std::mem::take(typed))?,
-            Line::More => {}
+        let kind = self.interpreter.classify(line);
+        let flow = self.interpreter.feed(line)?;
+        let ran = match kind {
+            // What a file brings is part of the batch, too.
+            Line::Text | Line::Command(Command::Read(_)) => {
+                self.typed.push_str(line);
+                self.typed.push('\n');
+                None
+            }
+            Line::Command(Command::Go(_)) => {
+                let batch = std::mem::take(&mut self.typed);
+                // After a broken connection it can be run again.
+                if self.interpreter.batch_lines() > 0 {
+                    self.typed.clone_from(&batch);
+                }
+                (!batch.is_empty()).then(|| batch + line)
+            }
+            Line::Command(Command::Reset) => {
+                self.typed.clear();
+                Some(line.to_owned())
+            }
+            Line::Command(Command::Edit) => {
+                self.typed = self.interpreter.batch_text().to_owned();
+                Some(line.to_owned())
+            }
+            Line::Command(_) | Line::Wrong(_) => Some(line.to_owned()),
+        };
+        Ok((flow, ran))
+    }
+
+    /// Forgets what was typed since the last GO; false when there is nothing.
+    fn forget(&mut self) -> bool {
+        let had_lines = self.interpreter.batch_lines() > 0;
+        self.interpreter.reset();
+        self.typed.clear();
+        had_lines
+    }
+}
+
+/// Whether a batch may have made, changed or dropped something that has a name, or have gone to another database.
+fn may_change_names(batch: &str) -> bool {
+    let words = [
+        "create",
+        "alter",
+        "drop",
+        "use",
+        "into",
+        "restore",
+        "sp_rename",
+        ":connect",
+        "truncate",
+    ];
+    let lower = batch.to_lowercase();
+    words.iter().any(|word| lower.contains(word))
+}
+
+fn editor(names: &Names) -> rustyline::Result<Editor<Assistant, MemHistory>> {
+    let config = Config::builder()
+        .max_history_size(BATCHES_MAX)?
+        .completion_type(CompletionType::List)
+        .build();
+    let history = MemHistory::with_config(&config);
+    let mut editor = Editor::with_history(config, history)?;
+    editor.set_helper(Some(Assistant {
+        names: names.reader(),
+        batch: String::new(),
+        files: FilenameCompleter::new(),
+    }));
+    Ok(editor)
+}
+
+/// What helps with typing.
+struct Assistant {
+    names: Reader,
+    /// The lines above the one that is typed.
+    batch: String,
+    files: FilenameCompleter,
+}
+
+impl Completer for Assistant {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, position: usize, context: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let text = line.get(..position).unwrap_or(line);
+        let takes_file = [":r ", ":out ", ":error "].iter().any(|command| {
+            let start = text.get(..command.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(command))
+        });
+        if takes_file {
+            return self.files.complete(line, position, context);
         }
-    }
-    Ok(false)
-}
-
-/// A batch stopped by Ctrl-C, or a variable without a value, is no reason to end the prompt.
-fn run(session: &mut SqlSession, script: &str) -> Result<(), Failure> {
-    match session.run_script(script) {
-        Err(Failure::Interrupted(_)) => session.say("The batch was stopped."),
-        Err(Failure::Usage(text)) => session.say(&text),
-        other => other.map(|_| ()),
+        let (start, found) = completion::complete(&self.batch, text, &self.names.names());
+        let pair = |name: String| Pair {
+            display: name.clone(),
+            replacement: name,
+        };
+        Ok((start, found.into_iter().map(pair).collect()))
     }
 }
 
-/// Adds the line to those typed, and says what to do now.
-fn classify(typed: &mut String, line: &str) -> Line {
-    let word = line.trim().to_ascii_lowercase();
-    match word.as_str() {
-        "exit" | "quit" => return Line::Exit,
-        "reset" => return Line::Reset,
-        _ => {}
-    }
-    typed.push_str(line);
-    typed.push('\n');
-    if word.starts_with("go") && is_separator(typed, line) {
-        Line::Run
-    } else {
-        Line::More
-    }
+impl Hinter for Assistant {
+    type Hint = String;
 }
 
-/// Whether the last line of `typed` ended a batch, rather than being inside a comment or a string.
-fn is_separator(typed: &str, line: &str) -> bool {
-    let last = batches::split(typed).pop();
-    last.is_none_or(|batch| !batch.text.trim_end().ends_with(line.trim()))
-}
+impl Highlighter for Assistant {}
+impl Validator for Assistant {}
+impl Helper for Assistant {}
 
 fn failure(error: ReadlineError) -> Failure {
     Failure::Io(io::Error::other(error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kinds(lines: &[&str]) -> Vec<Line> {
-        let mut typed = String::new();
-        lines.iter().map(|line| classify(&mut typed, line)).collect()
-    }
-
-    #[test]
-    fn go_runs_what_was_typed_unless_it_is_quoted() {
-        assert_eq!(kinds(&["select 1", "GO"]), [Line::More, Line::Run]);
-        assert_eq!(kinds(&["select 1", "go 3"]), [Line::More, Line::Run]);
-        assert_eq!(kinds(&["select '", "go"]), [Line::More, Line::More]);
-        assert_eq!(
-            kinds(&["/*", "go", "*/", "go"]),
-            [Line::More, Line::More, Line::More, Line::Run]
-        );
-        assert_eq!(kinds(&["select goods from t"]), [Line::More]);
-        assert_eq!(kinds(&["go"]), [Line::Run]);
-    }
-
-    #[test]
-    fn words_that_end_or_reset() {
-        assert_eq!(kinds(&["quit"]), [Line::Exit]);
-        assert_eq!(kinds(&["select", " RESET "]), [Line::More, Line::Reset]);
-    }
 }

@@ -48,10 +48,45 @@ const ATTENTION: [u8; HEADER_BYTES] = [6, 1, 0, 8, 0, 0, 0, 0];
 /// How often a waiting caller is asked whether to go on waiting.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
+/// What a client says of itself when it logs in.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// `program_name` of sys.dm_exec_sessions.
+    pub application: String,
+    /// `host_name` there; empty where the client does not say.
+    pub workstation: String,
+    /// The packet size to ask for, 512 to 32,767 bytes.
+    pub packet_bytes: u16,
+}
+
+impl Default for Identity {
+    fn default() -> Identity {
+        Identity {
+            application: "vlflab".to_owned(),
+            workstation: String::new(),
+            packet_bytes: PACKET_BYTES as u16,
+        }
+    }
+}
+
+/// What a server said of itself at the login, and where its session is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its name for itself, such as `Microsoft SQL Server`.
+    pub program: String,
+    /// `16.0.1000`.
+    pub version: String,
+    /// The current database.
+    pub database: String,
+    /// What of the connection is encrypted and by what, in words.
+    pub encryption: String,
+}
+
 /// A connection that is logged in.
 pub struct Connection {
     wire: Arc<Wire>,
     packet_bytes: usize,
+    info: SessionInfo,
     /// Bytes read from the socket that are not yet a whole packet.
     unread: BytesMut,
 }
@@ -80,17 +115,26 @@ impl Connection {
     /// # Errors
     /// [`ClientError::Unreachable`] or [`ClientError::LoginFailed`].
     pub fn open(target: &Target) -> Result<Connection, ClientError> {
+        Connection::open_as(target, &Identity::default())
+    }
+
+    /// Connects and logs in as a client that has a name.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn open_as(target: &Target, identity: &Identity) -> Result<Connection, ClientError> {
         let stream = connect(target)?;
         let mut connection = Connection {
             wire: Arc::new(Wire::new(stream)),
             packet_bytes: PACKET_BYTES,
+            info: SessionInfo::default(),
             unread: BytesMut::new(),
         };
         let begin = Instant::now();
         let mut patience = || begin.elapsed() < target.timeout;
         let logged_in = connection
             .pre_login(target, &mut patience)
-            .and_then(|login_only| connection.log_in(target, login_only, &mut patience));
+            .and_then(|login_only| connection.log_in(target, identity, login_only, &mut patience));
         logged_in.map(|()| connection).map_err(|error| refused(error, target))
     }
 
@@ -178,12 +222,15 @@ impl Connection {
     fn log_in(
         &mut self,
         target: &Target,
+        identity: &Identity,
         login_only: bool,
         patience: &mut dyn FnMut() -> bool,
     ) -> Result<(), ClientError> {
         let mut login = Login7::new()
             .with_sql_auth(&target.user, &target.password)
-            .with_app_name("vlflab")
+            .with_app_name(&identity.application)
+            .with_hostname(&identity.workstation)
+            .with_packet_size(identity.packet_bytes.into())
             .with_server_name(&target.host);
         if let Some(database) = &target.database {
             login = login.with_database(database);
@@ -192,6 +239,11 @@ impl Connection {
             login = login.with_tds_version(TdsVersion::V8_0);
         }
         self.send(PacketType::Tds7Login, &login.encode())?;
+        self.info.encryption = match self.wire.cipher() {
+            None => "not encrypted".to_owned(),
+            Some(cipher) if login_only => format!("the login alone encrypted by {cipher}"),
+            Some(cipher) => format!("encrypted by {cipher}"),
+        };
         if login_only {
             self.wire.stop_encrypting();
         }
@@ -204,6 +256,11 @@ impl Connection {
         .map(|_| ())
         .or_else(|error| if refused.is_some() { Ok(()) } else { Err(error) })?;
         refused.map_or(Ok(()), |message| Err(ClientError::LoginFailed(message)))
+    }
+
+    /// What the server said of itself, with the database that is the current one.
+    pub fn info(&self) -> &SessionInfo {
+        &self.info
     }
 
     /// Runs a batch; errors of the server are events, not failures of this call.
@@ -379,6 +436,12 @@ impl Connection {
         if let Some(bytes) = reader.packet_bytes {
             self.packet_bytes = bytes.clamp(512, 32_767);
         }
+        if let Some(database) = reader.database {
+            self.info.database = database;
+        }
+        if let Some((program, version)) = reader.server {
+            (self.info.program, self.info.version) = (program, version);
+        }
         Ok(reader.acknowledged)
     }
 }
@@ -416,6 +479,8 @@ struct TokenReader {
     /// Columns were announced whose statement is not over.
     is_in_result_set: bool,
     packet_bytes: Option<usize>,
+    database: Option<String>,
+    server: Option<(String, String)>,
     acknowledged: bool,
 }
 
@@ -458,10 +523,14 @@ impl TokenReader {
             Token::DoneInProc(done) => self.take_done((done.status, done.cur_cmd), done.row_count, on_event),
             Token::Error(error) => on_event(Event::Error(&error_message(error))),
             Token::Info(info) => on_event(Event::Information(&information(info))),
-            Token::EnvChange(change) if change.env_type == EnvChangeType::PacketSize => {
-                if let EnvChangeValue::String(size) = &change.new_value {
-                    self.packet_bytes = size.parse().ok();
-                }
+            Token::EnvChange(change) => match (change.env_type, change.new_value) {
+                (EnvChangeType::PacketSize, EnvChangeValue::String(size)) => self.packet_bytes = size.parse().ok(),
+                (EnvChangeType::Database, EnvChangeValue::String(name)) => self.database = Some(name),
+                _ => {}
+            },
+            Token::LoginAck(server) => {
+                let version = version_text(server.prog_version);
+                self.server = Some((server.prog_name.trim_end_matches('\0').to_owned(), version));
             }
             _ => {}
         }
@@ -486,6 +555,12 @@ impl TokenReader {
             rows: (status.count && !is_assignment).then_some(row_count),
         });
     }
+}
+
+/// Major, minor and build, as they stand in LOGINACK ([MS-TDS] 2.2.7.14).
+fn version_text(version: u32) -> String {
+    let [major, minor, high, low] = version.to_le_bytes();
+    format!("{major}.{minor}.{}", u16::from_be_bytes([high, low]))
 }
 
 fn connect(target: &Target) -> Result<TcpStream, ClientError> {

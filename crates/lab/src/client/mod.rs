@@ -8,9 +8,9 @@ mod security;
 mod value;
 mod wire;
 
-pub use connection::{Attention, Connection, LOGIN_TIMEOUT, Target};
+pub use connection::{Attention, Connection, Identity, LOGIN_TIMEOUT, SessionInfo, Target};
 pub use security::{Encrypt, Security, Trust};
-pub use value::{Alignment, Heading};
+pub use value::{Alignment, ColumnKind, Heading};
 pub(crate) use value::{date_text, time_text};
 
 use std::fmt;

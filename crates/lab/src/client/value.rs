@@ -12,6 +12,25 @@ pub enum Alignment {
     Right,
 }
 
+/// What a column's values are, as far as showing them depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Exact and approximate numbers.
+    Number,
+    Bit,
+    /// Characters, of a length that is bounded.
+    Text,
+    /// Characters without a bound: `(max)`, `text`, `ntext`, `xml`.
+    LargeText,
+    /// Bytes, of a length that is bounded.
+    Binary,
+    /// Bytes without a bound: `varbinary(max)`, `image`.
+    LargeBinary,
+    Variant,
+    /// Dates, times, identifiers: all values take about the same room.
+    Other,
+}
+
 /// A column of a result set, as far as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
@@ -21,6 +40,7 @@ pub struct Heading {
     pub width: usize,
     /// On which side values stand.
     pub alignment: Alignment,
+    pub kind: ColumnKind,
 }
 
 /// A column of a result set, as far as its values are decoded.
@@ -47,7 +67,25 @@ impl Heading {
             name: column.name.clone(),
             width: width(column),
             alignment,
+            kind: kind(column),
         }
+    }
+}
+
+fn kind(column: &ColumnData) -> ColumnKind {
+    use TypeId::*;
+    let is_max = column.type_info.max_length == Some(MAX_LENGTH);
+    match column.type_id {
+        Bit | BitN => ColumnKind::Bit,
+        type_id if is_numeric(type_id) => ColumnKind::Number,
+        Text | NText | Xml => ColumnKind::LargeText,
+        Image => ColumnKind::LargeBinary,
+        Char | VarChar | BigChar | BigVarChar | NChar | NVarChar if is_max => ColumnKind::LargeText,
+        Char | VarChar | BigChar | BigVarChar | NChar | NVarChar => ColumnKind::Text,
+        Binary | VarBinary | BigBinary | BigVarBinary | Udt if is_max => ColumnKind::LargeBinary,
+        Binary | VarBinary | BigBinary | BigVarBinary => ColumnKind::Binary,
+        Variant => ColumnKind::Variant,
+        _ => ColumnKind::Other,
     }
 }
 

@@ -7,7 +7,7 @@ use super::connection::{Target, unreachable};
 use super::security;
 use super::{ClientError, lost};
 use bytes::BytesMut;
-use rustls::ClientConnection;
+use rustls::{ClientConnection, ProtocolVersion};
 use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,6 +36,18 @@ impl Wire {
     /// From here on all is encrypted.
     pub(super) fn encrypt(&self, tls: ClientConnection) {
         *self.tls() = Some(tls);
+    }
+
+    /// Version and cipher of TLS, where there is TLS.
+    pub(super) fn cipher(&self) -> Option<String> {
+        let tls = self.tls();
+        let tls = tls.as_ref()?;
+        let version = match tls.protocol_version()? {
+            ProtocolVersion::TLSv1_3 => "TLS 1.3",
+            ProtocolVersion::TLSv1_2 => "TLS 1.2",
+            _ => "TLS",
+        };
+        Some(format!("{version}, {:?}", tls.negotiated_cipher_suite()?.suite()))
     }
 
     /// From here on nothing is.

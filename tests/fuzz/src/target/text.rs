@@ -147,8 +147,10 @@ fn split(text: &str) {
     let batches = batches::split(text);
     let bytes: usize = batches.iter().map(|batch| batch.text.len()).sum();
     assert!(bytes <= text.len() + batches.len(), "{bytes} bytes of {}", text.len());
-    let mut variables = batches::Variables::default();
-    variables.set("x", "1");
-    // Unknown variables are an error, and as good an end.
-    let _ = variables.substitute(text);
+    let mut end = 0;
+    for (place, name) in batches::references(text) {
+        assert!(place.start >= end, "{place:?} overlaps what ended at {end}");
+        assert_eq!(text.get(place.clone()), Some(format!("$({name})").as_str()));
+        end = place.end;
+    }
 }
