@@ -14,7 +14,7 @@ const ROWS_MAX: usize = 2_000;
 /// Arcs of the ring at most: one per half degree.
 const ARCS_MAX: usize = 720;
 
-const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root { --ink:#1c2430; --soft:#5c6675; --line:#d9dee6; --page:#f6f7f9; --card:#fff;
   --unused:#dfe4ea; --old:#a9b8cc; --linked:#a5c3e4; --active:#4f81bd; --tail:#e08a1e; --damaged:#c62f3a; }
 @media (prefers-color-scheme: dark) { :root { --ink:#e6eaf0; --soft:#9aa5b5; --line:#333d4b; --page:#12161c;
@@ -66,7 +66,7 @@ pub fn inspection_html(inspection: &Inspection, name: &str) -> String {
     out
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -3,6 +3,7 @@
 //!
 //! - [`plan`], [`warning`]: carry a growth plan out on paper, on every version at once
 //! - [`search`], [`script`]: find the steps to a wished layout, and the T-SQL that takes them
+//! - [`price`]: what a layout costs on a disk, in seconds
 //! - [`pasted`]: an existing layout from `DBCC LOGINFO`, `sys.dm_db_log_info` or JSON
 //! - [`inspection`]: a log file read through [`vlf::ReadAt`], past damage
 //! - [`map`], [`render`], [`html`]: for the terminal, for programs, for the browser
@@ -14,6 +15,7 @@ pub mod inspection;
 pub mod map;
 pub mod pasted;
 pub mod plan;
+pub mod price;
 pub mod record_kind;
 pub mod render;
 pub mod script;

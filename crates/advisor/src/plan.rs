@@ -50,6 +50,8 @@ pub struct PlanStep {
     pub vlfs_added: u32,
     /// Its largest VLF.
     pub vlf_bytes_max: u64,
+    /// The log grew by itself.
+    pub is_automatic: bool,
 }
 
 /// What the same steps give on one version.
@@ -101,14 +103,16 @@ impl Plan {
             file_bytes: layout.file_bytes(),
             vlfs_added: u32::try_from(layout.vlf_count()).unwrap_or(u32::MAX),
             vlf_bytes_max: layout.vlfs().iter().map(|vlf| vlf.span.bytes).max().unwrap_or(0),
+            is_automatic: false,
         }];
-        each_growth(request, layout.file_bytes(), |growth_bytes| {
+        each_growth(request, layout.file_bytes(), |growth_bytes, is_automatic| {
             let added = layout.grow(growth_bytes)?;
             steps.push(PlanStep {
                 growth_bytes,
                 file_bytes: layout.file_bytes(),
                 vlfs_added: u32::try_from(added.len()).unwrap_or(u32::MAX),
                 vlf_bytes_max: layout.vlfs()[added].iter().map(|vlf| vlf.span.bytes).max().unwrap_or(0),
+                is_automatic,
             });
             Ok(())
         })?;
@@ -150,14 +154,14 @@ impl Plan {
     }
 }
 
-/// Calls `grow` with the bytes of every growth of `request`, beginning at a file of `file_bytes`.
+/// Calls `grow` with the bytes of every growth of `request` and whether it is automatic, beginning at a file of `file_bytes`.
 fn each_growth(
     request: &PlanRequest,
     mut file_bytes: u64,
-    mut grow: impl FnMut(u64) -> Result<(), RuleError>,
+    mut grow: impl FnMut(u64, bool) -> Result<(), RuleError>,
 ) -> Result<(), PlanError> {
     let mut growths = 0;
-    let mut step = |growth: Growth, file_bytes: &mut u64| -> Result<(), PlanError> {
+    let mut step = |growth: Growth, is_automatic: bool, file_bytes: &mut u64| -> Result<(), PlanError> {
         growths += 1;
         if growths > GROWTHS_MAX {
             return Err(PlanError::TooManyGrowths);
@@ -166,17 +170,17 @@ fn each_growth(
             Growth::Bytes(bytes) => bytes,
             Growth::Percent(percent) => growth::percent_growth(*file_bytes, percent)? - *file_bytes,
         };
-        grow(growth_bytes)?;
+        grow(growth_bytes, is_automatic)?;
         *file_bytes += growth_bytes;
         Ok(())
     };
     for growth in &request.growths {
-        step(*growth, &mut file_bytes)?;
+        step(*growth, false, &mut file_bytes)?;
     }
     match (request.autogrowth, request.to_bytes) {
         (Some(growth), Some(to_bytes)) => {
             while file_bytes < to_bytes {
-                step(growth, &mut file_bytes)?;
+                step(growth, true, &mut file_bytes)?;
             }
             Ok(())
         }
@@ -211,7 +215,7 @@ fn total_on(version: ServerVersion, request: &PlanRequest) -> Result<VersionTota
             }
         }
     };
-    each_growth(request, total.file_bytes, |growth_bytes| {
+    each_growth(request, total.file_bytes, |growth_bytes, _| {
         let chunk = growth::grow_plan(version, total.file_bytes, growth_bytes)?;
         total.vlf_count += u64::from(chunk.vlf_count);
         let (vlf_bytes_min, vlf_bytes_max) = sizes_of(chunk);

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use vlf::ServerVersion;
 
 use crate::plan::Plan;
+use crate::price::{PlanPrice, range_text, seconds_text};
 use crate::search::{Found, advised_autogrowth_bytes, autogrowth_reason};
 use crate::size::{KB, MB, format_bytes, group_digits};
 
@@ -55,13 +56,15 @@ fn comment(text: &str) -> String {
 }
 
 /// The script of steps that were searched for: clear and shrink where needed, grow, set the automatic growth, check.
-pub fn of_search(found: &Found, names: &ScriptNames) -> String {
+///
+/// With a price, the growths say how long they take.
+pub fn of_search(found: &Found, names: &ScriptNames, price: Option<&PlanPrice>) -> String {
     let plan = &found.plan;
     let mut out = heading(plan, names);
     if let Some(vlfs_left) = found.shrink_to_vlfs {
         out.push_str(&shrink(plan, names, vlfs_left));
     }
-    grow(plan, names, &mut out);
+    grow(plan, names, price, &mut out);
     let autogrowth_bytes = advised_autogrowth_bytes(plan.version, plan.layout.file_bytes());
     let _ = writeln!(
         out,
@@ -119,7 +122,7 @@ GO
 }
 
 /// One statement per growth; the sizes are absolute, so running a statement twice does no harm.
-fn grow(plan: &Plan, names: &ScriptNames, out: &mut String) {
+fn grow(plan: &Plan, names: &ScriptNames, price: Option<&PlanPrice>, out: &mut String) {
     if plan.growths().is_empty() {
         out.push_str("\n-- The log already has this size.\n");
         return;
@@ -130,16 +133,31 @@ fn grow(plan: &Plan, names: &ScriptNames, out: &mut String) {
         "\n-- Grow in {step_count} step{}",
         if step_count == 1 { "" } else { "s" }
     );
-    for step in plan.growths() {
+    if let Some(price) = price {
+        let all = price.planned.prices.growths;
         let _ = writeln!(
             out,
-            "ALTER DATABASE {} MODIFY FILE (NAME = {}, SIZE = {}); -- + {}, {} VLF{}",
+            "-- Writers wait for them, on {} about {} s in all ({}): computed, not measured.",
+            comment(&price.disk.name),
+            seconds_text(all.typical_s),
+            range_text(all)
+        );
+    }
+    for (index, step) in plan.growths().iter().enumerate() {
+        let seconds = price.and_then(|price| price.growths.get(index));
+        let _ = writeln!(
+            out,
+            "ALTER DATABASE {} MODIFY FILE (NAME = {}, SIZE = {}); -- + {}, {} VLF{}{}",
             names.database_identifier(),
             names.log_literal(),
             size_clause(step.file_bytes),
             format_bytes(step.growth_bytes),
             step.vlfs_added,
-            if step.vlfs_added == 1 { "" } else { "s" }
+            if step.vlfs_added == 1 { "" } else { "s" },
+            seconds.map_or_else(String::new, |each| format!(
+                ", about {} s",
+                seconds_text(each.typical_s)
+            ))
         );
     }
     out.push_str("GO\n");

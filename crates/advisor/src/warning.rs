@@ -16,6 +16,7 @@ use vlf::ServerVersion;
 use vlf::growth::growth_warning;
 
 use crate::plan::Plan;
+use crate::price::INSTANT_GROWTH_BYTES_MAX;
 use crate::size::{GB, Growth, MB, format_bytes, group_digits};
 
 /// How much a warning matters.
@@ -60,10 +61,6 @@ const MANY_VLFS: u64 = 1_000;
 const VERY_MANY_VLFS: u64 = 10_000;
 /// Glenn Berry: under 200 in most cases.
 const MORE_THAN_USUAL_VLFS: u64 = 200;
-/// Since 2022, automatic growths up to this size skip the zeroing (SQL Server docs, instant file initialization).
-const INSTANT_GROWTH_BYTES_MAX: u64 = 64 * MB;
-/// What a disk of the middle writes in a second: only used to say how long zeroing takes.
-const ZEROING_BYTES_PER_SECOND: u64 = 500 * MB;
 
 /// Every warning of a plan, the most severe first.
 pub(crate) fn of_plan(plan: &Plan) -> Vec<Warning> {
@@ -168,7 +165,6 @@ fn stalling_growth(plan: &Plan) -> Option<Warning> {
     if bytes <= INSTANT_GROWTH_BYTES_MAX {
         return None;
     }
-    let milliseconds = bytes * 1000 / ZEROING_BYTES_PER_SECOND;
     let since_2022 = if instant {
         "; from SQL Server 2022 on, growths up to 64 MB skip the zeroing, this one does not"
     } else {
@@ -178,9 +174,8 @@ fn stalling_growth(plan: &Plan) -> Option<Warning> {
         code: "stalling-growth",
         severity: if bytes > GB { Severity::Warning } else { Severity::Note },
         text: format!(
-            "every automatic growth writes {} of zeros while all writers wait: about {} s on a disk that writes 500 MB/s{since_2022}",
-            format_bytes(bytes),
-            seconds(milliseconds)
+            "every automatic growth writes {} of zeros while all writers wait{since_2022}",
+            format_bytes(bytes)
         ),
         action: if instant {
             "grow to the size needed beforehand and leave FILEGROWTH = 64MB for the unexpected".to_owned()
@@ -189,10 +184,6 @@ fn stalling_growth(plan: &Plan) -> Option<Warning> {
                 .to_owned()
         },
     })
-}
-
-fn seconds(milliseconds: u64) -> String {
-    format!("{}.{}", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
 fn many_growths(plan: &Plan) -> Option<Warning> {

@@ -341,6 +341,7 @@ fn a_plan_that_shrinks_shows_what_it_shrinks() {
         plan: &found.plan,
         found: Some(&found),
         tsql: None,
+        price: None,
         map: false,
     });
     let row = |name: &str| {
@@ -362,7 +363,7 @@ fn a_plan_that_shrinks_shows_what_it_shrinks() {
 fn a_script_whose_shrink_failed_executes_nothing_more() {
     let bad = plan(V2008R2, MB, &[], by(MB, 2 * GB)).layout;
     let found = searched(V2019, Start::Existing(bad), 8 * GB, None);
-    let script = of_search(&found, &ScriptNames::usual("Sales"));
+    let script = of_search(&found, &ScriptNames::usual("Sales"), None);
     let at = |part: &str| script.find(part).unwrap_or_else(|| panic!("no {part} in\n{script}"));
     assert!(at("SET NOEXEC OFF;") < at("USE [Sales]"));
     assert!(at("RAISERROR") < at("SET NOEXEC ON;") && at("SET NOEXEC ON;") < at("MODIFY FILE"));
@@ -380,7 +381,7 @@ fn a_fragmented_log_is_shrunk_first() {
     for version in [V2008R2, V2019, V2022] {
         let found = searched(version, Start::Existing(bad.clone()), 8 * GB, None);
         assert_eq!(found.shrink_to_vlfs, Some(4), "{version}");
-        let script = of_search(&found, &ScriptNames::usual("Sales]'s"));
+        let script = of_search(&found, &ScriptNames::usual("Sales]'s"), None);
         for part in [
             "BACKUP LOG [Sales]]'s]",
             "DBCC SHRINKFILE (N'Sales]''s_log', 1)",
@@ -458,6 +459,7 @@ fn own_json_reads_back() {
         plan: &made,
         found: None,
         tsql: None,
+        price: None,
         map: false,
     };
     let mut json = Vec::new();
@@ -499,6 +501,7 @@ fn texts_show_the_plan() {
         plan: &kent,
         found: None,
         tsql: None,
+        price: None,
         map: true,
     };
     let table = plan_table(text);

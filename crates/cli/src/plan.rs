@@ -1,13 +1,16 @@
-//! `vlflab plan`: the command line of [`advisor::plan`] and [`advisor::search`]. Reads at most one file, writes none.
+//! `vlflab plan`: the command line of [`advisor::plan`] and [`advisor::search`]. Reads a layout and a disk, writes a page if
+//! one is asked for, and nothing else.
 
 use crate::exit::Failure;
 use crate::inspect::{FileSource, open};
 use advisor::pasted::{layout_from_text, layout_of_vlfs};
-use advisor::render::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
+use advisor::price::{PlanPrice, PricedDisk};
+use advisor::render::{PlanText, plan_csv, plan_html, plan_json, plan_markdown, plan_table};
 use advisor::script::{ScriptNames, of_search};
 use advisor::size::{Growth, parse_bytes};
 use advisor::{Depth, Format, Found, Plan, PlanRequest, SearchRequest, Start, inspect, search};
 use clap::Args;
+use lab::disks;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use vlf::{LogLayout, ServerVersion};
@@ -23,8 +26,17 @@ pub const PLAN_EXAMPLES: &str = "Examples:
   The log of today, pasted from DBCC LOGINFO: which script turns it into 64 GB with few VLFs?
     vlflab plan --sql-version 2022 --from loginfo.csv --target-size 64GB --database Sales
 
+  The same, with its seconds on a disk of the program, or on your own:
+    vlflab plan --from loginfo.csv --target-size 64GB --disk ebs-gp3
+    vlflab disks probe /var/opt/mssql && vlflab plan --from loginfo.csv --target-size 64GB --disk probed-disk.toml
+
 Sizes: 504KB, 8MB, 1.5GB, 2TB; a bare number counts MB, as SIZE does in T-SQL.
 Nothing is changed anywhere: the script is printed for you to read and run.";
+
+/// The disk of those who name none.
+const USUAL_DISK: &str = "azure-p30";
+const WHY_USUAL: &str = "No --disk was given: azure-p30 is the smallest disk that Microsoft's checklist for SQL Server on Azure VMs has for \
+                         logs.";
 
 /// The longest text `--from` reads; a hundred thousand VLFs as JSON have a quarter of it.
 const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -60,12 +72,18 @@ pub struct PlanOptions {
     /// Search for the steps that end with this size, and print the T-SQL.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, conflicts_with_all = ["grow", "growth"])]
     pub target_size: Option<u64>,
+    /// Disk to price the layout on: one of the program (vlflab disks), or a file ending in .toml, such as a probe writes.
+    #[arg(long, value_name = "DISK")]
+    pub disk: Option<String>,
     /// Database the T-SQL is written for.
     #[arg(long, value_name = "NAME", default_value = "YourDatabase")]
     pub database: String,
     /// Logical name of its log file; the database's name and _log if not given.
     #[arg(long, value_name = "NAME")]
     pub log_name: Option<String>,
+    /// Also write a page to look at in a browser.
+    #[arg(long, value_name = "OUT")]
+    pub html: Option<PathBuf>,
     /// table, json, csv (the steps) or md.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -73,9 +91,14 @@ pub struct PlanOptions {
 
 /// Runs `vlflab plan`.
 pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
+    let disk = priced_disk(options.disk.as_deref())?;
     let start = match &options.from {
         Some(path) => Start::Existing(existing(path, options)?),
         None => Start::Create(options.initial),
+    };
+    let as_it_is = match &start {
+        Start::Existing(layout) => Some(layout.clone()),
+        Start::Create(_) => None,
     };
     if options.target_vlfs.is_none() && options.target_size.is_none() {
         let plan = Plan::of(&PlanRequest {
@@ -86,15 +109,50 @@ pub fn plan(options: &PlanOptions) -> Result<(), Failure> {
             to_bytes: options.to,
         })
         .map_err(|error| Failure::Usage(error.to_string()))?;
-        return show(&plan, None, None, options.format);
+        let price = PlanPrice::of(&plan, as_it_is.as_ref(), disk);
+        return show(&text_of(&plan, &price), options);
     }
     let found = find(start, options)?;
     let mut names = ScriptNames::usual(&options.database);
     if let Some(log_name) = &options.log_name {
         names.log_file.clone_from(log_name);
     }
-    let tsql = of_search(&found, &names);
-    show(&found.plan, Some(&found), Some(&tsql), options.format)
+    let price = PlanPrice::of(&found.plan, as_it_is.as_ref(), disk);
+    let tsql = of_search(&found, &names, Some(&price));
+    let text = PlanText {
+        found: Some(&found),
+        tsql: Some(&tsql),
+        ..text_of(&found.plan, &price)
+    };
+    show(&text, options)
+}
+
+/// The disk that was named, or the usual one with the reason for it.
+fn priced_disk(named: Option<&str>) -> Result<PricedDisk, Failure> {
+    let disk = disks::load(named.unwrap_or(USUAL_DISK)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let why = || {
+        let others = disks::names().into_iter().filter(|name| *name != USUAL_DISK);
+        let others = others.collect::<Vec<_>>().join(", ");
+        let how =
+            "--disk NAME takes another; 'vlflab disks probe DIR' measures yours, --disk probed-disk.toml takes that.";
+        vec![WHY_USUAL.to_owned(), format!("Others: {others}."), how.to_owned()]
+    };
+    Ok(PricedDisk {
+        name: disk.name,
+        title: disk.title,
+        ranges: disk.ranges,
+        why: if named.is_none() { why() } else { Vec::new() },
+    })
+}
+
+fn text_of<'a>(plan: &'a Plan, price: &'a PlanPrice) -> PlanText<'a> {
+    PlanText {
+        plan,
+        found: None,
+        tsql: None,
+        price: Some(price),
+        map: true,
+    }
 }
 
 fn find(start: Start, options: &PlanOptions) -> Result<Found, Failure> {
@@ -116,19 +174,17 @@ fn find(start: Start, options: &PlanOptions) -> Result<Found, Failure> {
     search(&request).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-fn show(plan: &Plan, found: Option<&Found>, tsql: Option<&str>, format: Format) -> Result<(), Failure> {
-    let text = PlanText {
-        plan,
-        found,
-        tsql,
-        map: true,
-    };
+fn show(text: &PlanText<'_>, options: &PlanOptions) -> Result<(), Failure> {
+    if let Some(page) = &options.html {
+        std::fs::write(page, plan_html(*text))
+            .map_err(|error| Failure::Failed(format!("{}: {error}", page.display())))?;
+    }
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match format {
-        Format::Table => out.write_all(plan_table(text).as_bytes())?,
-        Format::Markdown => out.write_all(plan_markdown(text).as_bytes())?,
-        Format::Csv => out.write_all(plan_csv(plan).as_bytes())?,
-        Format::Json => plan_json(text, &mut out)?,
+    match options.format {
+        Format::Table => out.write_all(plan_table(*text).as_bytes())?,
+        Format::Markdown => out.write_all(plan_markdown(*text).as_bytes())?,
+        Format::Csv => out.write_all(plan_csv(text.plan).as_bytes())?,
+        Format::Json => plan_json(*text, &mut out)?,
     }
     Ok(out.flush()?)
 }

@@ -72,9 +72,13 @@ impl Drop for Serving {
 }
 
 fn run_on(address: &str, password: &str, more: &[&str], out: &Folder) -> Output {
+    run_experiment_on("recovery", address, password, more, out)
+}
+
+fn run_experiment_on(experiment: &str, address: &str, password: &str, more: &[&str], out: &Folder) -> Output {
     let mut command = Command::new(PROGRAM);
     command
-        .args(["run", "recovery", "--scale", "tiny", "--target", address, "--out"])
+        .args(["run", experiment, "--scale", "tiny", "--target", address, "--out"])
         .arg(&out.0)
         .args(more)
         .env("MSSQL_PASSWORD", password)
@@ -251,4 +255,43 @@ fn required_encryption_is_named() {
     );
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("requires encryption"), "{}", said(&output));
+}
+
+/// The sample database cannot be put on a server from outside: growth makes rows of its own there, and counts the same.
+#[test]
+fn growth_makes_its_own_rows_where_no_sample_can_be_put() {
+    let (data, out) = (Folder::new("target-growth-data"), Folder::new("target-growth-out"));
+    let serving = Serving::start(&data);
+    let address = format!("mssql://sa@127.0.0.1:{}", serving.port);
+    let output = run_experiment_on(
+        "growth",
+        &address,
+        PASSWORD,
+        &["--yes", "--only", "test1", "--only", "test4"],
+        &out,
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let json: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.0.join("results.json")).unwrap()).unwrap();
+    let experiment = &json["experiments"][0];
+    let notes = experiment["notes"].as_array().unwrap();
+    let notes: Vec<&str> = notes.iter().map(|note| note.as_str().unwrap()).collect();
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("make rows like those of the Credit database")),
+        "{notes:?}"
+    );
+    let configurations = experiment["configurations"].as_array().unwrap();
+    assert_eq!(configurations.len(), 2);
+    for each in configurations {
+        assert!(each["measurements"]["elapsed_s"]["median"].as_f64().unwrap() > 0.0);
+        let checks = each["checks"].as_array().unwrap();
+        assert!(
+            checks.len() >= 2 && checks.iter().all(|check| check["failed"] == 0),
+            "{checks:?}"
+        );
+    }
+    let left = serving.query("set nocount on select count(*) from sys.databases where name in ('growth', 'Credit')");
+    assert_eq!(left.lines().next(), Some("0"), "{left}");
 }

@@ -75,7 +75,7 @@ impl FlashDevice {
             units: vec![0.0; (figures.units as usize).max(1)],
             requests: Allowance::new(figures.iops),
             bytes: Allowance::new(figures.throughput_mb_s * 1e6),
-            counted_bytes: (figures.counted_kb * 1024.0) as u64,
+            counted_bytes: counted_bytes(figures),
         }
     }
 
@@ -105,7 +105,7 @@ impl FlashDevice {
     }
 
     fn serve(&mut self, at: f64, bytes: u64, cost: Cost) -> f64 {
-        let counted = bytes.div_ceil(self.counted_bytes.max(1)).max(1);
+        let counted = counted_by(self.counted_bytes, bytes);
         let granted = self.requests.grant(at, counted as f64);
         let granted = granted.max(self.bytes.grant(at, bytes as f64));
         let first = self.units.iter_mut().min_by(|one, other| one.total_cmp(other));
@@ -114,6 +114,19 @@ impl FlashDevice {
         *unit = done;
         done
     }
+}
+
+/// How many requests one of `bytes` counts as.
+pub(crate) fn counted_requests(figures: &FlashFigures, bytes: u64) -> u64 {
+    counted_by(counted_bytes(figures), bytes)
+}
+
+fn counted_bytes(figures: &FlashFigures) -> u64 {
+    (figures.counted_kb * 1024.0) as u64
+}
+
+fn counted_by(counted_bytes: u64, bytes: u64) -> u64 {
+    bytes.div_ceil(counted_bytes.max(1)).max(1)
 }
 
 #[cfg(test)]

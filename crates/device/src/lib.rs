@@ -15,6 +15,7 @@
 //! - [`rotating`], [`flash`]: the equations, request by request
 //! - [`volume`]: extents, and the blocks that a change of length makes dirty
 //! - [`price`]: the same in closed form, for what happens many times over
+//! - [`layout`]: a log's layout priced by it
 //! - [`probe`]: the requests that measure a disk, and a device fitted to them
 //!
 //! Left out, because what is measured here does not follow from it: zones and head switches of rotating disks, garbage collection
@@ -23,6 +24,8 @@
 //! Invariant: the same requests at the same moments with the same seed end at the same moments, to the nanosecond.
 
 pub mod flash;
+mod head;
+pub mod layout;
 pub mod parameter;
 pub mod price;
 pub mod probe;

@@ -22,8 +22,24 @@ const DATA_SHARE: f64 = 0.24;
 const JOURNAL_BYTES_MAX: u64 = 64 << 20;
 const JOURNAL_RECORD_BYTES: u64 = 8192;
 const BLOCK_BYTES: u64 = 4096;
+/// The bitmap lies this part of the way from the file table to the journal.
+const BITMAP_PART: u64 = 32;
 /// Space is given in clusters.
 pub const CLUSTER_BYTES: u64 = 4096;
+
+/// Where the head is on its way from the first file to what a change of length writes, the nearest first, and back: places in bytes.
+pub(crate) fn metadata_route(capacity_bytes: f64, metadata_blocks: usize) -> Vec<f64> {
+    let (data, journal) = (capacity_bytes * DATA_SHARE, capacity_bytes * JOURNAL_SHARE);
+    let table = capacity_bytes * FILE_TABLE_SHARE;
+    let bitmap = table + (journal - table) / BITMAP_PART as f64;
+    let written: &[f64] = match metadata_blocks {
+        0 => return Vec::new(),
+        1 => &[journal],
+        2 => &[journal, table],
+        _ => &[journal, bitmap, table],
+    };
+    [&[data], written, &[data]].concat()
+}
 
 /// A run of bytes on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -202,7 +218,7 @@ impl Volume {
             place,
             bytes: BLOCK_BYTES,
         };
-        let bitmap = self.file_table + (self.journal.place - self.file_table) / 32;
+        let bitmap = self.file_table + (self.journal.place - self.file_table) / BITMAP_PART;
         let mut writes = vec![record, block(self.file_table), block(bitmap)];
         writes.truncate(self.metadata_blocks);
         writes

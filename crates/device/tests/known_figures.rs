@@ -312,8 +312,6 @@ fn closed_forms_agree_with_the_equations() {
     let disk = Figures::Rotating(desktop_2006());
     let ssd = Figures::Flash(flash(100.0, 40.0, 2400.0, 410.0, 290.0));
     for (name, figures) in [("disk", disk), ("ssd", ssd)] {
-        let played = growth(figures, 400);
-        assert_near(name, price::growth_s(&figures, MB, 4), played, 0.1);
         for spacing in [256 << 10, 16 * MB] {
             let played = discovery(figures, 3_000, spacing, 0);
             assert_near(name, price::discovery_s(&figures, 3_000, spacing), played, 0.1);

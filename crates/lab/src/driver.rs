@@ -11,7 +11,7 @@ mod steps;
 use crate::client::ClientError;
 use crate::disks::DiskDescription;
 use crate::environment;
-use crate::experiment::{Experiment, ExperimentError};
+use crate::experiment::{Experiment, ExperimentError, ServerKind};
 use crate::plan::{self, Disks, Setup};
 use crate::results::{ConfigurationResults, Results, RunFile, SCHEMA_VERSION};
 use crate::server_process::StartError;
@@ -190,7 +190,10 @@ pub fn run(experiments: &[Experiment], options: &RunOptions, observer: &mut dyn 
     let begin = Instant::now();
     let adapted: Vec<Experiment> = match &options.target {
         Some(target) => experiments.iter().map(|experiment| target.adapt(experiment)).collect(),
-        None => experiments.to_vec(),
+        None => experiments
+            .iter()
+            .map(|experiment| experiment.on(ServerKind::Own))
+            .collect(),
     };
     let planned = adapted.iter().map(|experiment| job(experiment, options));
     let mut jobs: Vec<Job<'_>> = planned.collect::<Result<_, _>>()?;

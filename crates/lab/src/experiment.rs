@@ -194,6 +194,16 @@ pub struct Pregrowth {
     pub by: Option<String>,
 }
 
+/// Whose server a step is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKind {
+    /// One that the run starts for itself.
+    Own,
+    /// One that is there already: `--target`.
+    Target,
+}
+
 /// One step of a run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
@@ -217,6 +227,8 @@ pub enum Step {
         /// The configurations it is for; all when empty.
         #[serde(default)]
         only: Vec<String>,
+        /// The servers it is for; all without.
+        server: Option<ServerKind>,
     },
     /// Grows the log as its sizes' `grow` says; what is left of time and VLFs is measured.
     GrowLog {
@@ -250,6 +262,8 @@ pub enum Step {
         /// Further arguments.
         #[serde(default)]
         arguments: Vec<String>,
+        /// The servers it is for; all without, which then are the run's own.
+        server: Option<ServerKind>,
     },
     /// Stops the server in order; its databases are checkpointed and closed.
     Stop {},
@@ -285,6 +299,15 @@ pub enum Step {
     },
 }
 
+impl Experiment {
+    /// The experiment with the steps that are for servers of this kind.
+    pub fn on(&self, kind: ServerKind) -> Experiment {
+        let mut kept = self.clone();
+        kept.step.retain(|step| step.is_for_server(kind));
+        kept
+    }
+}
+
 impl Step {
     /// The script the step names, if it names one.
     pub fn file(&self) -> Option<&str> {
@@ -317,6 +340,14 @@ impl Step {
         match self {
             Step::Sql { only, .. } | Step::Check { only, .. } => only,
             _ => &[],
+        }
+    }
+
+    /// Whether it is for servers of this kind.
+    pub fn is_for_server(&self, kind: ServerKind) -> bool {
+        match self {
+            Step::Sql { server, .. } | Step::Sample { server, .. } => server.is_none_or(|wanted| wanted == kind),
+            _ => true,
         }
     }
 

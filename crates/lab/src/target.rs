@@ -6,7 +6,7 @@
 //! Invariant: nothing is dropped that the run did not create itself.
 
 use crate::client::{ClientError, Connection, LOGIN_TIMEOUT, Security, Target};
-use crate::experiment::{Experiment, ServerOverrides, Step};
+use crate::experiment::{Experiment, ServerKind, ServerOverrides, Step};
 use crate::plan;
 use crate::results::TargetServer;
 use std::collections::BTreeSet;
@@ -134,9 +134,10 @@ impl TargetRun {
         })
     }
 
-    /// The experiment as it can be run there: one choice of the matrix, the server's own settings, its version's rules.
+    /// The experiment as it can be run there: the steps for such a server, one choice of the matrix, the server's own settings, its
+    /// version's rules.
     pub fn adapt(&self, experiment: &Experiment) -> Experiment {
-        let mut adapted = experiment.clone();
+        let mut adapted = experiment.on(ServerKind::Target);
         adapted.matrix.clear();
         adapted.server.sql_version = self.version.to_string();
         for configuration in &mut adapted.configuration {
@@ -167,6 +168,17 @@ impl TargetRun {
             notes.push(
                 "The server was not stopped or killed: its database was taken offline and brought online again instead, which is an orderly end. No recovery after a crash was measured.".into(),
             );
+        }
+        let instead = experiment
+            .step
+            .iter()
+            .filter(|step| !step.is_for_server(ServerKind::Own));
+        let instead: Vec<&str> = instead.map(Step::label).collect();
+        if !instead.is_empty() {
+            notes.push(format!(
+                "What a run does on a server of its own alone, such as putting a sample database there, was replaced by: {}.",
+                instead.join("; ")
+            ));
         }
         notes
     }

@@ -5,11 +5,14 @@
 
 mod inspection;
 mod plan;
+mod plan_html;
+mod price;
 mod table;
 
 pub(crate) use inspection::{create_lsn_text, facts, versions_text};
 pub use inspection::{inspection_csv, inspection_json, inspection_markdown, inspection_table};
 pub use plan::{PlanText, plan_csv, plan_json, plan_markdown, plan_table};
+pub use plan_html::plan_html;
 
 use std::str::FromStr;
 

@@ -5,9 +5,11 @@ use std::io;
 
 use serde::Serialize;
 
+use super::price::{PriceRow, price_notes, price_row, price_table, price_title};
 use super::table::{Align, Table};
 use crate::map;
 use crate::plan::{Plan, PlanStep, VersionTotal};
+use crate::price::PlanPrice;
 use crate::search::Found;
 use crate::size::{format_bytes, format_column, group_digits};
 use crate::warning::Warning;
@@ -20,6 +22,8 @@ pub struct PlanText<'a> {
     pub found: Option<&'a Found>,
     /// The script of a plan that was searched for.
     pub tsql: Option<&'a str>,
+    /// What it costs on a disk.
+    pub price: Option<&'a PlanPrice>,
     /// Draw the ring, in the forms for people.
     pub map: bool,
 }
@@ -110,7 +114,7 @@ fn step_lines(plan: &Plan, found: Option<&Found>) -> Vec<StepLine> {
     existing.into_iter().chain(steps).collect()
 }
 
-fn steps_table(plan: &Plan, found: Option<&Found>) -> (Table, Option<usize>) {
+pub(super) fn steps_table(plan: &Plan, found: Option<&Found>) -> (Table, Option<usize>) {
     let mut table = Table::new(&[
         ("step", Align::Right),
         ("growth", Align::Right),
@@ -146,7 +150,7 @@ fn steps_table(plan: &Plan, found: Option<&Found>) -> (Table, Option<usize>) {
     (table, (left_out > 0).then_some(left_out))
 }
 
-fn totals_table(plan: &Plan) -> Table {
+pub(super) fn totals_table(plan: &Plan) -> Table {
     let mut table = Table::new(&[
         ("SQL Server", Align::Left),
         ("VLFs", Align::Right),
@@ -176,7 +180,7 @@ fn totals_table(plan: &Plan) -> Table {
     table
 }
 
-fn title(plan: &Plan) -> String {
+pub(super) fn title(plan: &Plan) -> String {
     format!(
         "SQL Server {}: {} VLFs in {}",
         plan.version,
@@ -185,7 +189,7 @@ fn title(plan: &Plan) -> String {
     )
 }
 
-fn search_line(found: &Found) -> String {
+pub(super) fn search_line(found: &Found) -> String {
     let got = found.plan.layout.vlf_count() as u64;
     let verdict = if got == found.target_vlfs {
         "exactly".to_owned()
@@ -211,7 +215,13 @@ fn search_line(found: &Found) -> String {
 
 /// For a terminal.
 pub fn plan_table(text: PlanText<'_>) -> String {
-    let PlanText { plan, found, tsql, map } = text;
+    let PlanText {
+        plan,
+        found,
+        tsql,
+        price,
+        map,
+    } = text;
     let mut out = format!("{}\n", title(plan));
     if let Some(found) = found {
         let _ = writeln!(out, "{}", search_line(found));
@@ -223,6 +233,12 @@ pub fn plan_table(text: PlanText<'_>) -> String {
             out,
             "  ({left_out} rows in the middle left out; --format csv has them all)"
         );
+    }
+    if let Some(price) = price {
+        let _ = write!(out, "\n{}\n{}", price_title(price), price_table(price).text());
+        for note in price_notes(price) {
+            let _ = writeln!(out, "  {note}");
+        }
     }
     let _ = write!(out, "\nThe same steps on every version\n{}", totals_table(plan).text());
     if map {
@@ -248,7 +264,13 @@ pub fn plan_table(text: PlanText<'_>) -> String {
 
 /// For a ticket or a wiki.
 pub fn plan_markdown(text: PlanText<'_>) -> String {
-    let PlanText { plan, found, tsql, map } = text;
+    let PlanText {
+        plan,
+        found,
+        tsql,
+        price,
+        map,
+    } = text;
     let mut out = format!("# {}\n\n", title(plan));
     if let Some(found) = found {
         let _ = writeln!(out, "{}\n", search_line(found));
@@ -257,6 +279,12 @@ pub fn plan_markdown(text: PlanText<'_>) -> String {
     let _ = write!(out, "## Steps\n\n{}", steps.markdown());
     if let Some(left_out) = left_out {
         let _ = writeln!(out, "\n{left_out} rows in the middle left out.");
+    }
+    if let Some(price) = price {
+        let _ = write!(out, "\n## {}\n\n{}", price_title(price), price_table(price).markdown());
+        for note in price_notes(price) {
+            let _ = write!(out, "\n{note}\n");
+        }
     }
     let _ = write!(
         out,
@@ -315,6 +343,8 @@ struct PlanDocument<'a> {
     search: Option<SearchRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tsql: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<PriceRow<'a>>,
     vlfs: Vec<VlfRow>,
 }
 
@@ -387,6 +417,7 @@ pub fn plan_json(text: PlanText<'_>, out: &mut dyn io::Write) -> io::Result<()> 
             shrink_to_vlfs: found.shrink_to_vlfs,
         }),
         tsql: text.tsql,
+        price: text.price.map(price_row),
         vlfs: plan
             .layout
             .vlfs()

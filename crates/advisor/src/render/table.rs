@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::html::escape;
+
 /// On which side a column's cells stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
@@ -58,6 +60,28 @@ impl Table {
             }
             let _ = writeln!(out, "{}", line.trim_end());
         }
+        out
+    }
+
+    /// For a browser; a cell of several words may break in its first column only.
+    pub(super) fn html(&self) -> String {
+        let class = |index: usize| match self.columns.get(index) {
+            Some((_, Align::Right)) => " class=\"n\"",
+            _ => "",
+        };
+        let mut out = String::from("<div class=\"card scroll\"><table><tr>");
+        for (index, (heading, _)) in self.columns.iter().enumerate() {
+            let _ = write!(out, "<th{}>{}</th>", class(index), escape(heading));
+        }
+        out.push_str("</tr>\n");
+        for row in &self.rows {
+            out.push_str("<tr>");
+            for (index, cell) in row.iter().enumerate() {
+                let _ = write!(out, "<td{}>{}</td>", class(index), escape(cell));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</table></div>\n");
         out
     }
 

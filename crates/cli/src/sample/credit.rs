@@ -276,7 +276,8 @@ impl Credit {
         (1..=STATEMENTS).map(statement).collect()
     }
 
-    /// One payment for each of the largest statements, in the order of their numbers, some days before they are due.
+    /// One payment for each of the largest statements, in the order of their numbers, some days before they are due. Nobody pays
+    /// nothing (payment_amount_rule): the last of them, whose statements are empty, are of a dollar.
     fn payments(&self) -> Vec<Vec<Value>> {
         let mut random = Random::new(self.seed, 6);
         let mut paid: Vec<u32> = (1..=STATEMENTS).collect();
@@ -295,7 +296,7 @@ impl Credit {
                 number(payment_no),
                 number(member_no),
                 date(due - days_left),
-                dollars(self.statement_dollars[*statement_no as usize]),
+                dollars(self.statement_dollars[*statement_no as usize].max(1)),
                 number(*statement_no),
                 self.no_code.clone(),
             ]

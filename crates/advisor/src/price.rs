@@ -1,0 +1,210 @@
+//! What a plan costs on a disk: the log as it is beside the log as planned, in seconds, computed by [`device::layout`].
+//!
+//! ```text
+//! Start --> LogLayout --.
+//!                        >--> LogShape --> LayoutPrices
+//! Plan  --> LogLayout --'         |
+//!      `--> growths --------------+--> price of each growth, of the next automatic one
+//! ```
+//! Growths write zeros, but for automatic ones up to 64 MB since SQL Server 2022 (SQL Server docs, instant file initialization). How a log
+//! that exists came to its size is known from its create LSNs, not whether it grew by itself; from 2022 on its growths up to 64 MB that
+//! made one VLF are taken to be automatic.
+
+use device::layout::{LayoutPrices, LogShape};
+use device::parameter::Ranges;
+use device::price::{self, GrowthRun, Price, VlfRun};
+use vlf::{LayoutRun, LogLayout, ServerVersion};
+
+use crate::plan::{Plan, PlanStep};
+use crate::size::{Growth, MB, group_digits};
+
+/// Automatic growths up to this size write no zeros since SQL Server 2022.
+pub(crate) const INSTANT_GROWTH_BYTES_MAX: u64 = 64 * MB;
+
+/// The disk that a plan is priced on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PricedDisk {
+    /// As `--disk` names it.
+    pub name: String,
+    /// In words.
+    pub title: String,
+    /// Its figures.
+    pub ranges: Ranges,
+    /// Where nobody named a disk: why it is this one, and which others there are. A line each.
+    pub why: Vec<String>,
+}
+
+/// What one layout costs, and how much of what is paid for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogPrice {
+    pub vlf_count: u64,
+    pub growth_count: u64,
+    pub prices: LayoutPrices,
+}
+
+/// A plan priced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanPrice {
+    pub disk: PricedDisk,
+    /// The log as it is; `None` for one that is created.
+    pub existing: Option<LogPrice>,
+    pub planned: LogPrice,
+    /// Each growth of the plan, in its order.
+    pub growths: Vec<Price>,
+    /// The next automatic growth, where the plan has a setting for it: bytes and seconds.
+    pub automatic: Option<(u64, Price)>,
+}
+
+impl PlanPrice {
+    /// Prices `plan`, and `existing` beside it.
+    pub fn of(plan: &Plan, existing: Option<&LogLayout>, disk: PricedDisk) -> PlanPrice {
+        let ranges = &disk.ranges;
+        let priced = |shape: &LogShape| LogPrice {
+            vlf_count: shape.vlf_count(),
+            growth_count: shape.growth_count(),
+            prices: LayoutPrices::of(shape, ranges),
+        };
+        PlanPrice {
+            existing: existing.map(|layout| priced(&shape_of_layout(layout, plan.version))),
+            planned: priced(&shape_of_plan(plan)),
+            growths: growth_prices(plan, ranges),
+            automatic: plan
+                .autogrowth
+                .and_then(|growth| automatic_growth(plan, growth))
+                .map(|run| (run.step_bytes, price_of_growth(run, plan.layout.file_bytes(), ranges))),
+            disk,
+        }
+    }
+}
+
+/// The log as it is: created, then grown.
+fn shape_of_layout(layout: &LogLayout, version: ServerVersion) -> LogShape {
+    let growth = |run: &LayoutRun| {
+        let step_bytes = u64::from(run.vlf_count - 1) * run.vlf_bytes + run.last_vlf_bytes;
+        GrowthRun {
+            times: u64::from(run.repeat),
+            step_bytes,
+            vlfs: u64::from(run.vlf_count),
+            // More VLFs are of an older version.
+            is_zeroed: !(is_instant(version, step_bytes) && run.vlf_count == 1),
+        }
+    };
+    let mut growths: Vec<GrowthRun> = layout.runs().iter().map(growth).collect();
+    let created = growths.first().copied();
+    if let Some(first) = growths.first_mut() {
+        first.times -= 1;
+    }
+    LogShape {
+        first_bytes: created.map_or(0, |created| created.step_bytes),
+        growths: growths.into_iter().filter(|run| run.times > 0).collect(),
+        vlfs: vlf_runs(layout),
+    }
+}
+
+fn shape_of_plan(plan: &Plan) -> LogShape {
+    let mut growths: Vec<GrowthRun> = Vec::new();
+    for step in plan.growths() {
+        let run = growth_run(plan.version, step);
+        match growths.last_mut() {
+            Some(last) if (GrowthRun { times: 1, ..*last }) == run => last.times += 1,
+            _ => growths.push(run),
+        }
+    }
+    LogShape {
+        first_bytes: plan.steps.first().map_or(0, |step| step.file_bytes),
+        growths,
+        vlfs: vlf_runs(&plan.layout),
+    }
+}
+
+fn vlf_runs(layout: &LogLayout) -> Vec<VlfRun> {
+    let runs = layout.vlfs().chunk_by(|one, other| one.span.bytes == other.span.bytes);
+    let run = |vlfs: &[vlf::LaidVlf]| VlfRun {
+        count: vlfs.len() as u64,
+        vlf_bytes: vlfs.first().map_or(0, |vlf| vlf.span.bytes),
+    };
+    runs.map(run).collect()
+}
+
+fn growth_run(version: ServerVersion, step: &PlanStep) -> GrowthRun {
+    GrowthRun {
+        times: 1,
+        step_bytes: step.growth_bytes,
+        vlfs: u64::from(step.vlfs_added),
+        is_zeroed: !(step.is_automatic && is_instant(version, step.growth_bytes)),
+    }
+}
+
+fn is_instant(version: ServerVersion, growth_bytes: u64) -> bool {
+    version >= ServerVersion::V2022 && growth_bytes <= INSTANT_GROWTH_BYTES_MAX
+}
+
+fn growth_prices(plan: &Plan, ranges: &Ranges) -> Vec<Price> {
+    let priced = |step: &PlanStep| {
+        let before = step.file_bytes - step.growth_bytes;
+        price_of_growth(growth_run(plan.version, step), before, ranges)
+    };
+    plan.growths().iter().map(priced).collect()
+}
+
+fn price_of_growth(run: GrowthRun, file_bytes: u64, ranges: &Ranges) -> Price {
+    Price::of(ranges, |figures| price::growths_s(figures, run, file_bytes))
+}
+
+/// The growth that comes after the plan, if its size is one that the rules allow.
+fn automatic_growth(plan: &Plan, growth: Growth) -> Option<GrowthRun> {
+    let now = plan.layout.file_bytes();
+    let step_bytes = match growth {
+        Growth::Bytes(bytes) => bytes,
+        Growth::Percent(percent) => vlf::percent_growth(now, percent).ok()?.checked_sub(now)?,
+    };
+    let chunk = vlf::growth::grow_plan(plan.version, now, step_bytes).ok()?;
+    Some(GrowthRun {
+        times: 1,
+        step_bytes,
+        vlfs: u64::from(chunk.vlf_count),
+        is_zeroed: !is_instant(plan.version, step_bytes),
+    })
+}
+
+/// Seconds with three digits, without their unit: all figures of a table have the same.
+pub fn seconds_text(seconds: f64) -> String {
+    match seconds {
+        s if s >= 100.0 => group_digits(s.round() as u64),
+        s if s >= 10.0 => format!("{s:.1}"),
+        s if s >= 1.0 => format!("{s:.2}"),
+        s if s >= 0.0005 => format!("{s:.3}"),
+        _ => "<0.001".to_owned(),
+    }
+}
+
+/// From the best to the worst figures of the disk.
+pub fn range_text(price: Price) -> String {
+    let (fast, slow) = (seconds_text(price.fast_s), seconds_text(price.slow_s));
+    if fast == slow { fast } else { format!("{fast} - {slow}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_have_three_digits_and_one_unit() {
+        for (seconds, text) in [
+            (31_596.4, "31,596"),
+            (94.2, "94.2"),
+            (5.194, "5.19"),
+            (0.0873, "0.087"),
+            (0.000_02, "<0.001"),
+            (0.0, "<0.001"),
+        ] {
+            assert_eq!(seconds_text(seconds), text);
+        }
+        let price = Price {
+            fast_s: 83.0,
+            typical_s: 94.0,
+            slow_s: 112.0,
+        };
+        assert_eq!(range_text(price), "83.0 - 112");
+    }
+}

@@ -1,0 +1,88 @@
+//! What a log's layout costs on a device: growing it, finding its VLFs, going round it, restoring it, reading it.
+//!
+//! ```text
+//! growths       how it was made: every growth, one after the other
+//! discovery     each start of the database: every VLF is looked at
+//! switch        each time the log goes on in the next VLF; once for each VLF on the way round the log
+//! restore       the log file is made again (zeros over all of it: trace flag 3004 shows "Zeroing ..._log.ldf" within RESTORE,
+//!               sqlservergeeks.com, trace flag 3004), a header for each VLF, and the VLFs are found
+//! log backup    all of the log is read, a block at a time; writing the backup is another device's work
+//! ```
+//! What of this does not depend on the layout (pages, redo, the processor) is left out; [`crate::price`] says how SQL Server's work is
+//! taken to be done.
+
+use crate::parameter::{Figures, Ranges};
+use crate::price::{self, GrowthRun, Price, VlfRun};
+
+/// A log as far as its price depends on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogShape {
+    /// What the file had before the growths: created, or shrunk to.
+    pub first_bytes: u64,
+    /// How it became what it is from there.
+    pub growths: Vec<GrowthRun>,
+    /// All its VLFs, in the order of the file.
+    pub vlfs: Vec<VlfRun>,
+}
+
+/// Seconds of what a layout makes a server wait for. See the module.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LayoutPrices {
+    pub growths: Price,
+    pub discovery: Price,
+    /// One of them.
+    pub switch: Price,
+    /// Once round the log.
+    pub switches: Price,
+    pub restore: Price,
+    pub log_backup: Price,
+}
+
+impl LogShape {
+    /// Growths in all.
+    pub fn growth_count(&self) -> u64 {
+        self.growths.iter().map(|run| run.times).sum()
+    }
+
+    /// VLFs in all.
+    pub fn vlf_count(&self) -> u64 {
+        self.vlfs.iter().map(|run| run.count).sum()
+    }
+
+    /// Seconds of every run of growths.
+    pub fn growths_s(&self, figures: &Figures) -> f64 {
+        let mut file_bytes = self.first_bytes;
+        let each = |run: &GrowthRun| {
+            let seconds = price::growths_s(figures, *run, file_bytes);
+            file_bytes += run.times * run.step_bytes;
+            seconds
+        };
+        self.growths.iter().map(each).sum()
+    }
+
+    /// Seconds of looking at every VLF.
+    pub fn discovery_s(&self, figures: &Figures) -> f64 {
+        let each = |run: &VlfRun| price::discovery_s(figures, run.count, run.vlf_bytes);
+        self.vlfs.iter().map(each).sum()
+    }
+
+    /// Seconds of making the file again and finding its VLFs.
+    pub fn restore_s(&self, figures: &Figures) -> f64 {
+        price::creation_s(figures, &self.vlfs) + self.discovery_s(figures)
+    }
+}
+
+impl LayoutPrices {
+    /// What `shape` costs on a device.
+    pub fn of(shape: &LogShape, ranges: &Ranges) -> LayoutPrices {
+        let price = |cost: &dyn Fn(&Figures) -> f64| Price::of(ranges, cost);
+        LayoutPrices {
+            growths: price(&|figures| shape.growths_s(figures)),
+            discovery: price(&|figures| shape.discovery_s(figures)),
+            switch: price(&price::switch_s),
+            switches: price(&|figures| shape.vlf_count() as f64 * price::switch_s(figures)),
+            restore: price(&|figures| shape.restore_s(figures)),
+            log_backup: price(&|figures| price::log_read_s(figures, &shape.vlfs)),
+        }
+    }
+}
