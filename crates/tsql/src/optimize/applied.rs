@@ -90,16 +90,10 @@ impl<'t> Rules<'t> {
     }
 
     fn working<S: Drawn, T>(self, rule: Rule, names: Names, subject: &mut S, work: impl FnOnce(&mut S) -> T) -> T {
-        let Some(trees) = self.asking() else {
-            return work(subject);
-        };
-        let before = drawn(trees, &subject.shown(), names);
-        let outcome = work(subject);
-        let after = drawn(trees, &subject.shown(), names);
-        if before != after {
-            tell(trees, rule, &before, &after);
+        match self.asking() {
+            None => work(subject),
+            Some(trees) => drawing(trees, rule, names, subject, work),
         }
-        outcome
     }
 
     /// What a rule is about to be used on, drawn if anybody asks.
@@ -132,6 +126,20 @@ impl<'t> Rules<'t> {
         let is_asking = |trees: &&Trees| trees.draws(RULE_NAMES) || trees.draws(RULE_TREES);
         self.trees.filter(is_asking)
     }
+}
+
+/// Has a rule work, and tells if it changes something. Rules work at every depth of a statement: what is needed to draw stands apart, so that
+/// who does not ask has no more on his stack for it.
+#[cold]
+#[inline(never)]
+fn drawing<S: Drawn, T>(trees: &Trees, rule: Rule, names: Names, subject: &mut S, work: impl FnOnce(&mut S) -> T) -> T {
+    let before = drawn(trees, &subject.shown(), names);
+    let outcome = work(subject);
+    let after = drawn(trees, &subject.shown(), names);
+    if before != after {
+        tell(trees, rule, &before, &after);
+    }
+    outcome
 }
 
 fn tell(trees: &Trees, rule: Rule, before: &str, after: &str) {
