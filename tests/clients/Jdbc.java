@@ -202,6 +202,53 @@ public class Jdbc {
         }
     }
 
+    /** selectMethod=cursor, and result sets that scroll: sp_cursoropen, sp_cursorprepexec, sp_cursorfetch. */
+    private static void serverCursors() throws Exception {
+        String numbers = "select n, s from jdbc_cursor order by n";
+        try (Connection connection = DriverManager.getConnection(URL + ";selectMethod=cursor", "sa", System.getenv("VLFLAB_PASSWORD"));
+                Statement statement = connection.createStatement()) {
+            statement.execute("create table jdbc_cursor (n int not null, s varchar(20))");
+            for (int n = 1; n <= 10; n++) {
+                equal(statement.executeUpdate("insert jdbc_cursor values (" + n + ", 's" + n + "')"), 1, "inserted");
+            }
+            statement.setFetchSize(3);
+            try (ResultSet rows = statement.executeQuery(numbers)) {
+                equal(rows.getMetaData().getColumnCount(), 2, "columns");
+                for (int n = 1; n <= 10; n++) {
+                    equal(rows.next(), true, "next");
+                    equal(rows.getInt(1), n, "number");
+                    equal(rows.getString(2), "s" + n, "text");
+                }
+                equal(rows.next(), false, "end");
+            }
+            try (PreparedStatement prepared = connection.prepareStatement("select n from jdbc_cursor where n > ? order by n")) {
+                for (int from : new int[] {8, 9, 10}) {
+                    prepared.setInt(1, from);
+                    try (ResultSet rows = prepared.executeQuery()) {
+                        for (int n = from + 1; n <= 10; n++) {
+                            equal(rows.next() && rows.getInt(1) == n, true, "row " + n);
+                        }
+                        equal(rows.next(), false, "end");
+                    }
+                }
+            }
+            equal(failure(() -> statement.executeQuery("select missing from jdbc_cursor")).getErrorCode(), 207, "error");
+        }
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_READ_ONLY);
+                ResultSet rows = statement.executeQuery(numbers)) {
+            equal(rows.last(), true, "last");
+            equal(rows.getRow(), 10, "row of the last");
+            equal(rows.absolute(4) && rows.getInt(1) == 4, true, "absolute");
+            equal(rows.relative(-2) && rows.getInt(1) == 2, true, "relative");
+            equal(rows.previous() && rows.getInt(1) == 1, true, "previous");
+            equal(rows.previous(), false, "before the first");
+            equal(rows.next() && rows.getInt(1) == 1, true, "first");
+            equal(rows.absolute(-1) && rows.getInt(1) == 10, true, "from the end");
+            equal(rows.next(), false, "behind the last");
+        }
+    }
+
     private static void cancels() throws Exception {
         try (Connection connection = connect(); Statement statement = connection.createStatement()) {
             statement.setQueryTimeout(1);
@@ -372,6 +419,7 @@ public class Jdbc {
         check("commits and rolls back", Jdbc::transactions);
         check("is told errors", Jdbc::errors);
         check("reads several result sets", Jdbc::resultSets);
+        check("reads by server cursors", Jdbc::serverCursors);
         check("cancels", Jdbc::cancels);
         check("waits for locks", Jdbc::lockWait);
         check("passes tables", Jdbc::tableParameters);

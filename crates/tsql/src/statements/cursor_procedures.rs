@@ -15,7 +15,7 @@
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::execute::{CallResult, GivenArgument, OutputValue};
+use super::execute::{CallResult, GivenArgument, OutputValue, only_statement};
 use super::executor::{Executor, Flow, Outcome, closed};
 use crate::ast::{Query, QueryBody, SelectItem, Statement, StatementKind};
 use crate::scalar::convert::convert;
@@ -375,7 +375,9 @@ impl Executor<'_> {
 
     /// Opens a cursor on a statement, or executes the statement where it is no query and the client allows that.
     fn open_cursor_on(&mut self, request: &Request<'_>, line: u32) -> Outcome<Opened> {
-        let callable = self.text(request.declarations, request.statement)?;
+        let callable = self
+            .text(request.declarations, request.statement)
+            .map_err(only_statement)?;
         let Some(query) = single_query(&callable.batch.statements) else {
             return self.execute_directly(request, line);
         };

@@ -284,6 +284,9 @@ impl Executor<'_> {
         if own_name == "sp_executesql" {
             return self.execute_sql(given, line);
         }
+        if own_name == super::describe::NAME {
+            return self.describe_first_result_set(given, line);
+        }
         if let Some(procedure) = CursorProcedure::of(&own_name) {
             return self.call_cursor_procedure(procedure, &own_name, given, line);
         }
@@ -651,7 +654,7 @@ impl ResultSink for Collector {
 }
 
 /// A text that does not parse ends the EXECUTE, not the batch around it.
-fn only_statement(mut failure: Box<Failure>) -> Box<Failure> {
+pub(super) fn only_statement(mut failure: Box<Failure>) -> Box<Failure> {
     failure.reach = Reach::Statement;
     failure
 }

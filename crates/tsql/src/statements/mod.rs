@@ -21,6 +21,7 @@ mod constraint;
 mod cursor;
 mod cursor_procedures;
 mod delete;
+mod describe;
 mod dispatch;
 mod done;
 mod execute;

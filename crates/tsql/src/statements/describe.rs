@@ -1,0 +1,256 @@
+//! `sp_describe_first_result_set`: the columns of the first result that a batch can have, without executing it (sql-docs, the page of this
+//! name).
+//!
+//! The batch is passed over as under FMTONLY: queries tell their columns, both sides of IF and the bodies of procedures are looked at. It
+//! touches neither the transaction nor the options of the session: the first error ends it, whatever it would have ended.
+
+use engine::error::{Error, Result};
+use engine::types::{Length, SqlType, Value};
+
+use super::execute::{CallResult, GivenArgument, only_statement};
+use super::executor::{Executor, Flow, Outcome, Returns, closed};
+use crate::messages;
+use crate::scalar::convert::convert;
+use crate::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+
+/// The procedure's name in lower case.
+pub(super) const NAME: &str = "sp_describe_first_result_set";
+
+const SYSNAME: SqlType = SqlType::SYSNAME;
+const INT: SqlType = SqlType::Int;
+const BIT: SqlType = SqlType::Bit;
+const SMALLINT: SqlType = SqlType::SmallInt;
+const TINYINT: SqlType = SqlType::TinyInt;
+
+/// The columns of the answer, and whether each may be NULL.
+const COLUMNS: [(&str, SqlType, bool); 39] = [
+    ("is_hidden", BIT, false),
+    ("column_ordinal", INT, false),
+    ("name", SYSNAME, true),
+    ("is_nullable", BIT, false),
+    ("system_type_id", INT, false),
+    ("system_type_name", SqlType::NVarChar(Length::Limited(256)), true),
+    ("max_length", SMALLINT, false),
+    ("precision", TINYINT, false),
+    ("scale", TINYINT, false),
+    ("collation_name", SYSNAME, true),
+    ("user_type_id", INT, true),
+    ("user_type_database", SYSNAME, true),
+    ("user_type_schema", SYSNAME, true),
+    ("user_type_name", SYSNAME, true),
+    (
+        "assembly_qualified_type_name",
+        SqlType::NVarChar(Length::Limited(4000)),
+        true,
+    ),
+    ("xml_collection_id", INT, true),
+    ("xml_collection_database", SYSNAME, true),
+    ("xml_collection_schema", SYSNAME, true),
+    ("xml_collection_name", SYSNAME, true),
+    ("is_xml_document", BIT, false),
+    ("is_case_sensitive", BIT, false),
+    ("is_fixed_length_clr_type", BIT, false),
+    ("source_server", SYSNAME, true),
+    ("source_database", SYSNAME, true),
+    ("source_schema", SYSNAME, true),
+    ("source_table", SYSNAME, true),
+    ("source_column", SYSNAME, true),
+    ("is_identity_column", BIT, true),
+    ("is_part_of_unique_key", BIT, true),
+    ("is_updateable", BIT, true),
+    ("is_computed_column", BIT, true),
+    ("is_sparse_column_set", BIT, true),
+    ("ordinal_in_order_by_list", SMALLINT, true),
+    ("order_by_list_length", SMALLINT, true),
+    ("order_by_is_descending", SMALLINT, true),
+    ("tds_type_id", INT, false),
+    ("tds_length", INT, false),
+    ("tds_collation_id", INT, true),
+    ("tds_collation_sort_id", TINYINT, true),
+];
+
+/// What a batch tells of its results while it is passed over.
+#[derive(Default)]
+struct Described {
+    first: Option<Vec<ResultColumn>>,
+}
+
+impl ResultSink for Described {
+    fn columns(&mut self, columns: &[ResultColumn]) -> std::result::Result<(), SinkClosed> {
+        self.first.get_or_insert_with(|| columns.to_vec());
+        Ok(())
+    }
+
+    fn row(&mut self, _row: &[Value]) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, _message: &Message) -> std::result::Result<(), SinkClosed> {
+        Ok(())
+    }
+}
+
+/// 11501: what does not compile.
+fn not_analyzed() -> Error {
+    Error::new(
+        11_501,
+        16,
+        2,
+        "The batch could not be analyzed because of compile errors.",
+    )
+}
+
+/// 11529: what names something that is not there.
+fn every_path_fails() -> Error {
+    let text = "The metadata could not be determined because every code path results in an error; see previous errors for some of these.";
+    Error::new(11_529, 16, 1, text)
+}
+
+/// A type with its length, precision or scale, as it is declared.
+fn type_name(sql_type: SqlType) -> String {
+    let name = sql_type.name();
+    match sql_type {
+        SqlType::Decimal { precision, scale } => format!("{name}({precision},{scale})"),
+        SqlType::Time { scale } | SqlType::DateTime2 { scale } | SqlType::DateTimeOffset { scale } => {
+            format!("{name}({scale})")
+        }
+        SqlType::Char(length) | SqlType::NChar(length) | SqlType::Binary(length) => format!("{name}({length})"),
+        SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => match length {
+            Length::Max => format!("{name}(max)"),
+            Length::Limited(length) => format!("{name}({length})"),
+        },
+        _ => name.to_owned(),
+    }
+}
+
+/// How TDS sends a column: the type's number and its length ([MS-TDS] 2.2.5.4). What may be NULL has types of its own.
+fn wire_type(sql_type: SqlType, nullable: bool) -> (i32, i32) {
+    let own = i32::from(sql_type.system_type_id());
+    let length = i32::from(sql_type.max_length());
+    match sql_type {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt if nullable => (38, length),
+        SqlType::Bit => (if nullable { 104 } else { 50 }, length),
+        SqlType::Real | SqlType::Float if nullable => (109, length),
+        SqlType::Money | SqlType::SmallMoney if nullable => (110, length),
+        SqlType::DateTime | SqlType::SmallDateTime if nullable => (111, length),
+        SqlType::Decimal { .. } => (own, 17),
+        SqlType::SqlVariant => (own, 8_009),
+        _ if length < 0 => (own, 65_535),
+        _ => (own, length),
+    }
+}
+
+/// A row of the answer.
+fn described(column: &ResultColumn, ordinal: i32) -> Vec<Value> {
+    let sql_type = column.sql_type;
+    let collation = sql_type.is_character().then(|| column.label.collation());
+    let is_case_sensitive = collation.is_some_and(|collation| {
+        let name = collation.name();
+        name.contains("_CS") || name.contains("_BIN")
+    });
+    let (wire_type_id, wire_length) = wire_type(sql_type, column.nullable);
+    let wire = collation.map(|collation| collation.wire_bytes());
+    let null = || Value::Null;
+    let mut row: Vec<Value> = vec![
+        false.into(),
+        ordinal.into(),
+        Some(column.name.as_str()).filter(|name| !name.is_empty()).into(),
+        column.nullable.into(),
+        i32::from(sql_type.system_type_id()).into(),
+        type_name(sql_type).into(),
+        Value::SmallInt(sql_type.max_length()),
+        Value::TinyInt(sql_type.precision()),
+        Value::TinyInt(sql_type.scale()),
+        collation.map(|collation| collation.name()).into(),
+    ];
+    // No alias type, no CLR type, no XML schema.
+    row.extend((0..9).map(|_| null()));
+    row.extend([false.into(), is_case_sensitive.into(), false.into()]);
+    // Where a column comes from is told in browse mode alone.
+    row.extend((0..5).map(|_| null()));
+    row.extend([
+        column.identity.into(),
+        null(),
+        (column.from_table && !column.identity).into(),
+        false.into(),
+        false.into(),
+    ]);
+    row.extend((0..3).map(|_| null()));
+    row.extend([wire_type_id.into(), wire_length.into()]);
+    row.push(wire.map_or(Value::Null, |[a, b, c, d, _]| i32::from_le_bytes([a, b, c, d]).into()));
+    row.push(wire.map_or(Value::Null, |[.., sort_id]| Value::TinyInt(sort_id)));
+    row
+}
+
+/// The argument of a name, or at a place.
+fn argument(given: &[GivenArgument<'_>], name: &str, place: usize, sql_type: SqlType) -> Result<Option<Value>> {
+    let by_name = given.iter().find(|argument| argument.name.eq_ignore_ascii_case(name));
+    let argument = by_name.or_else(|| given.get(place).filter(|argument| argument.name.is_empty()));
+    let Some(argument) = argument else { return Ok(None) };
+    let value = argument.value.as_deref().filter(|value| !value.is_null());
+    value
+        .map(|value| convert(value, argument.sql_type, sql_type, None))
+        .transpose()
+}
+
+impl Executor<'_> {
+    /// `sp_describe_first_result_set @tsql [, @params [, @browse_information_mode]]`
+    pub(super) fn describe_first_result_set(&mut self, given: &[GivenArgument<'_>], line: u32) -> Outcome<CallResult> {
+        let result = self.described_result_set(given).and_then(|columns| {
+            let shape = COLUMNS.map(|(name, sql_type, nullable)| ResultColumn {
+                nullable,
+                ..ResultColumn::new(name, sql_type)
+            });
+            self.sink.columns(&shape).map_err(closed)?;
+            for (column, ordinal) in columns.iter().zip(1..) {
+                self.sink.row(&described(column, ordinal)).map_err(closed)?;
+            }
+            self.session.set_row_count(columns.len() as i64);
+            self.done(Some(columns.len() as u64), DoneKind::Select)
+        });
+        result.map_err(|error| only_statement(self.failure(error, line)))?;
+        Ok(CallResult {
+            flow: Flow::Next,
+            status: 0,
+            value: None,
+            outputs: Vec::new(),
+        })
+    }
+
+    fn described_result_set(&mut self, given: &[GivenArgument<'_>]) -> Result<Vec<ResultColumn>> {
+        const LONG: SqlType = SqlType::NVarChar(Length::Max);
+        let statement = argument(given, "@tsql", 0, LONG)?;
+        let statement = statement.ok_or_else(|| messages::parameter_not_supplied(NAME, "@tsql"))?;
+        let declarations = argument(given, "@params", 1, LONG)?;
+        let mode = argument(given, "@browse_information_mode", 2, TINYINT)?;
+        if mode.and_then(|mode| mode.as_i64()).unwrap_or(0) != 0 {
+            return Err(crate::bind::not_supported("@browse_information_mode other than 0"));
+        }
+        let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).unwrap_or("").to_owned();
+        let callable = self.text(&text(&declarations), &text(&Some(statement)));
+        let callable = callable.map_err(|failure| failure.error().followed_by(not_analyzed()))?;
+        let session = self.session;
+        session.enter_level()?;
+        let options = session.options().clone();
+        session.change_options(|options| options.fmtonly = true);
+        let mut results = Described::default();
+        let mut inner = Executor::with_values(session, self.prepared, &mut results, callable.batch.clone(), Vec::new());
+        // As in a function, an error ends it, and nothing else.
+        inner.returns = Returns::Rows;
+        let run = session.within_schema(None, || inner.run());
+        session.restore_options(options);
+        session.leave_level();
+        match (results.first, run) {
+            (Some(columns), _) => Ok(columns),
+            (None, Ok(_)) => Ok(Vec::new()),
+            (None, Err(failure)) => Err(match failure.message.number {
+                208 | 2812 => failure.error().followed_by(every_path_fails()),
+                _ => failure.error().followed_by(not_analyzed()),
+            }),
+        }
+    }
+}
