@@ -43,7 +43,7 @@ pub enum Command {
     Compare(CompareOptions),
     /// Runs T-SQL: scripts, a query, or a prompt; on a folder, or against a server.
     #[command(disable_help_flag = true, after_help = SQL_EXAMPLES)]
-    Sql(SqlOptions),
+    Sql(Box<SqlOptions>),
     /// Serves T-SQL to any SQL Server client.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeOptions),

@@ -199,7 +199,7 @@ fn unqualified(typed: &str, before: &[Word], all: &[Word], names: &NameSet) -> V
     let columns = used(all);
     let columns = columns.iter().flat_map(|used| columns_of(used.object(names)));
     let aliases = used(all).into_iter().filter_map(|used| used.alias);
-    let words = keywords::reserved().iter().chain(&WORDS).map(|word| spelled(word));
+    let words = keywords::reserved().iter().chain(&WORDS).map(spelled);
     columns
         .chain(aliases)
         .chain(object_names())
@@ -270,10 +270,7 @@ fn used(words: &[Word]) -> Vec<Used> {
         if !begins || word.kind != Kind::Plain {
             continue;
         }
-        loop {
-            let Some((used, after)) = table(rest) else {
-                break;
-            };
+        while let Some((used, after)) = table(rest) {
             found.push(used);
             rest = after;
             match rest {

@@ -299,7 +299,7 @@ mod tests {
         let Command::Sql(options) = Arguments::try_parse_from(words).unwrap().command else {
             panic!("not sql")
         };
-        options
+        *options
     }
 
     #[test]
